@@ -1,0 +1,18 @@
+"""The interface between a co-scheduler and a resource manager, and how connectors are found."""
+
+from cosched.connector.interface import Connector, ConnectorError, Host, JobReport, JobState, Launch
+from cosched.connector.registry import available, load
+from cosched.connector.values import SafeValue, safe
+
+__all__ = [
+    "Connector",
+    "ConnectorError",
+    "Host",
+    "JobReport",
+    "JobState",
+    "Launch",
+    "SafeValue",
+    "available",
+    "load",
+    "safe",
+]

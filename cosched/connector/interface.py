@@ -1,0 +1,195 @@
+"""What a connector is: six verbs between a domain's co-scheduler and its resource manager.
+
+    hosts()   → the places of the domain, up or not
+    submit()  → one attempt leaves as a native job
+    status()  → what the manager says of attempts (one call for many)
+    cancel()  → an attempt shall not run, now or later
+    find()    → is this attempt known, in the queue or in the history?
+    events()  → what happened since the last call
+
+A connector blocks and keeps no state that a crash could lose: the attempt's UUID travels inside the native job and
+every verb works after a restart. All times are seconds since the epoch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+from cosched.errors import SystemFault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Connector", "ConnectorError", "Host", "JobReport", "JobState", "Launch"]
+
+
+class ConnectorError(SystemFault):
+    """The resource manager could not do what was asked.
+
+    Attributes:
+        transient: True where the same call may succeed later (busy, unreachable); False where it never will.
+    """
+
+    def __init__(self, message: str, *, transient: bool) -> None:
+        super().__init__(message)
+        self.transient = transient
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """One place in a domain: a machine, a static slot.
+
+    Attributes:
+        name: the manager's own name for it, unique in the domain.
+        host_class: name of its resource model (HMCL); empty where the manager does not say, then configuration decides.
+        up: False while it is down, draining, off-line or absent.
+        reason: why it is not up, for people.
+    """
+
+    name: str
+    host_class: str = ""
+    up: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One attempt at a task, as a connector needs it: what to run, where, and under which UUID.
+
+    The command runs once on each host. Beside `environment` every process sees COSCHED_TASK, COSCHED_ATTEMPT,
+    COSCHED_RANK (0 … count-1), COSCHED_HOST_COUNT and COSCHED_HOSTS (names joined by commas; empty when unpinned).
+
+    Attributes:
+        attempt: UUID, written durably before submission; travels in the native job.
+        task: identifier of the task.
+        name: what people call it; printable, checked by `cosched.connector.values`.
+        command: argument vector; passed to the operating system as it is, never through a shell.
+        hosts: the pinned hosts, in rank order; empty for a task that passes through and lets the manager choose.
+        count: number of processes; `len(hosts)` when pinned.
+        environment: additions to the job's environment.
+        directory: working directory of the job; empty for the attempt's own spool directory.
+        predicted: expected run time in seconds, where known. Never a kill time.
+        time_limit: seconds after which the manager may end the job; None for no limit.
+    """
+
+    attempt: str
+    task: str
+    name: str
+    command: tuple[str, ...]
+    hosts: tuple[str, ...] = ()
+    count: int = 1
+    environment: Mapping[str, str] = field(default_factory=dict)
+    directory: str = ""
+    predicted: float | None = None
+    time_limit: float | None = None
+
+
+class JobState(StrEnum):
+    """What the manager says of an attempt's native job."""
+
+    UNKNOWN = "unknown"  # absent, unreadable or a state we have no word for: never to be taken for done
+    QUEUED = "queued"
+    RUNNING = "running"  # all of its processes have started
+    HELD = "held"
+    COMPLETED = "completed"  # every process ended with exit code 0
+    FAILED = "failed"  # ended by itself with another code or a signal
+    REMOVED = "removed"  # cancelled, by us or by anybody: it does not run and never will
+    EVICTED = "evicted"  # its host was lost under it; the manager may or may not try again by itself
+
+    @property
+    def final(self) -> bool:
+        """True when the job does not run and never will again."""
+        return self in (JobState.COMPLETED, JobState.FAILED, JobState.REMOVED)
+
+
+@dataclass(frozen=True, slots=True)
+class JobReport:
+    """What is known of an attempt's job at one moment; later reports of an attempt replace earlier ones.
+
+    Attributes:
+        attempt: the UUID.
+        state: see `JobState`.
+        job: native identifier, for people ("12.0", "4711"); empty where unknown.
+        started: when the last of its processes started; None before that.
+        finished: when the last of its processes ended; None before that.
+        exit_code: the first code that is not 0 in rank order, 128 + n for signal n; None before the end.
+        reason: the manager's words for hold, removal, eviction or failure.
+    """
+
+    attempt: str
+    state: JobState
+    job: str = ""
+    started: float | None = None
+    finished: float | None = None
+    exit_code: int | None = None
+    reason: str = ""
+
+
+class Connector(Protocol):
+    """A resource manager as cosched sees it. Methods block; each is called from one thread at a time.
+
+    A connector class is built with its table of the configuration: `MyConnector(settings: Mapping[str, object])`,
+    raises `UserError` where a key is unknown or wrong (named, with what was expected), and makes no connection yet.
+    """
+
+    name: str
+
+    def hosts(self) -> Sequence[Host]:
+        """Return all hosts of the domain, those that are down included as far as they are known.
+
+        Raises:
+            ConnectorError: the manager does not answer.
+        """
+        ...
+
+    def submit(self, launch: Launch) -> str:
+        """Hand one attempt to the manager and return the native job's identifier.
+
+        Submitting the same UUID twice never runs it twice. An error does not mean that nothing was submitted:
+        the caller asks `find` before it tries again.
+
+        Raises:
+            ConnectorError: not accepted, or the answer was lost (`transient`).
+            UserError: a value of the launch cannot be carried safely.
+        """
+        ...
+
+    def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
+        """Return a report for each attempt, state UNKNOWN for those the manager does not show.
+
+        Raises:
+            ConnectorError: the manager does not answer.
+        """
+        ...
+
+    def cancel(self, attempt: str) -> None:
+        """See to it that the attempt does not run, now or later; twice is as good as once, unknown UUIDs are fine.
+
+        Raises:
+            ConnectorError: the manager does not answer.
+        """
+        ...
+
+    def find(self, attempt: str) -> JobReport | None:
+        """Look the attempt up in the queue and in the history; None if it is in neither.
+
+        Raises:
+            ConnectorError: one of the two could not be read: nothing is known.
+        """
+        ...
+
+    def events(self, timeout: float) -> Sequence[JobReport]:
+        """Return what happened to jobs since the last call, waiting up to `timeout` seconds for something.
+
+        May report again what was reported before (after a restart), in order for each attempt.
+
+        Raises:
+            ConnectorError: the source of events cannot be read.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give back what this object holds; jobs go on."""
+        ...

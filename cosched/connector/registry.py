@@ -1,0 +1,39 @@
+"""Finding connectors: packages that registered an entry point in the group `cosched.connectors`."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, cast
+
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cosched.connector.interface import Connector
+
+__all__ = ["available", "load"]
+
+_GROUP = "cosched.connectors"
+
+
+def available() -> list[str]:
+    """Return the names of all installed connectors, sorted."""
+    return sorted({point.name for point in entry_points(group=_GROUP)})
+
+
+def load(name: str, settings: Mapping[str, object]) -> Connector:
+    """Build the connector of this name from its table of the configuration.
+
+    Raises:
+        UserError: no such connector, its package is not installed, or a setting is wrong.
+    """
+    points = [point for point in entry_points(group=_GROUP) if point.name == name]
+    if not points:
+        raise UserError(f"connector {name!r} is not installed: choose one of {', '.join(available())}")
+    try:
+        factory = points[0].load()
+    except ImportError as error:
+        raise UserError(f"connector {name!r} needs a package that is not installed ({error}): "
+                        f"pip install 'cosched[{name}]'") from error  # fmt: skip
+    return cast("Connector", factory(settings))

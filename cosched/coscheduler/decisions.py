@@ -1,0 +1,50 @@
+"""What the core wants done. The shell writes the changed tasks and attempts down first and acts second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.task import Attempt, Task
+
+__all__ = ["Cancel", "Decision", "Dispatch", "Locate", "Outcome", "Replan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """Submit this attempt now. Pinned to its hosts, or passed through where it names none."""
+
+    attempt: Attempt
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Tell the manager that this attempt must not run, now or later."""
+
+    attempt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Locate:
+    """Find out whether the manager has this attempt: answer JobReported, or AttemptAbsent after a grace and a fence."""
+
+    attempt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replan:
+    """What waits, what runs or the hosts have changed: give the search a new snapshot."""
+
+
+Decision = Dispatch | Cancel | Locate | Replan
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The answer to one event: state to write down, then decisions to carry out in order."""
+
+    tasks: tuple[Task, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    decisions: tuple[Decision, ...] = field(default=())

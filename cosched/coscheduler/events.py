@@ -1,0 +1,123 @@
+"""What can happen to a domain. Every event carries its time; the core never reads a clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cosched.connector.interface import Host, JobReport
+    from cosched.coscheduler.task import Task
+
+__all__ = [
+    "AttemptAbsent",
+    "AttemptSubmitted",
+    "CancelRequested",
+    "Event",
+    "HostsObserved",
+    "JobReported",
+    "ScheduleImproved",
+    "SubmitFailed",
+    "TaskSubmitted",
+    "Tick",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSubmitted:
+    """A task was accepted (state QUEUED, prediction done)."""
+
+    time: float
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested:
+    """Somebody wants a task not to run (any more)."""
+
+    time: float
+    task: str
+    reason: str = "cancelled by the user"
+
+
+@dataclass(frozen=True, slots=True)
+class HostsObserved:
+    """The connector's list of hosts, whole; a host that is missing from it is down."""
+
+    time: float
+    hosts: tuple[Host, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleImproved:
+    """The search found a better plan: waiting tasks in order, with the number of hosts of each.
+
+    Attributes:
+        order: task identifiers; those that no longer wait are ignored, those missing are kept behind.
+        counts: number of hosts for each task of `order`.
+        bound: lower bound of the makespan in seconds, measured from the snapshot's time.
+        makespan: predicted makespan in seconds, likewise.
+        evaluations: how many schedules the search has looked at for this snapshot.
+    """
+
+    time: float
+    order: tuple[str, ...]
+    counts: tuple[int, ...]
+    bound: float = 0.0
+    makespan: float = 0.0
+    evaluations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptSubmitted:
+    """The manager accepted an attempt."""
+
+    time: float
+    attempt: str
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitFailed:
+    """A submit ended in an error; whether the manager has the job is not known where `transient`."""
+
+    time: float
+    attempt: str
+    message: str
+    transient: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JobReported:
+    """The manager said something of an attempt's job (event, status or find)."""
+
+    time: float
+    report: JobReport
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptAbsent:
+    """Neither queue nor history knew the attempt after the grace, and it has been fenced."""
+
+    time: float
+    attempt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time went by."""
+
+    time: float
+
+
+Event = (
+    TaskSubmitted
+    | CancelRequested
+    | HostsObserved
+    | ScheduleImproved
+    | AttemptSubmitted
+    | SubmitFailed
+    | JobReported
+    | AttemptAbsent
+    | Tick
+)

@@ -1,0 +1,128 @@
+"""Tasks and attempts: what the core knows of each. Frozen; a change makes a new one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cosched.prediction.profile import Profile
+
+__all__ = ["Attempt", "AttemptState", "Task", "TaskState"]
+
+
+class TaskState(StrEnum):
+    """Where a task is in its life."""
+
+    QUEUED = "queued"  # admitted; waits for its hosts
+    DISPATCHING = "dispatching"  # an attempt is with the manager, not all of its processes run yet
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def final(self) -> bool:
+        """True when nothing more will happen to the task."""
+        return self in (TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED)
+
+
+class AttemptState(StrEnum):
+    """Where an attempt is. Only SUBMITTING to HELD are live; a task has at most one live attempt."""
+
+    SUBMITTING = "submitting"  # written down; the submit may or may not have happened
+    SUBMITTED = "submitted"  # the manager has it
+    RUNNING = "running"
+    HELD = "held"
+    CANCELLING = "cancelling"  # must not run; waiting for the manager's word
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    LOST = "lost"  # the manager knows nothing of it and never will (fenced)
+
+    @property
+    def live(self) -> bool:
+        """True while the attempt may be running or may still start."""
+        return self in _LIVE
+
+
+_LIVE = frozenset({AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RUNNING, AttemptState.HELD,
+                   AttemptState.CANCELLING})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a user submitted and what became of it. Times are seconds since the epoch, durations seconds.
+
+    Attributes:
+        id: unique in the domain, given at acceptance ("17"); `number` orders by arrival.
+        application: name of the catalogue entry or of the command.
+        command: argument vector, run once on each host.
+        profile: predicted times on 1…N hosts before correction; None: no model, the task passes through.
+        correction: key under which predicted and actual times are compared; empty: not corrected.
+        count: number of hosts of a task that passes through (ignored where there is a profile).
+        best_effort: accepted although its deadline may not be met.
+        reason: why it failed, was cancelled or is held; one line.
+        dispatched: when its last attempt was decided.
+        predicted: corrected run time at dispatch on the hosts chosen.
+        actual: measured run time of the attempt that completed.
+        attempts: how many attempts were made so far.
+        hosts: of the last attempt; empty before that and for a task that passes through.
+    """
+
+    id: str
+    number: int
+    name: str
+    application: str
+    command: tuple[str, ...]
+    submitted: float
+    owner: str = ""
+    parameters: Mapping[str, float | str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    directory: str = ""
+    deadline: float | None = None
+    profile: Profile | None = None
+    correction: str = ""
+    count: int = 1
+    best_effort: bool = False
+    time_limit: float | None = None
+    state: TaskState = TaskState.QUEUED
+    reason: str = ""
+    dispatched: float | None = None
+    started: float | None = None
+    finished: float | None = None
+    predicted: float | None = None
+    actual: float | None = None
+    exit_code: int | None = None
+    attempts: int = 0
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at running a task; its UUID is durable before the manager hears of it.
+
+    Attributes:
+        uuid: travels in the native job.
+        hosts: pinned hosts in rank order; empty for a task that passes through.
+        predicted: corrected run time in seconds; None without a profile.
+        job: native identifier once known.
+        state: see `AttemptState`.
+        created: when it was decided.
+    """
+
+    uuid: str
+    task: str
+    hosts: tuple[str, ...]
+    count: int
+    predicted: float | None
+    created: float
+    state: AttemptState = AttemptState.SUBMITTING
+    job: str = ""
+    started: float | None = None
+    finished: float | None = None
+    exit_code: int | None = None
+    reason: str = ""

@@ -1,0 +1,62 @@
+"""What is to be scheduled: waiting tasks, hosts, predicted times. Pure data, arrays all the way down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Plan", "Problem", "Weights"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A scheduling problem. Times are seconds after an origin that the caller chooses (the daemon: now).
+
+    Attributes:
+        tasks: names of the m tasks.
+        hosts: names of the N hosts.
+        classes: names of the K host classes.
+        host_class: (N,) int64, index of each host's class.
+        free: (N,) float64, when each host becomes free (running tasks' predicted ends; 0 for idle hosts).
+        seconds: (K, m, N) float64; seconds[k, j, n-1] is the run time of task j on n hosts when k is the slowest class
+            among them; infinite where that count cannot be used. At least one entry a task is finite.
+        release: (m,) float64, earliest start; 0 for none.
+        deadline: (m,) float64; infinite for none.
+        depends_on: for each task the indices of the tasks that must end before it starts.
+    """
+
+    tasks: tuple[str, ...]
+    hosts: tuple[str, ...]
+    classes: tuple[str, ...]
+    host_class: NDArray[np.int64]
+    free: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    release: NDArray[np.float64]
+    deadline: NDArray[np.float64]
+    depends_on: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A solution as the search sees it (its chromosome): an order and a host count for each task.
+
+    Attributes:
+        order: (m,) int64, a permutation of task indices.
+        counts: (m,) int64, counts[j] is the number of hosts of task j (indexed by task, not by position).
+    """
+
+    order: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Weights of the objective: each term is normalised to a pure number of order one before it is weighted."""
+
+    makespan: float = 1.0
+    idle: float = 0.2
+    lateness: float = 2.0
