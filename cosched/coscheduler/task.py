@@ -20,6 +20,7 @@ class TaskState(StrEnum):
     QUEUED = "queued"  # admitted; waits for its hosts
     DISPATCHING = "dispatching"  # an attempt is with the manager, not all of its processes run yet
     RUNNING = "running"
+    CANCELLING = "cancelling"  # must not run (any more); waiting for the manager's word
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"

@@ -1,0 +1,61 @@
+"""The hosts of a domain as the core sees them: which are up, which are taken and until when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.task import AttemptState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cosched.connector.interface import Host
+    from cosched.coscheduler.task import Attempt
+
+__all__ = ["Domain", "expected_end"]
+
+# A job that has outrun its prediction is expected to go on for a part of it, and longer the later it is already:
+# the estimate must grow, or a job that never ends would hold back everything planned behind it.
+_OVERRUN_SHARE = 0.05
+_OVERRUN_GROWTH = 0.5
+
+
+def expected_end(attempt: Attempt, now: float) -> float:
+    """Return when a live attempt is expected to free its hosts, in epoch seconds; never before `now`."""
+    predicted = attempt.predicted or 0.0
+    end = (attempt.started or max(attempt.created, now)) + predicted
+    if end > now:
+        return end
+    return now + max(_OVERRUN_SHARE * predicted, _OVERRUN_GROWTH * (now - end))
+
+
+class Domain:
+    """Hosts and what occupies them. Holds no task; the core tells it of attempts."""
+
+    def __init__(self) -> None:
+        self.hosts: dict[str, Host] = {}
+
+    def observe(self, hosts: Iterable[Host]) -> bool:
+        """Take the connector's list; return True where a host came, went or changed."""
+        seen = {host.name: host for host in hosts}
+        changed = seen != self.hosts
+        self.hosts = seen
+        return changed
+
+    def up(self) -> list[str]:
+        """Return the names of the usable hosts, sorted."""
+        return sorted(name for name, host in self.hosts.items() if host.up)
+
+    @staticmethod
+    def occupied(attempts: Iterable[Attempt], now: float) -> dict[str, float]:
+        """Return when each taken host is expected to be free.
+
+        A held attempt takes no host: its manager gives them to others meanwhile.
+        """
+        free: dict[str, float] = {}
+        for attempt in attempts:
+            if attempt.state.live and attempt.state is not AttemptState.HELD:
+                end = expected_end(attempt, now)
+                for host in attempt.hosts:
+                    free[host] = max(free.get(host, 0.0), end)
+        return free

@@ -1,0 +1,33 @@
+"""What an administrator may set about the core's behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cosched.scheduling.problem import Weights
+
+__all__ = ["Settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of a domain's co-scheduler. Durations are seconds.
+
+    Attributes:
+        instance: UUID of this domain's database; the attempts' UUIDs derive from it.
+        policy: "genetic", or a baseline: "fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated".
+        weights: of the objective.
+        staging: longest time that a new task waits for the search to have looked at it before it may be dispatched.
+        attempts: how many times a task is tried whose hosts are lost under it.
+        retry: pause after the manager could not be reached, doubled up to `retry_longest`.
+        seed: of the arbitrary host counts of "fcfs-arbitrary".
+    """
+
+    instance: str
+    policy: str = "genetic"
+    weights: Weights = field(default_factory=Weights)
+    staging: float = 1.0
+    attempts: int = 5
+    retry: float = 1.0
+    retry_longest: float = 60.0
+    seed: int = 0
