@@ -1,0 +1,7 @@
+"""Durable state: tasks, attempts and events in a database that survives a crash."""
+
+from cosched.store.faults import StoreFault
+from cosched.store.journal import Record, record
+from cosched.store.store import Store, Submission
+
+__all__ = ["Record", "Store", "StoreFault", "Submission", "record"]

@@ -1,0 +1,73 @@
+"""The log of what happened: one short line for each event that people may ask about later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.events import (
+    AttemptAbsent,
+    AttemptSubmitted,
+    CancelRequested,
+    HostsObserved,
+    JobReported,
+    SubmitFailed,
+    TaskSubmitted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cosched.coscheduler.events import Event
+    from cosched.coscheduler.task import Attempt
+
+__all__ = ["Record", "record"]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line of the log.
+
+    Attributes:
+        time: seconds since the epoch.
+        kind: the event's name in words ("submit failed").
+        task: identifier of the task it concerns; empty where it concerns the domain.
+        detail: one line for people.
+    """
+
+    time: float
+    kind: str
+    task: str = ""
+    detail: str = ""
+
+
+def record(event: Event, attempts: Iterable[Attempt] = ()) -> Record | None:
+    """Return the log's line for an event, None where the event says nothing that is worth a line.
+
+    Args:
+        event: what happened.
+        attempts: the attempts that the event changed: they say which task an attempt belongs to.
+    """
+    match event:
+        case TaskSubmitted(time, task):
+            return Record(time, "submitted", task.id, f"{task.application} {task.name}".rstrip())
+        case CancelRequested(time, task, reason):
+            return Record(time, "cancel requested", task, reason)
+        case AttemptSubmitted(time, uuid, job):
+            return Record(time, "attempt submitted", _task(uuid, attempts), f"{uuid} is job {job}")
+        case SubmitFailed(time, uuid, message, _):
+            return Record(time, "submit failed", _task(uuid, attempts), f"{uuid}: {message}")
+        case AttemptAbsent(time, uuid):
+            return Record(time, "attempt lost", _task(uuid, attempts), uuid)
+        case JobReported(time, report) if _task(report.attempt, attempts):
+            detail = f"{report.attempt} {report.reason}".rstrip()
+            return Record(time, f"job {report.state}", _task(report.attempt, attempts), detail)
+        case HostsObserved(time, hosts):
+            down = [host.name for host in hosts if not host.up]
+            return Record(time, "hosts observed", "", f"{len(hosts) - len(down)} up; down: {', '.join(down) or 'none'}")
+        case _:
+            return None
+
+
+def _task(uuid: str, attempts: Iterable[Attempt]) -> str:
+    return next((attempt.task for attempt in attempts if attempt.uuid == uuid), "")

@@ -1,0 +1,1 @@
+"""Alembic migrations of the store; `cosched.store.database` runs them at start."""

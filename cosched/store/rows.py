@@ -1,0 +1,69 @@
+"""Between dataclasses and rows. Exact both ways: what was saved is what is loaded, to the last bit of a time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.prediction.profile import Profile, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import RowMapping
+
+__all__ = ["attempt_of", "attempt_row", "task_of", "task_row"]
+
+_TASK = tuple(item.name for item in fields(Task))
+_ATTEMPT = tuple(item.name for item in fields(Attempt))
+
+
+def task_row(task: Task) -> dict[str, Any]:
+    """Return the task as a row of the table `tasks`."""
+    row = {name: getattr(task, name) for name in _TASK}
+    row["command"] = list(task.command)
+    row["parameters"] = dict(task.parameters)
+    row["environment"] = dict(task.environment)
+    row["hosts"] = list(task.hosts)
+    row["state"] = str(task.state)
+    row["profile"] = None if task.profile is None else _profile_document(task.profile)
+    return row
+
+
+def task_of(row: RowMapping) -> Task:
+    """Return the task that a row of the table `tasks` holds."""
+    values = {name: row[name] for name in _TASK}
+    values["command"] = tuple(values["command"])
+    values["hosts"] = tuple(values["hosts"])
+    values["state"] = TaskState(values["state"])
+    values["profile"] = None if values["profile"] is None else _profile(values["profile"])
+    return Task(**values)
+
+
+def attempt_row(attempt: Attempt) -> dict[str, Any]:
+    """Return the attempt as a row of the table `attempts`."""
+    row = {name: getattr(attempt, name) for name in _ATTEMPT}
+    row["hosts"] = list(attempt.hosts)
+    row["state"] = str(attempt.state)
+    return row
+
+
+def attempt_of(row: RowMapping) -> Attempt:
+    """Return the attempt that a row of the table `attempts` holds."""
+    values = {name: row[name] for name in _ATTEMPT}
+    values["hosts"] = tuple(values["hosts"])
+    values["state"] = AttemptState(values["state"])
+    return Attempt(**values)
+
+
+def _profile_document(profile: Profile) -> dict[str, Any]:
+    # JSON has no infinity: a host count that cannot be used is null.
+    seconds = [value if math.isfinite(value) else None for value in profile.seconds]
+    return {"seconds": seconds, "source": str(profile.source), "hardware": profile.hardware}
+
+
+def _profile(document: Mapping[str, Any]) -> Profile:
+    seconds = tuple(math.inf if value is None else value for value in document["seconds"])
+    return Profile(seconds, Source(document["source"]), document["hardware"])

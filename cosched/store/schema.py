@@ -1,0 +1,95 @@
+"""The tables. Columns have the names of the dataclasses' fields; times are seconds since the epoch."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+)
+
+__all__ = ["attempts", "events", "metadata", "submission_keys", "tasks"]
+
+metadata = MetaData()
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("number", Integer, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("application", Text, nullable=False),
+    Column("command", JSON, nullable=False),
+    Column("submitted", Double, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("parameters", JSON, nullable=False),
+    Column("environment", JSON, nullable=False),
+    Column("directory", Text, nullable=False),
+    Column("deadline", Double),
+    Column("profile", JSON(none_as_null=True)),
+    Column("correction", Text, nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("best_effort", Boolean, nullable=False),
+    Column("time_limit", Double),
+    Column("state", String(16), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("dispatched", Double),
+    Column("started", Double),
+    Column("finished", Double),
+    Column("predicted", Double),
+    Column("actual", Double),
+    Column("exit_code", Integer),
+    Column("attempts", Integer, nullable=False),
+    Column("hosts", JSON, nullable=False),
+    Index("tasks_by_state", "state", "number"),
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("uuid", String(64), primary_key=True),
+    Column("task", String(64), ForeignKey("tasks.id"), nullable=False),
+    Column("hosts", JSON, nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("predicted", Double),
+    Column("created", Double, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("job", Text, nullable=False),
+    Column("started", Double),
+    Column("finished", Double),
+    Column("exit_code", Integer),
+    Column("reason", Text, nullable=False),
+    Index("attempts_by_task", "task", "created"),
+    Index("attempts_by_state", "state"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("time", Double, nullable=False),
+    Column("kind", String(32), nullable=False),
+    Column("task", String(64), nullable=False),
+    Column("detail", Text, nullable=False),
+    Index("events_by_task", "task", "id"),
+)
+
+submission_keys = Table(
+    "submission_keys",
+    metadata,
+    Column("owner", String(255), nullable=False),
+    Column("key", String(255), nullable=False),
+    Column("digest", String(64), nullable=False),
+    Column("tasks", JSON, nullable=False),
+    Column("created", Double, nullable=False),
+    PrimaryKeyConstraint("owner", "key"),
+)

@@ -1,0 +1,170 @@
+"""What survives a crash: tasks, their attempts, the log and the keys of submissions."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, insert, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.store import schema
+from cosched.store.database import label, open_engine
+from cosched.store.faults import explained
+from cosched.store.journal import Record
+from cosched.store.rows import attempt_of, attempt_row, task_of, task_row
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection, Executable, RowMapping, Table
+
+    from cosched.coscheduler.task import Attempt, Task
+
+__all__ = ["Store", "Submission"]
+
+_LIVE_ATTEMPTS = [str(state) for state in AttemptState if state.live]
+_FINAL_TASKS = [str(state) for state in TaskState if state.final]
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What an idempotency key stands for.
+
+    Attributes:
+        key: chosen by the client, unique for its owner.
+        digest: of the request's content; another content under the same key is a mistake.
+        tasks: identifiers of the tasks that the first request made, in its order.
+        created: when, seconds since the epoch.
+    """
+
+    key: str
+    digest: str
+    tasks: tuple[str, ...]
+    created: float
+    owner: str = ""
+
+
+class Store:
+    """Durable state of one domain. Methods may be called from any thread; writers wait for one another.
+
+    Every method raises `StoreFault` where the database fails; a failed `save` has written nothing.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Open the database and bring it to this version.
+
+        Args:
+            url: `sqlite:////absolute/path.db`, or another URL that SQLAlchemy understands.
+
+        Raises:
+            UserError: the URL cannot be used.
+            StoreFault: the database cannot be opened, or a newer cosched wrote it.
+        """
+        self.name = label(url)
+        self._engine = open_engine(url)
+        self._writer = self._engine.execution_options(writes=True)
+        dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
+        self._save_tasks = _upsert(dialect, schema.tasks, "id")
+        self._save_attempts = _upsert(dialect, schema.attempts, "uuid")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._engine.dispose()
+
+    def last_number(self) -> int:
+        """Return the highest task number ever given, 0 in an empty database."""
+        rows = self._read(select(func.max(schema.tasks.c.number).label("last")))
+        return int(rows[0]["last"] or 0)
+
+    def save(self, tasks: Iterable[Task] = (), attempts: Iterable[Attempt] = (), events: Iterable[Record] = (),
+             submission: Submission | None = None) -> None:  # fmt: skip
+        """Write all of it or nothing; on return it survives a crash of the machine.
+
+        Several steps may be written at once: of two values for one task or attempt the later counts.
+
+        Raises:
+            StoreFault: nothing was written.
+        """
+        new_tasks = {task.id: task_row(task) for task in tasks}
+        new_attempts = {attempt.uuid: attempt_row(attempt) for attempt in attempts}
+        records = [asdict(item) for item in events]
+        with explained(self.name), self._writer.begin() as connection:
+            _execute(connection, self._save_tasks, list(new_tasks.values()))
+            _execute(connection, self._save_attempts, list(new_attempts.values()))
+            _execute(connection, insert(schema.events), records)
+            if submission is not None:
+                connection.execute(insert(schema.submission_keys), asdict(submission))
+
+    def load(self) -> tuple[tuple[Task, ...], tuple[Attempt, ...]]:
+        """Return what a restart needs: all tasks with something left to happen, by number, and all their attempts."""
+        tasks, attempts = schema.tasks, schema.attempts
+        unsettled = select(attempts.c.task).where(attempts.c.state.in_(_LIVE_ATTEMPTS))
+        live = or_(tasks.c.state.not_in(_FINAL_TASKS), tasks.c.id.in_(unsettled))
+        theirs = select(attempts).where(attempts.c.task.in_(select(tasks.c.id).where(live)))
+        with explained(self.name), self._engine.begin() as connection:  # one transaction: one moment
+            found = connection.execute(select(tasks).where(live).order_by(tasks.c.number)).mappings().all()
+            tries = connection.execute(theirs.order_by(attempts.c.created, attempts.c.uuid)).mappings().all()
+        return tuple(map(task_of, found)), tuple(map(attempt_of, tries))
+
+    def completed(self, limit: int = 1000) -> tuple[Task, ...]:
+        """Return the `limit` tasks that completed last, the oldest first."""
+        query = select(schema.tasks).where(schema.tasks.c.state == str(TaskState.COMPLETED))
+        rows = self._read(query.order_by(schema.tasks.c.finished.desc(), schema.tasks.c.number.desc()).limit(limit))
+        return tuple(map(task_of, reversed(rows)))
+
+    def tasks(self, states: Collection[TaskState] = (), limit: int = 100, offset: int = 0) -> tuple[Task, ...]:
+        """Return tasks in these states (none given: in any), the newest first."""
+        query = select(schema.tasks)
+        if states:
+            query = query.where(schema.tasks.c.state.in_([str(state) for state in states]))
+        rows = self._read(query.order_by(schema.tasks.c.number.desc()).limit(limit).offset(offset))
+        return tuple(map(task_of, rows))
+
+    def task(self, task_id: str) -> Task | None:
+        """Return the task, None where there is none of this identifier."""
+        rows = self._read(select(schema.tasks).where(schema.tasks.c.id == task_id))
+        return task_of(rows[0]) if rows else None
+
+    def counts(self) -> Mapping[TaskState, int]:
+        """Return the number of tasks in each state."""
+        column = schema.tasks.c.state
+        rows = self._read(select(column, func.count().label("tasks")).group_by(column))
+        return dict.fromkeys(TaskState, 0) | {TaskState(row["state"]): int(row["tasks"]) for row in rows}
+
+    def attempts(self, task_id: str) -> tuple[Attempt, ...]:
+        """Return all attempts at the task, the oldest first."""
+        table = schema.attempts
+        query = select(table).where(table.c.task == task_id).order_by(table.c.created, table.c.uuid)
+        return tuple(map(attempt_of, self._read(query)))
+
+    def events(self, task_id: str = "", limit: int = 100) -> tuple[Record, ...]:
+        """Return the last `limit` lines of the log (of one task where named), the oldest first."""
+        table = schema.events
+        query = select(table.c.time, table.c.kind, table.c.task, table.c.detail)
+        if task_id:
+            query = query.where(table.c.task == task_id)
+        rows = self._read(query.order_by(table.c.id.desc()).limit(limit))
+        return tuple(Record(**row) for row in reversed(rows))
+
+    def by_key(self, key: str, owner: str = "") -> Submission | None:
+        """Return what an idempotency key of this owner stands for, None while it is unused."""
+        table = schema.submission_keys
+        rows = self._read(select(table).where(table.c.owner == owner, table.c.key == key))
+        return Submission(**{**rows[0], "tasks": tuple(rows[0]["tasks"])}) if rows else None
+
+    def _read(self, query: Executable) -> Sequence[RowMapping]:
+        with explained(self.name), self._engine.begin() as connection:
+            return connection.execute(query).mappings().all()
+
+
+def _upsert(dialect: Any, table: Table, key: str) -> Executable:
+    statement = dialect.insert(table)
+    changes = {column.name: statement.excluded[column.name] for column in table.columns if column.name != key}
+    return statement.on_conflict_do_update(index_elements=[key], set_=changes)  # type: ignore[no-any-return]  # Any above
+
+
+def _execute(connection: Connection, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+    if rows:
+        connection.execute(statement, rows)

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import inspect
+
+from cosched.errors import UserError
+from cosched.store.database import label, open_engine
+from cosched.store.faults import StoreFault
+from cosched.store.schema import metadata
+from cosched.store.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_migrations_make_the_tables_that_the_code_uses(tmp_path: Path) -> None:
+    engine = open_engine(f"sqlite:///{tmp_path}/cosched.db")
+    made = inspect(engine)
+    for table in metadata.sorted_tables:
+        columns = {column["name"]: (str(column["type"]), column["nullable"]) for column in made.get_columns(table.name)}
+        wanted = {column.name: (str(column.type), bool(column.nullable)) for column in table.columns}
+        assert columns == wanted
+        assert {index["name"] for index in made.get_indexes(table.name)} == {index.name for index in table.indexes}
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite://", "sqlite:///relative.db", "sqlite:///:memory:", "", "no url", "oracel://x/y"]
+)
+def test_a_url_that_would_not_last_is_refused(url: str) -> None:
+    with pytest.raises(UserError, match=r"\[database\] url"):
+        open_engine(url)
+
+
+def test_the_name_for_people_hides_the_password() -> None:
+    assert label("postgresql://ann:secret@db/cosched") == "postgresql://ann:***@db/cosched"
+
+
+def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/cosched.db"
+    Store(url).close()
+    with sqlite3.connect(tmp_path / "cosched.db") as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    with pytest.raises(StoreFault, match=r"newer cosched.*9999.*install that version"):
+        Store(url)
+
+
+def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "cosched.db").write_text("precious words " * 100)
+    with pytest.raises(StoreFault, match="is not an SQLite database"):
+        Store(f"sqlite:///{tmp_path}/cosched.db")
+    assert (tmp_path / "cosched.db").read_text().startswith("precious")
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreFault, match=r"file/cosched\.db cannot be opened"):
+        Store(f"sqlite:///{tmp_path}/file/cosched.db")

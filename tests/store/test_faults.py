@@ -1,0 +1,60 @@
+"""Real faults of a real SQLite, each with its advice."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlalchemy import event
+
+from cosched.coscheduler.task import Task
+from cosched.store import Store, StoreFault
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TASK = Task("1", 1, "name", "sleep", ("sleep",), 0.0)
+
+
+def pragma(store: Store, text: str) -> None:
+    def run(connection: sqlite3.Connection, _record: object, _proxy: object) -> None:
+        connection.execute(f"PRAGMA {text}").close()
+
+    event.listen(store._engine, "checkout", run)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/cosched.db"
+
+
+def test_a_lock_held_by_another_program(url: str, tmp_path: Path) -> None:
+    store = Store(url)
+    pragma(store, "busy_timeout=1")
+    other = sqlite3.connect(tmp_path / "cosched.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreFault, match="locked by another program"):
+        store.save([TASK])
+    other.execute("ROLLBACK")
+    other.close()
+    store.save([TASK])
+    assert store.task("1") == TASK
+    store.close()
+
+
+def test_a_full_disk(url: str) -> None:
+    store = Store(url)
+    pragma(store, "max_page_count=1")
+    with pytest.raises(StoreFault, match="disk is full: free some space"):
+        store.save([Task(str(number), number, "x" * 5000, "", (), 0.0) for number in range(1, 20)])
+    assert store.tasks() == ()
+    store.close()
+
+
+def test_a_database_that_may_not_be_written(url: str) -> None:
+    store = Store(url)
+    pragma(store, "query_only=1")
+    with pytest.raises(StoreFault, match="is read-only"):
+        store.save([TASK])
+    store.close()

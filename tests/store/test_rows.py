@@ -1,0 +1,94 @@
+"""Whatever a task or attempt holds comes back from the database as it was."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.prediction.profile import Profile, Source
+from cosched.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+TIMES = st.floats(min_value=0, max_value=1e11, allow_subnormal=False)
+SECONDS = st.one_of(st.just(math.inf), st.floats(min_value=1e-6, max_value=3e8))
+PROFILES = st.builds(
+    Profile,
+    seconds=st.lists(SECONDS, min_size=1, max_size=20).filter(lambda row: any(map(math.isfinite, row))).map(tuple),
+    source=st.sampled_from(Source),
+    hardware=TEXT,
+)
+TASKS = st.builds(
+    Task,
+    id=st.just("1"),
+    number=st.just(1),
+    name=TEXT,
+    application=TEXT,
+    command=st.lists(TEXT, max_size=4).map(tuple),
+    submitted=TIMES,
+    owner=TEXT,
+    parameters=st.dictionaries(TEXT, st.one_of(TEXT, st.floats(allow_nan=False, allow_infinity=False)), max_size=4),
+    environment=st.dictionaries(TEXT, TEXT, max_size=4),
+    directory=TEXT,
+    deadline=st.none() | TIMES,
+    profile=st.none() | PROFILES,
+    correction=TEXT,
+    count=st.integers(1, 10**6),
+    best_effort=st.booleans(),
+    time_limit=st.none() | TIMES,
+    state=st.sampled_from(TaskState),
+    reason=TEXT,
+    dispatched=st.none() | TIMES,
+    started=st.none() | TIMES,
+    finished=st.none() | TIMES,
+    predicted=st.none() | TIMES,
+    actual=st.none() | TIMES,
+    exit_code=st.none() | st.integers(-(2**31), 2**31 - 1),
+    attempts=st.integers(0, 100),
+    hosts=st.lists(TEXT, max_size=4).map(tuple),
+)
+ATTEMPTS = st.builds(
+    Attempt,
+    uuid=st.uuids().map(str),
+    task=st.just("1"),
+    hosts=st.lists(TEXT, max_size=4).map(tuple),
+    count=st.integers(1, 10**6),
+    predicted=st.none() | TIMES,
+    created=TIMES,
+    state=st.sampled_from(AttemptState),
+    job=TEXT,
+    started=st.none() | TIMES,
+    finished=st.none() | TIMES,
+    exit_code=st.none() | st.integers(-(2**31), 2**31 - 1),
+    reason=TEXT,
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    store = Store(f"sqlite:///{tmp_path_factory.mktemp('store')}/cosched.db")
+    yield store
+    store.close()
+
+
+@given(TASKS)
+@settings(max_examples=60, deadline=None)
+def test_a_task_comes_back_as_it_was(store: Store, task: Task) -> None:
+    store.save([task])
+    assert store.task("1") == task
+
+
+@given(ATTEMPTS)
+@settings(max_examples=60, deadline=None)
+def test_an_attempt_comes_back_as_it_was(store: Store, attempt: Attempt) -> None:
+    store.save([Task("1", 1, "", "", (), 0.0)], [replace(attempt, state=AttemptState.RUNNING)])
+    store.save((), [attempt])  # the second time it is changed, not inserted
+    assert next(item for item in store.attempts("1") if item.uuid == attempt.uuid) == attempt

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.store import Record, Store, StoreFault, Submission
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def task(number: int, state: TaskState = TaskState.QUEUED, finished: float | None = None) -> Task:
+    return Task(str(number), number, f"task {number}", "sleep", ("sleep", "1"), 1e9, state=state, finished=finished)
+
+
+def attempt(uuid: str, of: int, state: AttemptState) -> Attempt:
+    return Attempt(uuid, str(of), ("h1",), 1, 2.0, 1e9, state)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/cosched.db"
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    store = Store(url)
+    yield store
+    store.close()
+
+
+def test_an_empty_store_knows_nothing(store: Store) -> None:
+    assert store.load() == ((), ())
+    assert store.last_number() == 0
+    assert store.task("1") is None
+    assert store.by_key("k") is None
+    assert set(store.counts().values()) == {0}
+
+
+def test_a_restart_loads_what_is_not_settled(store: Store, url: str) -> None:
+    tasks = [task(1, TaskState.COMPLETED), task(2, TaskState.RUNNING), task(3), task(4, TaskState.CANCELLED)]
+    tries = [
+        attempt("a", 1, AttemptState.COMPLETED),
+        attempt("b", 2, AttemptState.LOST),
+        attempt("c", 2, AttemptState.RUNNING),
+        attempt("d", 4, AttemptState.CANCELLING),
+    ]
+    store.save(tasks, tries)
+    store.close()
+    again = Store(url)
+    found, attempts = again.load()
+    again.close()
+    assert [item.id for item in found] == ["2", "3", "4"]
+    assert sorted(item.uuid for item in attempts) == ["b", "c", "d"]
+
+
+def test_the_later_of_two_values_in_one_step_counts(store: Store) -> None:
+    store.save([task(1), task(1, TaskState.RUNNING)])
+    found = store.task("1")
+    assert found is not None
+    assert found.state is TaskState.RUNNING
+
+
+def test_a_failed_step_writes_nothing(store: Store) -> None:
+    with pytest.raises(StoreFault, match="FOREIGN KEY"):
+        store.save([task(1)], [attempt("a", 99, AttemptState.SUBMITTING)])
+    assert store.task("1") is None
+
+
+def test_tasks_are_filtered_and_paged_newest_first(store: Store) -> None:
+    store.save([task(number, TaskState.COMPLETED if number % 2 else TaskState.QUEUED) for number in range(1, 11)])
+    assert [item.number for item in store.tasks(limit=3)] == [10, 9, 8]
+    assert [item.number for item in store.tasks([TaskState.QUEUED], limit=2, offset=1)] == [8, 6]
+    assert store.counts()[TaskState.COMPLETED] == 5
+    assert store.last_number() == 10
+
+
+def test_feedback_gets_the_last_completed_tasks_in_order(store: Store) -> None:
+    ends = [5.0, 3.0, 9.0, 7.0]
+    store.save([task(number, TaskState.COMPLETED, end) for number, end in enumerate(ends, 1)] + [task(9)])
+    assert [item.finished for item in store.completed(limit=3)] == [5.0, 7.0, 9.0]
+
+
+def test_a_key_stands_for_its_first_request_and_its_owner(store: Store) -> None:
+    submission = Submission("k", "digest", ("1",), 1e9, owner="ann")
+    store.save([task(1)], submission=submission)
+    assert store.by_key("k", "ann") == submission
+    assert store.by_key("k", "bob") is None
+    with pytest.raises(StoreFault):
+        store.save([task(2)], submission=submission)
+    assert store.task("2") is None
+
+
+def test_the_log_is_kept_in_order_for_each_task(store: Store) -> None:
+    store.save(events=[Record(1.0, "submitted", "1"), Record(2.0, "submitted", "2"), Record(3.0, "job running", "1")])
+    assert [item.kind for item in store.events("1")] == ["submitted", "job running"]
+    assert [item.time for item in store.events(limit=2)] == [2.0, 3.0]
+
+
+_WRITER = """
+import itertools, sys
+from cosched.coscheduler.task import Task
+from cosched.store import Store
+store = Store(sys.argv[1])
+for number in itertools.count(store.last_number() + 1):
+    store.save([Task(str(number), number, "", "", (), 0.0)])
+    print(number, flush=True)
+"""
+
+
+def test_kill_loses_nothing_that_was_acknowledged(url: str) -> None:
+    acknowledged = 0
+    for pause in (0.0, 0.013, 0.031):
+        process = subprocess.Popen([sys.executable, "-c", _WRITER, url], stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        with process.stdout as lines:
+            for line in itertools.islice(lines, 3):
+                acknowledged = int(line)
+            time.sleep(pause)
+            process.send_signal(signal.SIGKILL)
+            acknowledged = max([acknowledged, *(int(line) for line in lines if line.endswith(b"\n"))])
+        process.wait()
+        store = Store(url)
+        present = sorted(item.number for item in store.tasks(limit=10**6))
+        store.close()
+        assert present == list(range(1, len(present) + 1))
+        assert len(present) >= acknowledged > 0
+
+
+def test_only_its_user_reads_the_database(store: Store) -> None:
+    assert Path(store.name).stat().st_mode & 0o077 == 0
+    assert os.access(store.name, os.W_OK)
