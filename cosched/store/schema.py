@@ -17,9 +17,16 @@ from sqlalchemy import (
     Text,
 )
 
-__all__ = ["attempts", "events", "metadata", "submission_keys", "tasks"]
+__all__ = ["attempts", "events", "instance", "metadata", "submission_keys", "tasks"]
 
 metadata = MetaData()
+
+instance = Table(
+    "instance",
+    metadata,
+    # One row, made with the database: what tells its attempts from those of any other.
+    Column("uuid", String(36), primary_key=True),
+)
 
 tasks = Table(
     "tasks",

@@ -50,6 +50,10 @@ class Store:
     """Durable state of one domain. Methods may be called from any thread; writers wait for one another.
 
     Every method raises `StoreFault` where the database fails; a failed `save` has written nothing.
+
+    Attributes:
+        name: of the database, for people.
+        instance: UUID made with the database; no other has the same.
     """
 
     def __init__(self, url: str) -> None:
@@ -66,6 +70,7 @@ class Store:
         self._engine = open_engine(url)
         self._writer = self._engine.execution_options(writes=True)
         dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
+        self.instance = str(self._read(select(schema.instance))[0]["uuid"])
         self._save_tasks = _upsert(dialect, schema.tasks, "id")
         self._save_attempts = _upsert(dialect, schema.attempts, "uuid")
 

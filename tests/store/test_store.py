@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import pytest
 
@@ -44,6 +45,13 @@ def test_an_empty_store_knows_nothing(store: Store) -> None:
     assert store.task("1") is None
     assert store.by_key("k") is None
     assert set(store.counts().values()) == {0}
+
+
+def test_a_database_keeps_its_own_uuid(store: Store, url: str, tmp_path: Path) -> None:
+    again, other = Store(url), Store(f"sqlite:///{tmp_path}/other.db")
+    again.close()
+    other.close()
+    assert UUID(store.instance) == UUID(again.instance) != UUID(other.instance)
 
 
 def test_a_restart_loads_what_is_not_settled(store: Store, url: str) -> None:

@@ -1,10 +1,12 @@
-"""Tasks, attempts, events and submission keys.
+"""The database's own name, tasks, attempts, events and submission keys.
 
 Revision ID: 0001
 Revises:
 """
 
 from __future__ import annotations
+
+from uuid import uuid4
 
 import sqlalchemy as sa
 from alembic import op
@@ -17,6 +19,8 @@ depends_on = None
 
 def upgrade() -> None:
     """Make the tables of the first version."""
+    instance = op.create_table("instance", sa.Column("uuid", sa.String(36), primary_key=True))
+    op.bulk_insert(instance, [{"uuid": str(uuid4())}])
     _tasks()
     _attempts()
     op.create_table(
