@@ -1,0 +1,55 @@
+"""The seven kernels' published run times, and queues drawn from them.
+
+Predicted seconds on 1 … 16 processors of an SGI Origin 2000 and the range that deadlines were drawn from, as published
+for the Titan and ARMS experiments of the University of Warwick.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cosched.scheduling.problem import Problem
+
+__all__ = ["DEADLINES", "KERNELS", "queue"]
+
+KERNELS: dict[str, tuple[int, ...]] = {
+    "sweep3d": (50, 40, 30, 25, 23, 20, 17, 15, 13, 11, 9, 7, 6, 5, 4, 4),
+    "fft": (25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10),
+    "improc": (48, 41, 35, 30, 26, 23, 21, 20, 20, 21, 23, 26, 30, 35, 41, 48),
+    "closure": (9, 9, 8, 8, 7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2),
+    "jacobi": (40, 35, 30, 25, 23, 20, 17, 15, 13, 11, 10, 9, 8, 7, 6, 6),
+    "memsort": (17, 16, 15, 14, 13, 12, 11, 10, 10, 11, 12, 13, 14, 15, 16, 17),
+    "cpi": (32, 26, 21, 17, 14, 11, 9, 7, 5, 4, 3, 2, 4, 7, 12, 20),
+}
+DEADLINES = {name: (min(seconds), 4 * seconds[0]) for name, seconds in KERNELS.items()}
+
+
+def queue(tasks: int, hosts: int, seed: int, *, deadlines: bool = False) -> Problem:
+    """Return a queue of random kernels on identical hosts, all there at the origin.
+
+    Args:
+        tasks: how many, each kernel as likely as any other.
+        hosts: how many; counts above 16 cannot be used.
+        seed: of the draw.
+        deadlines: draw each task's deadline evenly from its kernel's range, stretched by tasks ÷ (2 · hosts), so
+            that the load on the deadlines is alike for queues of any length.
+    """
+    draw = np.random.default_rng(seed)
+    names = list(KERNELS)
+    drawn = [names[index] for index in draw.integers(len(names), size=tasks)]
+    seconds = np.full((1, tasks, hosts), np.inf)
+    for task, name in enumerate(drawn):
+        usable = KERNELS[name][:hosts]
+        seconds[0, task, : len(usable)] = usable
+    limits = np.array([DEADLINES[name] for name in drawn], dtype=np.float64)
+    due = draw.uniform(limits[:, 0], limits[:, 1]) * max(1.0, tasks / (2 * hosts))
+    return Problem(
+        tasks=tuple(f"{name}-{task}" for task, name in enumerate(drawn)),
+        hosts=tuple(f"host{number:02d}" for number in range(hosts)),
+        classes=("origin2000",),
+        host_class=np.zeros(hosts, dtype=np.int64),
+        free=np.zeros(hosts),
+        seconds=seconds,
+        release=np.zeros(tasks),
+        deadline=due if deadlines else np.full(tasks, np.inf),
+    )

@@ -1,0 +1,89 @@
+"""A lower bound of the makespan, so that every schedule is shown with its gap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.decoder import dependency_order
+from cosched.scheduling.widths import best_seconds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["lower_bound"]
+
+
+def lower_bound(problem: Problem) -> float:
+    """Return a number of seconds after the origin before which no schedule ends; 0 without tasks.
+
+    It is the larger of
+    - the task bound: each task on its best count, after its release and its predecessors, on the hosts free first;
+    - the area bound: the hosts' time from when they are free must hold every task at its cheapest, where only the
+      counts that can end by the bound itself are of use; also for the tasks released late, on their own.
+    """
+    if not problem.tasks:
+        return 0.0
+    seconds = best_seconds(problem)
+    earliest_end = _earliest_end(problem, seconds)
+    shortest = earliest_end.min(axis=1)
+    return float(max(shortest.max(), _area(problem, seconds, earliest_end), _late_area(problem, seconds)))
+
+
+def _earliest_end(problem: Problem, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (m, N): when each task could end on each count if it were alone."""
+    ready = problem.release.astype(np.float64).copy()
+    nth_free = np.sort(problem.free)
+    if any(problem.depends_on):
+        for task in dependency_order(problem, range(len(problem.tasks))):
+            for other in problem.depends_on[task]:
+                end = float((np.maximum(nth_free, ready[other]) + seconds[other]).min())
+                ready[task] = max(ready[task], end)
+    earliest: NDArray[np.float64] = np.maximum(nth_free[None, :], ready[:, None]) + seconds
+    return earliest
+
+
+def _areas(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    areas: NDArray[np.float64] = seconds * np.arange(1, seconds.shape[1] + 1)
+    return areas
+
+
+def _area(problem: Problem, seconds: NDArray[np.float64], earliest_end: NDArray[np.float64]) -> float:
+    """Return the smallest w at which the counts that can end by w need no more host time than there is up to w."""
+    areas = _areas(seconds)
+    lowest = float(earliest_end.min(axis=1).max())
+    steps = np.unique(earliest_end[np.isfinite(earliest_end) & (earliest_end > lowest)])
+    steps = np.concatenate(([lowest], steps))
+
+    def fill(index: int) -> float:
+        cheapest = np.where(earliest_end <= steps[index], areas, np.inf).min(axis=1)
+        return max(float(steps[index]), _water_level(problem.free, float(cheapest.sum())))
+
+    # Needed area falls and offered area grows with w, so "w is enough" flips once: bisect for the first step that is.
+    low, high = 0, len(steps) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if fill(middle) <= steps[middle + 1]:
+            high = middle
+        else:
+            low = middle + 1
+    return fill(low)
+
+
+def _late_area(problem: Problem, seconds: NDArray[np.float64]) -> float:
+    """Return the area bound over the tasks released at or after each release time."""
+    cheapest = _areas(seconds).min(axis=1)
+    best = 0.0
+    for release in np.unique(problem.release[problem.release > 0]):
+        late = float(cheapest[problem.release >= release].sum())
+        best = max(best, _water_level(np.maximum(problem.free, release), late))
+    return best
+
+
+def _water_level(free: NDArray[np.float64], area: float) -> float:
+    """Return when hosts that are free from `free` on have offered `area` host-seconds."""
+    ascending = np.sort(free)
+    return float(((area + np.cumsum(ascending)) / np.arange(1, len(free) + 1)).min())

@@ -1,0 +1,213 @@
+"""Good plans at once: what the search starts from, and what answers where there is no time to search.
+
+All return a `Plan` and need nothing compiled; the widths that they choose from are those of `widths.useful`. On
+several classes the greedy ones choose widths as if the fastest hosts were free; the decoder then places in earnest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.bounds import lower_bound
+from cosched.scheduling.decoder import dependency_order, spans
+from cosched.scheduling.free_times import FreeTimes
+from cosched.scheduling.problem import Plan
+from cosched.scheduling.widths import best_seconds, useful
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["append", "earliest_deadline_first", "earliest_finish", "longest_first", "threshold_plans", "two_phase"]
+
+_MOST_THRESHOLDS = 64
+_PLACES = 4  # where `append` tries a task that would be late at the end of the queue
+
+
+def two_phase(problem: Problem) -> Plan:
+    """Return the plan with the shortest makespan among the `threshold_plans`.
+
+    Stops as soon as a plan reaches the lower bound.
+    """
+    plans = threshold_plans(problem)
+    bound = lower_bound(problem)
+    best, shortest = next(plans), np.inf
+    for plan in [best, *plans]:
+        makespan = max(spans(problem, plan)[1], default=0.0)
+        if makespan < shortest:
+            best, shortest = plan, makespan
+        if shortest <= bound:
+            break
+    return best
+
+
+def threshold_plans(problem: Problem, most: int = _MOST_THRESHOLDS) -> Iterator[Plan]:
+    """Yield the plans of the two-phase method (Turek, Wolf, Yu: SPAA 1992), the likeliest first.
+
+    First the widths: for a threshold D each task takes the count with the least host-seconds that runs it within D (its
+    fastest where none does). Then a list: by run time, area and width descending, and by deadline.
+
+    Args:
+        problem: what is scheduled.
+        most: try at most so many thresholds, those with the smallest max(longest run time, area ÷ hosts).
+    """
+    seconds = np.where(useful(problem), best_seconds(problem), np.inf)
+    areas = seconds * np.arange(1, seconds.shape[1] + 1)
+    fastest = seconds.argmin(axis=1)
+    tasks = np.arange(len(problem.tasks))
+    options: dict[bytes, tuple[float, NDArray[np.int64]]] = {}
+    for threshold in _thresholds(seconds, most):
+        within = np.where(seconds <= threshold, areas, np.inf)
+        column = np.where(np.isfinite(within.min(axis=1)), within.argmin(axis=1), fastest)
+        promise = max(float(seconds[tasks, column].max()), float(areas[tasks, column].sum()) / len(problem.hosts))
+        options.setdefault(column.tobytes(), (promise, column))
+    for _, column in sorted(options.values(), key=lambda option: option[0])[:most]:
+        length, area = seconds[tasks, column], areas[tasks, column]
+        keys = [(-area, -length), (-length, -area), (-area, -column)]
+        if np.isfinite(problem.deadline).any():
+            keys.append((-length, problem.deadline))
+        for key in keys:
+            yield Plan(order=np.lexsort(key).astype(np.int64), counts=column.astype(np.int64) + 1)
+
+
+def earliest_finish(problem: Problem) -> Plan:
+    """Return the plan that gives each task, in the order of arrival, the count on which it ends first."""
+    return _greedy(problem, range(len(problem.tasks)), _ends_first)
+
+
+def longest_first(problem: Problem) -> Plan:
+    """Return the plan that places the task with the longest best run time first, each where it ends first."""
+    shortest = best_seconds(problem).min(axis=1)
+    return _greedy(problem, np.argsort(-shortest, kind="stable").tolist(), _ends_first)
+
+
+def earliest_deadline_first(problem: Problem) -> Plan:
+    """Return the plan in order of deadlines, each task as cheap as its deadline allows.
+
+    A task takes the count with the least host-seconds that meets its deadline, or where none does the one that ends
+    first. Ties in the deadline go by release and then by the longest best run time.
+    """
+    shortest = best_seconds(problem).min(axis=1)
+    return _greedy(problem, np.lexsort((-shortest, problem.release, problem.deadline)).tolist(), _cheapest_on_time)
+
+
+def append(problem: Problem, plan: Plan, task: int) -> Plan:
+    """Return a plan of known tasks with one more, placed at the best of a few places.
+
+    The end of the queue is tried first; only a task that would be late there is tried further ahead, so that the total
+    lateness and then the makespan are least. One pass over the plan, or a few for a late task.
+
+    Args:
+        problem: with the new task.
+        plan: an order without the new task; counts of every task (that of the new one is ignored).
+        task: index of the new task.
+    """
+    ends = dict(enumerate(spans(problem, plan)[1]))
+    free = FreeTimes(problem.free.tolist())
+    for known in plan.order.tolist():
+        free.take(int(plan.counts[known]), ends[known])
+    makespan = max((ends[known] for known in plan.order.tolist()), default=0.0)
+
+    def cost(option: _Option) -> tuple[float, float]:
+        late = max(0.0, option.end - float(problem.deadline[task]))
+        return late, max(makespan, option.end) + option.area / len(problem.hosts)
+
+    widths = _Widths.table(replace(problem, seconds=problem.seconds[:, [task]]))[0]
+    options = _options(widths, free, _ready(problem, task, ends))
+    last = min(options, key=cost)
+    at_end = _with(plan, task, len(plan.order), last.count)
+    if last.end <= problem.deadline[task]:
+        return at_end
+    fastest = min(options, key=lambda option: (option.end, option.count)).count
+    places = sorted({len(plan.order) * step // _PLACES for step in range(_PLACES)})
+    tried = [_with(plan, task, place, count) for place in places for count in sorted({last.count, fastest})]
+    return min([at_end, *tried], key=lambda candidate: _lateness_then_makespan(problem, candidate))
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """One way to place a task: how many hosts, until when, at what area in host-seconds."""
+
+    count: int
+    end: float
+    area: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Widths:
+    """The useful host counts of one task and the run time on each."""
+
+    counts: tuple[int, ...]
+    seconds: tuple[float, ...]
+
+    @classmethod
+    def table(cls, problem: Problem) -> list[_Widths]:
+        kept, seconds = useful(problem), best_seconds(problem)
+        columns = [np.flatnonzero(row) for row in kept]
+        return [
+            cls(tuple((column + 1).tolist()), tuple(seconds[task, column].tolist()))
+            for task, column in enumerate(columns)
+        ]
+
+
+def _options(widths: _Widths, free: FreeTimes, ready: float) -> list[_Option]:
+    return [
+        _Option(count, max(free.earliest(count), ready) + seconds, count * seconds)
+        for count, seconds in zip(widths.counts, widths.seconds, strict=True)
+    ]
+
+
+def _greedy(problem: Problem, order: Sequence[int], choose: Callable[[list[_Option], float], _Option]) -> Plan:
+    """Place tasks one by one, each on the count that `choose` picks from (options, deadline)."""
+    widths = _Widths.table(problem)
+    free = FreeTimes(problem.free.tolist())
+    ends: dict[int, float] = {}
+    counts = np.ones(len(problem.tasks), dtype=np.int64)
+    final = dependency_order(problem, order)
+    for task in final:
+        ready = _ready(problem, task, ends)
+        chosen = choose(_options(widths[task], free, ready), float(problem.deadline[task]))
+        counts[task] = chosen.count
+        ends[task] = chosen.end
+        free.take(chosen.count, chosen.end)
+    return Plan(np.array(final, dtype=np.int64), counts)
+
+
+def _ready(problem: Problem, task: int, ends: Mapping[int, float]) -> float:
+    before = problem.depends_on[task] if problem.depends_on else ()
+    return max([float(problem.release[task]), *[ends[other] for other in before]])
+
+
+def _ends_first(options: list[_Option], _deadline: float) -> _Option:
+    return min(options, key=lambda option: (option.end, option.count))
+
+
+def _cheapest_on_time(options: list[_Option], deadline: float) -> _Option:
+    on_time = [option for option in options if option.end <= deadline]
+    return min(on_time, key=lambda option: (option.area, option.end)) if on_time else _ends_first(options, deadline)
+
+
+def _thresholds(seconds: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """Return the distinct run times, or `most` of them evenly spread by rank where there are many more."""
+    distinct = np.unique(seconds[np.isfinite(seconds)])
+    if len(distinct) <= 4 * most:
+        return distinct
+    return distinct[np.linspace(0, len(distinct) - 1, 4 * most).round().astype(np.int64)]
+
+
+def _with(plan: Plan, task: int, place: int, count: int) -> Plan:
+    counts = plan.counts.copy()
+    counts[task] = count
+    return Plan(np.insert(plan.order, place, task), counts)
+
+
+def _lateness_then_makespan(problem: Problem, plan: Plan) -> tuple[float, float]:
+    ends = np.array(spans(problem, plan)[1])
+    placed = np.nan_to_num(ends)
+    return float(np.maximum(placed - problem.deadline, 0.0).sum()), float(placed.max())

@@ -1,0 +1,55 @@
+"""How wide a task may be: the host counts that exist for it and those that can be worth using."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["best_seconds", "single_class", "useful"]
+
+
+def single_class(problem: Problem) -> int | None:
+    """Return the class that every host has, or None on a domain of several classes."""
+    first = int(problem.host_class[0])
+    return first if bool(np.all(problem.host_class == first)) else None
+
+
+def best_seconds(problem: Problem) -> NDArray[np.float64]:
+    """Return the shortest run time of each task by host count, whatever the hosts are busy with.
+
+    A set of hosts runs a task as slowly as the slowest class in it, so the best n hosts are those of the n
+    fastest for this task and count.
+
+    Returns:
+        (m, N) seconds; infinite where too few hosts can run the task on that count.
+    """
+    only = single_class(problem)
+    if only is not None:
+        return problem.seconds[only]
+    sizes = np.bincount(problem.host_class, minlength=len(problem.classes))
+    fastest_first = np.argsort(problem.seconds, axis=0, kind="stable")
+    available = np.cumsum(sizes[fastest_first], axis=0)
+    enough = available >= np.arange(1, len(problem.hosts) + 1)
+    ascending = np.take_along_axis(problem.seconds, fastest_first, axis=0)
+    best: NDArray[np.float64] = np.where(enough, ascending, np.inf).min(axis=0)
+    return best
+
+
+def useful(problem: Problem) -> NDArray[np.bool_]:
+    """Return which host counts a plan needs to consider, an (m, N) array with at least one a task.
+
+    A count that is no faster than a smaller one is never needed on identical hosts: the smaller one ends no later
+    and leaves more hosts free. With several classes a count stays if it is faster in any of them.
+    """
+    seconds = problem.seconds[np.unique(problem.host_class)]
+    fewer = np.minimum.accumulate(seconds, axis=2)
+    faster = np.ones(seconds.shape, dtype=np.bool_)
+    faster[:, :, 1:] = seconds[:, :, 1:] < fewer[:, :, :-1]
+    kept: NDArray[np.bool_] = faster.any(axis=0) & np.isfinite(best_seconds(problem))
+    return kept
