@@ -55,14 +55,16 @@ class ScheduleImproved:
     Attributes:
         order: task identifiers; those that no longer wait are ignored, those missing are kept behind.
         counts: number of hosts for each task of `order`.
-        bound: lower bound of the makespan in seconds, measured from the snapshot's time.
-        makespan: predicted makespan in seconds, likewise.
+        since: time of the snapshot that was planned, epoch seconds; bound and makespan count from here.
+        bound: lower bound of the makespan in seconds.
+        makespan: predicted makespan in seconds.
         evaluations: how many schedules the search has looked at for this snapshot.
     """
 
     time: float
     order: tuple[str, ...]
     counts: tuple[int, ...]
+    since: float = 0.0
     bound: float = 0.0
     makespan: float = 0.0
     evaluations: int = 0

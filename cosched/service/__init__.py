@@ -1,0 +1,1 @@
+"""The daemon: configuration, wiring, loops."""

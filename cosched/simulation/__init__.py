@@ -1,0 +1,1 @@
+"""The core in virtual time."""

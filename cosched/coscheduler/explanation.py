@@ -1,0 +1,147 @@
+"""Why a task waits: what for, until when, and what would change it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.scheduling.decoder import decode
+from cosched.scheduling.problem import Plan
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.scheduling.problem import Problem
+    from cosched.scheduling.schedule import Assignment
+
+__all__ = ["Explanation", "explain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer for one task. Times are epoch seconds, durations seconds.
+
+    Attributes:
+        waits_for: what stands between the task and its start (or end), one sentence each; the nearest first.
+        planned_start: when the current plan starts it; None where nothing is planned (not possible now, no profile).
+        planned_end: when it is predicted to end.
+        planned_hosts: where.
+        slack: deadline minus planned end; negative when late; None without a deadline or plan.
+        would_change: what would make it end earlier, one sentence each.
+    """
+
+    task: str
+    state: TaskState
+    waits_for: tuple[str, ...] = ()
+    planned_start: float | None = None
+    planned_end: float | None = None
+    planned_hosts: tuple[str, ...] = ()
+    slack: float | None = None
+    would_change: tuple[str, ...] = ()
+
+
+def explain(core: Coscheduler, name: str, time: float) -> Explanation | None:
+    """Explain a live task; None where the core does not know it (it has ended, or never was)."""
+    task = core.tasks.get(name)
+    if task is None:
+        return None
+    attempt = core.attempt_of(name)
+    if attempt is not None:
+        return _explain_attempt(task, attempt)
+    if task.profile is None:
+        return Explanation(
+            name,
+            task.state,
+            (*_obstacles(core, task, time), "it has no model: it goes to the resource manager as it is"),
+        )
+    return _explain_waiting(core, task, time)
+
+
+def _explain_attempt(task: Task, attempt: Attempt) -> Explanation:
+    job = f"job {attempt.job}" if attempt.job else "its job"
+    sentence = {
+        AttemptState.SUBMITTING: "the resource manager is being given its job",
+        AttemptState.SUBMITTED: f"the resource manager has {job} and has not started it on all hosts yet",
+        AttemptState.RUNNING: f"{job} is running",
+        AttemptState.HELD: f"the resource manager holds {job}: {attempt.reason}; release or cancel it",
+        AttemptState.CANCELLING: f"{job} is being cancelled: {attempt.reason}",
+    }.get(attempt.state, attempt.state.value)
+    if attempt.predicted is None:
+        return Explanation(task.id, task.state, (sentence,))
+    start = attempt.started or attempt.created
+    end = start + attempt.predicted
+    slack = None if task.deadline is None else task.deadline - end
+    return Explanation(task.id, task.state, (sentence,), start, end, attempt.hosts, slack)
+
+
+def _explain_waiting(core: Coscheduler, task: Task, time: float) -> Explanation:
+    obstacles = _obstacles(core, task, time)
+    forecast = core.forecast(time)
+    problem, schedule = forecast if forecast is not None else (None, None)
+    if problem is None or schedule is None or task.id not in problem.tasks:
+        return Explanation(task.id, task.state, (*obstacles, _impossible(core, task)))
+    mine = next(a for a in schedule.assignments if a.task == task.id)
+    slack = None if task.deadline is None else task.deadline - time - mine.end
+    return Explanation(
+        task.id, task.state, (*obstacles, *_ahead(core, schedule.assignments, mine)),
+        time + mine.start, time + mine.end, mine.hosts, slack, tuple(_changes(core, problem, mine)),
+    )  # fmt: skip
+
+
+def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
+    found = []
+    if time < core.paused_until:
+        found.append(f"the resource manager does not answer; asked again in {core.paused_until - time:.0f} s")
+    held_back = core.held_back_until(task.id)
+    if held_back is not None and held_back > time:
+        found.append(f"an attempt came to nothing ({task.reason}); tried again in {held_back - time:.0f} s")
+    return found
+
+
+def _impossible(core: Coscheduler, task: Task) -> str:
+    assert task.profile is not None
+    least = next(count for count, value in enumerate(task.profile.seconds, start=1) if math.isfinite(value))
+    return f"it needs at least {least} hosts and {len(core.domain.up())} are up: it starts when more come back"
+
+
+def _ahead(core: Coscheduler, assignments: tuple[Assignment, ...], mine: Assignment) -> list[str]:
+    """Name what occupies the planned hosts before the task: running tasks and tasks planned earlier."""
+    hosts = set(mine.hosts)
+    planned = [a.task for a in assignments if a.start < mine.start and hosts.intersection(a.hosts)]
+    taken = [a.task for a in core.attempts.values() if hosts.intersection(a.hosts)]
+    found = []
+    if taken:
+        found.append(f"running on hosts it will use: {_some(taken)}")
+    if planned:
+        found.append(f"planned before it on those hosts: {_some(planned)}")
+    if not found and mine.start > 0:
+        found.append(f"its planned start in {mine.start:.1f} s")
+    return found or ["nothing: it leaves as soon as the search has looked at it"]
+
+
+def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]:
+    place = problem.tasks.index(mine.task)
+    plan = core.waiting.plan(problem)
+    order = np.concatenate(([place], plan.order[plan.order != place]))
+    first = decode(problem, Plan(order, plan.counts)).assignments[0]
+    found = []
+    if first.end < mine.end - 1e-6:
+        found.append(f"first in the queue it would end {mine.end - first.end:.1f} s earlier")
+    row = problem.seconds[0, place]
+    best = int(np.argmin(row)) + 1
+    if row[best - 1] < mine.end - mine.start - 1e-6:
+        now = f"{mine.end - mine.start:.1f} s on {len(mine.hosts)}"
+        found.append(f"on {best} hosts it would run {row[best - 1]:.1f} s instead of {now}")
+    down = len(core.domain.hosts) - len(problem.hosts)
+    if down:
+        found.append(f"{down} hosts are down: with them back the plan is made anew")
+    return found
+
+
+def _some(tasks: list[str], most: int = 5) -> str:
+    named = ", ".join(dict.fromkeys(tasks[:most]))
+    return named if len(tasks) <= most else f"{named} and {len(tasks) - most} more"

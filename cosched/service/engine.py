@@ -1,0 +1,241 @@
+"""The core at work: one thread that takes events, writes down what they change, and then acts.
+
+    inbox ─► core.handle ─► store.save (durable) ─► decisions ─► manager, search
+                                                └─► answers to those who asked
+
+Nothing is done, and nobody is told that anything was accepted, before it is on disk.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import structlog
+
+from cosched.coscheduler.decisions import Cancel, Decision, Dispatch, Locate, Replan
+from cosched.coscheduler.events import TaskSubmitted, Tick
+from cosched.store.faults import StoreFault
+from cosched.store.journal import record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.decisions import Outcome
+    from cosched.coscheduler.events import Event
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.service.clock import Clock
+    from cosched.service.manager import Manager
+    from cosched.service.search import SearchProcess
+    from cosched.store.journal import Record
+    from cosched.store.store import Store, Submission
+
+__all__ = ["Engine"]
+
+_log = structlog.get_logger("cosched.engine")
+_T = TypeVar("_T")
+
+_TICK = 0.25  # seconds without an event after which the core is told that time went by
+_BATCH = 200  # events written in one commit at most
+_SNAPSHOT = 0.05  # seconds between two snapshots for the search at least
+_STORE_AGAIN = 1.0  # seconds between tries to write
+
+
+@dataclass(slots=True)
+class _Item:
+    """Something for the core: an event, new tasks to accept, or a question."""
+
+    event: Event | None = None
+    tasks: Sequence[Task] = ()
+    submission: Submission | None = None
+    question: Callable[[Coscheduler, float], Any] | None = None
+    answer: Future[Any] = field(default_factory=Future)
+
+
+class Engine(threading.Thread):
+    """Owns the core; everybody else talks to it through `post`, `accept` and `ask`, from any thread."""
+
+    def __init__(self, core: Coscheduler, store: Store, clock: Clock) -> None:
+        super().__init__(name="engine", daemon=True)
+        self._core = core
+        self._store = store
+        self._clock = clock
+        self._inbox: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._number = store.last_number()
+        self._replan = False
+        self._planned_at = 0.0
+        self._stopped = threading.Event()
+        self.store_fault = ""
+        self.manager: Manager | None = None
+        self.search: SearchProcess | None = None
+
+    def post(self, event: Event) -> None:
+        """Tell the core that something happened."""
+        self._inbox.put(_Item(event=event))
+
+    def accept(self, tasks: Sequence[Task], submission: Submission | None = None) -> Future[tuple[Task, ...]]:
+        """Number these tasks and take them in, all or none; the answer comes when they are on disk."""
+        item = _Item(tasks=tasks, submission=submission)
+        self._inbox.put(item)
+        return item.answer
+
+    def ask(self, question: Callable[[Coscheduler, float], _T]) -> Future[_T]:
+        """Have a function called with the core and the time, between two events; it must change nothing."""
+        item = _Item(question=question)
+        self._inbox.put(item)
+        return item.answer
+
+    def do(self, event: Event) -> Future[None]:
+        """Tell the core that something happened; the answer comes when what it changed is on disk."""
+        item = _Item(event=event)
+        self._inbox.put(item)
+        return item.answer
+
+    def stop(self) -> None:
+        """Finish what is in the inbox and end."""
+        self._stopped.set()
+        self._inbox.put(None)
+        if self.ident is not None:
+            self.join()
+
+    def restore(self) -> None:
+        """Load what a former process left and find out what became of its attempts. Call before `start`."""
+        tasks, attempts = self._store.load()
+        live = [attempt for attempt in attempts if attempt.state.live]
+        # A task that has ended may still have an attempt to get rid of; the core wants only those that live on.
+        waiting = [task for task in tasks if not task.state.final]
+        names = {task.id for task in waiting}
+        outcome = self._core.restore(
+            waiting, [a for a in live if a.task in names], self._store.completed(), self._clock.now()
+        )
+        self._act(outcome.decisions)
+        self._replan = True
+        _log.info("restored", tasks=len(waiting), attempts=len(live))
+
+    def run(self) -> None:
+        """Serve the inbox until `stop`."""
+        while not self._stopped.is_set() or not self._inbox.empty():
+            batch = self._take()
+            if batch:
+                self._serve(batch)
+            self._plan()
+
+    def _take(self) -> list[_Item]:
+        try:
+            item = self._inbox.get(timeout=_SNAPSHOT if self._replan else _TICK)
+        except queue.Empty:
+            return [_Item(event=Tick(self._clock.now()))] if self._core.tasks else []
+        batch = [] if item is None else [item]
+        while len(batch) < _BATCH and not self._inbox.empty():
+            more = self._inbox.get()
+            if more is not None:
+                batch.append(more)
+        return batch
+
+    def _serve(self, batch: list[_Item]) -> None:
+        """Handle items in order; consecutive events share a commit, keys and questions end one."""
+        step = _Step()
+        for item in batch:
+            if item.question is not None:
+                self._finish(step)
+                step = _Step()
+                self._answer(item)
+                continue
+            for event in self._events(item):
+                step.add(event, self._core.handle(event))
+            step.items.append(item)
+            if item.submission is not None:
+                step.submission = item.submission
+                self._finish(step)
+                step = _Step()
+        self._finish(step)
+
+    def _events(self, item: _Item) -> list[Event]:
+        if item.event is not None:
+            return [item.event]
+        now = self._clock.now()
+        numbered = []
+        for task in item.tasks:
+            self._number += 1
+            numbered.append(replace(task, id=str(self._number), number=self._number, submitted=now))
+        item.tasks = tuple(numbered)
+        if item.submission is not None:
+            item.submission = replace(item.submission, tasks=tuple(task.id for task in numbered))
+        return [TaskSubmitted(now, task) for task in numbered]
+
+    def _answer(self, item: _Item) -> None:
+        assert item.question is not None
+        try:
+            item.answer.set_result(item.question(self._core, self._clock.now()))
+        except Exception as error:  # whatever it is belongs to the one who asked
+            item.answer.set_exception(error)
+
+    def _finish(self, step: _Step) -> None:
+        if step.tasks or step.attempts or step.submission is not None:
+            self._save(step)
+        self._act(step.decisions)
+        for item in step.items:
+            item.answer.set_result(item.tasks or None)
+
+    def _save(self, step: _Step) -> None:
+        """Write until it is written: to act on what could be forgotten is the one thing never to do."""
+        while True:
+            try:
+                self._store.save(step.tasks.values(), step.attempts.values(), step.records, step.submission)
+            except StoreFault as fault:
+                if not self.store_fault:
+                    _log.error("store", fault=str(fault))
+                self.store_fault = str(fault)
+                time.sleep(_STORE_AGAIN)
+            else:
+                self.store_fault = ""
+                return
+
+    def _act(self, decisions: Sequence[Decision]) -> None:
+        assert self.manager is not None
+        for decision in decisions:
+            match decision:
+                case Dispatch(attempt, task):
+                    _log.info("dispatch", task=task.id, attempt=attempt.uuid, hosts=",".join(attempt.hosts))
+                    self.manager.submit(attempt, task)
+                case Cancel(attempt=uuid):
+                    self.manager.cancel(uuid)
+                case Locate(attempt=uuid):
+                    self.manager.locate(uuid)
+                case Replan():
+                    self._replan = True
+
+    def _plan(self) -> None:
+        if not self._replan or self.search is None or time.monotonic() < self._planned_at + _SNAPSHOT:
+            return
+        now = self._clock.now()
+        snapshot = self._core.snapshot(now)
+        if snapshot is not None:
+            self.search.plan(now, *snapshot)
+        self._planned_at = time.monotonic()
+        self._replan = False
+
+
+class _Step:
+    """What is written in one commit, and what follows from it."""
+
+    def __init__(self) -> None:
+        self.items: list[_Item] = []
+        self.tasks: dict[str, Task] = {}
+        self.attempts: dict[str, Attempt] = {}
+        self.records: list[Record] = []
+        self.decisions: list[Decision] = []
+        self.submission: Submission | None = None
+
+    def add(self, event: Event, outcome: Outcome) -> None:
+        self.tasks |= {task.id: task for task in outcome.tasks}
+        self.attempts |= {attempt.uuid: attempt for attempt in outcome.attempts}
+        self.decisions += outcome.decisions
+        line = record(event, outcome.attempts)
+        if line is not None and (outcome.tasks or outcome.attempts or not line.task):
+            self.records.append(line)

@@ -1,0 +1,234 @@
+"""The resource manager as the daemon uses it: a connector behind threads, so that a slow manager delays nobody.
+
+One thread acts (submit, cancel, find: in order, so that a cancel never overtakes its submit), one listens for events
+of jobs, one watches the hosts and, rarely, asks for the status of everything that lives.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.connector.interface import ConnectorError, JobState, Launch
+from cosched.coscheduler.events import (
+    AttemptAbsent,
+    AttemptSubmitted,
+    Event,
+    HostsObserved,
+    JobReported,
+    SubmitFailed,
+)
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.connector.interface import Connector, Host
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.service.clock import Clock
+
+__all__ = ["Manager"]
+
+_log = structlog.get_logger("cosched.manager")
+
+_FIND_AGAIN = 0.5  # seconds between looks for an attempt during the grace
+_UNREACHABLE_AGAIN = 2.0  # seconds between tries where the manager does not answer
+_LISTEN = 1.0  # seconds that one call for events may wait
+
+
+class Manager:
+    """Carries out decisions and reports what happens."""
+
+    def __init__(self, connector: Connector, post: Callable[[Event], None], clock: Clock, *,
+                 grace: float, watch: float, status: float, live: Callable[[], list[str]]) -> None:  # fmt: skip
+        """Set up; nothing is called before `start`.
+
+        Args:
+            connector: the domain's resource manager.
+            post: where events go.
+            clock: for their times.
+            grace: seconds after which an attempt that neither queue nor history knows counts as lost.
+            watch: seconds between looks at the hosts.
+            status: seconds between questions for the status of all live attempts.
+            live: returns the UUIDs of the live attempts that the manager has been given.
+        """
+        self._connector = connector
+        self._post = post
+        self._clock = clock
+        self._grace = grace
+        self._watch_every = watch
+        self._status_every = status
+        self._live = live
+        self._actions = _Actions()
+        self._locating: set[str] = set()
+        self._hosts: tuple[Host, ...] = ()
+        self._stopped = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._actions.run, name="manager-actions", daemon=True),
+            threading.Thread(target=self._listen, name="manager-events", daemon=True),
+            threading.Thread(target=self._watch, name="manager-hosts", daemon=True),
+        ]
+        self.fault = "not asked yet"
+        """Why the manager cannot be reached; empty while it answers."""
+
+    def start(self) -> None:
+        """Begin to act, to listen and to watch."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Finish the action under way and end; jobs go on."""
+        self._stopped.set()
+        self._actions.stop()
+        for thread in self._threads:
+            thread.join(timeout=2 * _LISTEN)
+        self._connector.close()
+
+    def submit(self, attempt: Attempt, task: Task) -> None:
+        """Hand an attempt to the manager."""
+        self._actions.put(partial(self._submit, _launch(attempt, task)))
+
+    def cancel(self, uuid: str) -> None:
+        """See to it that an attempt does not run."""
+        self._actions.put(partial(self._cancel, uuid))
+
+    def locate(self, uuid: str) -> None:
+        """Find out what became of an attempt; one search for each at a time."""
+        if uuid not in self._locating:
+            self._locating.add(uuid)
+            self._actions.put(partial(self._locate, uuid, None))
+
+    def _submit(self, launch: Launch) -> None:
+        try:
+            job = self._connector.submit(launch)
+        except (ConnectorError, UserError) as error:
+            transient = isinstance(error, ConnectorError) and error.transient
+            _log.warning("submit", task=launch.task, attempt=launch.attempt, fault=str(error), transient=transient)
+            self._post(SubmitFailed(self._clock.now(), launch.attempt, str(error), transient))
+        else:
+            self._post(AttemptSubmitted(self._clock.now(), launch.attempt, job))
+
+    def _cancel(self, uuid: str) -> None:
+        try:
+            self._connector.cancel(uuid)
+        except ConnectorError as error:
+            _log.warning("cancel", attempt=uuid, fault=str(error))  # the core asks again
+
+    def _locate(self, uuid: str, since: float | None) -> None:
+        """Look for an attempt. Absent is not lost: only after the grace, and fenced, is it given up.
+
+        Args:
+            uuid: the attempt.
+            since: monotonic time of the first look that found nothing.
+        """
+        again = partial(self._locate, uuid, since)
+        try:
+            report = self._connector.find(uuid)
+            if report is None and since is not None and time.monotonic() >= since + self._grace:
+                self._connector.cancel(uuid)
+                report = self._connector.find(uuid)
+                if report is None:
+                    self._locating.discard(uuid)
+                    self._post(AttemptAbsent(self._clock.now(), uuid))
+                    return
+        except ConnectorError as error:
+            _log.warning("find", attempt=uuid, fault=str(error))
+            self._actions.put(again, _UNREACHABLE_AGAIN)
+            return
+        if report is None:
+            since = time.monotonic() if since is None else since
+            self._actions.put(partial(self._locate, uuid, since), _FIND_AGAIN)
+        elif report.state is JobState.UNKNOWN:
+            self._actions.put(again, _UNREACHABLE_AGAIN)
+        else:
+            self._locating.discard(uuid)
+            self._post(JobReported(self._clock.now(), report))
+
+    def _listen(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                for report in self._connector.events(_LISTEN):
+                    self._post(JobReported(self._clock.now(), report))
+            except ConnectorError as error:
+                _log.warning("events", fault=str(error))
+                self._stopped.wait(_UNREACHABLE_AGAIN)
+
+    def _watch(self) -> None:
+        asked = time.monotonic()
+        while not self._stopped.is_set():
+            try:
+                self._look_at_hosts()
+                if time.monotonic() >= asked + self._status_every:
+                    asked = time.monotonic()
+                    for report in self._connector.status(self._live()).values():
+                        self._post(JobReported(self._clock.now(), report))
+            except ConnectorError as error:
+                if self.fault != str(error):
+                    _log.warning("hosts", fault=str(error))
+                self.fault = str(error)
+            self._stopped.wait(self._watch_every)
+
+    def _look_at_hosts(self) -> None:
+        hosts = tuple(sorted(self._connector.hosts(), key=lambda host: host.name))
+        self.fault = ""
+        if hosts != self._hosts:
+            self._hosts = hosts
+            self._post(HostsObserved(self._clock.now(), hosts))
+
+
+class _Actions:
+    """Callables run one after the other on one thread, some of them later."""
+
+    def __init__(self) -> None:
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._turn = itertools.count()
+        self._changed = threading.Condition()
+        self._stopped = False
+
+    def put(self, action: Callable[[], None], delay: float = 0.0) -> None:
+        with self._changed:
+            heapq.heappush(self._due, (time.monotonic() + delay if delay else 0.0, next(self._turn), action))
+            self._changed.notify()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+
+    def run(self) -> None:
+        while (action := self._next()) is not None:
+            try:
+                action()
+            except Exception:
+                # A connector's own mistake must not silence the manager for all other tasks.
+                _log.exception("the connector failed in a way it should not")
+
+    def _next(self) -> Callable[[], None] | None:
+        with self._changed:
+            while not self._stopped:
+                wait = self._due[0][0] - time.monotonic() if self._due else None
+                if wait is not None and wait <= 0:
+                    return heapq.heappop(self._due)[2]
+                self._changed.wait(wait)
+            return None
+
+
+def _launch(attempt: Attempt, task: Task) -> Launch:
+    return Launch(
+        attempt=attempt.uuid,
+        task=task.id,
+        name=task.name,
+        command=task.command,
+        hosts=attempt.hosts,
+        count=attempt.count,
+        environment=task.environment,
+        directory=task.directory,
+        predicted=attempt.predicted,
+        time_limit=task.time_limit,
+    )

@@ -1,0 +1,161 @@
+"""A domain in virtual time: the very core of the daemon, with simulated hosts and jobs instead of a resource manager."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cosched.connector.interface import Host, JobReport, JobState
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.decisions import Cancel, Dispatch, Locate
+from cosched.coscheduler.events import (
+    AttemptAbsent,
+    AttemptSubmitted,
+    HostsObserved,
+    JobReported,
+    Tick,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from cosched.coscheduler.events import Event
+    from cosched.coscheduler.settings import Settings
+    from cosched.coscheduler.task import Attempt, Task
+
+__all__ = ["Run", "SimulatedDomain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one task did. Times are seconds of virtual time."""
+
+    task: str
+    application: str
+    hosts: tuple[str, ...]
+    started: float
+    finished: float
+
+
+@dataclass(slots=True)
+class _Job:
+    attempt: Attempt
+    started: float
+    ends: float
+    over: JobReport | None = field(default=None)
+
+
+class SimulatedDomain:
+    """Hosts, jobs and a clock of its own around one core.
+
+    Attributes:
+        core: the co-scheduler under simulation.
+        time: virtual time in seconds.
+        runs: every run that completed, in order of completion.
+    """
+
+    def __init__(self, settings: Settings, hosts: int | Iterable[str], seconds: Callable[[Task, int], float]) -> None:
+        """Build a domain.
+
+        Args:
+            settings: of the core.
+            hosts: how many, or their names.
+            seconds: what a task really takes on that many hosts.
+        """
+        names = [f"node{number:02d}" for number in range(1, hosts + 1)] if isinstance(hosts, int) else list(hosts)
+        self.core = Coscheduler(settings)
+        self.time = 0.0
+        self.runs: list[Run] = []
+        self._seconds = seconds
+        self._hosts = {name: Host(name) for name in names}
+        self._jobs: dict[str, _Job] = {}
+        self._calendar: list[tuple[float, int, Event]] = []
+        self._turn = itertools.count()
+        self.post(HostsObserved(0.0, tuple(self._hosts.values())))
+
+    def post(self, event: Event) -> None:
+        """Let an event happen at its time."""
+        heapq.heappush(self._calendar, (event.time, next(self._turn), event))
+
+    def set_host(self, name: str, *, up: bool) -> None:
+        """Take a host off now, with what runs on it, or give it back."""
+        self._hosts[name] = Host(name, up=up, reason="" if up else "taken off")
+        for job in self._jobs.values():
+            if not up and job.over is None and name in job.attempt.hosts:
+                report = JobReport(job.attempt.uuid, JobState.EVICTED, reason=f"{name} was taken off")
+                self.post(JobReported(self.time, report))
+                job.over = JobReport(job.attempt.uuid, JobState.REMOVED)
+        self.post(HostsObserved(self.time, tuple(self._hosts.values())))
+
+    def run(self, until: float = float("inf")) -> None:
+        """Go on until nothing is left to happen, or until a time."""
+        while self._calendar and self._calendar[0][0] <= until:
+            when, _, event = heapq.heappop(self._calendar)
+            self.time = max(self.time, when)
+            self._happen(event)
+            if not self._calendar and self.core.tasks and self.time < until:
+                self._nudge()
+        if until != float("inf"):
+            self.time = max(self.time, until)
+
+    def _nudge(self) -> None:
+        """Let time go by where tasks wait for nothing but that; stop where nothing would ever change."""
+        if self._jobs or any(host.up for host in self._hosts.values()):
+            stuck = not self._jobs and all(task in self.core.waiting for task in self.core.tasks)
+            if not stuck or self.time < self._patience():
+                self.post(Tick(self.time + 1.0))
+
+    def _patience(self) -> float:
+        latest = max(task.submitted for task in self.core.tasks.values())
+        return latest + self.core.settings.staging + self.core.settings.retry_longest + 1.0
+
+    def _happen(self, event: Event) -> None:
+        if (
+            isinstance(event, JobReported)
+            and event.report.state is JobState.COMPLETED
+            and not self._complete(event.report)
+        ):
+            return
+        for decision in self.core.handle(event).decisions:
+            match decision:
+                case Dispatch(attempt, task):
+                    self._start(attempt, task)
+                case Cancel(uuid):
+                    self._stop(uuid)
+                case Locate(uuid):
+                    self._answer(uuid)
+                case _:
+                    pass
+
+    def _start(self, attempt: Attempt, task: Task) -> None:
+        seconds = self._seconds(task, attempt.count)
+        job = _Job(attempt, self.time, self.time + seconds)
+        self._jobs[attempt.uuid] = job
+        running = JobReport(attempt.uuid, JobState.RUNNING, started=self.time)
+        done = JobReport(attempt.uuid, JobState.COMPLETED, started=self.time, finished=job.ends, exit_code=0)
+        self.post(AttemptSubmitted(self.time, attempt.uuid, f"sim.{task.id}"))
+        self.post(JobReported(self.time, running))
+        self.post(JobReported(job.ends, done))
+
+    def _complete(self, report: JobReport) -> bool:
+        job = self._jobs[report.attempt]
+        if job.over is not None:
+            return False
+        job.over = report
+        task = self.core.tasks[job.attempt.task]
+        self.runs.append(Run(task.id, task.application, job.attempt.hosts, job.started, job.ends))
+        return True
+
+    def _stop(self, uuid: str) -> None:
+        job = self._jobs.get(uuid)
+        if job is not None and job.over is None:
+            job.over = JobReport(uuid, JobState.REMOVED)
+
+    def _answer(self, uuid: str) -> None:
+        job = self._jobs.get(uuid)
+        if job is None:
+            self.post(AttemptAbsent(self.time, uuid))
+        elif job.over is not None:
+            self.post(JobReported(self.time, job.over))
