@@ -1,0 +1,146 @@
+"""The configuration in force: defaults, then a TOML file, then its config.d/*.toml, then the environment.
+
+Later layers win, key by key. Every value knows where it came from.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ValidationError
+
+from cosched.errors import UserError
+from cosched.service.layers import Layer, defaults, environment_layer, file_layers, flatten
+from cosched.service.places import configuration_file
+from cosched.service.sections import Configuration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pydantic_core import ErrorDetails
+
+__all__ = ["Configuration", "Setting", "load", "settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One key of the configuration in force.
+
+    Attributes:
+        key: with dots, e.g. "planning.seed".
+        value: as JSON knows it.
+        origin: "default", "FILE" or "environment VARIABLE".
+    """
+
+    key: str
+    value: Any
+    origin: str
+
+
+def load(path: Path | None = None, environment: Mapping[str, str] | None = None) -> Configuration:
+    """Read and check the configuration.
+
+    Args:
+        path: the file; None reads the usual places, and does without where there is none.
+        environment: instead of this process's own.
+
+    Raises:
+        UserError: all that is wrong with it, each with its key and where it is written.
+    """
+    return _Merged(path, os.environ if environment is None else environment).check()
+
+
+def settings(path: Path | None = None, environment: Mapping[str, str] | None = None) -> list[Setting]:
+    """Return every value in force and where it came from, in the order of etc/cosched.toml; passwords are hidden.
+
+    Raises:
+        UserError: as `load`.
+    """
+    merged = _Merged(path, os.environ if environment is None else environment)
+    values = flatten(merged.check().model_dump(mode="json"))
+    secret = urlsplit(values["database.url"]).password
+    if secret:
+        values["database.url"] = values["database.url"].replace(f":{secret}@", ":***@")
+    return [Setting(key, value, merged.origin(key)) for key, value in values.items()]
+
+
+class _Merged:
+    def __init__(self, path: Path | None, environment: Mapping[str, str]) -> None:
+        path = path or configuration_file(environment)
+        layers = [
+            *([] if path is None else file_layers(path)),
+            environment_layer(environment, Configuration),
+        ]
+        state = next((layer.get("domain", "state") for layer in reversed(layers) if layer.get("domain", "state")), None)
+        self.layers: list[Layer] = [defaults(environment, state), *layers]
+        self.values: dict[str, Any] = {}
+        for layer in self.layers:
+            _merge(self.values, layer.values)
+
+    def origin(self, key: str) -> str:
+        """Return where the key is written; for a part of a value, where the value is."""
+        for layer in reversed(self.layers):
+            leaves = flatten(layer.values)
+            if key in leaves or any(leaf.startswith(f"{key}.") for leaf in leaves):
+                return layer.origin(key)
+        return self.origin(key.rpartition(".")[0]) if "." in key else "default"
+
+    def check(self) -> Configuration:
+        try:
+            configuration = Configuration.model_validate(self.values)
+        except ValidationError as error:
+            raise UserError("; ".join(dict.fromkeys(map(self._sentence, error.errors())))) from error
+        self._guard_password(configuration.database.url)
+        return configuration
+
+    def _sentence(self, fault: ErrorDetails) -> str:
+        key = ".".join(map(str, fault["loc"]))
+        place = self.origin(key)
+        match fault["type"]:
+            case "extra_forbidden":
+                return f"{place}: unknown key {key}{_near(fault['loc'])}"
+            case "model_type" | "model_attributes_type" | "dict_type":
+                return f"{place}: {key} must be a table: write [{key}]"
+            case "value_error":
+                return f"{place}: {key}: {fault['ctx']['error']}"
+            case _:
+                wanted = fault["msg"].replace("Input should be", "it must be").replace("String should", "it should")
+                return f"{place}: {key} is {fault['input']!r}: {wanted}"
+
+    def _guard_password(self, url: str) -> None:
+        layer = next(layer for layer in reversed(self.layers) if layer.get("database", "url"))
+        try:
+            secret = urlsplit(url).password
+        except ValueError as error:
+            raise UserError(f"{layer.place}: database.url is not a URL ({error})") from error
+        if secret and layer.path and layer.path.stat().st_mode & 0o007:
+            raise UserError(
+                f"{layer.place}: database.url holds a password and everybody can read the file: chmod o= {layer.path}"
+            )
+
+
+def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+    for key, value in values.items():
+        known = into.get(key)
+        if isinstance(value, dict) and isinstance(known, dict):
+            _merge(known, value)
+        else:
+            into[key] = dict(value) if isinstance(value, dict) else value
+
+
+def _near(location: tuple[int | str, ...]) -> str:
+    """Say what may have been meant, and which keys there are."""
+    model: type[BaseModel] = Configuration
+    for part in location[:-1]:
+        annotation = model.model_fields[str(part)].annotation
+        assert isinstance(annotation, type)
+        model = annotation
+    valid = list(model.model_fields)
+    close = difflib.get_close_matches(str(location[-1]), valid, n=1)
+    meant = f" (did you mean {close[0]}?)" if close else ""
+    return f"{meant}: valid {'here' if location[:-1] else 'sections'} are {', '.join(valid)}"

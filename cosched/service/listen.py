@@ -1,0 +1,61 @@
+"""Addresses to listen on: a unix socket, or a port that only this machine can reach."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from cosched.errors import UserError
+
+__all__ = ["Listen", "parse_listen"]
+
+_TCP = re.compile(r"\[?(?P<host>[^\[\]]+)\]?:(?P<port>\d{1,5})", re.ASCII)
+_LONGEST_SOCKET = 107  # bytes that fit into sockaddr_un.sun_path beside its terminating zero
+
+
+@dataclass(frozen=True, slots=True)
+class Listen:
+    """Where the daemon listens: `path` of a unix socket, or `host` and `port`."""
+
+    path: str = ""
+    host: str = ""
+    port: int = 0
+
+
+def parse_listen(text: str) -> Listen:
+    """Read `unix:/absolute/path` or `127.0.0.1:PORT`.
+
+    Raises:
+        UserError: neither, or an address that other machines can reach.
+    """
+    if text.startswith("unix:"):
+        return Listen(path=_socket(text.removeprefix("unix:")))
+    match = _TCP.fullmatch(text)
+    if match is None or int(match["port"]) > 65535:
+        raise UserError(f"{text!r} is not an address: write unix:/absolute/path or 127.0.0.1:PORT")
+    host = match["host"]
+    if not _loopback(host):
+        raise UserError(
+            f"{text!r} can be reached from other machines, and cosched does not yet ask who is there: "
+            "write 127.0.0.1:PORT, or unix:/absolute/path and let a proxy with TLS stand before it"
+        )
+    return Listen(host=host, port=int(match["port"]))
+
+
+def _socket(path: str) -> str:
+    if not Path(path).is_absolute() or "\0" in path:
+        raise UserError(f"'unix:{path}' names no absolute path: write unix:/absolute/path")
+    if len(path.encode()) > _LONGEST_SOCKET:
+        raise UserError(f"the socket path {path} is longer than {_LONGEST_SOCKET} bytes: choose a shorter one")
+    return path
+
+
+def _loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
