@@ -1,0 +1,181 @@
+"""The administrator's catalogue: applications that users start by name.
+
+One TOML file for each application; `etc/applications.d/` has examples that explain every key.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from cosched.errors import UserError
+from cosched.prediction.parameters import Parameter, Value, choose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+__all__ = ["Application", "Catalogue", "HostRange"]
+
+_LARGEST_FILE = 1 << 20
+# "{{" and "}}" stand for themselves, "{name}" for a parameter; any other brace is a mistake.
+_PIECE = re.compile(r"\{\{|\}\}|\{(?P<name>[A-Za-z_]\w*)\}|[{}]", re.ASCII)
+
+
+class HostRange(BaseModel):
+    """How many hosts an application can use."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    min: Annotated[int, Field(ge=1)] = 1
+    max: Annotated[int, Field(ge=1)] = 1_000_000
+
+    @model_validator(mode="after")
+    def _ordered(self) -> HostRange:
+        if self.min > self.max:
+            raise ValueError(f"min {self.min} is above max {self.max}")
+        return self
+
+
+class Application(BaseModel):
+    """One entry of the catalogue.
+
+    Attributes:
+        name: by which users ask for it.
+        description: one line for people.
+        model: name or path of its PSL model; empty: its tasks pass through to the resource manager.
+        command: argument vector; `{parameter}` in an argument is replaced by the parameter's value, never by a shell.
+        parameters: by name.
+        hosts: how many it can use.
+        environment: additions to its environment.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    description: str = ""
+    model: str = ""
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    parameters: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], Parameter] = {}
+    hosts: HostRange = HostRange()
+    environment: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _placeholders(self) -> Application:
+        if not self.command[0] or self.command[0].startswith("-") or _PIECE.search(self.command[0]):
+            raise ValueError(f"command starts with {self.command[0]!r}: name the program there, without placeholders")
+        for argument in self.command:
+            if "\0" in argument:
+                raise ValueError(f"command has a zero byte in {argument!r}: leave it out")
+            for piece in _PIECE.finditer(argument):
+                if piece[0] in "{}":
+                    raise ValueError(f"command has a stray {piece[0]!r} in {argument!r}: write it twice to mean itself")
+                if piece["name"] and piece["name"] not in self.parameters:
+                    raise ValueError(f"command uses {piece[0]}, which is not among its parameters")
+        return self
+
+    def values(self, given: Mapping[str, Value]) -> dict[str, Value]:
+        """Return a value for every parameter: the given ones checked, defaults for the others.
+
+        Raises:
+            UserError: an unknown, missing or wrong value.
+        """
+        return choose(self.parameters, given, self.name)
+
+    def model_parameters(self, values: Mapping[str, Value]) -> dict[str, float]:
+        """Return those of `values` that enter the model: all numbers."""
+        return {name: float(values[name]) for name, kind in self.parameters.items() if kind.type != "text"}
+
+    def arguments(self, values: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return the command with values in place: one argument stays one argument."""
+        return tuple(_PIECE.sub(lambda piece: _replacement(piece, values), argument) for argument in self.command)
+
+
+class Catalogue:
+    """All applications of some folders; where names meet, the later folder's entry counts."""
+
+    def __init__(self, folders: Iterable[Path]) -> None:
+        """Read the catalogue.
+
+        Raises:
+            UserError: everything that is wrong with it, each with its file.
+        """
+        self._entries: dict[str, Application] = {}
+        faults: list[str] = []
+        for folder in folders:
+            self._entries |= _read_folder(folder, faults)
+        if faults:
+            raise UserError("; ".join(faults))
+
+    def applications(self) -> list[Application]:
+        """Return all entries, sorted by name."""
+        return [self._entries[name] for name in sorted(self._entries)]
+
+    def get(self, name: str) -> Application:
+        """Return an entry.
+
+        Raises:
+            UserError: there is none of this name.
+        """
+        entry = self._entries.get(name)
+        if entry is None:
+            close = difflib.get_close_matches(name, self._entries, n=1)
+            known = ", ".join(sorted(self._entries)) or "empty"
+            raise UserError(f"no application {name!r}{f' (did you mean {close[0]}?)' if close else ''}: "
+                            f"the catalogue is {known}")  # fmt: skip
+        return entry
+
+
+def _replacement(piece: re.Match[str], values: Mapping[str, Value]) -> str:
+    if piece["name"] is None:
+        return piece[0][0]
+    value = values[piece["name"]]
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def _read_folder(folder: Path, faults: list[str]) -> dict[str, Application]:
+    entries: dict[str, Application] = {}
+    if not folder.is_dir():
+        faults.append(f"{folder}: no such folder: make it, or name another in [applications] folders")
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            entry = _read(path)
+        except UserError as error:
+            faults.append(str(error))
+            continue
+        if entry.name in entries:
+            faults.append(f"{path}: another file of this folder has the name {entry.name!r}: rename one")
+        entries[entry.name] = entry
+    return entries
+
+
+def _read(path: Path) -> Application:
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise UserError(f"{path} is larger than {_LARGEST_FILE} bytes: it describes no application")
+        document: dict[str, Any] = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        return Application.model_validate({"name": path.stem, **document})
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}): correct its permissions or move it away") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is not UTF-8 text (byte {error.start}): save it as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path}: {error}: correct this line") from error
+    except ValidationError as error:
+        faults = [f"{path}: {_sentence(fault['loc'], fault['type'], fault['msg'])}" for fault in error.errors()]
+        raise UserError("; ".join(faults)) from error
+
+
+def _sentence(location: tuple[int | str, ...], kind: str, message: str) -> str:
+    key = ".".join(map(str, location))
+    if kind == "extra_forbidden":
+        model = Parameter if location[0] == "parameters" else HostRange if location[0] == "hosts" else Application
+        return f"unknown key {key}: valid here are {', '.join(model.model_fields)}"
+    if kind == "missing":
+        return f"{key} is missing: set it"
+    text = message.removeprefix("Value error, ").replace("Input should be", "it must be")
+    return f"{key}: {text}" if key else text
