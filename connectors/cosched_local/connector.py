@@ -1,0 +1,268 @@
+"""The local connector: a small resource manager without a daemon, whose memory is its spool."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import select
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch
+from cosched.connector.launches import check, check_attempt
+from cosched.errors import UserError
+from cosched_local.job import Job
+from cosched_local.launcher import reap
+from cosched_local.settings import LocalSettings
+from cosched_local.spool import Spool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["LocalConnector"]
+
+_QUICK = 0.02  # seconds between looks while a job starts or is being ended
+_SLOW = 0.5  # seconds between looks for hosts that are taken off or given back
+_DAY = 86400.0
+
+
+class LocalConnector:
+    """Runs attempts as processes of this machine on named slots. Methods may be called from different threads.
+
+    Pinned launches wait until all of their slots are free and up, first come first served on each slot; unpinned ones
+    run beside the slots, a limited number of processes at once. Waiting launches start while a method is called.
+    """
+
+    name = "local"
+
+    def __init__(self, settings: Mapping[str, object]) -> None:
+        self._settings = LocalSettings.read(settings)
+        self._spool = Spool(self._settings.spool)
+        self._guard = threading.RLock()
+        self._jobs: dict[str, Job] = {}  # in the order of submission; only what has not ended
+        self._news: list[JobReport] = []
+        self._lock: int | None = None
+        self._bell = -1  # eventfd that ends a wait in `events`
+
+    def hosts(self) -> Sequence[Host]:
+        """Return the slots; those with a marker in the spool's folder `offline` are down."""
+        with self._working():
+            off = self._spool.offline()
+        return [Host(name, up=name not in off, reason=off.get(name, "")) for name in self._settings.hosts]
+
+    def submit(self, launch: Launch) -> str:
+        """Start the attempt, or let it wait for its slots, and return the short identifier of its folder.
+
+        Raises:
+            ConnectorError: it was cancelled before; the spool cannot be written (`transient`).
+            UserError: a value cannot be carried, or a host does not exist.
+        """
+        check(launch)
+        self._check_fits(launch)
+        with self._working():
+            if launch.attempt not in self._jobs and self._spool.launch(launch.attempt) is None:
+                if self._spool.end(launch.attempt) is not None:
+                    raise ConnectorError(f"attempt {launch.attempt} was cancelled before it was submitted: "
+                                         "make a new attempt", transient=False)  # fmt: skip
+                self._spool.write_launch(launch)
+                self._jobs[launch.attempt] = Job(self._spool, launch, self._settings.grace)
+                self._advance()
+                self._ring()
+        return launch.attempt[:8]
+
+    def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
+        """Return a report for each attempt."""
+        with self._working():
+            self._advance()
+            return {a: self._known(a) or JobReport(a, JobState.UNKNOWN) for a in attempts}
+
+    def cancel(self, attempt: str) -> None:
+        """End the attempt, with SIGTERM and SIGKILL after the grace, or see to it that it never begins."""
+        check_attempt(attempt)
+        with self._working():
+            job = self._jobs.get(attempt)
+            if job is not None:
+                job.stop(JobState.REMOVED, "cancelled")
+                self._advance()
+            else:
+                self._cancel_what_does_not_run(attempt)
+            self._ring()
+
+    def find(self, attempt: str) -> JobReport | None:
+        """Look the attempt up in the spool."""
+        check_attempt(attempt)
+        with self._working():
+            self._advance()
+            return self._known(attempt)
+
+    def events(self, timeout: float) -> Sequence[JobReport]:
+        """Return what changed since the last call; after a restart that begins with all ends that the spool knows."""
+        end = time.monotonic() + timeout
+        while True:
+            with self._working():
+                self._advance()
+                news, self._news = self._news, []
+                handles = [job.handle for job in self._jobs.values() if job.handle is not None]
+                pause = _QUICK if any(job.restless for job in self._jobs.values()) else _SLOW
+                bell = self._bell
+            left = end - time.monotonic()
+            if news or left <= 0:
+                return news
+            _wait(handles, bell, min(left, pause))
+
+    def close(self) -> None:
+        """Let go of the spool; jobs go on."""
+        with self._guard:
+            if self._lock is None:
+                return
+            for job in self._jobs.values():
+                job.release()
+            self._jobs.clear()
+            self._news.clear()
+            os.close(self._bell)
+            os.close(self._lock)
+            self._lock = None
+
+    @contextlib.contextmanager
+    def _working(self) -> Iterator[None]:
+        """Hold the guard and the spool; what the machine refuses becomes a `ConnectorError`."""
+        try:
+            with self._guard:
+                if self._lock is None:
+                    self._open()
+                yield
+        except OSError as error:
+            place = error.filename or self._settings.spool
+            raise ConnectorError(f"the local connector cannot work in its spool: {error.strerror}: {place}: make room "
+                                 "or correct the rights", transient=True) from error  # fmt: skip
+
+    def _open(self) -> None:
+        self._spool.create()
+        lock = os.open(self._spool.root / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            # Children do not inherit a lock of this kind: none that outlives a killed daemon keeps the next one out.
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        except OSError as error:
+            os.close(lock)
+            if error.errno not in (errno.EACCES, errno.EAGAIN):
+                raise
+            raise ConnectorError(f"the spool {self._spool.root} is in use by another cosched: stop that one or "
+                                 "configure another spool", transient=True) from None  # fmt: skip
+        self._lock = lock
+        self._spool.prune(time.time() - self._settings.keep_days * _DAY)
+        for attempt in self._spool.attempts():
+            self._load(attempt)
+
+    def _load(self, attempt: str) -> None:
+        end = self._spool.end(attempt)
+        if end is not None:
+            self._news.append(end)
+            return
+        launch = self._spool.launch(attempt)
+        if launch is not None:
+            self._jobs[attempt] = Job(self._spool, launch, self._settings.grace)
+
+    def _advance(self) -> None:
+        """Look at what runs, end what lost its host, start what can start."""
+        off = self._spool.offline()
+        for attempt, job in list(self._jobs.items()):
+            if job.waiting:
+                continue
+            before = job.report
+            if job.look():
+                del self._jobs[attempt]
+            elif not job.stopping:
+                self._end_if_lost(job, off)
+            self._tell(before, job.report)
+        self._start_waiting(off)
+        reap()
+
+    @staticmethod
+    def _end_if_lost(job: Job, off: Mapping[str, str]) -> None:
+        lost = next((host for host in job.launch.hosts if host in off), None)
+        if lost is not None:
+            job.stop(JobState.EVICTED, f"host {lost} was lost: {off[lost]}")
+
+    def _start_waiting(self, off: Mapping[str, str]) -> None:
+        """Start what has its slots; an earlier launch that waits keeps its slots from later ones."""
+        taken: set[str] = set()
+        room = self._settings.beside
+        for job in sorted(self._jobs.values(), key=lambda job: job.waiting):  # stable: those that run come first
+            launch = job.launch
+            if job.waiting:
+                before = job.report
+                self._start(job, _obstacle(launch, off, taken, room))
+                self._tell(before, job.report)
+            taken.update(launch.hosts)
+            room -= 0 if launch.hosts else launch.count
+
+    @staticmethod
+    def _start(job: Job, obstacle: str) -> None:
+        try:
+            if not obstacle:
+                job.start()
+            elif job.report.reason != obstacle:
+                job.wait_because(obstacle)
+        except OSError as error:
+            if error.errno == errno.E2BIG:
+                job.stop(JobState.FAILED, "its command and environment are longer than this machine takes")
+            else:
+                job.wait_because(f"this machine cannot start one more process now: {error.strerror}")
+
+    def _check_fits(self, launch: Launch) -> None:
+        for host in launch.hosts:
+            if host not in self._settings.hosts:
+                known = self._settings.hosts
+                raise UserError(f"host {host!r} does not exist here: choose from {known[0]} … {known[-1]}")
+        if not launch.hosts and launch.count > self._settings.beside:
+            raise UserError(
+                f"task {launch.name!r} asks for {launch.count} processes, but at most {self._settings.beside} run beside "
+                "the hosts: ask for fewer or raise 'beside'"
+            )
+
+    def _cancel_what_does_not_run(self, attempt: str) -> None:
+        end = self._spool.end(attempt)
+        if end is None or end.state is JobState.EVICTED:
+            self._spool.write_stop(attempt, JobState.REMOVED, "cancelled")
+            self._spool.fence(attempt)
+            report = self._spool.end(attempt)
+            if report is not None:
+                self._news.append(report)
+
+    def _known(self, attempt: str) -> JobReport | None:
+        job = self._jobs.get(attempt)
+        return job.report if job is not None else self._spool.end(attempt)
+
+    def _tell(self, before: JobReport, after: JobReport) -> None:
+        if after != before:
+            self._news.append(after)
+
+    def _ring(self) -> None:
+        os.eventfd_write(self._bell, 1)
+
+
+def _obstacle(launch: Launch, off: Mapping[str, str], taken: set[str], room: int) -> str:
+    """Return why the launch cannot start now; empty if it can."""
+    for host in launch.hosts:
+        if host in off:
+            return f"waits for host {host}: {off[host]}"
+        if host in taken:
+            return f"waits for host {host}, which is busy"
+    if not launch.hosts and launch.count > room:
+        return "waits until fewer tasks run beside the hosts"
+    return ""
+
+
+def _wait(handles: list[int], bell: int, seconds: float) -> None:
+    """Wait until a runner ends, the bell rings or the time is over. A handle closed meanwhile ends the wait too."""
+    poll = select.poll()
+    for handle in (*handles, bell):
+        poll.register(handle, select.POLLIN)
+    rung = poll.poll(seconds * 1000)
+    if any(handle == bell for handle, _ in rung):
+        with contextlib.suppress(OSError):  # another thread took the ring, or closed the connector
+            os.eventfd_read(bell)

@@ -1,0 +1,145 @@
+"""One attempt that has not ended, as the connector watches it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from cosched.connector import JobReport, JobState, Launch
+from cosched_local.launcher import start_runner
+from cosched_local.processes import ended, kill_all
+
+if TYPE_CHECKING:
+    from cosched_local.spool import Spool
+
+__all__ = ["Job"]
+
+# Seconds beyond its grace that a runner may take to end what it was told to end, before it is killed itself.
+_PATIENCE = 5.0
+_NEVER = float("inf")
+
+
+class Job:
+    """An attempt's files, runner and latest report. What is here can be had again from the spool at any time.
+
+    Attributes:
+        launch: what to run.
+        report: what was found at the last `look`.
+        handle: pidfd of the runner; None while there is none.
+    """
+
+    def __init__(self, spool: Spool, launch: Launch, grace: float) -> None:
+        self.launch = launch
+        self.report = JobReport(launch.attempt, JobState.QUEUED, launch.attempt[:8])
+        self.handle: int | None = None
+        self._spool = spool
+        self._grace = grace
+        self._pid: int | None = None  # of the runner we started
+        self._claim = spool.claim(launch.attempt)
+        self._give_up = _NEVER
+        self._follow()
+        order = spool.stop(launch.attempt)
+        if order is not None:  # an earlier daemon may have died before it saw to it
+            self.stop(*order)
+
+    @property
+    def waiting(self) -> bool:
+        """True while no runner was started for it and it has not ended."""
+        return self._pid is None and self._claim is None
+
+    @property
+    def stopping(self) -> bool:
+        """True once it was ordered to end."""
+        return self._give_up != _NEVER
+
+    @property
+    def restless(self) -> bool:
+        """True while something will happen soon that the handle does not tell."""
+        return not self.waiting and (self.report.state is JobState.QUEUED or self.stopping)
+
+    def wait_because(self, reason: str) -> None:
+        """Say why the attempt waits."""
+        self.report = JobReport(self.launch.attempt, JobState.QUEUED, self.launch.attempt[:8], reason=reason)
+
+    def start(self) -> None:
+        """Start a runner, which claims the attempt and runs it.
+
+        Raises:
+            OSError: the machine has no room for one more process.
+        """
+        self._pid = start_runner(self.launch, self._spool.folder(self.launch.attempt), self._grace)
+        with contextlib.suppress(ProcessLookupError):
+            self.handle = os.pidfd_open(self._pid)
+        self.wait_because("")
+
+    def stop(self, state: JobState, reason: str) -> None:
+        """Have the attempt end in this state, now or before it begins; `look` tells when it has.
+
+        The order is on disk before anybody tries for the claim, so whoever gets that knows of the order.
+        """
+        self._spool.write_stop(self.launch.attempt, state, reason)
+        if self._claim is None:
+            self._spool.fence(self.launch.attempt)
+            self._claim = self._spool.claim(self.launch.attempt)
+            self._follow()
+        if self._claim is not None:
+            self._claim.send(signal.SIGTERM)
+        self._give_up = min(self._give_up, time.monotonic() + self._grace + _PATIENCE)
+
+    def look(self) -> bool:
+        """Bring the report up to date; True when the attempt has ended and none of its processes is left."""
+        if self.handle is not None and not ended(self.handle):
+            self._look_at_start()
+            return False
+        self.release()
+        if self._claim is None:
+            self._claim = self._spool.claim(self.launch.attempt)
+            if self._claim is None:
+                words = self._spool.last_words(self.launch.attempt)
+                self.stop(JobState.EVICTED, f"its runner ended before it began: {words}")
+            self._follow()
+            return self.handle is None and self._look_at_end()
+        return self._look_at_end()
+
+    def release(self) -> None:
+        """Give back what this object holds; the job goes on."""
+        if self.handle is not None:
+            os.close(self.handle)
+            self.handle = None
+
+    def _follow(self) -> None:
+        """Watch the runner that holds the claim, whoever started it."""
+        if self._claim is not None and self._claim.pid != self._pid:
+            self.release()
+            self.handle = self._claim.open()
+
+    def _look_at_start(self) -> None:
+        attempt = self.launch.attempt
+        if self.report.state is JobState.QUEUED:
+            started = self._spool.started(attempt)
+            if started is not None:
+                self.report = JobReport(attempt, JobState.RUNNING, attempt[:8], started)
+        if self._claim is None:
+            self._claim = self._spool.claim(attempt)
+            self._follow()
+        if time.monotonic() > self._give_up and self._claim is not None:
+            self._claim.send(signal.SIGKILL)
+
+    def _look_at_end(self) -> bool:
+        """Read the end that the runner wrote, or write it in its place; end what the runner left behind."""
+        attempt = self.launch.attempt
+        claim = self._claim
+        end = self._spool.end(attempt)
+        if claim is not None and (end is None or end.state in (JobState.REMOVED, JobState.EVICTED)):
+            self._give_up = 0.0
+            if not kill_all(attempt, claim):
+                return False
+        if end is None:
+            words = self._spool.last_words(attempt)
+            state, reason = self._spool.stop(attempt) or (JobState.EVICTED, f"its runner was lost: {words}")
+            end = self._spool.write_end(attempt, state, reason.rstrip(": "))
+        self.report = end
+        return True

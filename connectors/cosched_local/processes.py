@@ -1,0 +1,148 @@
+"""Processes by more than their number: numbers are used again, so a start time and a boot go with each."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import select
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Claim", "ended", "kill_all"]
+
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The one process that looks after an attempt.
+
+    Attributes:
+        pid: process number; 0 where no process holds the claim.
+        begun: start time in clock ticks since boot (field 22 of proc(5) stat).
+        boot: which boot of the machine.
+    """
+
+    pid: int
+    begun: int
+    boot: str
+
+    @classmethod
+    def read(cls, text: str) -> Claim:
+        """Read the line that `cosched_local.runner.claim_text` writes."""
+        pid, begun, boot = text.split()
+        return cls(int(pid), int(begun), boot)
+
+    @property
+    def alive(self) -> bool:
+        """True while that very process runs; a zombie does not."""
+        if self.boot != _boot():
+            return False
+        stat = _stat(self.pid)
+        return stat is not None and stat.state not in "ZX" and stat.begun == self.begun
+
+    def open(self) -> int | None:
+        """Return a pidfd, which becomes readable when the process ends; None if it has ended."""
+        try:
+            handle = os.pidfd_open(self.pid)
+        except (OSError, ValueError):
+            return None
+        if self.alive:
+            return handle
+        os.close(handle)
+        return None
+
+    def send(self, number: signal.Signals) -> None:
+        """Signal the process if it still is that very one."""
+        handle = self.open()
+        if handle is None:
+            return
+        try:
+            signal.pidfd_send_signal(handle, number)
+        except ProcessLookupError:
+            pass  # it ended while we opened it
+        finally:
+            os.close(handle)
+
+
+def ended(handle: int) -> bool:
+    """Tell whether the process behind a pidfd has ended."""
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Stat:
+    state: str
+    session: int
+    begun: int
+
+
+@functools.cache  # this process does not outlive a boot
+def _boot() -> str:
+    return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+
+
+def _stat(pid: int) -> _Stat | None:
+    try:
+        fields = (_PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return _Stat(fields[0], int(fields[3]), int(fields[19]))
+
+
+def kill_all(attempt: str, claim: Claim) -> bool:
+    """Kill every process of an attempt whose runner has ended; True when none is left.
+
+    They are known by the runner's session, and where they left it by the attempt's UUID in their environment.
+    """
+    if claim.pid == 0 or claim.boot != _boot():
+        return True
+    # A number is not given out again while a session bears it; if somebody has it, the session was not ours.
+    stat = _stat(claim.pid)
+    session = claim.pid if stat is None or stat.begun == claim.begun else None
+    mark = f"COSCHED_ATTEMPT={attempt}".encode()
+    left = False
+    for pid in _numbers():
+        left |= _kill(pid, session, mark)
+    return not left
+
+
+def _numbers() -> Iterator[int]:
+    own = os.getpid()
+    with os.scandir(_PROC) as entries:
+        numbers = [int(entry.name) for entry in entries if entry.name.isdigit()]
+    return (number for number in numbers if number != own)
+
+
+def _kill(pid: int, session: int | None, mark: bytes) -> bool:
+    """Kill the process if it belongs; True if it does and may still be there."""
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        stat = _stat(pid)
+        if stat is None or stat.state in "ZX" or not (stat.session == session or _bears(pid, mark)):
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        return True
+    except PermissionError:
+        return False  # another user's process: not one we started
+    finally:
+        os.close(handle)
+
+
+def _bears(pid: int, mark: bytes) -> bool:
+    try:
+        return mark in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False

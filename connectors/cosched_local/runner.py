@@ -1,0 +1,233 @@
+"""The process that looks after one attempt: it starts the attempt's processes, waits for them and writes down the end.
+
+    python -I -S runner.py FOLDER DIRECTORY COUNT LIMIT GRACE COMMAND [ARGUMENT…]
+
+It belongs to no daemon: it leads a session of its own and goes on when cosched is killed. It uses the standard library
+alone, and little of it, because one is started for every attempt. In FOLDER it writes
+
+    claim       who runs the attempt; made by `link`, so at most one runner, or a cancel, ever gets it
+    started     when the last process had started
+    end         how it ended (state, times, exit code; reason)
+    out.RANK, err.RANK
+
+and it reads `stop`, which whoever sends it SIGTERM has written before: the state to end in, and why.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import time
+
+__all__ = ["claim", "claim_text", "main", "write_end"]
+
+_CANNOT_START = {errno.ENOENT: 127, errno.ENOTDIR: 127}
+_SHORT_OF = (errno.EAGAIN, errno.ENOMEM, errno.ENFILE, errno.EMFILE, errno.ENOSPC, errno.EDQUOT)
+_AWAITED = (signal.SIGCHLD, signal.SIGTERM)
+_LONGEST_WAIT = 86400.0  # seconds; sigtimedwait takes no infinity
+# Python ignores SIGPIPE and SIGXFSZ, and a daemon may ignore others; a job starts with none ignored.
+_RESET = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM)
+
+
+class _StartError(Exception):
+    """A process could not be started; holds state, exit code and reason of the attempt's end."""
+
+    def __init__(self, state: str, code: int | None, reason: str) -> None:
+        super().__init__(reason)
+        self.state = state
+        self.code = code
+
+
+def claim_text() -> str:
+    """Return what tells this process from every other: pid, start time in clock ticks since boot, boot."""
+    with open("/proc/self/stat") as file:  # noqa: PTH123  pathlib costs more than the rest of the runner
+        begun = file.read().rpartition(")")[2].split()[19]
+    with open("/proc/sys/kernel/random/boot_id") as file:  # noqa: PTH123
+        return f"{os.getpid()} {begun} {file.read().strip()}\n"
+
+
+def claim(folder: str, text: str) -> bool:
+    """Take the attempt, durably; False if somebody else has it."""
+    aside = f"{folder}/claim.{os.getpid()}"
+    _write(aside, text)
+    try:
+        os.link(aside, f"{folder}/claim")
+    except FileExistsError:
+        return False
+    finally:
+        os.unlink(aside)  # noqa: PTH108
+    _sync(folder)
+    return True
+
+
+def write_end(
+    folder: str, state: str, *, started: float | None, finished: float | None, code: int | None, reason: str
+) -> None:
+    """Write how the attempt ended, whole and durably or not at all."""
+    aside = f"{folder}/end.{os.getpid()}"
+    _write(aside, f"{state} {started} {finished} {code}\n{' '.join(reason.split())}\n")
+    os.rename(aside, f"{folder}/end")  # noqa: PTH104
+    _sync(folder)
+
+
+def _write(path: str, text: str) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        os.write(file, text.encode(errors="replace"))
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _sync(folder: str) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _stop(folder: str) -> tuple[str, str] | None:
+    """Return the state and the reason for which the attempt shall end, or None."""
+    try:
+        with open(f"{folder}/stop") as file:  # noqa: PTH123
+            state, _, reason = file.read().partition("\n")
+    except FileNotFoundError:
+        return None
+    return state, reason
+
+
+class _Processes:
+    """The processes of one attempt, each leading a process group of its own within the runner's session."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._live: dict[int, int] = {}  # pid → rank
+        self._codes: dict[int, int] = {}  # rank → exit code
+
+    @property
+    def live(self) -> bool:
+        """True while one has not ended."""
+        return bool(self._live)
+
+    @property
+    def code(self) -> int:
+        """The first code that is not 0 in rank order, or 0."""
+        return next((self._codes[rank] for rank in sorted(self._codes) if self._codes[rank]), 0)
+
+    def start(self, rank: int, command: list[str]) -> None:
+        """Start one process, or say in a `_StartError` why it cannot be."""
+        opened: list[int] = []
+        try:
+            for name in ("/dev/null", f"{self._folder}/out.{rank}", f"{self._folder}/err.{rank}"):
+                opened.append(os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666))  # noqa: PERF401  closed below
+            pid = os.posix_spawnp(
+                command[0], command, {**os.environ, "COSCHED_RANK": str(rank)},
+                file_actions=[(os.POSIX_SPAWN_DUP2, file, target) for target, file in enumerate(opened)],
+                setpgroup=0, setsigmask=(), setsigdef=_RESET,
+            )  # fmt: skip
+        except OSError as error:
+            reason = f"cannot start {command[0]!r}: {error.strerror}"
+            if error.errno in _SHORT_OF:
+                raise _StartError("evicted", None, f"this machine is short of resources: {reason}") from None
+            raise _StartError("failed", _CANNOT_START.get(error.errno or 0, 126), reason) from None
+        finally:
+            for file in opened:
+                os.close(file)
+        self._live[pid] = rank
+
+    def reap(self) -> None:
+        """Take note of those that have ended, and end what they left behind in their groups."""
+        for pid in list(self._live):
+            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+                continue
+            _signal_group(pid, signal.SIGKILL)  # before the pid is given back and may mean somebody else
+            status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            self._codes[self._live.pop(pid)] = status if status >= 0 else 128 - status
+
+    def send(self, number: signal.Signals) -> None:
+        """Signal the groups of those that live."""
+        for pid in self._live:
+            _signal_group(pid, number)
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    try:  # noqa: SIM105  importing contextlib costs more than the rest of this module
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        pass  # gone, or it took another user's rights and is not ours to end
+
+
+def _watch(processes: _Processes, folder: str, limit: float, grace: float) -> tuple[str, str] | None:
+    """Wait until no process lives; return the state and the reason if they were made to end."""
+    ordered: tuple[str, str] | None = None
+    deadline = time.monotonic() + limit
+    while True:
+        processes.reap()
+        if not processes.live:
+            return ordered
+        left = max(0.0, min(deadline - time.monotonic(), _LONGEST_WAIT))
+        got = signal.sigtimedwait(_AWAITED, left)
+        if got is None and time.monotonic() < deadline:
+            continue
+        if got is not None and (got.si_signo == signal.SIGCHLD or ordered is not None):
+            continue
+        if ordered is None:
+            late = ("removed", f"its time limit of {limit:g} s was over")
+            ordered = late if got is None else _stop(folder) or ("removed", "its runner was told to end")
+            processes.send(signal.SIGKILL if ordered[0] == "evicted" else signal.SIGTERM)
+        else:
+            processes.send(signal.SIGKILL)
+        deadline = time.monotonic() + grace
+
+
+def _run(folder: str, directory: str, count: int, limit: float, grace: float, command: list[str]) -> None:
+    """Run the attempt that is ours now, and write down its end."""
+    processes = _Processes(folder)
+    started: float | None = None
+    code: int | None = None
+    try:
+        ordered = _stop(folder)
+        if ordered is None:
+            _start(processes, directory, count, command)
+            started = time.time()
+            _note_start(folder, started)
+            ordered = _watch(processes, folder, limit, grace)
+        if ordered is None:
+            code = processes.code
+        state, reason = ordered or ("failed" if code else "completed", "")
+    except _StartError as error:
+        processes.send(signal.SIGKILL)
+        _watch(processes, folder, limit, grace)
+        state, code, reason = error.state, error.code, str(error)
+    write_end(folder, state, started=started, finished=time.time(), code=code, reason=reason)
+
+
+def _start(processes: _Processes, directory: str, count: int, command: list[str]) -> None:
+    try:
+        os.chdir(directory)
+    except OSError as error:
+        raise _StartError("failed", 126, f"cannot enter the directory {directory!r}: {error.strerror}") from None
+    for rank in range(count):
+        processes.start(rank, command)
+
+
+def _note_start(folder: str, started: float) -> None:
+    with open(f"{folder}/started.new", "w") as file:  # noqa: PTH123
+        file.write(f"{started}\n")
+    os.rename(f"{folder}/started.new", f"{folder}/started")  # noqa: PTH104
+
+
+def main(arguments: list[str]) -> None:
+    """Claim the attempt and run it, or leave it to whoever has it."""
+    folder, directory, count, limit, grace, *command = arguments
+    # Blocked before the claim: whoever finds the claim may send SIGTERM, and it must not be lost nor kill us.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
+    if claim(folder, claim_text()):
+        _run(folder, directory, int(count), float(limit), float(grace), command)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

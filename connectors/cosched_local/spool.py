@@ -1,0 +1,167 @@
+"""The spool: what is on disk about the attempts and the hosts, and nothing is anywhere else.
+
+    SPOOL/lock                 held while a connector of a process works on this spool
+    SPOOL/offline/HOST         a host that was taken off; the first line of the file is the reason
+    SPOOL/attempts/UUID/       launch.json, and what the runner writes (see `cosched_local.runner`)
+
+A claim that no process holds is a fence: the attempt ended before it began, as its `stop` says. Without launch.json it
+was cancelled before it was submitted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import time
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from cosched.connector import JobReport, JobState, Launch
+from cosched_local.processes import Claim
+from cosched_local.runner import claim, write_end
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["Spool"]
+
+_NOBODY = "0 0 fence\n"  # a claim that no process holds
+
+
+class Spool:
+    """Reads and writes the spool. Every write is whole or absent after a crash."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._attempts = root / "attempts"
+        self._offline = root / "offline"
+
+    def create(self) -> None:
+        """Make the folders; readable by their owner alone, for they hold users' environments and output."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._attempts.mkdir(exist_ok=True)
+        self._offline.mkdir(exist_ok=True)
+
+    def folder(self, attempt: str) -> Path:
+        """Return the attempt's own folder, where its output is."""
+        return self._attempts / attempt
+
+    def attempts(self) -> list[str]:
+        """Return all attempts in the order in which they were submitted."""
+        with os.scandir(self._attempts) as entries:
+            names = [entry.name for entry in entries]
+        return sorted(names, key=lambda name: (self._modified(name, "launch.json") or 0.0, name))
+
+    def write_launch(self, launch: Launch) -> None:
+        """Write down what shall run."""
+        folder = self.folder(launch.attempt)
+        folder.mkdir(exist_ok=True)
+        aside = folder / "launch.new"
+        aside.write_text(json.dumps({**asdict(launch), "environment": dict(launch.environment)}))
+        aside.rename(folder / "launch.json")
+
+    def launch(self, attempt: str) -> Launch | None:
+        """Return what shall run; None where nothing was submitted (yet)."""
+        text = self._read(attempt, "launch.json")
+        if not text:
+            return None
+        fields = json.loads(text)
+        return Launch(**{**fields, "command": tuple(fields["command"]), "hosts": tuple(fields["hosts"])})
+
+    def claim(self, attempt: str) -> Claim | None:
+        """Return who runs the attempt."""
+        text = self._read(attempt, "claim")
+        return Claim.read(text) if text else None
+
+    def fence(self, attempt: str) -> bool:
+        """Take the attempt so that no runner can; False if one has it. It ends as its `stop` says."""
+        return claim(str(self.folder(attempt)), _NOBODY)
+
+    def started(self, attempt: str) -> float | None:
+        """Return when the last of the attempt's processes had started."""
+        text = self._read(attempt, "started")
+        return float(text) if text else None
+
+    def end(self, attempt: str) -> JobReport | None:
+        """Return how the attempt ended; None while it has not, or where the machine went down as it was written.
+
+        A cancel that comes after an eviction makes it REMOVED; one that comes after another end changes nothing.
+        """
+        end = self._written_end(attempt)
+        if end is None:
+            claim = self.claim(attempt)
+            if claim is None or claim.pid != 0:
+                return None
+            end = JobReport(attempt, JobState.EVICTED, attempt[:8])
+        if end.state is JobState.EVICTED:
+            state, reason = self.stop(attempt) or (end.state, end.reason)
+            end = replace(end, state=state, reason=reason)
+        return end
+
+    def _written_end(self, attempt: str) -> JobReport | None:
+        first, _, reason = self._read(attempt, "end").partition("\n")
+        words = first.split()
+        if len(words) != 4:
+            return None
+        state, started, finished, code = words
+        return JobReport(attempt, JobState(state), attempt[:8], _float(started), _float(finished),
+                         None if code == "None" else int(code), reason.strip())  # fmt: skip
+
+    def write_end(self, attempt: str, state: JobState, reason: str) -> JobReport:
+        """Write the end of an attempt that has no runner, or none any more."""
+        started, now = self.started(attempt), time.time()
+        write_end(str(self.folder(attempt)), state, started=started, finished=now, code=None, reason=reason)
+        return JobReport(attempt, state, attempt[:8], started, now, None, reason)
+
+    def stop(self, attempt: str) -> tuple[JobState, str] | None:
+        """Return the state in which the attempt was ordered to end, and why."""
+        state, _, reason = self._read(attempt, "stop").partition("\n")
+        return (JobState(state), reason) if state else None
+
+    def write_stop(self, attempt: str, state: JobState, reason: str) -> None:
+        """Order the attempt to end; the first order stands, save that a cancel outdoes an eviction."""
+        before = self.stop(attempt)
+        if before is None or (before[0] is JobState.EVICTED and state is JobState.REMOVED):
+            self.folder(attempt).mkdir(exist_ok=True)
+            aside = self.folder(attempt) / "stop.new"
+            aside.write_text(f"{state}\n{reason}")
+            aside.rename(self.folder(attempt) / "stop")
+
+    def last_words(self, attempt: str) -> str:
+        """Return the last line that the runner wrote about itself, or an empty text."""
+        lines = self._read(attempt, "runner.log").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def offline(self) -> dict[str, str]:
+        """Return the hosts that are taken off, each with its reason."""
+        off: dict[str, str] = {}
+        for marker in self._offline.iterdir():
+            text = ""
+            with contextlib.suppress(OSError):  # given back while we look, or not a file: it is off all the same
+                text = marker.read_text(errors="replace").partition("\n")[0].strip()
+            off[marker.name] = text or f"taken off: remove {marker} to give it back"
+        return off
+
+    def prune(self, older_than: float) -> None:
+        """Delete the folders of attempts that ended before this time."""
+        for attempt in self.attempts():
+            if self.end(attempt) is not None and self.folder(attempt).stat().st_mtime < older_than:
+                shutil.rmtree(self.folder(attempt), ignore_errors=True)
+
+    def _modified(self, attempt: str, name: str) -> float | None:
+        try:
+            return (self.folder(attempt) / name).stat().st_mtime
+        except FileNotFoundError:
+            return None
+
+    def _read(self, attempt: str, name: str) -> str:
+        try:
+            return (self.folder(attempt) / name).read_text(errors="replace")
+        except FileNotFoundError:
+            return ""
+
+
+def _float(text: str) -> float | None:
+    return None if text == "None" else float(text)

@@ -1,0 +1,94 @@
+"""What every connector checks of a launch before it hands it on, and the variables that its processes see."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import TYPE_CHECKING
+
+from cosched.connector.values import safe
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cosched.connector.interface import Launch
+
+__all__ = ["check", "check_attempt", "environment"]
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def check(launch: Launch) -> None:
+    """Refuse a launch that no operating system or resource manager could carry as it is.
+
+    Raises:
+        UserError: the UUID, name, command, environment, hosts or count is not usable; the message says which and why.
+    """
+    check_attempt(launch.attempt)
+    safe(launch.name, "the task's name")
+    safe(launch.task, "the task's identifier")
+    if not launch.command:
+        raise UserError(f"task {launch.name!r} has an empty command: give a program to run")
+    for argument in launch.command:
+        _check_text(argument, f"an argument of task {launch.name!r}")
+    for variable, value in launch.environment.items():
+        if not _VARIABLE.match(variable):
+            raise UserError(f"environment variable {variable!r}: use letters, digits and underscores only")
+        _check_text(value, f"the environment variable {variable}")
+    _check_places(launch)
+
+
+def check_attempt(attempt: str) -> None:
+    """Refuse an attempt identifier that is not a UUID in its usual form: it names files and goes into queries.
+
+    Raises:
+        UserError: it is something else.
+    """
+    try:
+        usual = str(uuid.UUID(attempt)) == attempt
+    except ValueError:
+        usual = False
+    if not usual:
+        raise UserError(f"attempt {attempt!r} is not a UUID: write it like {uuid.UUID(int=0)}")
+
+
+def environment(launch: Launch) -> dict[str, str]:
+    """Return the variables that all processes of the launch see; COSCHED_RANK is added for each."""
+    return {
+        **launch.environment,
+        "COSCHED_TASK": launch.task,
+        "COSCHED_ATTEMPT": launch.attempt,
+        "COSCHED_HOST_COUNT": str(launch.count),
+        "COSCHED_HOSTS": ",".join(launch.hosts),
+    }
+
+
+def _check_text(text: str, what: str) -> None:
+    try:
+        usable = b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        usable = False
+    if not usable:
+        raise UserError(f"{what} contains NUL or half a surrogate pair, which no program can receive: {text[:80]!r}")
+
+
+def _check_places(launch: Launch) -> None:
+    twice = _first_repeated(launch.hosts)
+    if twice is not None:
+        raise UserError(f"task {launch.name!r} names host {twice} twice: name each host once")
+    if launch.count < 1:
+        raise UserError(f"task {launch.name!r} asks for {launch.count} processes: ask for at least one")
+    if launch.hosts and launch.count != len(launch.hosts):
+        raise UserError(
+            f"task {launch.name!r} asks for {launch.count} processes on {len(launch.hosts)} hosts: one runs on each"
+        )
+
+
+def _first_repeated(names: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None

@@ -1,0 +1,44 @@
+"""The local connector keeps the contract of all connectors, and its own promises."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector.contract import ConnectorContract
+from cosched_local import LocalConnector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Path:
+    return tmp_path / "spool"
+
+
+@pytest.fixture
+def connect(spool: Path) -> Callable[[], LocalConnector]:
+    return lambda: LocalConnector({"hosts": 4, "spool": str(spool), "grace": 0.2})
+
+
+class TestContract(ConnectorContract):
+    quiet = 0.3
+
+    @pytest.fixture
+    def connect(self, connect: Callable[[], LocalConnector]) -> Callable[[], LocalConnector]:
+        return connect
+
+    @pytest.fixture
+    def take_host(self, spool: Path) -> Callable[[str], None]:
+        return lambda name: (spool / "offline" / name).touch()
+
+    @pytest.fixture
+    def give_host(self, spool: Path) -> Callable[[str], None]:
+        return lambda name: (spool / "offline" / name).unlink()
+
+    @pytest.fixture
+    def outputs(self, spool: Path) -> Callable[[str], Path]:
+        return lambda attempt: spool / "attempts" / attempt
