@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _overlaps(schedule: Schedule) -> list[str]:
     faults = []
     for host, items in on_host.items():
         items.sort(key=lambda item: (item.start, item.end))
-        for first, second in zip(items, items[1:], strict=False):
+        for first, second in pairwise(items):
             if second.start < first.end:
                 faults.append(f"{first.task} and {second.task} are on {host} at the same time")
     return faults

@@ -14,6 +14,7 @@ import numpy as np
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import dependency_order, spans
 from cosched.scheduling.free_times import FreeTimes
+from cosched.scheduling.listing import list_order
 from cosched.scheduling.problem import Plan
 from cosched.scheduling.widths import best_seconds, useful
 
@@ -26,24 +27,25 @@ if TYPE_CHECKING:
 
 __all__ = ["append", "earliest_deadline_first", "earliest_finish", "longest_first", "threshold_plans", "two_phase"]
 
-_MOST_THRESHOLDS = 64
+_MOST_THRESHOLDS = 32
 _PLACES = 4  # where `append` tries a task that would be late at the end of the queue
 
 
 def two_phase(problem: Problem) -> Plan:
     """Return the plan with the shortest makespan among the `threshold_plans`.
 
-    Stops as soon as a plan reaches the lower bound.
+    Stops as soon as no plan to come can be shorter.
     """
-    plans = threshold_plans(problem)
     bound = lower_bound(problem)
-    best, shortest = next(plans), np.inf
-    for plan in [best, *plans]:
-        makespan = max(spans(problem, plan)[1], default=0.0)
-        if makespan < shortest:
-            best, shortest = plan, makespan
-        if shortest <= bound:
+    best: Plan | None = None
+    shortest = np.inf
+    for promise, plan in _promising_plans(problem, _MOST_THRESHOLDS):
+        if best is not None and shortest <= max(bound, promise):
             break
+        makespan = max(spans(problem, plan)[1], default=0.0)
+        if best is None or makespan < shortest:
+            best, shortest = plan, makespan
+    assert best is not None, "every problem has a threshold"
     return best
 
 
@@ -51,29 +53,44 @@ def threshold_plans(problem: Problem, most: int = _MOST_THRESHOLDS) -> Iterator[
     """Yield the plans of the two-phase method (Turek, Wolf, Yu: SPAA 1992), the likeliest first.
 
     First the widths: for a threshold D each task takes the count with the least host-seconds that runs it within D (its
-    fastest where none does). Then a list: by run time, area and width descending, and by deadline.
+    fastest where none does). Then a list, scheduled after Graham: by run time, area and width descending, and by
+    deadline where there are any.
 
     Args:
         problem: what is scheduled.
         most: try at most so many thresholds, those with the smallest max(longest run time, area ÷ hosts).
     """
+    return (plan for _, plan in _promising_plans(problem, most))
+
+
+def _promising_plans(problem: Problem, most: int) -> Iterator[tuple[float, Plan]]:
+    """Yield (a makespan that plans of this threshold and those after it cannot beat on identical hosts, plan)."""
     seconds = np.where(useful(problem), best_seconds(problem), np.inf)
     areas = seconds * np.arange(1, seconds.shape[1] + 1)
-    fastest = seconds.argmin(axis=1)
     tasks = np.arange(len(problem.tasks))
-    options: dict[bytes, tuple[float, NDArray[np.int64]]] = {}
-    for threshold in _thresholds(seconds, most):
-        within = np.where(seconds <= threshold, areas, np.inf)
-        column = np.where(np.isfinite(within.min(axis=1)), within.argmin(axis=1), fastest)
-        promise = max(float(seconds[tasks, column].max()), float(areas[tasks, column].sum()) / len(problem.hosts))
-        options.setdefault(column.tobytes(), (promise, column))
-    for _, column in sorted(options.values(), key=lambda option: option[0])[:most]:
-        length, area = seconds[tasks, column], areas[tasks, column]
-        keys = [(-area, -length), (-length, -area), (-area, -column)]
+    for promise, column in _settled_widths(seconds, areas, most):
+        length, area, counts = seconds[tasks, column], areas[tasks, column], column.astype(np.int64) + 1
+        keys = [(-area, -length), (-length, -area), (-area, -counts)]
         if np.isfinite(problem.deadline).any():
             keys.append((-length, problem.deadline))
         for key in keys:
-            yield Plan(order=np.lexsort(key).astype(np.int64), counts=column.astype(np.int64) + 1)
+            order = list_order(problem, np.lexsort(key).tolist(), counts.tolist(), length.tolist())
+            yield promise, Plan(np.array(order, dtype=np.int64), counts)
+
+
+def _settled_widths(
+    seconds: NDArray[np.float64], areas: NDArray[np.float64], most: int
+) -> list[tuple[float, NDArray[np.intp]]]:
+    """Return (promise, column of each task) for the most promising thresholds, each choice of columns once."""
+    tasks, hosts = np.arange(seconds.shape[0]), seconds.shape[1]
+    fastest = seconds.argmin(axis=1)
+    choices: dict[bytes, tuple[float, NDArray[np.intp]]] = {}
+    for threshold in _thresholds(seconds, most):
+        within = np.where(seconds <= threshold, areas, np.inf)
+        column = np.where(np.isfinite(within.min(axis=1)), within.argmin(axis=1), fastest)
+        promise = max(float(seconds[tasks, column].max()), float(areas[tasks, column].sum()) / hosts)
+        choices.setdefault(column.tobytes(), (promise, column))
+    return sorted(choices.values(), key=lambda choice: choice[0])[:most]
 
 
 def earliest_finish(problem: Problem) -> Plan:
@@ -196,9 +213,9 @@ def _cheapest_on_time(options: list[_Option], deadline: float) -> _Option:
 def _thresholds(seconds: NDArray[np.float64], most: int) -> NDArray[np.float64]:
     """Return the distinct run times, or `most` of them evenly spread by rank where there are many more."""
     distinct = np.unique(seconds[np.isfinite(seconds)])
-    if len(distinct) <= 4 * most:
+    if len(distinct) <= 2 * most:
         return distinct
-    return distinct[np.linspace(0, len(distinct) - 1, 4 * most).round().astype(np.int64)]
+    return distinct[np.linspace(0, len(distinct) - 1, 2 * most).round().astype(np.int64)]
 
 
 def _with(plan: Plan, task: int, place: int, count: int) -> Plan:

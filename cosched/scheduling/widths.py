@@ -31,7 +31,8 @@ def best_seconds(problem: Problem) -> NDArray[np.float64]:
     """
     only = single_class(problem)
     if only is not None:
-        return problem.seconds[only]
+        seconds: NDArray[np.float64] = problem.seconds[only]
+        return seconds
     sizes = np.bincount(problem.host_class, minlength=len(problem.classes))
     fastest_first = np.argsort(problem.seconds, axis=0, kind="stable")
     available = np.cumsum(sizes[fastest_first], axis=0)

@@ -1,0 +1,260 @@
+"""The decoder and the objective in machine code, for whole populations: the same results as `decoder`, bit for bit.
+
+Identical hosts need no names while searching: free times are kept as ascending runs of (time, hosts). A task consumes
+runs from the front and inserts one, so its cost hardly depends on the number of hosts. Several classes keep every host.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cosched.scheduling.jit import compiled
+from cosched.scheduling.widths import single_class
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.problem import Problem, Weights
+
+__all__ = ["Tables", "evaluate", "repair", "spans", "tables"]
+
+
+class Tables(NamedTuple):
+    """A problem as the compiled code reads it.
+
+    Attributes:
+        seconds: (K, m, N) run times; K = 1 on identical hosts.
+        host_class: (N,) index into the first axis of `seconds`; hosts are ascending by free time, then by index.
+        host_index: (N,) index of each host in the problem.
+        free: (N,) ascending free times.
+        release: (m,) earliest starts.
+        deadline: (m,) deadlines.
+        before: indices of predecessors, those of task j in before[first[j]:first[j+1]].
+        first: (m+1,) see `before`.
+        weights: (3,) of makespan, idle and lateness, each already divided by what makes its term a pure number.
+    """
+
+    seconds: NDArray[np.float64]
+    host_class: NDArray[np.int64]
+    host_index: NDArray[np.int64]
+    free: NDArray[np.float64]
+    release: NDArray[np.float64]
+    deadline: NDArray[np.float64]
+    before: NDArray[np.int64]
+    first: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+def tables(problem: Problem, weights: Weights, bound: float) -> Tables:
+    """Lay a problem out for the compiled code; `bound` as in `metrics.objective`."""
+    only = single_class(problem)
+    ascending = np.lexsort((np.arange(len(problem.hosts)), problem.free))
+    before = problem.depends_on or ((),) * len(problem.tasks)
+    with_deadline = max(int(np.isfinite(problem.deadline).sum()), 1)
+    scale = np.array([1 / bound, 1 / len(problem.hosts), 1 / (with_deadline * bound)])
+    weight = np.array([weights.makespan, weights.idle, weights.lateness])
+    return Tables(
+        seconds=np.ascontiguousarray(problem.seconds if only is None else problem.seconds[only : only + 1]),
+        host_class=problem.host_class[ascending] if only is None else np.zeros(len(ascending), dtype=np.int64),
+        host_index=ascending.astype(np.int64),
+        free=problem.free[ascending],
+        release=problem.release,
+        deadline=problem.deadline,
+        before=np.array([other for others in before for other in others], dtype=np.int64),
+        first=np.cumsum([0, *[len(others) for others in before]], dtype=np.int64),
+        weights=weight * scale / weight.sum(),
+    )
+
+
+@compiled
+def evaluate(problem: Tables, orders: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the objective of each plan of a population.
+
+    Args:
+        problem: see `tables`.
+        orders: (P, m) permutations in which every task is behind its predecessors.
+        counts: (P, m) host counts by task, each usable.
+    """
+    tasks = orders.shape[1]
+    starts, ends = np.empty(tasks), np.empty(tasks)
+    costs = np.empty(orders.shape[0])
+    for plan in range(orders.shape[0]):
+        spans(problem, orders[plan], counts[plan], starts, ends)
+        costs[plan] = _objective(problem, counts[plan], starts, ends)
+    return costs
+
+
+@compiled
+def spans(
+    problem: Tables,
+    order: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+) -> None:
+    """Fill in when each task starts and ends, by task index."""
+    if problem.seconds.shape[0] == 1:
+        _spans_identical(problem, order, counts, starts, ends)
+    else:
+        _spans_classes(problem, order, counts, starts, ends)
+
+
+@compiled
+def repair(problem: Tables, orders: NDArray[np.int64]) -> None:
+    """Draw every task's predecessors ahead of it in each order, as `decoder.dependency_order` does."""
+    if problem.before.shape[0] == 0:
+        return
+    tasks = orders.shape[1]
+    stack = np.empty(tasks + 1, dtype=np.int64)
+    placed = np.empty(tasks, dtype=np.int64)
+    for plan in range(orders.shape[0]):
+        seen = np.zeros(tasks, dtype=np.bool_)
+        done = 0
+        for position in range(tasks):
+            stack[0] = orders[plan, position]
+            depth = 1
+            while depth > 0:
+                top = stack[depth - 1]
+                missing = -1
+                for index in range(problem.first[top], problem.first[top + 1]):
+                    if not seen[problem.before[index]]:
+                        missing = problem.before[index]
+                        break
+                if missing >= 0:
+                    stack[depth] = missing
+                    depth += 1
+                    continue
+                depth -= 1
+                if not seen[top]:
+                    seen[top] = True
+                    placed[done] = top
+                    done += 1
+        orders[plan, :] = placed
+
+
+@compiled
+def _ready(problem: Tables, task: int, ends: NDArray[np.float64]) -> float:
+    ready = problem.release[task]
+    for index in range(problem.first[task], problem.first[task + 1]):
+        ready = max(ready, ends[problem.before[index]])
+    return ready
+
+
+@compiled
+def _spans_identical(
+    problem: Tables,
+    order: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+) -> None:
+    hosts, tasks = problem.free.shape[0], order.shape[0]
+    # Every task takes at least part of one run and inserts one: with `tasks` cells to spare in front of the hosts' runs
+    # an insertion can always shift what is before it by one to the left.
+    when = np.empty(tasks + hosts)
+    width = np.empty(tasks + hosts, dtype=np.int64)
+    when[tasks:] = problem.free
+    width[tasks:] = 1
+    head, tail = tasks, tasks + hosts
+    for position in range(tasks):
+        task = order[position]
+        needed = counts[task]
+        start = when[head]
+        while needed > 0:
+            start = when[head]
+            if width[head] > needed:
+                width[head] -= needed
+                break
+            needed -= width[head]
+            head += 1
+        start = max(start, _ready(problem, task, ends))
+        end = start + problem.seconds[0, task, counts[task] - 1]
+        starts[task] = start
+        ends[task] = end
+        place = head
+        while place < tail and when[place] < end:
+            when[place - 1] = when[place]
+            width[place - 1] = width[place]
+            place += 1
+        head -= 1
+        when[place - 1] = end
+        width[place - 1] = counts[task]
+
+
+@compiled
+def _spans_classes(
+    problem: Tables,
+    order: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+) -> None:
+    hosts = problem.free.shape[0]
+    when, class_of, index_of = problem.free.copy(), problem.host_class.copy(), problem.host_index.copy()
+    chosen = np.empty(hosts, dtype=np.bool_)
+    for position in range(order.shape[0]):
+        task = order[position]
+        count = counts[task]
+        seconds = problem.seconds[:, task, count - 1]
+        ready = _ready(problem, task, ends)
+        best_start, best_end, best_threshold, last = 0.0, np.inf, np.inf, 0
+        for threshold in seconds:
+            found = 0
+            for host in range(hosts if threshold < np.inf else 0):
+                found += seconds[class_of[host]] <= threshold
+                if found == count:
+                    start = max(when[host], ready)
+                    end = start + threshold
+                    if end < best_end or (end == best_end and threshold < best_threshold):
+                        best_start, best_end, best_threshold, last = start, end, threshold, host
+                    break
+        starts[task] = best_start
+        ends[task] = best_end
+        for host in range(last + 1):
+            chosen[host] = seconds[class_of[host]] <= best_threshold
+        _occupy(when, class_of, index_of, chosen, last, best_end)
+
+
+@compiled
+def _occupy(
+    when: NDArray[np.float64],
+    class_of: NDArray[np.int64],
+    index_of: NDArray[np.int64],
+    chosen: NDArray[np.bool_],
+    last: int,
+    end: float,
+) -> None:
+    """Move the chosen hosts (none behind `last`) to `end`, keeping the order by free time, then index."""
+    for host in range(last, -1, -1):
+        if not chosen[host]:
+            continue
+        klass, index = class_of[host], index_of[host]
+        place = host
+        while place + 1 < when.shape[0] and (
+            when[place + 1] < end or (when[place + 1] == end and index_of[place + 1] < index)
+        ):
+            when[place] = when[place + 1]
+            class_of[place] = class_of[place + 1]
+            index_of[place] = index_of[place + 1]
+            place += 1
+        when[place], class_of[place], index_of[place] = end, klass, index
+
+
+@compiled
+def _objective(
+    problem: Tables, counts: NDArray[np.int64], starts: NDArray[np.float64], ends: NDArray[np.float64]
+) -> float:
+    """Return the objective; `metrics` has the formulas and explains the idle one."""
+    makespan, late, used = 0.0, 0.0, 0.0
+    for task in range(counts.shape[0]):
+        makespan = max(makespan, ends[task])
+        late += max(0.0, ends[task] - problem.deadline[task])
+    for task in range(counts.shape[0]):
+        used += counts[task] * ((makespan - starts[task]) ** 2 - (makespan - ends[task]) ** 2)
+    available = 0.0
+    for host in range(problem.free.shape[0]):
+        available += (makespan - min(problem.free[host], makespan)) ** 2
+    idle = max(0.0, available - used) / (makespan * makespan)
+    return problem.weights[0] * makespan + problem.weights[1] * idle + problem.weights[2] * late

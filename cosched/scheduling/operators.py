@@ -1,0 +1,150 @@
+"""The genetic operators in machine code. Each works on a whole population; random numbers come from a state passed in.
+
+A population is two arrays: orders (P, m), each row a permutation of the tasks, and counts (P, m), host counts by task.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.jit import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["mate", "mutate", "replace"]
+
+
+@compiled
+def _draw(state: NDArray[np.uint64]) -> float:
+    """Return a random number in [0, 1) and advance the state (xorshift64*; Vigna, ACM TOMS 42(4), 2016)."""
+    x = state[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    state[0] = x
+    return float((x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(11)) / 9007199254740992.0
+
+
+@compiled
+def mate(
+    state: NDArray[np.uint64], share: float, orders: NDArray[np.int64], counts: NDArray[np.int64],
+    child_orders: NDArray[np.int64], child_counts: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Make a child of every individual: itself, or with probability `share` crossed with a random partner.
+
+    A segment of the first parent's order stays where it is, with its tasks' counts; the other places take the
+    remaining tasks in the partner's order and with the partner's counts.
+    """
+    individuals, tasks = orders.shape
+    kept = np.empty(tasks, dtype=np.bool_)
+    for child in range(individuals):
+        child_orders[child, :] = orders[child]
+        child_counts[child, :] = counts[child]
+        if _draw(state) >= share:
+            continue
+        partner = int(_draw(state) * individuals)
+        begin = int(_draw(state) * tasks)
+        length = 1 + int(_draw(state) * (tasks - 1))
+        kept[:] = False
+        for step in range(length):
+            kept[orders[child, (begin + step) % tasks]] = True
+
+        place = 0
+        for position in range(tasks):
+            task = orders[partner, position]
+            if kept[task]:
+                continue
+            while kept[orders[child, place]]:
+                place += 1
+            child_orders[child, place] = task
+            child_counts[child, task] = counts[partner, task]
+            place += 1
+
+
+@compiled
+def mutate(
+    state: NDArray[np.uint64], widths: NDArray[np.int64], first: NDArray[np.int64],
+    orders: NDArray[np.int64], counts: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Change every individual in one or more random ways: a task moves, two swap, a task takes another count.
+
+    Args:
+        state: of the random numbers.
+        widths: useful host counts of all tasks, ascending by task: those of j are widths[first[j]:first[j+1]].
+        first: see `widths`.
+        orders: changed in place.
+        counts: changed in place.
+    """
+    for individual in range(orders.shape[0]):
+        again = True
+        while again:
+            kind = _draw(state)
+            if kind < 0.3:
+                _move(state, orders[individual])
+            elif kind < 0.55:
+                _swap(state, orders[individual])
+            else:
+                _resize(state, widths, first, counts[individual])
+            again = _draw(state) < 0.35
+
+
+@compiled
+def _move(state: NDArray[np.uint64], order: NDArray[np.int64]) -> None:
+    origin, target = int(_draw(state) * order.shape[0]), int(_draw(state) * order.shape[0])
+    task = order[origin]
+    step = 1 if target > origin else -1
+    for place in range(origin, target, step):
+        order[place] = order[place + step]
+    order[target] = task
+
+
+@compiled
+def _swap(state: NDArray[np.uint64], order: NDArray[np.int64]) -> None:
+    one, other = int(_draw(state) * order.shape[0]), int(_draw(state) * order.shape[0])
+    order[one], order[other] = order[other], order[one]
+
+
+@compiled
+def _resize(
+    state: NDArray[np.uint64], widths: NDArray[np.int64], first: NDArray[np.int64], counts: NDArray[np.int64]
+) -> None:
+    """Give a task the next smaller or larger useful count, or now and then any."""
+    task = int(_draw(state) * counts.shape[0])
+    least, above = first[task], first[task + 1]
+    if _draw(state) < 0.3:
+        counts[task] = widths[least + int(_draw(state) * (above - least))]
+        return
+    place = least
+    while widths[place] < counts[task] and place + 1 < above:
+        place += 1
+    place += 1 if _draw(state) < 0.5 else -1
+    counts[task] = widths[min(max(place, least), above - 1)]
+
+
+@compiled
+def replace(
+    state: NDArray[np.uint64], warmth: float,
+    orders: NDArray[np.int64], counts: NDArray[np.int64], costs: NDArray[np.float64],
+    child_orders: NDArray[np.int64], child_counts: NDArray[np.int64], child_costs: NDArray[np.float64],
+) -> int:  # fmt: skip
+    """Put each child in its first parent's place if it is no worse, or worse by a random amount around `warmth`.
+
+    Comparing a child with its own parent only (deterministic crowding; Mahfoud 1992) keeps the population apart, and
+    accepting equals lets it drift over the plateaus that a makespan has.
+
+    Returns:
+        Index of the best individual afterwards.
+    """
+    best = 0
+    for individual in range(orders.shape[0]):
+        allowance = -warmth * np.log(1.0 - _draw(state)) if warmth > 0.0 else 0.0
+        if child_costs[individual] <= costs[individual] + allowance:
+            orders[individual, :] = child_orders[individual]
+            counts[individual, :] = child_counts[individual]
+            costs[individual] = child_costs[individual]
+        if costs[individual] < costs[best]:
+            best = individual
+    return best
