@@ -1,0 +1,270 @@
+"""A real HTCondor pool on this machine: many hosts, started in seconds and gone without a trace.
+
+    with CondorPool(hosts=16) as pool:
+        connector = CondorConnector({"config": str(pool.config), "spool": str(pool.spool)})
+        pool.take_host("node03")
+
+Started by root, its daemons run as `nobody` (root's own jobs are refused by HTCondor); started by anybody else, as
+that user. Clients show a token of the user "cosched", whoever they are, so root may submit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from tests.testbed.condor_config import pool_configuration
+from tests.testbed.condor_install import prefix as installed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import TracebackType
+
+__all__ = ["CondorPool", "PoolError"]
+
+_START_SECONDS = 60.0
+_STOP_SECONDS = 15.0
+_POLL_SECONDS = 0.05
+
+
+class PoolError(Exception):
+    """The pool did not do in time what was asked; the message says what was awaited and where the logs are."""
+
+
+class CondorPool:
+    """One pool; starting blocks until all its hosts are there.
+
+    Args:
+        hosts: how many hosts, named node01, node02, …
+        directory: its folder, not yet there or empty; must be reachable for user nobody where root starts the pool. A
+            new folder below the system's temporary folder by default.
+
+    Attributes:
+        directory: its folder: configuration, logs, queue.
+        config: path of the configuration for clients (the variable CONDOR_CONFIG, the connector's key `config`).
+        spool: a folder in which both cosched and the pool's jobs may write.
+        hosts: the hosts' names.
+
+    Raises:
+        PoolError: it did not come up.
+    """
+
+    def __init__(self, hosts: int = 16, directory: Path | None = None) -> None:
+        self.hosts = tuple(f"node{number:02d}" for number in range(1, hosts + 1))
+        self._prefix = installed()
+        self._user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+        self.directory = Path(tempfile.mkdtemp(prefix="cosched-condor-")) if directory is None else directory.resolve()
+        self.config = self.directory / "condor_config"
+        self.spool = self.directory / "jobs"
+        self._master: subprocess.Popen[bytes] | None = None
+        try:
+            self._prepare()
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    @classmethod
+    def at(cls, directory: Path) -> Self:
+        """Return the running pool of a folder, started by another process."""
+        pool = cls.__new__(cls)
+        pool.directory = directory.resolve()
+        pool.config, pool.spool = pool.directory / "condor_config", pool.directory / "jobs"
+        pool._prefix = installed()
+        pool._user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+        pool._master = None
+        pool.hosts = tuple(sorted(path.name for path in (pool.directory / "execute").iterdir()))
+        return pool
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start the daemons and wait until every host is there; again after `stop(keep=True)`."""
+        user = self._user
+        drop = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"] if user else []
+        with (self.directory / "log" / "stdout").open("ab") as output:
+            self._master = subprocess.Popen(
+                [*drop, str(self._prefix / "usr/sbin/condor_master"), "-f"],
+                env=self._environment("daemon_config"),
+                cwd=self.directory,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        (self.directory / "master.pid").write_text(str(self._master.pid))
+        self._wait("all hosts", lambda: self._seen_hosts() == set(self.hosts) and self._schedd_answers())
+
+    def stop(self) -> None:
+        """End every process of the pool and remove its folder."""
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            master = int((self.directory / "master.pid").read_text())
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(master, signal.SIGQUIT)  # HTCondor's fast shutdown
+        give_up = time.monotonic() + _STOP_SECONDS
+        while self.processes() and time.monotonic() < give_up:
+            self._reap()
+            time.sleep(_POLL_SECONDS)
+        while left := self.processes():
+            for process in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            self._reap()
+            time.sleep(_POLL_SECONDS)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def take_host(self, name: str) -> None:
+        """Take a host off: its startd stops at once, with the job on it; returns when the pool no longer shows it."""
+        self.tool("condor_off", "-fast", "-daemon", self._known(name).upper())
+        self._wait(f"{name} to go", lambda: name not in self._seen_hosts(absent=name))
+
+    def give_host(self, name: str) -> None:
+        """Start a host that was taken; returns when the pool shows it."""
+        self.tool("condor_on", "-daemon", self._known(name).upper())
+        self._wait(f"{name} to come back", lambda: name in self._seen_hosts())
+
+    def kill(self, daemon: str) -> None:
+        """End a daemon with SIGKILL, as a crash would; the master starts another.
+
+        Args:
+            daemon: "schedd", "collector", "negotiator" or the name of a host, for its startd.
+        """
+        for process in self.processes_of(daemon):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+    def processes_of(self, daemon: str) -> list[int]:
+        """Return the process numbers of a daemon, named as for `kill`."""
+        wanted = ["-local-name", daemon.upper()] if daemon in self.hosts else [f"condor_{daemon}"]
+        return [number for number in self.processes() if _ends(number, wanted)]
+
+    def processes(self) -> list[int]:
+        """Return the numbers of all processes that belong to the pool: daemons and jobs."""
+        mark = f"COSCHED_TESTBED={self.directory}".encode()
+        inside = f"{self.directory}/".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                with contextlib.suppress(OSError):
+                    environment = (entry / "environ").read_bytes().split(b"\0")
+                    condor_job = any(value.startswith(b"_CONDOR_SCRATCH_DIR=" + inside) for value in environment)
+                    if (mark in environment or condor_job) and _alive(entry):
+                        found.append(int(entry.name))
+        return found
+
+    def tool(self, *command: str) -> str:
+        """Run one of HTCondor's own commands as an administrator of the pool and return its output.
+
+        Raises:
+            PoolError: it failed.
+        """
+        done = subprocess.run(
+            [str(self._prefix / "usr/sbin" / command[0]), *command[1:]]
+            if (self._prefix / "usr/sbin" / command[0]).exists()
+            else [str(self._prefix / "usr/bin" / command[0]), *command[1:]],
+            env=self._environment("condor_config"), capture_output=True, text=True, timeout=30, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            raise PoolError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
+        return done.stdout
+
+    def _prepare(self) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.directory.chmod(0o755)
+        self._check_reachable()
+        for name in ("log", "queue", "execute", "passwords.d", *(f"execute/{host}" for host in self.hosts)):
+            self._own(self.directory / name, directory=True)
+        self.spool.mkdir()
+        self.spool.chmod(0o1777)
+        key = self.directory / "passwords.d" / "POOL"
+        key.write_bytes(secrets.token_hex(32).encode())
+        key.chmod(0o600)
+        ids = (self._user.pw_uid, self._user.pw_gid) if self._user else None
+        for config, tokens in (("daemon_config", "daemon-tokens.d"), ("condor_config", "tokens.d")):
+            folder = self.directory / tokens
+            folder.mkdir(mode=0o700)
+            path = self.directory / config
+            path.write_text(pool_configuration(self._prefix, self.directory, folder, self.hosts, ids))
+        self._token("tokens.d/cosched", "cosched@pool")
+        self._token("daemon-tokens.d/condor", "condor@pool")
+        for path in ("passwords.d/POOL", "daemon-tokens.d", "daemon-tokens.d/condor"):
+            self._own(self.directory / path)
+
+    def _token(self, path: str, identity: str) -> None:
+        token = self.tool("condor_token_create", "-identity", identity, "-key", "POOL")
+        file = self.directory / path
+        file.write_text(token)
+        file.chmod(0o600)
+
+    def _own(self, path: Path, *, directory: bool = False) -> None:
+        if directory:
+            path.mkdir()
+        path.chmod(0o755 if directory else 0o700 if path.is_dir() else 0o600)
+        if self._user:
+            os.chown(path, self._user.pw_uid, self._user.pw_gid)
+
+    def _check_reachable(self) -> None:
+        """The daemons of root's pool run as nobody: every folder above must let others in."""
+        if self._user:
+            for folder in self.directory.parents:
+                if not folder.stat().st_mode & 0o001:
+                    raise PoolError(f"{folder} is closed to user nobody, whom root's pool runs as: choose another folder")
+
+    def _environment(self, config: str) -> dict[str, str]:
+        kept = {key: value for key, value in os.environ.items() if not key.upper().startswith("_CONDOR_")}
+        return {**kept, "CONDOR_CONFIG": str(self.directory / config), "COSCHED_TESTBED": str(self.directory)}
+
+    def _seen_hosts(self, absent: str = "") -> set[str]:
+        """Return the hosts that the collector shows; `absent` is counted in where the collector does not answer."""
+        with contextlib.suppress(PoolError):
+            return set(self.tool("condor_status", "-startd", "-af", "Machine").split())
+        return {absent}
+
+    def _schedd_answers(self) -> bool:
+        with contextlib.suppress(PoolError):
+            return "schedd" in self.tool("condor_status", "-schedd", "-af", "Name")
+        return False
+
+    def _known(self, name: str) -> str:
+        if name not in self.hosts:
+            raise PoolError(f"no host {name!r}: this pool has {self.hosts[0]} to {self.hosts[-1]}")
+        return name
+
+    def _wait(self, what: str, done: Callable[[], bool]) -> None:
+        give_up = time.monotonic() + _START_SECONDS
+        while not done():
+            self._reap()
+            if time.monotonic() > give_up:
+                raise PoolError(f"waited {_START_SECONDS:.0f} s for {what}: see the logs in {self.directory / 'log'}")
+            time.sleep(_POLL_SECONDS)
+
+    def _reap(self) -> None:
+        if self._master is not None:
+            self._master.poll()
+
+
+def _alive(entry: Path) -> bool:
+    return entry.joinpath("stat").read_text().rpartition(") ")[2][0] not in "ZX"
+
+
+def _ends(process: int, wanted: Sequence[str]) -> bool:
+    """Whether a process is the program, or was started with the arguments, that is wanted."""
+    with contextlib.suppress(OSError):
+        arguments = Path(f"/proc/{process}/cmdline").read_bytes().decode(errors="replace").split("\0")
+        return list(wanted) == [Path(arguments[0]).name] or all(word in arguments for word in wanted)
+    return False
