@@ -1,0 +1,1 @@
+"""The HTTP API, and in time the pages, over one `Service`. `cosched.portal.api.build` makes it."""

@@ -1,0 +1,161 @@
+"""The HTTP API under /api/v1. It knows JSON and HTTP; what is asked is done by the `Service` behind it."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
+import re
+from collections.abc import Collection
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.exceptions import HTTPException
+
+from cosched import __version__
+from cosched.coscheduler.task import TaskState
+from cosched.errors import CoschedError
+from cosched.portal.documents import Explanation, Forecast, HostView, PlanView, Status, TaskDetail, TaskPage, TaskView
+from cosched.portal.guard import Guard
+from cosched.portal.interface import Service
+from cosched.portal.problems import MEDIA_TYPE, RequestError, answer, problem
+from cosched.portal.reading import digest, read_requests, request_schema
+
+__all__ = ["build"]
+
+_LARGEST_BODY = 16 << 20
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"description": "The request is at fault; `detail` says how.", "content": {MEDIA_TYPE: {}}},
+    "5XX": {"description": "cosched or the resource manager is at fault.", "content": {MEDIA_TYPE: {}}},
+}
+
+
+def build(service: Service, host_names: Collection[str] | None = None) -> FastAPI:
+    """Make the API.
+
+    Args:
+        service: does what is asked.
+        host_names: names by which a client may call us; None for any (on a unix socket).
+    """
+    app = FastAPI(title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None,
+                  redoc_url=None)  # fmt: skip
+    app.add_middleware(Guard, largest_body=_LARGEST_BODY, host_names=host_names)
+    app.add_exception_handler(CoschedError, answer)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.include_router(_tasks(service), prefix="/api/v1", responses=_PROBLEMS)
+    app.include_router(_domain(service), prefix="/api/v1", responses=_PROBLEMS)
+    app.get("/healthz", response_class=PlainTextResponse)(_health)
+    return app
+
+
+def _tasks(service: Service) -> APIRouter:
+    router = APIRouter(tags=["tasks"])
+    router.add_api_route("/tasks", _submission(service), methods=["POST"], status_code=HTTPStatus.CREATED,
+                         response_model=None, openapi_extra=_submission_description())  # fmt: skip
+
+    @router.get("/tasks")
+    def tasks(
+        state: Annotated[list[TaskState] | None, Query(description="Only tasks in these states.")] = None,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    ) -> TaskPage:
+        """List tasks, newest first."""
+        return service.tasks(state or [], limit, offset)
+
+    @router.get("/tasks/{task_id}")
+    def task(task_id: str) -> TaskDetail:
+        """Show all that is known of a task."""
+        return service.task(task_id)
+
+    @router.get("/tasks/{task_id}/explain")
+    def explain(task_id: str) -> Explanation:
+        """Say why a task is where it is, and what would change it."""
+        return service.explain(task_id)
+
+    @router.post("/tasks/{task_id}/cancel", status_code=HTTPStatus.ACCEPTED)
+    def cancel(task_id: str) -> TaskView:
+        """Take the wish that a task does not run; its job is ended if there is one."""
+        return service.cancel(task_id)
+
+    return router
+
+
+def _domain(service: Service) -> APIRouter:
+    router = APIRouter(tags=["domain"])
+
+    @router.get("/hosts")
+    def hosts() -> list[HostView]:
+        """List the hosts of the domain."""
+        return list(service.hosts())
+
+    @router.get("/plan")
+    def plan() -> PlanView:
+        """Show the schedule in force: what runs and what is planned."""
+        return service.plan()
+
+    @router.get("/status")
+    def status() -> Status:
+        """Show the daemon's state in short."""
+        return service.status()
+
+    return router
+
+
+def _submission(service: Service) -> Any:
+    async def submit(
+        request: Request,
+        dry_run: Annotated[bool, Query(description="Only say what would come of it.")] = False,
+        idempotency_key: Annotated[str, Header(description="The same key and body again: the same tasks.")] = "",
+    ) -> Response:
+        """Submit one task, or a list of tasks of which all or none are accepted."""
+        if idempotency_key and not _KEY.fullmatch(idempotency_key):
+            raise RequestError(HTTPStatus.BAD_REQUEST, "Idempotency-Key must be 1 to 255 printable ASCII characters")
+        body = await request.body()
+        return await run_in_threadpool(_submit, service, body, idempotency_key, dry_run=dry_run)
+
+    return submit
+
+
+def _submit(service: Service, body: bytes, key: str, *, dry_run: bool) -> Response:
+    """Read and hand over the tasks; a single one is answered by itself, a list by a list."""
+    requests = read_requests(body)
+    made: list[TaskView] | list[Forecast]
+    if dry_run:
+        made = list(service.foresee(requests))
+    else:
+        made = list(service.submit(requests, key, digest(requests) if key else ""))
+    alone = not body.lstrip().startswith(b"[")
+    status = HTTPStatus.OK if dry_run else HTTPStatus.CREATED
+    return JSONResponse(asdict(made[0]) if alone else [asdict(each) for each in made], status)
+
+
+def _submission_description() -> dict[str, Any]:
+    one = request_schema()
+    schema = {"oneOf": [one, {"type": "array", "items": one, "minItems": 1}]}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+async def _health() -> str:
+    """Answer while the server lives."""
+    return "ok\n"
+
+
+def _invalid(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    fault = error.errors()[0]
+    wanted = fault["msg"].replace("Input should be", "it must be")
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault['loc'][-1]} is {fault.get('input')!r}: {wanted}")
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    status = HTTPStatus(error.status_code)
+    details = {
+        HTTPStatus.NOT_FOUND: f"there is no {request.url.path}: /api/v1/openapi.json says what there is",
+        HTTPStatus.METHOD_NOT_ALLOWED: f"{request.method} cannot be used on {request.url.path}",
+    }
+    return problem(status, details.get(status, str(error.detail)))

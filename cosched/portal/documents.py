@@ -1,0 +1,242 @@
+"""What the API takes and gives, under the same names as everywhere else.
+
+Times are seconds since the epoch, durations seconds. Plain dataclasses: the server checks and prints them, the client
+reads them, and importing them costs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = [
+    "AttemptView",
+    "Explanation",
+    "Forecast",
+    "HostView",
+    "Placement",
+    "PlanView",
+    "ProfileView",
+    "RecordView",
+    "Status",
+    "TaskDetail",
+    "TaskPage",
+    "TaskRequest",
+    "TaskView",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRequest:
+    """A task to be submitted: an application of the catalogue by name, or a command.
+
+    Attributes:
+        application: name in the catalogue; empty where `command` is given.
+        command: argument vector starting with an absolute path; runs once on each host.
+        parameters: of the application.
+        deadline: seconds since the epoch, or ISO 8601 with a zone.
+        hosts: how many, as a number or a range "2-8"; limits what the scheduler may choose.
+        profile: the user's own figures: run time in seconds on 1, 2, … hosts, null where that count cannot be used.
+        name: for people.
+        environment: additions to the environment.
+        directory: working directory, absolute; empty for one that the connector makes.
+        best_effort: accept the task although its deadline cannot be met.
+        time_limit: seconds (or "2h") after which the manager may end it.
+    """
+
+    application: str = ""
+    command: tuple[str, ...] = ()
+    parameters: dict[str, float | str] = field(default_factory=dict)
+    deadline: float | str | None = None
+    hosts: int | str | None = None
+    profile: tuple[float | None, ...] | None = None
+    name: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    directory: str = ""
+    best_effort: bool = False
+    time_limit: float | str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileView:
+    """Predicted run time in seconds on 1, 2, … hosts, null where that count cannot be used, and who predicted."""
+
+    seconds: tuple[float | None, ...]
+    source: str
+    hardware: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptView:
+    """One try at running a task."""
+
+    uuid: str
+    state: str
+    job: str
+    hosts: tuple[str, ...]
+    created: float
+    started: float | None
+    finished: float | None
+    exit_code: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordView:
+    """One line of the log."""
+
+    time: float
+    kind: str
+    task: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskView:
+    """A task.
+
+    Attributes:
+        count: number of hosts of the last attempt, or that a task without a model asks for.
+        predicted: corrected run time at dispatch.
+        actual: measured run time, once completed.
+        on_time: whether it ended by its deadline; null before it ended, without a deadline, and unless completed.
+    """
+
+    id: str
+    name: str
+    application: str
+    state: str
+    reason: str
+    owner: str
+    submitted: float
+    deadline: float | None
+    best_effort: bool
+    hosts: tuple[str, ...]
+    count: int
+    predicted: float | None
+    actual: float | None
+    dispatched: float | None
+    started: float | None
+    finished: float | None
+    exit_code: int | None
+    attempts: int
+    on_time: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDetail(TaskView):
+    """A task with everything that is known of it; `profile` is null where it passes through."""
+
+    command: tuple[str, ...]
+    parameters: dict[str, float | str]
+    environment: dict[str, str]
+    directory: str
+    time_limit: float | None
+    profile: ProfileView | None
+    tries: tuple[AttemptView, ...]
+    log: tuple[RecordView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPage:
+    """Part of the list of tasks, newest first; `total` counts all that match."""
+
+    tasks: tuple[TaskView, ...]
+    total: int
+    limit: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a task is where it is: what it waits for, its planned place, and what would change it."""
+
+    task: str
+    state: str
+    waits_for: tuple[str, ...]
+    planned_start: float | None
+    planned_end: float | None
+    planned_hosts: tuple[str, ...]
+    slack: float | None
+    would_change: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What a submission would lead to as things stand; nothing was stored.
+
+    Attributes:
+        profile: the prediction, corrected by what earlier runs taught; null for a task that passes through.
+        planned_start: as the last in the queue, or earlier where its deadline asks for it.
+        meets_deadline: null without a deadline or a prediction.
+        earliest_deadline: the earliest that could be met if all hosts were free.
+    """
+
+    application: str
+    name: str
+    profile: ProfileView | None
+    planned_start: float | None
+    planned_end: float | None
+    planned_hosts: tuple[str, ...]
+    deadline: float | None
+    meets_deadline: bool | None
+    earliest_deadline: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostView:
+    """A host; `task` and `free_at` say what occupies it and until when that is expected."""
+
+    name: str
+    host_class: str
+    up: bool
+    reason: str
+    task: str
+    free_at: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """A task's place in the plan; `running` where it is there already."""
+
+    task: str
+    hosts: tuple[str, ...]
+    start: float
+    end: float
+    deadline: float | None
+    running: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanView:
+    """The schedule in force.
+
+    Attributes:
+        makespan: seconds from `time` to the end of the last task that runs or waits.
+        bound: no schedule of the waiting tasks is shorter, seconds from `time`; null before the search has said it.
+        gap: (planned makespan of the waiting tasks - bound) / bound; null likewise.
+        evaluations: schedules the search has looked at for this queue.
+        rate: evaluations a second of late; null while unknown.
+    """
+
+    time: float
+    placements: tuple[Placement, ...]
+    makespan: float
+    bound: float | None
+    gap: float | None
+    evaluations: int
+    rate: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """The daemon in short: `faults` says in sentences what does not work; empty: all is well."""
+
+    domain: str
+    version: str
+    time: float
+    connector: str
+    policy: str
+    hosts_up: int
+    hosts_down: int
+    tasks: dict[str, int]
+    faults: tuple[str, ...]
