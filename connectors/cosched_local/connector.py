@@ -220,8 +220,8 @@ class LocalConnector:
                 raise UserError(f"host {host!r} does not exist here: choose from {known[0]} … {known[-1]}")
         if not launch.hosts and launch.count > self._settings.beside:
             raise UserError(
-                f"task {launch.name!r} asks for {launch.count} processes, but at most {self._settings.beside} run beside "
-                "the hosts: ask for fewer or raise 'beside'"
+                f"task {launch.name!r} asks for {launch.count} processes, but at most {self._settings.beside} run "
+                "beside the hosts: ask for fewer or raise 'beside'"
             )
 
     def _cancel_what_does_not_run(self, attempt: str) -> None:

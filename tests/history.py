@@ -1,0 +1,134 @@
+"""The exactly-once checker: reads the journal that the stand-in kernels keep and says what went wrong.
+
+It knows nothing of cosched. What it asserts follows from the journal alone, so it cannot be fooled by a daemon that
+believes its own records:
+
+    every task has exactly one attempt all of whose ranks ended
+    no rank of an attempt starts twice, none ends without a start
+    no two attempts of a task are seen at work at the same time
+    no host works for two attempts at the same time
+
+A killed process leaves a start without an end; it is known to have worked from its start to its last line only.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+__all__ = ["Line", "faults", "read"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a journal.
+
+    Attributes:
+        kind: "start" or "end".
+        hosts: of the attempt, in rank order; empty when unpinned.
+        time: seconds since the epoch.
+    """
+
+    kind: str
+    attempt: str
+    task: str
+    rank: int
+    count: int
+    hosts: tuple[str, ...]
+    time: float
+
+
+def read(journal: Path) -> list[Line]:
+    """Read a journal. A line that is not whole is an error: every line is written at once."""
+    text = journal.read_text() if journal.exists() else ""
+    if text and not text.endswith("\n"):
+        raise ValueError(f"{journal}: the last line is not whole")
+    return [_line(line, f"{journal}:{number}") for number, line in enumerate(text.splitlines(), 1)]
+
+
+def _line(text: str, place: str) -> Line:
+    try:
+        kind, attempt, task, rank, count, hosts, moment = text.split("\t")
+        line = Line(kind, attempt, task, int(rank), int(count), tuple(filter(None, hosts.split(","))), float(moment))
+    except ValueError:
+        raise ValueError(f"{place}: not a line of a journal: {text!r}") from None
+    if kind not in ("start", "end") or not 0 <= line.rank < line.count or len(line.hosts) not in (0, line.count):
+        raise ValueError(f"{place}: not a line of a journal: {text!r}")
+    return line
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Somebody known to have been at work from `begin` to `end`."""
+
+    attempt: str
+    begin: float
+    end: float
+
+    def meets(self, other: _Span) -> bool:
+        return self.begin < other.end and other.begin < self.end
+
+
+def faults(lines: Iterable[Line], tasks: Iterable[str]) -> list[str]:
+    """Return everything that is wrong with a finished run of these tasks; empty when each ran exactly once."""
+    attempts: dict[str, list[Line]] = defaultdict(list)
+    for line in sorted(lines, key=lambda line: line.time):
+        attempts[line.attempt].append(line)
+    found = [fault for attempt, own in attempts.items() for fault in _of_attempt(attempt, own)]
+    found += _of_tasks(attempts, set(tasks))
+    return found + _of_hosts(attempts)
+
+
+def _of_attempt(attempt: str, lines: list[Line]) -> list[str]:
+    found = []
+    if len({(line.task, line.count, line.hosts) for line in lines}) > 1:
+        found.append(f"attempt {attempt} changed its task, count or hosts")
+    for rank in sorted({line.rank for line in lines}):
+        kinds = [line.kind for line in lines if line.rank == rank]
+        if kinds not in (["start"], ["start", "end"]):
+            found.append(f"attempt {attempt} rank {rank} did not run once from start to end: {', '.join(kinds)}")
+    return found
+
+
+def _complete(lines: list[Line]) -> bool:
+    return {line.rank for line in lines if line.kind == "end"} == set(range(lines[0].count))
+
+
+def _of_tasks(attempts: dict[str, list[Line]], tasks: set[str]) -> list[str]:
+    by_task: dict[str, list[str]] = defaultdict(list)
+    for attempt, lines in attempts.items():
+        by_task[lines[0].task].append(attempt)
+    found = [f"task {task} ran but was never submitted" for task in sorted(set(by_task) - tasks)]
+    for task in sorted(tasks):
+        completed = [attempt for attempt in by_task[task] if _complete(attempts[attempt])]
+        if len(completed) != 1:
+            found.append(f"task {task} completed {len(completed)} times: attempts {', '.join(by_task[task]) or 'none'}")
+        spans = [_Span(a, attempts[a][0].time, attempts[a][-1].time) for a in by_task[task]]
+        found += [
+            f"task {task} was run by {one.attempt} and {two.attempt} at the same time" for one, two in _met(spans)
+        ]
+    return found
+
+
+def _of_hosts(attempts: dict[str, list[Line]]) -> list[str]:
+    by_host: dict[str, list[_Span]] = defaultdict(list)
+    for attempt, lines in attempts.items():
+        for rank, host in enumerate(lines[0].hosts):
+            times = [line.time for line in lines if line.rank == rank]
+            if times:
+                by_host[host].append(_Span(attempt, times[0], times[-1]))
+    return [
+        f"host {host} worked for {one.attempt} and {two.attempt} at the same time"
+        for host, spans in sorted(by_host.items())
+        for one, two in _met(spans)
+    ]
+
+
+def _met(spans: list[_Span]) -> list[tuple[_Span, _Span]]:
+    return [(one, two) for one, two in combinations(spans, 2) if one.meets(two)]
