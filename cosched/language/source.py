@@ -1,0 +1,84 @@
+"""The text of a model file, read with bounds and refused where it could mislead a reader or exhaust the machine."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cosched.language.diagnostics import Diagnostic, ModelError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["LARGEST_FILE", "Source", "decode", "read"]
+
+LARGEST_FILE = 1024 * 1024
+"""Most bytes of one model file."""
+
+# Characters that are invisible or reorder what a reader sees (Unicode TR 36), and those no text file contains.
+_REFUSED = re.compile("[\x00\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file's name as people know it, and its text."""
+
+    file: str
+    text: str = field(repr=False)
+
+    def line(self, number: int) -> str:
+        """Return the text of a line (counted from 1), empty past the end."""
+        lines = self.text.split("\n")
+        return lines[number - 1].rstrip("\r") if 1 <= number <= len(lines) else ""
+
+    def fault(self, position: tuple[int, int], message: str) -> Diagnostic:
+        """Return a diagnostic at (line, column) that carries the line's text."""
+        line, column = position
+        return Diagnostic(self.file, line, column, message, self.line(line))
+
+
+def read(path: Path) -> Source:
+    """Read a model file.
+
+    Raises:
+        ModelError: it cannot be read, is too large or is no plain UTF-8 text.
+    """
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror or error}"
+        raise ModelError([Diagnostic(str(path), 1, 1, reason)]) from None
+    return decode(content, str(path))
+
+
+def decode(content: bytes | str, file: str) -> Source:
+    """Return the text of a model given as bytes (UTF-8, with or without a byte order mark) or as text.
+
+    Raises:
+        ModelError: too large, another encoding, or characters that no model may contain.
+    """
+    if len(content) > LARGEST_FILE:
+        raise ModelError([Diagnostic(file, 1, 1, f"larger than {LARGEST_FILE // 1024} KiB: split the model")])
+    text = content if isinstance(content, str) else _utf8(content, file)
+    source = Source(file, text.removeprefix("\ufeff"))
+    refused = _REFUSED.search(source.text)
+    if refused:
+        line = source.text.count("\n", 0, refused.start()) + 1
+        column = refused.start() - source.text.rfind("\n", 0, refused.start())
+        character = ord(refused.group())
+        raise ModelError([Diagnostic(file, line, column, f"character U+{character:04X} is not allowed: remove it")])
+    return source
+
+
+def _utf8(content: bytes, file: str) -> str:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ModelError([Diagnostic(file, 1, 1, "is UTF-16: save it as UTF-8")])
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        column = error.start - content.rfind(b"\n", 0, error.start)
+        message = f"byte 0x{content[error.start]:02X} is not UTF-8: save the file as UTF-8"
+        raise ModelError([Diagnostic(file, line, column, message)]) from None

@@ -1,0 +1,403 @@
+"""The tree that a model's text becomes. Every node is frozen and knows its position."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cosched.language.source import Source
+
+__all__ = [
+    "Arm",
+    "Assign",
+    "Binary",
+    "Call",
+    "Case",
+    "Cflow",
+    "Compute",
+    "Config",
+    "Confdev",
+    "Declaration",
+    "Element",
+    "Exec",
+    "Expression",
+    "For",
+    "Group",
+    "If",
+    "Include",
+    "Invoke",
+    "Link",
+    "Loop",
+    "Measured",
+    "MeasuredUsage",
+    "Measurement",
+    "Name",
+    "Node",
+    "Number",
+    "Object",
+    "OpcodeCount",
+    "OpcodeUsage",
+    "Parameter",
+    "Position",
+    "Procedure",
+    "Return",
+    "Step",
+    "Text",
+    "Type",
+    "Unary",
+    "Usage",
+    "Variables",
+    "Vector",
+    "While",
+    "walk",
+]
+
+
+class Position(NamedTuple):
+    """Where a node starts; line and column count from 1."""
+
+    line: int
+    column: int
+
+
+class Type:
+    """The types of variables. A `vector` holds a list of numbers or, as in the papers, one time."""
+
+    NUMERIC: Literal["numeric"] = "numeric"
+    STRING: Literal["string"] = "string"
+    VECTOR: Literal["vector"] = "vector"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Base of the tree."""
+
+    at: Position
+
+
+# --- expressions -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Node):
+    """A literal, already in the base units: microseconds, bytes, bytes a microsecond. `unit` is as written."""
+
+    value: float
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Node):
+    """A string literal without its quotes."""
+
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Node):
+    """A variable read."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    """`-x`, `+x` or `!x`."""
+
+    operator: str
+    operand: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """Two operands; the position is the operator's."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke(Node):
+    """A function, an exec procedure with a result, or a cflow (its time) called in an expression."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Element(Node):
+    """`name[index]`, counted from 1."""
+
+    name: str
+    index: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Vector(Node):
+    """`[a, b, …]`."""
+
+    items: tuple[Expression, ...]
+
+
+Expression = Number | Text | Name | Unary | Binary | Invoke | Element | Vector
+
+# --- cflow: what a piece of sequential work costs --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OpcodeCount(Node):
+    """`count * OPCODE` in a usage; no count means one."""
+
+    count: Expression | None
+    opcode: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpcodeUsage(Node):
+    """`<is clc, …>`: operations whose costs the hardware knows."""
+
+    entries: tuple[OpcodeCount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredUsage(Node):
+    """`<is measured, time>`: a block whose time in microseconds was measured."""
+
+    time: Expression
+
+
+Usage = OpcodeUsage | MeasuredUsage
+
+
+@dataclass(frozen=True, slots=True)
+class Compute(Node):
+    """Straight-line work."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Loop(Node):
+    """`count` repetitions of head and body."""
+
+    usage: Usage
+    count: Expression
+    body: tuple[Cflow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arm(Node):
+    """One branch of a case, taken with a probability."""
+
+    probability: Expression
+    body: tuple[Cflow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case(Node):
+    """A branch: the head, and the arms weighted by their probabilities."""
+
+    usage: Usage
+    arms: tuple[Arm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement(Node):
+    """`key: time` in a table of measured times."""
+
+    key: Expression
+    time: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Measured(Node):
+    """A table of measured times, looked up by the value of `key`."""
+
+    key: Expression
+    entries: tuple[Measurement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Node):
+    """A procedure or an included object called as a statement; `arguments` is None without parentheses."""
+
+    name: str
+    arguments: tuple[Expression, ...] | None
+
+
+Cflow = Compute | Loop | Case | Measured | Call
+
+# --- exec: how an object runs ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration(Node):
+    """A declared variable and its initial value, if any."""
+
+    name: str
+    value: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Variables(Node):
+    """A `var` section or statement."""
+
+    type: str
+    declarations: tuple[Declaration, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Node):
+    """`name = value`: a statement, an option, a setting or one variable of a link."""
+
+    name: str
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class For(Node):
+    """A counted loop."""
+
+    start: Assign
+    condition: Expression
+    advance: Assign
+    body: tuple[Exec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class While(Node):
+    """A loop while a condition is not zero."""
+
+    condition: Expression
+    body: tuple[Exec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class If(Node):
+    """A branch on a condition."""
+
+    condition: Expression
+    then: tuple[Exec, ...]
+    otherwise: tuple[Exec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Return(Node):
+    """Ends an exec procedure, with its result where it is called in an expression."""
+
+    value: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Confdev(Node):
+    """One use of a step's device."""
+
+    values: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Node):
+    """Use of a device; without `on`, `cpu` is every processor's."""
+
+    device: str
+    on: Expression | None
+    confdevs: tuple[Confdev, ...]
+
+
+Exec = Variables | Assign | Call | For | While | If | Return | Step
+
+# --- objects ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Include(Node):
+    """Another object made available by name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link(Node):
+    """Variables set downwards in an included object."""
+
+    target: str
+    assigns: tuple[Assign, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter(Node):
+    """A parameter of a procedure."""
+
+    type: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure(Node):
+    """A `proc exec` (body of `Exec`) or a `proc cflow` (body of `Cflow`)."""
+
+    kind: str
+    name: str
+    parameters: tuple[Parameter, ...]
+    body: tuple[Exec, ...] | tuple[Cflow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Object(Node):
+    """An application, a subtask or a partmp (parallel template)."""
+
+    kind: str
+    name: str
+    includes: tuple[Include, ...]
+    variables: tuple[Variables, ...]
+    links: tuple[Link, ...]
+    options: tuple[Assign, ...]
+    procedures: tuple[Procedure, ...]
+    source: Source
+
+    def option(self, name: str) -> Assign | None:
+        """Return the option of that name, if set."""
+        return next((option for option in self.options if option.name == name), None)
+
+    def declared(self) -> dict[str, str]:
+        """Return the type of each variable of the object, in order of declaration."""
+        return {item.name: group.type for group in self.variables for item in group.declarations}
+
+
+@dataclass(frozen=True, slots=True)
+class Group(Node):
+    """A group of settings of a hardware configuration, such as `mpi`."""
+
+    name: str
+    settings: tuple[Assign, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Config(Node):
+    """A hardware configuration."""
+
+    name: str
+    groups: tuple[Group, ...]
+    source: Source
+
+
+@cache
+def _children_of(kind: type[Node]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.name not in ("at", "source"))
+
+
+def walk(*roots: Node) -> Iterator[tuple[Node, int]]:
+    """Yield every node under the roots with its depth, without recursion, so that any depth can be measured."""
+    waiting: list[tuple[Node, int]] = [(root, 1) for root in reversed(roots)]
+    while waiting:
+        node, depth = waiting.pop()
+        yield node, depth
+        for name in _children_of(type(node)):
+            value = getattr(node, name)
+            items = value if isinstance(value, tuple) else (value,)
+            waiting.extend((item, depth + 1) for item in reversed(items) if isinstance(item, Node))
