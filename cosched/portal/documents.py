@@ -215,7 +215,6 @@ class PlanView:
         bound: no schedule of the waiting tasks is shorter, seconds from `time`; null before the search has said it.
         gap: (planned makespan of the waiting tasks - bound) / bound; null likewise.
         evaluations: schedules the search has looked at for this queue.
-        rate: evaluations a second of late; null while unknown.
     """
 
     time: float
@@ -224,7 +223,6 @@ class PlanView:
     bound: float | None
     gap: float | None
     evaluations: int
-    rate: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

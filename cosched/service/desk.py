@@ -1,0 +1,206 @@
+"""The daemon as its API sees it: questions and wishes go to the engine, what has happened is read from the store."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NoAnswerError
+from typing import TYPE_CHECKING, TypeVar
+
+from cosched import __version__
+from cosched.coscheduler.events import CancelRequested
+from cosched.coscheduler.explanation import explain
+from cosched.errors import SystemFault, UserError
+from cosched.portal.documents import Forecast, Status, TaskPage
+from cosched.portal.problems import ConflictError, NotFoundError
+from cosched.service.foresight import place
+from cosched.service.intake import DomainState
+from cosched.service.schedule_views import ended, explanation_view, host_views, plan_view
+from cosched.service.views import profile_view, task_detail, task_view
+from cosched.store.store import Submission
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Task, TaskState
+    from cosched.portal.documents import Explanation, HostView, PlanView, TaskDetail, TaskRequest, TaskView
+    from cosched.scheduling.schedule import Assignment
+    from cosched.service.engine import Engine
+    from cosched.service.intake import Intake
+    from cosched.store.store import Store
+
+__all__ = ["Desk"]
+
+_T = TypeVar("_T")
+_PATIENCE = 20.0  # seconds to wait for the engine; it writes to disk before it answers
+_LOG_LINES = 200
+
+
+class Desk:
+    """Implements `cosched.portal.interface.Service`."""
+
+    def __init__(self, engine: Engine, store: Store, intake: Intake, *, domain: str, connector: str, policy: str,
+                 faults: Callable[[], Sequence[str]]) -> None:  # fmt: skip
+        """Set up.
+
+        Args:
+            engine: owns the core.
+            store: what has happened.
+            intake: makes tasks of requests.
+            domain: name of the domain.
+            connector: name of the connector.
+            policy: name of the planning policy.
+            faults: says what does not work, in sentences.
+        """
+        self._engine = engine
+        self._store = store
+        self._intake = intake
+        self._names = (domain, connector, policy)
+        self._faults = faults
+        self._keys = threading.Lock()
+        self._pending: dict[str, tuple[str, Future[tuple[Task, ...]]]] = {}
+
+    def submit(self, requests: Sequence[TaskRequest], key: str, digest: str) -> list[TaskView]:
+        """Accept all tasks or none; see `Service`."""
+        known = self._known(key, digest)
+        if known is None:
+            tasks = self._make(requests, self._ask(_state))
+            known = self._engine.accept(tasks) if not key else self._accept_once(tasks, key, digest)
+        return [task_view(task) for task in self._wait(known)]
+
+    def foresee(self, requests: Sequence[TaskRequest]) -> list[Forecast]:
+        """Say what submitting would lead to; see `Service`."""
+        state = self._ask(_state)
+        return [self._forecast(task, state) for task in self._make(requests, state)]
+
+    def tasks(self, states: Sequence[TaskState], limit: int, offset: int) -> TaskPage:
+        """Return part of the list; see `Service`."""
+        counts = self._store.counts()
+        total = sum(count for state, count in counts.items() if not states or state in states)
+        found = self._store.tasks(states, limit, offset)
+        return TaskPage(tasks=tuple(map(task_view, found)), total=total, limit=limit, offset=offset)
+
+    def task(self, task_id: str) -> TaskDetail:
+        """Return all that is known of a task; see `Service`."""
+        task = self._find(task_id)
+        return task_detail(task, self._store.attempts(task_id), self._store.events(task_id, _LOG_LINES))
+
+    def explain(self, task_id: str) -> Explanation:
+        """Say why a task is where it is; see `Service`."""
+        found = self._ask(lambda core, time: explain(core, task_id, time))
+        if found is None:
+            return ended(self._find(task_id))
+        return explanation_view(found)
+
+    def cancel(self, task_id: str) -> TaskView:
+        """Take the wish that a task does not run; see `Service`."""
+        self._find(task_id)
+        time = self._ask(lambda _core, time: time)
+        self._wait(self._engine.do(CancelRequested(time, task_id)))
+        return task_view(self._find(task_id))
+
+    def hosts(self) -> list[HostView]:
+        """Return all hosts; see `Service`."""
+        return self._ask(host_views)
+
+    def plan(self) -> PlanView:
+        """Return the schedule in force; see `Service`."""
+        return self._ask(plan_view)
+
+    def status(self) -> Status:
+        """Return the daemon's state; see `Service`."""
+        time, hosts = self._ask(lambda core, time: (time, list(core.domain.hosts.values())))
+        up = sum(host.up for host in hosts)
+        domain, connector, policy = self._names
+        return Status(
+            domain=domain,
+            version=__version__,
+            time=time,
+            connector=connector,
+            policy=policy,
+            hosts_up=up,
+            hosts_down=len(hosts) - up,
+            tasks={str(state): count for state, count in self._store.counts().items()},
+            faults=tuple(self._faults()),
+        )
+
+    def _make(self, requests: Sequence[TaskRequest], state: DomainState) -> list[Task]:
+        tasks = []
+        for number, request in enumerate(requests, start=1):
+            try:
+                tasks.append(self._intake.task(request, state))
+            except UserError as error:
+                if len(requests) == 1:
+                    raise
+                raise UserError(f"task {number} of {len(requests)}: {error}; none was accepted") from error
+        return tasks
+
+    def _known(self, key: str, digest: str) -> Future[tuple[Task, ...]] | None:
+        """Return the answer to an earlier submission under this key, which may still be on its way to the disk."""
+        if not key:
+            return None
+        pending = self._pending.get(key)
+        if pending is not None:
+            _check_same(key, digest, pending[0])
+            return pending[1]
+        submission = self._store.by_key(key)
+        if submission is None:
+            return None
+        _check_same(key, digest, submission.digest)
+        answer: Future[tuple[Task, ...]] = Future()
+        answer.set_result(tuple(self._find(task_id) for task_id in submission.tasks))
+        return answer
+
+    def _accept_once(self, tasks: Sequence[Task], key: str, digest: str) -> Future[tuple[Task, ...]]:
+        with self._keys:  # two at once: the second finds what the first has begun
+            known = self._known(key, digest)
+            if known is not None:
+                return known
+            answer = self._engine.accept(tasks, Submission(key, digest, (), tasks[0].submitted))
+            self._pending[key] = (digest, answer)
+        answer.add_done_callback(lambda _answer: self._pending.pop(key, None))
+        return answer
+
+    def _forecast(self, task: Task, state: DomainState) -> Forecast:
+        profile = None if task.profile is None else task.profile.scaled(state.factors.get(task.correction, 1.0))
+        spot: Assignment | None = self._ask(lambda core, time: place(core, task, time))
+        meets = None if spot is None or task.deadline is None else spot.end <= task.deadline
+        return Forecast(
+            application=task.application,
+            name=task.name,
+            profile=None if profile is None else profile_view(profile),
+            planned_start=None if spot is None else spot.start,
+            planned_end=None if spot is None else spot.end,
+            planned_hosts=() if spot is None else spot.hosts,
+            deadline=task.deadline,
+            meets_deadline=meets,
+            earliest_deadline=None if profile is None else state.time + profile.shortest,
+        )
+
+    def _find(self, task_id: str) -> Task:
+        task = self._store.task(task_id)
+        if task is None:
+            raise NotFoundError(f"there is no task {task_id[:80]!r}: `cosched task list` shows what there is")
+        return task
+
+    def _ask(self, question: Callable[[Coscheduler, float], _T]) -> _T:
+        return self._wait(self._engine.ask(question))
+
+    def _wait(self, answer: Future[_T]) -> _T:
+        try:
+            return answer.result(_PATIENCE)
+        except NoAnswerError as error:
+            why = self._engine.store_fault or "it is busy"
+            raise SystemFault(f"cosched cannot answer ({why}): try again; nothing that was accepted is lost") from error
+
+
+def _check_same(key: str, digest: str, before: str) -> None:
+    if digest != before:
+        raise ConflictError(f"the idempotency key {key!r} was used for another request: take a new key")
+
+
+def _state(core: Coscheduler, time: float) -> DomainState:
+    classes = {host.host_class for host in core.domain.hosts.values()}
+    known = tuple(sorted(classes)) if "" not in classes else ()
+    return DomainState(time, len(core.domain.hosts), known, core.factors())

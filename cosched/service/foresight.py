@@ -1,0 +1,92 @@
+"""Where one more task would go in the schedule as it stands. Changes nothing."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.decoder import decode
+from cosched.scheduling.problem import Plan, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Task
+    from cosched.scheduling.schedule import Assignment
+
+__all__ = ["place"]
+
+
+def place(core: Coscheduler, task: Task, time: float) -> Assignment | None:
+    """Return a new task's place in epoch seconds; None where it has no prediction or no host is up for it.
+
+    It goes behind the queue; where it would miss its deadline there, before the tasks whose deadlines are later.
+    Of the host counts it takes the one that ends first.
+    """
+    hosts = core.domain.up()
+    if task.profile is None or not hosts:
+        return None
+    row = np.full(len(hosts), math.inf)
+    known = task.profile.seconds[: len(hosts)]
+    row[: len(known)] = np.asarray(known) * core.factors().get(task.correction, 1.0)
+    if not np.isfinite(row).any():
+        return None
+    deadline = math.inf if task.deadline is None else task.deadline - time
+    problem, plan = _waiting(core, hosts, time)
+    extended = _with_one_more(problem, row, deadline)
+    order = plan.order.tolist()
+    ahead = [other for other in order if problem.deadline[other] <= deadline]
+    behind = [other for other in order if problem.deadline[other] > deadline]
+    new = len(problem.tasks)
+    best = _soonest(extended, plan, order, new, [])
+    if best.end > deadline:
+        best = min(best, _soonest(extended, plan, ahead, new, behind), key=lambda place: place.end)
+    return type(best)(best.task, best.hosts, time + best.start, time + best.end)
+
+
+def _waiting(core: Coscheduler, hosts: Sequence[str], time: float) -> tuple[Problem, Plan]:
+    forecast = core.forecast(time)
+    if forecast is not None:
+        return forecast[0], core.waiting.plan(forecast[0])
+    free = core.domain.occupied(core.attempts.values(), time)
+    problem = Problem(
+        tasks=(),
+        hosts=tuple(hosts),
+        classes=("",),
+        host_class=np.zeros(len(hosts), dtype=np.int64),
+        free=np.array([max(free.get(host, time) - time, 0.0) for host in hosts]),
+        seconds=np.empty((1, 0, len(hosts))),
+        release=np.empty(0),
+        deadline=np.empty(0),
+    )
+    return problem, Plan(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+
+
+def _with_one_more(problem: Problem, row: NDArray[np.float64], deadline: float) -> Problem:
+    rows = np.broadcast_to(row, (len(problem.classes), 1, len(row)))
+    return Problem(
+        tasks=(*problem.tasks, ""),
+        hosts=problem.hosts,
+        classes=problem.classes,
+        host_class=problem.host_class,
+        free=problem.free,
+        seconds=np.concatenate((problem.seconds, rows), axis=1),
+        release=np.append(problem.release, 0.0),
+        deadline=np.append(problem.deadline, deadline),
+        depends_on=(*problem.depends_on, ()) if problem.depends_on else (),
+    )
+
+
+def _soonest(problem: Problem, plan: Plan, ahead: list[int], new: int, behind: list[int]) -> Assignment:
+    """Return the place of the task `new` between others, on the host count that ends first (ties: the smaller)."""
+    order = np.array([*ahead, new, *behind], dtype=np.int64)
+    places = []
+    for count in np.flatnonzero(np.isfinite(problem.seconds[0, new])) + 1:
+        schedule = decode(problem, Plan(order, np.append(plan.counts, count)))
+        places.append(schedule.assignments[len(ahead)])
+    return min(places, key=lambda place: place.end)

@@ -1,0 +1,238 @@
+"""From a request to a task: everything that could be wrong with it is found here, before it is accepted."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Protocol
+
+from cosched.connector.values import safe
+from cosched.coscheduler.task import Task
+from cosched.errors import SystemFault, UserError
+from cosched.prediction.profile import Profile, Source
+from cosched.service.deadline import parse_deadline, shown
+from cosched.service.duration import parse_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cosched.portal.documents import TaskRequest
+    from cosched.prediction.catalogue import Application, Catalogue
+    from cosched.prediction.parameters import Value
+
+__all__ = ["DomainState", "Intake", "Predicts"]
+
+_LONGEST_NAME = 200
+_MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the request's size
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+
+
+class Predicts(Protocol):
+    """Answers "how long on n hosts?" from an application's model."""
+
+    def profile(self, application: Application, values: Mapping[str, Value], hardware: str, hosts: int) -> Profile:
+        """Return the profile on 1…hosts hosts of one class; raise `UserError` where the model is at fault."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DomainState:
+    """What a task is measured against.
+
+    Attributes:
+        time: now, seconds since the epoch.
+        hosts: how many there are, up or not; 0 while the manager has not said.
+        classes: resource models of the hosts as the manager names them; empty where it does not.
+        factors: learned corrections by `Task.correction`.
+    """
+
+    time: float
+    hosts: int
+    classes: tuple[str, ...] = ()
+    factors: Mapping[str, float] = field(default_factory=dict)
+
+
+class Intake:
+    """Makes tasks of requests."""
+
+    def __init__(self, catalogue: Catalogue, predictor: Predicts, hardware: str) -> None:
+        """Set up.
+
+        Args:
+            catalogue: the applications known by name.
+            predictor: evaluates their models.
+            hardware: resource model of hosts for which the manager names none.
+        """
+        self._catalogue = catalogue
+        self._predictor = predictor
+        self._hardware = hardware
+
+    def task(self, request: TaskRequest, domain: DomainState) -> Task:
+        """Return the task that a request asks for, with its prediction; it has no number yet.
+
+        Raises:
+            UserError: it cannot be done as asked; says what would be accepted.
+            SystemFault: the manager has not yet said which hosts there are, and the task needs to know.
+        """
+        task = self._catalogue_task(request, domain) if request.application else _command_task(request, domain)
+        if task.profile is not None and task.deadline is not None and not task.best_effort:
+            _check_slack(task, task.profile, domain)
+        return task
+
+    def _catalogue_task(self, request: TaskRequest, domain: DomainState) -> Task:
+        if request.command:
+            raise UserError("give an application or a command, not both")
+        entry = self._catalogue.get(request.application)
+        values = entry.values(request.parameters)
+        least, most = _host_range(request, domain, entry.hosts.min, entry.hosts.max)
+        profile, correction = None, ""
+        if request.profile is not None:
+            profile = _own_profile(request, least, most)
+        elif entry.model:
+            profile, hardware = self._model_profile(entry, values, domain, least, most)
+            correction = f"{entry.name}/{hardware}"
+        return _task(request, domain, entry.name, entry.arguments(values), profile, count=least,
+                     correction=correction, values=values, environment=entry.environment)  # fmt: skip
+
+    def _model_profile(self, entry: Application, values: Mapping[str, Value], domain: DomainState,
+                       least: int, most: int) -> tuple[Profile, str]:  # fmt: skip
+        if not domain.hosts:
+            raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
+        classes = domain.classes or (self._hardware,)
+        profiles = [self._predictor.profile(entry, values, name, domain.hosts) for name in classes]
+        # The slowest host of a mixed set decides.
+        slowest = tuple(max(times) for times in zip(*(profile.seconds for profile in profiles), strict=True))
+        hardware = "+".join(classes)
+        return Profile(slowest, Source.MODEL, hardware).limited(most, least), hardware
+
+
+def _command_task(request: TaskRequest, domain: DomainState) -> Task:
+    if not request.command:
+        raise UserError("give an application of the catalogue, or a command")
+    if request.parameters:
+        raise UserError("parameters belong to applications of the catalogue: put a command's into its arguments")
+    program = request.command[0]
+    if not program.startswith("/") or program.endswith("/"):
+        raise UserError(f"the command starts with {program[:80]!r}: give the program's absolute path")
+    # Without a prediction nothing could choose among several counts: the task gets the smallest.
+    least, most = _host_range(request, domain, 1, domain.hosts or 1_000_000)
+    profile = None if request.profile is None else _own_profile(request, least, most)
+    name = PurePath(program).name
+    return _task(request, domain, name, request.command, profile, count=least)
+
+
+def _task(request: TaskRequest, domain: DomainState, application: str, command: tuple[str, ...],
+          profile: Profile | None, *, count: int, correction: str = "", values: Mapping[str, Value] | None = None,
+          environment: Mapping[str, str] | None = None) -> Task:  # fmt: skip
+    return Task(
+        id="",
+        number=0,
+        submitted=domain.time,
+        name=_name(request.name or application),
+        application=application,
+        command=_command(command),
+        parameters=dict(values or {}),
+        environment=_environment({**(environment or {}), **request.environment}),
+        directory=_directory(request.directory),
+        deadline=None if request.deadline is None else parse_deadline(request.deadline, domain.time),
+        profile=profile,
+        correction=correction,
+        count=count,
+        best_effort=request.best_effort,
+        time_limit=_time_limit(request.time_limit),
+    )
+
+
+def _own_profile(request: TaskRequest, least: int, most: int) -> Profile:
+    assert request.profile is not None
+    seconds = tuple(math.inf if value is None else float(value) for value in request.profile)
+    if not seconds:
+        raise UserError("the profile is empty: give the run time in seconds on 1, 2, … hosts")
+    if not any(math.isfinite(value) for value in seconds[least - 1 : most]):
+        raise UserError(f"the profile has no time for {_several(least, most)}: "
+                        f"it covers 1 to {len(seconds)}")  # fmt: skip
+    return Profile(seconds, Source.USER).limited(most, least)
+
+
+def _host_range(request: TaskRequest, domain: DomainState, least: int, most: int) -> tuple[int, int]:
+    """Return the smallest and the largest host count that request, application and domain allow together."""
+    if request.hosts is not None:
+        match = _RANGE.fullmatch(str(request.hosts))
+        low = int(match[1]) if match else 0
+        high = int(match[2] or match[1]) if match else 0
+        if isinstance(request.hosts, bool) or not 1 <= low <= high:
+            raise UserError(f"hosts is {request.hosts!r}: give a number from 1, or a range such as 2-8")
+        if low > most or high < least:
+            raise UserError(f"hosts is {request.hosts}, and {request.application or 'this domain'} can use "
+                            f"{_several(least, most)}: ask for a number among these")  # fmt: skip
+        least, most = max(least, low), min(most, high)
+    if domain.hosts and least > domain.hosts:
+        raise UserError(f"the task needs at least {least} hosts and the domain has {domain.hosts}: ask for fewer")
+    return least, min(most, domain.hosts) if domain.hosts else most
+
+
+def _several(least: int, most: int) -> str:
+    return f"{least} hosts" if least == most else f"{least} to {most} hosts"
+
+
+def _check_slack(task: Task, profile: Profile, domain: DomainState) -> None:
+    assert task.deadline is not None
+    shortest = profile.shortest * domain.factors.get(task.correction, 1.0)
+    if domain.time + shortest > task.deadline:
+        earliest = math.ceil(domain.time + shortest)
+        raise UserError(
+            f"the deadline {shown(task.deadline)} cannot be met: the shortest prediction is {shortest:.4g} s, on "
+            f"{profile.best_count} hosts; the earliest deadline that can be met is {shown(earliest)} "
+            "(or submit it as best effort)"
+        )
+
+
+def _name(name: str) -> str:
+    if len(name) > _LONGEST_NAME:
+        raise UserError(f"the task name has {len(name)} characters: at most {_LONGEST_NAME} are allowed")
+    return str(safe(name, "the task name"))
+
+
+def _command(command: tuple[str, ...]) -> tuple[str, ...]:
+    for argument in command:
+        if "\0" in argument:
+            raise UserError(f"the argument {argument[:80]!r} contains a zero byte: leave it out")
+        if len(_encoded(argument)) >= _MOST_BYTES:
+            raise UserError(f"the argument {argument[:40]!r}… has more than {_MOST_BYTES} bytes: put it into a file")
+    return tuple(command)
+
+
+def _environment(environment: Mapping[str, str]) -> dict[str, str]:
+    for name, value in environment.items():
+        if not _VARIABLE.fullmatch(name):
+            raise UserError(f"{name[:80]!r} cannot name an environment variable: use letters, digits and '_'")
+        if name.startswith("COSCHED_"):
+            raise UserError(f"the environment variable {name} is set by cosched itself: choose another name")
+        if "\0" in value or len(_encoded(value)) >= _MOST_BYTES:
+            raise UserError(f"the environment variable {name} has a zero byte or is too long: shorten it")
+    return dict(environment)
+
+
+def _directory(directory: str) -> str:
+    if directory and (not directory.startswith("/") or "\0" in directory):
+        raise UserError(f"the directory {directory[:80]!r} is not an absolute path: write it from / on")
+    return str(safe(directory, "the directory"))
+
+
+def _time_limit(given: float | str | None) -> float | None:
+    if given is None:
+        return None
+    limit = parse_duration(given)
+    if limit <= 0:
+        raise UserError("the time limit is 0: give the seconds after which the task may be ended, or leave it out")
+    return limit
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise UserError(f"{text[:80]!r} contains half of a surrogate pair: leave it out") from error

@@ -1,0 +1,115 @@
+"""The documents that are made of the core's state at one moment: hosts, plan, explanations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.domain import expected_end
+from cosched.coscheduler.task import AttemptState
+from cosched.portal.documents import Explanation, HostView, Placement, PlanView
+
+if TYPE_CHECKING:
+    from cosched.coscheduler import explanation
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Attempt, Task
+
+__all__ = ["ended", "explanation_view", "host_views", "plan_view"]
+
+
+def _deadline(core: Coscheduler, task: str) -> float | None:
+    known = core.tasks.get(task)
+    return None if known is None else known.deadline
+
+
+def _occupied(core: Coscheduler) -> dict[str, Attempt]:
+    live = (attempt for attempt in core.attempts.values() if attempt.state is not AttemptState.HELD)
+    return {host: attempt for attempt in live for host in attempt.hosts}
+
+
+def host_views(core: Coscheduler, time: float) -> list[HostView]:
+    """Return all hosts, by name, and what occupies each."""
+    occupied = _occupied(core)
+    views = []
+    for host in sorted(core.domain.hosts.values(), key=lambda host: host.name):
+        attempt = occupied.get(host.name)
+        views.append(
+            HostView(
+                name=host.name,
+                host_class=host.host_class,
+                up=host.up,
+                reason=host.reason,
+                task="" if attempt is None else attempt.task,
+                free_at=None if attempt is None else expected_end(attempt, time),
+            )
+        )
+    return views
+
+
+def plan_view(core: Coscheduler, time: float) -> PlanView:
+    """Return the schedule in force: what runs, then what is planned."""
+    places = [
+        Placement(
+            task=attempt.task,
+            hosts=attempt.hosts,
+            start=attempt.started or attempt.created,
+            end=expected_end(attempt, time),
+            deadline=_deadline(core, attempt.task),
+            running=True,
+        )
+        for attempt in core.attempts.values()
+        if attempt.hosts
+    ]
+    forecast = core.forecast(time)
+    planned = () if forecast is None else forecast[1].assignments
+    places += [
+        Placement(
+            task=spot.task,
+            hosts=spot.hosts,
+            start=time + spot.start,
+            end=time + spot.end,
+            deadline=_deadline(core, spot.task),
+            running=False,
+        )
+        for spot in planned
+    ]
+    improved = core.improved if planned else None
+    return PlanView(
+        time=time,
+        placements=tuple(places),
+        makespan=max((spot.end - time for spot in places), default=0.0),
+        bound=None if improved is None else max(improved.time + improved.bound - time, 0.0),
+        gap=None if improved is None or improved.bound <= 0 else improved.makespan / improved.bound - 1,
+        evaluations=0 if improved is None else improved.evaluations,
+    )
+
+
+def explanation_view(found: explanation.Explanation) -> Explanation:
+    """Return the core's explanation of a live task."""
+    return Explanation(
+        task=found.task,
+        state=str(found.state),
+        waits_for=found.waits_for,
+        planned_start=found.planned_start,
+        planned_end=found.planned_end,
+        planned_hosts=found.planned_hosts,
+        slack=found.slack,
+        would_change=found.would_change,
+    )
+
+
+def ended(task: Task) -> Explanation:
+    """Return the explanation of a task that has ended."""
+    sentence = f"nothing: it has {task.state}"
+    if task.reason:
+        sentence += f" ({task.reason})"
+    slack = None if task.deadline is None or task.finished is None else task.deadline - task.finished
+    return Explanation(
+        task=task.id,
+        state=str(task.state),
+        waits_for=(sentence,),
+        planned_start=task.started,
+        planned_end=task.finished,
+        planned_hosts=task.hosts,
+        slack=slack,
+        would_change=(),
+    )

@@ -1,0 +1,56 @@
+"""From the core's and the store's values to the documents of the API."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from cosched.coscheduler.task import TaskState
+from cosched.portal.documents import AttemptView, ProfileView, RecordView, TaskDetail, TaskView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.prediction.profile import Profile
+    from cosched.store import Record
+
+__all__ = ["profile_view", "task_detail", "task_view"]
+
+_TASK = tuple(item.name for item in fields(TaskView) if item.name not in ("count", "on_time", "state"))
+_ATTEMPT = tuple(item.name for item in fields(AttemptView))
+
+
+def task_view(task: Task) -> TaskView:
+    """Return a task as lists show it."""
+    return TaskView(**_summary(task))
+
+
+def task_detail(task: Task, attempts: Iterable[Attempt], log: Iterable[Record]) -> TaskDetail:
+    """Return a task with all that is known of it."""
+    return TaskDetail(
+        **_summary(task),
+        command=task.command,
+        parameters=dict(task.parameters),
+        environment=dict(task.environment),
+        directory=task.directory,
+        time_limit=task.time_limit,
+        profile=None if task.profile is None else profile_view(task.profile),
+        tries=tuple(AttemptView(**{name: getattr(attempt, name) for name in _ATTEMPT}) for attempt in attempts),
+        log=tuple(RecordView(time=line.time, kind=line.kind, task=line.task, detail=line.detail) for line in log),
+    )
+
+
+def profile_view(profile: Profile) -> ProfileView:
+    """Return a profile in words that JSON has: null for a host count that cannot be used."""
+    seconds = tuple(value if math.isfinite(value) else None for value in profile.seconds)
+    return ProfileView(seconds=seconds, source=str(profile.source), hardware=profile.hardware)
+
+
+def _summary(task: Task) -> dict[str, Any]:
+    values = {name: getattr(task, name) for name in _TASK}
+    on_time = None
+    if task.deadline is not None and task.finished is not None and task.state is TaskState.COMPLETED:
+        on_time = task.finished <= task.deadline
+    return {**values, "state": str(task.state), "count": len(task.hosts) or task.count, "on_time": on_time}
