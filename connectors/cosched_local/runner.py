@@ -28,7 +28,7 @@ _SHORT_OF = (errno.EAGAIN, errno.ENOMEM, errno.ENFILE, errno.EMFILE, errno.ENOSP
 _AWAITED = (signal.SIGCHLD, signal.SIGTERM)
 _LONGEST_WAIT = 86400.0  # seconds; sigtimedwait takes no infinity
 # Python ignores SIGPIPE and SIGXFSZ, and a daemon may ignore others; a job starts with none ignored.
-_RESET = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM)
+_RESET = tuple(number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP))
 
 
 class _StartError(Exception):

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector.contract import ConnectorContract
+from cosched.connector import ConnectorError, JobState
+from cosched.connector.contract import Bench, ConnectorContract
+from cosched.errors import UserError
 from cosched_local import LocalConnector
+from cosched_local.launcher import start_runner
+from cosched_local.spool import Spool
+from tests.history import faults, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
+
+KERNEL = Path(__file__).parents[2] / "examples" / "kernels" / "kernel"
 
 
 @pytest.fixture
@@ -21,10 +36,18 @@ def spool(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def connect(spool: Path) -> Callable[[], LocalConnector]:
-    return lambda: LocalConnector({"hosts": 4, "spool": str(spool), "grace": 0.2})
+    return lambda: LocalConnector({"hosts": 4, "spool": str(spool), "grace": 0.2, "beside": 2})
+
+
+@pytest.fixture
+def bench(connect: Callable[[], LocalConnector], tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(connect, tmp_path, 20.0)
+    yield bench
+    bench.clear()
 
 
 class TestContract(ConnectorContract):
+    patience = 20.0
     quiet = 0.3
 
     @pytest.fixture
@@ -42,3 +65,387 @@ class TestContract(ConnectorContract):
     @pytest.fixture
     def outputs(self, spool: Path) -> Callable[[str], Path]:
         return lambda attempt: spool / "attempts" / attempt
+
+
+def runner_of(spool: Path, attempt: str) -> int:
+    claim = Spool(spool).claim(attempt)
+    assert claim is not None
+    return claim.pid
+
+
+def bearing(attempt: str) -> list[int]:
+    """Return the living processes that belong to the attempt."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            dead = (folder / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+            if not dead and f"COSCHED_ATTEMPT={attempt}".encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+# A runner, its processes and their end
+
+
+def test_a_killed_runner_is_an_eviction_and_nothing_of_it_survives(bench: Bench, spool: Path) -> None:
+    ready = bench.workplace / "ready"
+    script = 'setsid sh -c ": > \\"$0\\"; sleep 60" "$0" & sleep 60'
+    launch = bench.shell(script, str(ready), hosts=bench.up(1))
+    bench.submit(launch)
+    bench.await_file(ready)
+    bench.until(launch, JobState.RUNNING)
+    os.kill(runner_of(spool, launch.attempt), signal.SIGKILL)
+    report = bench.listen(launch, JobState.EVICTED)[-1]
+    assert "runner was lost" in report.reason
+    assert bearing(launch.attempt) == []
+
+
+def test_a_runner_killed_while_no_daemon_runs_is_found_by_the_next(bench: Bench, spool: Path) -> None:
+    launch, _ = bench.waiter(hosts=bench.up(1))
+    bench.submit(launch)
+    bench.until(launch, JobState.RUNNING)
+    bench.restart(lambda: os.kill(runner_of(spool, launch.attempt), signal.SIGKILL))
+    assert bench.listen(launch, JobState.EVICTED)[-1].finished is not None
+    assert bearing(launch.attempt) == []
+
+
+def test_cancel_after_an_eviction_makes_it_removed_for_good(bench: Bench, spool: Path) -> None:
+    launch, _ = bench.waiter(hosts=bench.up(1))
+    bench.submit(launch)
+    bench.until(launch, JobState.RUNNING)
+    os.kill(runner_of(spool, launch.attempt), signal.SIGKILL)
+    bench.listen(launch, JobState.EVICTED)
+    bench.connector.cancel(launch.attempt)
+    bench.listen(launch, JobState.REMOVED)
+    bench.restart()
+    assert bench.report(launch).state is JobState.REMOVED
+
+
+def test_cancel_reaches_what_ignores_it_and_what_has_fled(bench: Bench) -> None:
+    ready = bench.workplace / "ready"
+    script = 'trap "" TERM; setsid sh -c ": > \\"$0\\"; sleep 60" "$0" & while :; do sleep 60; done'
+    launch = bench.shell(script, str(ready), hosts=bench.up(1))
+    bench.submit(launch)
+    bench.await_file(ready)
+    bench.connector.cancel(launch.attempt)
+    bench.until(launch, JobState.REMOVED)
+    assert bearing(launch.attempt) == []
+
+
+def test_a_job_that_ends_leaves_no_background_process_in_its_group(bench: Bench) -> None:
+    launch = bench.shell("sleep 60 &", hosts=bench.up(1))
+    bench.submit(launch)
+    bench.until(launch, JobState.COMPLETED)
+    assert bearing(launch.attempt) == []
+
+
+def test_a_time_limit_removes_the_job_with_a_reason(bench: Bench) -> None:
+    launch, _ = bench.waiter(hosts=bench.up(1))
+    bench.submit(replace(launch, time_limit=0.1))
+    assert "time limit of 0.1 s" in bench.until(launch, JobState.REMOVED).reason
+
+
+def test_a_stopped_host_ends_all_of_a_job(bench: Bench, spool: Path) -> None:
+    hosts = bench.up(2)
+    launch, _ = bench.waiter(hosts=hosts)
+    bench.submit(launch)
+    bench.until(launch, JobState.RUNNING)
+    (spool / "offline" / hosts[1]).write_text("new memory\n")
+    report = bench.listen(launch, JobState.EVICTED)[-1]
+    assert report.reason == f"host {hosts[1]} was lost: new memory"
+    assert bearing(launch.attempt) == []
+    assert [host.reason for host in bench.connector.hosts() if not host.up] == ["new memory"]
+
+
+def test_a_launch_waits_for_a_host_that_is_off(bench: Bench, spool: Path) -> None:
+    (host,) = bench.up(1)
+    (spool / "offline" / host).touch()
+    launch, diary = bench.diary(hosts=(host,))
+    bench.submit(launch)
+    assert "remove" in bench.until(launch, JobState.QUEUED).reason
+    (spool / "offline" / host).unlink()
+    bench.listen(launch, JobState.COMPLETED)
+    assert diary.read_text() == "0\n"
+
+
+def test_a_runner_that_cannot_begin_is_an_eviction_with_its_last_words(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cosched_local.runner.__file__", "/no/such/runner.py")
+    launch, _ = bench.diary(hosts=bench.up(1))
+    bench.submit(launch)
+    report = bench.listen(launch, JobState.EVICTED)[-1]
+    assert "ended before it began" in report.reason
+    assert "/no/such/runner.py" in report.reason
+
+
+def test_a_command_too_long_for_the_machine_fails(bench: Bench) -> None:
+    launch = bench.launch("/bin/true", *["x" * 100_000] * 60, hosts=bench.up(1))
+    bench.submit(launch)
+    assert "longer than this machine takes" in bench.until(launch, JobState.FAILED).reason
+
+
+def test_a_missing_directory_fails_with_its_name(bench: Bench) -> None:
+    launch = replace(bench.launch("/bin/true", hosts=bench.up(1)), directory="/no/such/folder")
+    bench.submit(launch)
+    assert "/no/such/folder" in bench.until(launch, JobState.FAILED).reason
+
+
+def test_the_daemons_own_environment_stays_with_it(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COSCHED_SECRET", "s3cret")
+    seen = bench.workplace / "environment"
+    launch = bench.shell('env > "$0"', str(seen), hosts=bench.up(1))
+    bench.submit(launch)
+    bench.until(launch, JobState.COMPLETED)
+    assert "PATH=" in seen.read_text()
+    assert "s3cret" not in seen.read_text()
+
+
+def test_a_job_starts_with_no_signal_ignored(bench: Bench) -> None:
+    seen = bench.workplace / "status"
+    launch = bench.launch("/bin/sh", "-c", 'grep -E "^Sig(Blk|Ign)" /proc/self/status > "$0"', str(seen),
+                          hosts=bench.up(1))  # fmt: skip
+    bench.submit(launch)
+    bench.until(launch, JobState.COMPLETED)
+    masks = [int(line.split()[1], 16) for line in seen.read_text().splitlines()]
+    assert len(masks) == 2
+    assert not any(mask & 0x7FFFFFFF for mask in masks)  # 32 and above belong to the C library
+
+
+# What waits
+
+
+def test_only_so_many_run_beside_the_hosts(bench: Bench) -> None:
+    first, gate = bench.waiter()
+    second, _ = bench.waiter()
+    third, diary = bench.diary()
+    for launch in (first, second, third):
+        bench.submit(launch)
+    bench.until(first, JobState.RUNNING)
+    bench.until(second, JobState.RUNNING)
+    assert "beside" in bench.until(third, JobState.QUEUED).reason
+    gate.touch()
+    bench.until(third, JobState.COMPLETED)
+    assert diary.read_text() == "0\n"
+
+
+def test_more_than_ever_fits_beside_the_hosts_is_refused(bench: Bench) -> None:
+    with pytest.raises(UserError, match="at most 2 run beside"):
+        bench.submit(bench.launch("/bin/true", count=3))
+
+
+def test_unpinned_work_does_not_hold_up_a_pinned_job(bench: Bench) -> None:
+    free, _ = bench.waiter()
+    bench.submit(free)
+    bench.until(free, JobState.RUNNING)
+    pinned, diary = bench.diary(hosts=bench.up(4))
+    bench.submit(pinned)
+    bench.until(pinned, JobState.COMPLETED)
+    assert sorted(diary.read_text().split()) == ["0", "1", "2", "3"]
+
+
+def test_a_wide_job_that_waits_is_not_overtaken_on_its_hosts(bench: Bench) -> None:
+    hosts = bench.up(2)
+    first, gate = bench.waiter(hosts=hosts[:1])
+    wide, _ = bench.diary(hosts=hosts)
+    late, _ = bench.diary(hosts=hosts[1:])
+    for launch in (first, wide, late):
+        bench.submit(launch)
+    bench.until(first, JobState.RUNNING)
+    assert bench.report(late).reason == f"waits for host {hosts[1]}, which is busy"
+    gate.touch()
+    bench.until(late, JobState.COMPLETED)
+    done, began = bench.report(wide).finished, bench.report(late).started
+    assert done is not None
+    assert began is not None
+    assert done <= began
+
+
+# Crashes
+
+
+def test_a_launch_written_but_not_started_runs_once_after_a_restart(bench: Bench, spool: Path) -> None:
+    launch, diary = bench.diary(hosts=bench.up(1))
+    bench.restart(lambda: Spool(spool).write_launch(launch))
+    found = bench.connector.find(launch.attempt)
+    assert found is not None
+    bench.until(launch, JobState.COMPLETED)
+    assert diary.read_text() == "0\n"
+
+
+def test_a_runner_that_had_not_claimed_at_the_crash_does_not_make_it_run_twice(bench: Bench, spool: Path) -> None:
+    launch, diary = bench.diary(hosts=bench.up(1))
+
+    def crash() -> None:
+        Spool(spool).write_launch(launch)
+        for _ in range(3):
+            start_runner(launch, Spool(spool).folder(launch.attempt), 0.2)
+
+    bench.restart(crash)
+    bench.until(launch, JobState.COMPLETED)
+    bench.restart()
+    assert bench.report(launch).state is JobState.COMPLETED
+    assert diary.read_text() == "0\n"
+
+
+def test_a_cancel_cut_short_is_finished_by_the_next_daemon(bench: Bench, spool: Path) -> None:
+    launch, _ = bench.waiter(hosts=bench.up(1))
+    bench.submit(launch)
+    bench.until(launch, JobState.RUNNING)
+    bench.restart(lambda: Spool(spool).write_stop(launch.attempt, JobState.REMOVED, "cancelled"))
+    bench.listen(launch, JobState.REMOVED)
+
+
+def test_an_end_torn_by_a_power_cut_is_an_eviction(bench: Bench, spool: Path) -> None:
+    launch, _ = bench.diary(hosts=bench.up(1))
+    bench.submit(launch)
+    bench.until(launch, JobState.COMPLETED)
+    bench.restart(lambda: os.truncate(spool / "attempts" / launch.attempt / "end", 0))
+    assert bench.listen(launch, JobState.EVICTED)[-1].exit_code is None
+
+
+def test_a_claim_of_an_earlier_boot_is_not_taken_for_a_process_of_this_one(bench: Bench, spool: Path) -> None:
+    launch, _ = bench.diary(hosts=bench.up(1))
+    claim = f"{os.getpid()} 1 00000000-0000-0000-0000-000000000000\n"
+
+    def reboot() -> None:
+        Spool(spool).write_launch(launch)
+        (spool / "attempts" / launch.attempt / "claim").write_text(claim)
+
+    bench.restart(reboot)
+    bench.listen(launch, JobState.EVICTED)
+
+
+_DAEMON = """
+import sys, threading
+from cosched_local import LocalConnector
+from cosched.connector import Launch
+spool, kernel, journal, *attempts = sys.argv[1:]
+connector = LocalConnector({"hosts": 4, "spool": spool})
+hosts = [host.name for host in connector.hosts()]
+for number, attempt in enumerate(attempts):
+    if connector.find(attempt) is None:
+        connector.submit(Launch(attempt, str(number), "kernel", (kernel, "cpi", "--scale", "0.005",
+                                "--journal", journal), hosts=(hosts[number % 4], hosts[(number + 1) % 4]), count=2))
+    connector.events(0.01)
+while True:
+    connector.events(1.0)
+"""
+
+
+def test_daemons_killed_at_random_moments_lose_nothing_and_run_nothing_twice(bench: Bench, spool: Path) -> None:
+    journal = bench.workplace / "journal"
+    attempts = [bench.launch("x").attempt for _ in range(12)]
+    chance = random.Random(7)
+
+    def daemons() -> None:
+        for _ in range(5):
+            daemon = subprocess.Popen([sys.executable, "-c", _DAEMON, spool, KERNEL, journal, *attempts])
+            with pytest.raises(subprocess.TimeoutExpired):
+                daemon.wait(chance.uniform(0.15, 0.5))
+            daemon.kill()
+            daemon.wait()
+
+    bench.restart(daemons)
+    hosts = bench.up(4)
+    for number, attempt in enumerate(attempts):
+        launch = replace(bench.launch(str(KERNEL), "cpi", "--scale", "0.005", "--journal", str(journal)),
+                         attempt=attempt, task=str(number), hosts=(hosts[number % 4], hosts[(number + 1) % 4]),
+                         count=2)  # fmt: skip
+        if bench.connector.find(attempt) is None:
+            bench.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+    assert faults(read(journal), map(str, range(12))) == []
+
+
+# The spool
+
+
+def test_a_second_daemon_on_the_same_spool_is_refused(bench: Bench, spool: Path) -> None:
+    bench.up(1)
+    script = "import sys; from cosched_local import LocalConnector; LocalConnector({'spool': sys.argv[1]}).hosts()"
+    second = subprocess.run([sys.executable, "-c", script, spool], capture_output=True, text=True, check=False)
+    assert "is in use by another cosched" in second.stderr
+
+
+def test_a_spool_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    connector = LocalConnector({"spool": str(tmp_path / "file" / "spool")})
+    with pytest.raises(ConnectorError, match="cannot work in its spool") as caught:
+        connector.hosts()
+    assert caught.value.transient
+    assert str(tmp_path / "file") in str(caught.value)
+
+
+def test_the_spool_is_for_its_owner_alone(bench: Bench, spool: Path) -> None:
+    bench.up(1)
+    assert spool.stat().st_mode & 0o077 == 0
+
+
+def test_old_attempts_are_deleted_and_others_kept(bench: Bench, spool: Path) -> None:
+    old, _ = bench.diary(hosts=bench.up(1))
+    young, _ = bench.diary(hosts=bench.up(1))
+    for launch in (old, young):
+        bench.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+    os.utime(spool / "attempts" / old.attempt, (0, time.time() - 8 * 86400))
+    bench.restart()
+    assert bench.connector.find(old.attempt) is None
+    assert bench.connector.find(young.attempt) is not None
+
+
+def test_a_submit_from_another_thread_is_followed_while_events_waits(bench: Bench) -> None:
+    launch, _ = bench.diary(hosts=bench.up(1))
+    submitter = threading.Timer(0.05, bench.connector.submit, (launch,))
+    submitter.start()
+    assert bench.listen(launch, JobState.COMPLETED)[-1].exit_code == 0
+    submitter.join()
+
+
+@pytest.mark.parametrize("attempt", ["", "..", "../../etc", "a" * 36, "12345678-1234-1234-1234-123456789ABC"])
+def test_what_is_not_a_uuid_never_becomes_a_path(bench: Bench, attempt: str) -> None:
+    for ask in (bench.connector.cancel, bench.connector.find):
+        with pytest.raises(UserError, match="not a UUID"):
+            ask(attempt)
+
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"host": 3}, "no setting 'host': choose from hosts, spool, beside, grace, keep_days"),
+        ({"hosts": 0}, "hosts = 0 "),
+        ({"hosts": True}, "hosts = True "),
+        ({"hosts": 10**9}, "hosts = 1000000000 "),
+        ({"hosts": []}, "hosts = [] "),
+        ({"hosts": ["a", "a"]}, "hosts = "),
+        ({"hosts": ["a/b"]}, "hosts = 'a/b' "),
+        ({"hosts": ["a,b"]}, "hosts = 'a,b' "),
+        ({"hosts": ["..", "."]}, "hosts = '..' "),
+        ({"hosts": "16"}, "hosts = '16' "),
+        ({"spool": "relative"}, "the absolute path of a folder"),
+        ({"beside": 0}, "beside = 0 "),
+        ({"beside": 1.5}, "a whole number from 1 to 4096"),
+        ({"grace": "2s"}, "a number from 0 to 3600"),
+        ({"grace": float("nan")}, "grace = nan "),
+        ({"keep_days": -1}, "keep_days = -1 "),
+    ],
+)
+def test_a_bad_setting_is_named_with_what_was_expected(table: dict[str, object], words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        LocalConnector(table)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_hosts_are_numbered_or_named(tmp_path: Path) -> None:
+    numbered = LocalConnector({"spool": str(tmp_path / "a")})
+    named = LocalConnector({"spool": str(tmp_path / "b"), "hosts": ["alpha", "beta"]})
+    assert [host.name for host in numbered.hosts()] == [f"host{number:02}" for number in range(1, 17)]
+    assert [host.name for host in named.hosts()] == ["alpha", "beta"]
+    numbered.close()
+    named.close()

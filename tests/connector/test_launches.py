@@ -1,0 +1,57 @@
+"""What no system could carry is refused by name before any connector sees it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.connector import Launch
+from cosched.connector.launches import check, check_attempt, environment
+from cosched.errors import UserError
+
+GOOD = Launch("12345678-1234-1234-1234-123456789abc", "17", "sweep3d on a Sunday", ("/bin/echo", "$(x)\n", ""),
+              hosts=("a", "b"), count=2, environment={"MINE": "a\nb", "COSCHED_TASK": "99"})  # fmt: skip
+
+
+def test_a_good_launch_passes() -> None:
+    check(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (replace(GOOD, attempt="17"), "attempt '17' is not a UUID"),
+        (replace(GOOD, name="a\nb"), "the task's name"),
+        (replace(GOOD, task="$1"), "the task's identifier"),
+        (replace(GOOD, command=()), "empty command"),
+        (replace(GOOD, command=("a\0b",)), "an argument"),
+        (replace(GOOD, environment={"A": "\ud800"}), "the environment variable A"),
+        (replace(GOOD, environment={"A=B": ""}), "environment variable 'A=B'"),
+        (replace(GOOD, hosts=("a", "a")), "names host a twice"),
+        (replace(GOOD, count=1), "1 processes on 2 hosts"),
+        (replace(GOOD, hosts=(), count=0), "0 processes"),
+    ],
+)
+def test_a_bad_launch_is_named(bad: Launch, words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        check(bad)
+    assert words in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+@given(st.uuids())
+def test_every_uuid_passes_in_its_usual_form_only(value: object) -> None:
+    check_attempt(str(value))
+    for other in (f"{{{value}}}", f"urn:uuid:{value}", str(value).replace("-", ""), f" {value}"):
+        with pytest.raises(UserError):
+            check_attempt(other)
+
+
+def test_the_place_of_a_process_wins_over_the_users_environment() -> None:
+    assert environment(GOOD) == {
+        "MINE": "a\nb", "COSCHED_TASK": "17", "COSCHED_ATTEMPT": GOOD.attempt, "COSCHED_HOST_COUNT": "2",
+        "COSCHED_HOSTS": "a,b",
+    }  # fmt: skip

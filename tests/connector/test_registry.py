@@ -1,0 +1,54 @@
+"""Connectors are found by name among the installed packages, and a wrong name says which there are."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, EntryPoints
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector import available, load
+from cosched.errors import UserError
+from cosched_local import LocalConnector
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = EntryPoints(
+        EntryPoint(name, target, "cosched.connectors")
+        for name, target in (("own", "cosched_local:LocalConnector"), ("broken", "no_such_package:Connector"))
+    )
+    monkeypatch.setattr("cosched.connector.registry.entry_points", lambda group: points.select(group=group))
+
+
+def test_the_local_connector_is_installed(tmp_path: Path) -> None:
+    assert "local" in available()
+    connector = load("local", {"spool": str(tmp_path)})
+    assert isinstance(connector, LocalConnector)
+    assert connector.name == "local"
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_third_partys_connector_is_found() -> None:
+    assert available() == ["broken", "own"]
+    assert isinstance(load("own", {}), LocalConnector)
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_unknown_name_says_which_there_are() -> None:
+    with pytest.raises(UserError, match="'pbs' is not installed: choose one of broken, own"):
+        load("pbs", {})
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_missing_package_says_how_to_install_it() -> None:
+    with pytest.raises(UserError, match=r"no_such_package.*pip install 'cosched\[broken\]'"):
+        load("broken", {})
+
+
+def test_a_wrong_setting_is_the_users_error() -> None:
+    with pytest.raises(UserError, match="no setting 'hots'"):
+        load("local", {"hots": 3})
