@@ -126,11 +126,14 @@ def _resize(
 
 @compiled
 def replace(
-    state: NDArray[np.uint64], warmth: float,
-    orders: NDArray[np.int64], counts: NDArray[np.int64], costs: NDArray[np.float64],
-    child_orders: NDArray[np.int64], child_counts: NDArray[np.int64], child_costs: NDArray[np.float64],
-) -> int:  # fmt: skip
-    """Put each child in its first parent's place if it is no worse, or worse by a random amount around `warmth`.
+    orders: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    costs: NDArray[np.float64],
+    child_orders: NDArray[np.int64],
+    child_counts: NDArray[np.int64],
+    child_costs: NDArray[np.float64],
+) -> int:
+    """Put each child in its first parent's place unless it is worse.
 
     Comparing a child with its own parent only (deterministic crowding; Mahfoud 1992) keeps the population apart, and
     accepting equals lets it drift over the plateaus that a makespan has.
@@ -140,8 +143,7 @@ def replace(
     """
     best = 0
     for individual in range(orders.shape[0]):
-        allowance = -warmth * np.log(1.0 - _draw(state)) if warmth > 0.0 else 0.0
-        if child_costs[individual] <= costs[individual] + allowance:
+        if child_costs[individual] <= costs[individual]:
             orders[individual, :] = child_orders[individual]
             counts[individual, :] = child_counts[individual]
             costs[individual] = child_costs[individual]

@@ -1,0 +1,214 @@
+"""The genetic search: a DEAP recipe whose operators work on whole populations in machine code.
+
+A chromosome is an order of the tasks and a host count for each. The search starts from the heuristics' plans and the
+last best one, so that it is never worse than any of them, and goes on for as long as it is given generations. Loading
+this module loads numba and DEAP; the first search in a process compiles, or reads compiled code from the disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from deap import base, tools
+
+from cosched.errors import UserError
+from cosched.scheduling import compiled, heuristics, operators
+from cosched.scheduling.bounds import lower_bound
+from cosched.scheduling.problem import Plan, Weights
+from cosched.scheduling.widths import useful
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.problem import Problem
+
+    _Operator = Callable[..., None]
+
+__all__ = ["Search"]
+
+_POPULATION = 40
+_CROSSED = 0.9  # share of children with a second parent
+_ELITE = 8  # distinct seeds that the first population is made of
+_THRESHOLDS = 6  # of the two-phase method, each with three or four lists
+_PATIENCE = 200  # generations without a better plan before new blood comes in
+_KICKS = 8  # mutations of an immigrant
+
+
+class _Cost(base.Fitness):  # type: ignore[misc]  # DEAP has no types
+    weights = (-1.0,)
+
+
+class _Individual:
+    """A plan as DEAP's hall of fame wants it: something with a fitness."""
+
+    def __init__(self, plan: Plan, cost: float) -> None:
+        self.plan = plan
+        self.fitness = _Cost((cost,))
+
+
+@dataclass
+class _Population:
+    """P plans and their costs: orders (P, m), counts (P, m), costs (P,)."""
+
+    orders: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    costs: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, plans: Sequence[Plan]) -> _Population:
+        orders, counts = np.array([plan.order for plan in plans]), np.array([plan.counts for plan in plans])
+        return cls(orders, counts, np.full(len(plans), np.inf))
+
+    def plan(self, index: int) -> Plan:
+        return Plan(self.orders[index].copy(), self.counts[index].copy())
+
+    def copy(self) -> _Population:
+        return _Population(self.orders.copy(), self.counts.copy(), self.costs.copy())
+
+
+class Search:
+    """A search for the best plan of one problem; the same seed and number of generations give the same plan.
+
+    Attributes:
+        bound: lower bound of the makespan in seconds.
+        generations: done so far.
+        evaluations: plans decoded so far.
+        logbook: DEAP's record of each improvement: generation, evaluations, objective.
+    """
+
+    def __init__(
+        self, problem: Problem, weights: Weights | None = None, seed: int = 0, warm: Plan | None = None
+    ) -> None:
+        """Evaluate the seeds; `best` is the best of them from here on.
+
+        Args:
+            problem: at least one task.
+            weights: of the objective.
+            seed: of the random numbers.
+            warm: the last best plan, of every task of this problem.
+
+        Raises:
+            UserError: a weight is negative, or all are zero.
+        """
+        self.bound = lower_bound(problem)
+        self.generations = 0
+        self.evaluations = 0
+        self.logbook = tools.Logbook()
+        self._fame = tools.HallOfFame(1)
+        self._last_improved = 0
+        self._state = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
+        self._toolbox = _toolbox(problem, _checked(weights or Weights()), self.bound, self._state)
+        self._seeds = self._sorted(_seeds(problem, warm))
+        self._remember(self._seeds, 0)
+        self._people = self._settle()
+        self._children = self._people.copy()
+
+    @property
+    def best(self) -> Plan:
+        """The best plan found so far."""
+        plan: Plan = self._fame[0].plan
+        return plan
+
+    @property
+    def objective(self) -> float:
+        """The objective of the best plan (see `metrics.objective`)."""
+        return float(self._fame[0].fitness.values[0])
+
+    def step(self, generations: int = 1) -> bool:
+        """Go on for so many generations; return whether a better plan was found."""
+        before = self.objective
+        for _ in range(generations):
+            self._generation()
+        return self.objective < before
+
+    def _generation(self) -> None:
+        people, children = self._people, self._children
+        self._toolbox.mate(people.orders, people.counts, children.orders, children.counts)
+        self._toolbox.mutate(children.orders, children.counts)
+        children.costs = self._toolbox.evaluate(children.orders, children.counts)
+        best = self._toolbox.select(people.orders, people.counts, people.costs,
+                                    children.orders, children.counts, children.costs)  # fmt: skip
+        self.generations += 1
+        self.evaluations += len(children.costs)
+        if people.costs[best] < self.objective:
+            self._remember(people, best)
+        elif self.generations - self._last_improved >= _PATIENCE:
+            self._last_improved = self.generations
+            self._immigrate()
+
+    def _remember(self, people: _Population, index: int) -> None:
+        self._last_improved = self.generations
+        cost = float(people.costs[index])
+        self._fame.update([_Individual(people.plan(index), cost)])
+        self.logbook.record(generation=self.generations, evaluations=self.evaluations, objective=cost)
+
+    def _immigrate(self) -> None:
+        """Keep the best; the others become mutants of it and of the seeds, by turns."""
+        settled = self._settle()
+        settled.orders[::2], settled.counts[::2] = self.best.order, self.best.counts
+        for _ in range(_KICKS):
+            self._toolbox.mutate(settled.orders, settled.counts)
+        settled.orders[0], settled.counts[0] = self.best.order, self.best.counts
+        settled.costs = self._toolbox.evaluate(settled.orders, settled.counts)
+        self.evaluations += len(settled.costs)
+        self._people = settled
+
+    def _sorted(self, plans: Sequence[Plan]) -> _Population:
+        seeds = _Population.of(plans)
+        self._toolbox.repair(seeds.orders)
+        seeds.costs = self._toolbox.evaluate(seeds.orders, seeds.counts)
+        self.evaluations += len(seeds.costs)
+        ascending = np.argsort(seeds.costs, kind="stable")
+        return _Population(seeds.orders[ascending], seeds.counts[ascending], seeds.costs[ascending])
+
+    def _settle(self) -> _Population:
+        """Return a population made of the best seeds."""
+        chosen = np.arange(_POPULATION) % min(_ELITE, len(self._seeds.costs))
+        return _Population(self._seeds.orders[chosen], self._seeds.counts[chosen], self._seeds.costs[chosen])
+
+
+def _toolbox(problem: Problem, weights: Weights, bound: float, state: NDArray[np.uint64]) -> base.Toolbox:
+    """Register the operators, each on a whole population."""
+    tables = compiled.tables(problem, weights, bound)
+    rows, columns = np.nonzero(useful(problem))
+    first = np.searchsorted(rows, np.arange(len(problem.tasks) + 1)).astype(np.int64)
+    toolbox = base.Toolbox()
+    toolbox.register("repair", compiled.repair, tables)
+    toolbox.register("evaluate", compiled.evaluate, tables)
+    toolbox.register("mate", operators.mate, state, _CROSSED)
+    toolbox.register("mutate", operators.mutate, state, (columns + 1).astype(np.int64), first)
+    toolbox.register("select", operators.replace)
+    if any(problem.depends_on):
+        toolbox.decorate("mutate", _then_repair(tables))
+    return toolbox
+
+
+def _then_repair(tables: compiled.Tables) -> Callable[[_Operator], _Operator]:
+    """Decorate an operator so that the orders it leaves behind respect the dependencies."""
+
+    def decorate(operator: _Operator) -> _Operator:
+        def repaired(*arguments: Any) -> None:
+            operator(*arguments)
+            compiled.repair(tables, arguments[-2])
+
+        return repaired
+
+    return decorate
+
+
+def _seeds(problem: Problem, warm: Plan | None) -> list[Plan]:
+    plans = list(heuristics.threshold_plans(problem, _THRESHOLDS))
+    plans += [heuristics.earliest_deadline_first(problem), heuristics.longest_first(problem),
+              heuristics.earliest_finish(problem)]  # fmt: skip
+    return plans if warm is None else [warm, *plans]
+
+
+def _checked(weights: Weights) -> Weights:
+    values = (weights.makespan, weights.idle, weights.lateness)
+    if not all(np.isfinite(value) and value >= 0 for value in values) or not sum(values) > 0:
+        raise UserError(f"the objective's weights are {values}: give numbers of 0 or more, not all 0")
+    return weights
