@@ -44,6 +44,7 @@ class LocalConnector:
         self._guard = threading.RLock()
         self._jobs: dict[str, Job] = {}  # in the order of submission; only what has not ended
         self._news: list[JobReport] = []
+        self._closed = False
         self._lock: int | None = None
         self._bell = -1  # eventfd that ends a wait in `events`
 
@@ -75,6 +76,8 @@ class LocalConnector:
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
         """Return a report for each attempt."""
+        for attempt in attempts:
+            check_attempt(attempt)
         with self._working():
             self._advance()
             return {a: self._known(a) or JobReport(a, JobState.UNKNOWN) for a in attempts}
@@ -101,7 +104,7 @@ class LocalConnector:
     def events(self, timeout: float) -> Sequence[JobReport]:
         """Return what changed since the last call; after a restart that begins with all ends that the spool knows."""
         end = time.monotonic() + timeout
-        while True:
+        while not self._closed:
             with self._working():
                 self._advance()
                 news, self._news = self._news, []
@@ -112,10 +115,12 @@ class LocalConnector:
             if news or left <= 0:
                 return news
             _wait(handles, bell, min(left, pause))
+        return []
 
     def close(self) -> None:
-        """Let go of the spool; jobs go on."""
+        """Let go of the spool; jobs go on. The object is of no use any more."""
         with self._guard:
+            self._closed = True
             if self._lock is None:
                 return
             for job in self._jobs.values():
@@ -131,6 +136,8 @@ class LocalConnector:
         """Hold the guard and the spool; what the machine refuses becomes a `ConnectorError`."""
         try:
             with self._guard:
+                if self._closed:
+                    raise ConnectorError("this local connector was closed: make another", transient=False)
                 if self._lock is None:
                     self._open()
                 yield

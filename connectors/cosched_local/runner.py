@@ -21,7 +21,7 @@ import signal
 import sys
 import time
 
-__all__ = ["claim", "claim_text", "main", "write_end"]
+__all__ = ["claim", "claim_text", "main", "write_durably", "write_end"]
 
 _CANNOT_START = {errno.ENOENT: 127, errno.ENOTDIR: 127}
 _SHORT_OF = (errno.EAGAIN, errno.ENOMEM, errno.ENFILE, errno.EMFILE, errno.ENOSPC, errno.EDQUOT)
@@ -51,7 +51,7 @@ def claim_text() -> str:
 def claim(folder: str, text: str) -> bool:
     """Take the attempt, durably; False if somebody else has it."""
     aside = f"{folder}/claim.{os.getpid()}"
-    _write(aside, text)
+    write_durably(aside, text)
     try:
         os.link(aside, f"{folder}/claim")
     except FileExistsError:
@@ -67,12 +67,13 @@ def write_end(
 ) -> None:
     """Write how the attempt ended, whole and durably or not at all."""
     aside = f"{folder}/end.{os.getpid()}"
-    _write(aside, f"{state} {started} {finished} {code}\n{' '.join(reason.split())}\n")
+    write_durably(aside, f"{state} {started} {finished} {code}\n{' '.join(reason.split())}\n")
     os.rename(aside, f"{folder}/end")  # noqa: PTH104
     _sync(folder)
 
 
-def _write(path: str, text: str) -> None:
+def write_durably(path: str, text: str) -> None:
+    """Write a file that is whole on disk when this returns."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     try:
         os.write(file, text.encode(errors="replace"))
@@ -202,7 +203,8 @@ def _run(folder: str, directory: str, count: int, limit: float, grace: float, co
         processes.send(signal.SIGKILL)
         _watch(processes, folder, limit, grace)
         state, code, reason = error.state, error.code, str(error)
-    write_end(folder, state, started=started, finished=time.time(), code=code, reason=reason)
+    finished = max(time.time(), started or 0.0)  # the clock may have been set back meanwhile
+    write_end(folder, state, started=started, finished=finished, code=code, reason=reason)
 
 
 def _start(processes: _Processes, directory: str, count: int, command: list[str]) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from cosched.connector import JobReport, JobState, Launch
 from cosched_local.processes import Claim
-from cosched_local.runner import claim, write_end
+from cosched_local.runner import claim, write_durably, write_end
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,7 @@ class Spool:
         folder = self.folder(launch.attempt)
         folder.mkdir(exist_ok=True)
         aside = folder / "launch.new"
-        aside.write_text(json.dumps({**asdict(launch), "environment": dict(launch.environment)}))
+        write_durably(str(aside), json.dumps({**asdict(launch), "environment": dict(launch.environment)}))
         aside.rename(folder / "launch.json")
 
     def launch(self, attempt: str) -> Launch | None:
@@ -111,7 +111,8 @@ class Spool:
 
     def write_end(self, attempt: str, state: JobState, reason: str) -> JobReport:
         """Write the end of an attempt that has no runner, or none any more."""
-        started, now = self.started(attempt), time.time()
+        started = self.started(attempt)
+        now = max(time.time(), started or 0.0)
         write_end(str(self.folder(attempt)), state, started=started, finished=now, code=None, reason=reason)
         return JobReport(attempt, state, attempt[:8], started, now, None, reason)
 

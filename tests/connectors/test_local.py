@@ -406,9 +406,28 @@ def test_a_submit_from_another_thread_is_followed_while_events_waits(bench: Benc
 
 @pytest.mark.parametrize("attempt", ["", "..", "../../etc", "a" * 36, "12345678-1234-1234-1234-123456789ABC"])
 def test_what_is_not_a_uuid_never_becomes_a_path(bench: Bench, attempt: str) -> None:
-    for ask in (bench.connector.cancel, bench.connector.find):
+    for ask in (bench.connector.cancel, bench.connector.find, lambda attempt: bench.connector.status([attempt])):
         with pytest.raises(UserError, match="not a UUID"):
             ask(attempt)
+
+
+def test_closing_ends_a_wait_for_events_and_leaves_the_spool_to_the_next(
+    bench: Bench, connect: Callable[[], LocalConnector]
+) -> None:
+    launch, _ = bench.waiter(hosts=bench.up(1))
+    bench.submit(launch)
+    bench.until(launch, JobState.RUNNING)
+    closed = connect()
+    closed.hosts()
+    closed.events(0.0)
+    closer = threading.Timer(0.05, closed.close)
+    closer.start()
+    closed.events(600.0)
+    closer.join()
+    closed.close()
+    with pytest.raises(ConnectorError, match="was closed"):
+        closed.hosts()
+    assert bench.report(launch).state is JobState.RUNNING
 
 
 # Settings
