@@ -23,7 +23,8 @@ _OVERRUN_GROWTH = 0.5
 def expected_end(attempt: Attempt, now: float) -> float:
     """Return when a live attempt is expected to free its hosts, in epoch seconds; never before `now`."""
     predicted = attempt.predicted or 0.0
-    end = (attempt.started or max(attempt.created, now)) + predicted
+    start = max(attempt.created, now) if attempt.started is None else attempt.started
+    end = start + predicted
     if end > now:
         return end
     return now + max(_OVERRUN_SHARE * predicted, _OVERRUN_GROWTH * (now - end))

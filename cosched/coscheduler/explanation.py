@@ -72,7 +72,7 @@ def _explain_attempt(task: Task, attempt: Attempt) -> Explanation:
     }.get(attempt.state, attempt.state.value)
     if attempt.predicted is None:
         return Explanation(task.id, task.state, (sentence,))
-    start = attempt.started or attempt.created
+    start = attempt.created if attempt.started is None else attempt.started
     end = start + attempt.predicted
     slack = None if task.deadline is None else task.deadline - end
     return Explanation(task.id, task.state, (sentence,), start, end, attempt.hosts, slack)

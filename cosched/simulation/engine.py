@@ -1,4 +1,4 @@
-"""A domain in virtual time: the very core of the daemon, with simulated hosts and jobs instead of a resource manager."""
+"""A domain in virtual time: the very core of the daemon, with simulated hosts and jobs for a resource manager."""
 
 from __future__ import annotations
 
@@ -102,22 +102,18 @@ class SimulatedDomain:
 
     def _nudge(self) -> None:
         """Let time go by where tasks wait for nothing but that; stop where nothing would ever change."""
-        if self._jobs or any(host.up for host in self._hosts.values()):
-            stuck = not self._jobs and all(task in self.core.waiting for task in self.core.tasks)
-            if not stuck or self.time < self._patience():
-                self.post(Tick(self.time + 1.0))
+        if self.core.attempts or self.time < self._patience():
+            self.post(Tick(self.time + 1.0))
 
     def _patience(self) -> float:
         latest = max(task.submitted for task in self.core.tasks.values())
         return latest + self.core.settings.staging + self.core.settings.retry_longest + 1.0
 
     def _happen(self, event: Event) -> None:
-        if (
-            isinstance(event, JobReported)
-            and event.report.state is JobState.COMPLETED
-            and not self._complete(event.report)
-        ):
-            return
+        if isinstance(event, JobReported) and event.report.state is JobState.COMPLETED:
+            if self._jobs[event.report.attempt].over is not None:
+                return  # it was stopped before its time
+            self._complete(event.report)
         for decision in self.core.handle(event).decisions:
             match decision:
                 case Dispatch(attempt, task):
@@ -139,14 +135,11 @@ class SimulatedDomain:
         self.post(JobReported(self.time, running))
         self.post(JobReported(job.ends, done))
 
-    def _complete(self, report: JobReport) -> bool:
+    def _complete(self, report: JobReport) -> None:
         job = self._jobs[report.attempt]
-        if job.over is not None:
-            return False
         job.over = report
         task = self.core.tasks[job.attempt.task]
         self.runs.append(Run(task.id, task.application, job.attempt.hosts, job.started, job.ends))
-        return True
 
     def _stop(self, uuid: str) -> None:
         job = self._jobs.get(uuid)

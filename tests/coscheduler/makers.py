@@ -1,0 +1,68 @@
+"""Small tasks, settings and a core with hosts, for the tests of the core."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector.interface import Host, JobReport, JobState
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.decisions import Cancel, Dispatch, Locate, Outcome
+from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, TaskSubmitted
+from cosched.coscheduler.settings import Settings
+from cosched.coscheduler.task import Attempt, Task
+from cosched.prediction.profile import Profile, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INSTANCE = "6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11"
+
+
+def settings(**changes: Any) -> Settings:
+    return Settings(**{"instance": INSTANCE, "staging": 0.0, **changes})
+
+
+def hosts(count: int, down: Sequence[int] = ()) -> tuple[Host, ...]:
+    return tuple(Host(f"node{n:02d}", up=n not in down) for n in range(1, count + 1))
+
+
+def a_core(count: int = 4, **changes: Any) -> Coscheduler:
+    core = Coscheduler(settings(**changes))
+    core.handle(HostsObserved(0.0, hosts(count)))
+    return core
+
+
+def a_task(number: int, seconds: Sequence[float] | None = (10.0, 6.0, 5.0, 4.0), **changes: Any) -> Task:
+    profile = None if seconds is None else Profile(tuple(seconds), Source.MODEL, "test")
+    fields: dict[str, Any] = {"correction": "app/test", "submitted": 0.0, **changes}
+    return Task(id=str(number), number=number, name=f"t{number}", application="app", command=("/bin/true",),
+                profile=profile, **fields)  # fmt: skip
+
+
+def submit(core: Coscheduler, task: Task, time: float = 0.0) -> Outcome:
+    return core.handle(TaskSubmitted(time, task))
+
+
+def dispatched(outcome: Outcome) -> list[Attempt]:
+    return [decision.attempt for decision in outcome.decisions if isinstance(decision, Dispatch)]
+
+
+def cancelled(outcome: Outcome) -> list[str]:
+    return [decision.attempt for decision in outcome.decisions if isinstance(decision, Cancel)]
+
+
+def located(outcome: Outcome) -> list[str]:
+    return [decision.attempt for decision in outcome.decisions if isinstance(decision, Locate)]
+
+
+def report(core: Coscheduler, attempt: Attempt, state: JobState, time: float, **fields: Any) -> Outcome:
+    return core.handle(JobReported(time, JobReport(attempt.uuid, state, **fields)))
+
+
+def start(core: Coscheduler, attempt: Attempt, time: float) -> None:
+    core.handle(AttemptSubmitted(time, attempt.uuid, "1.0"))
+    report(core, attempt, JobState.RUNNING, time, started=time)
+
+
+def complete(core: Coscheduler, attempt: Attempt, started: float, finished: float) -> Outcome:
+    return report(core, attempt, JobState.COMPLETED, finished, started=started, finished=finished, exit_code=0)

@@ -1,0 +1,471 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from cosched.connector.interface import JobReport, JobState
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.decisions import Cancel, Dispatch, Locate, Replan
+from cosched.coscheduler.events import (
+    AttemptAbsent,
+    AttemptSubmitted,
+    CancelRequested,
+    Event,
+    HostsObserved,
+    JobReported,
+    ScheduleImproved,
+    SubmitFailed,
+    TaskSubmitted,
+    Tick,
+)
+from cosched.coscheduler.task import AttemptState, TaskState
+from tests.coscheduler.makers import (
+    a_core,
+    a_task,
+    cancelled,
+    complete,
+    dispatched,
+    hosts,
+    located,
+    report,
+    settings,
+    start,
+    submit,
+)
+
+
+def test_a_task_leaves_for_idle_hosts_and_completes() -> None:
+    core = a_core()
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    assert (attempt.task, attempt.hosts, attempt.predicted) == ("1", ("node01",), 10.0)
+    start(core, attempt, 1.0)
+    assert core.tasks["1"].state is TaskState.RUNNING
+    outcome = complete(core, attempt, 1.0, 12.0)
+    (task,) = outcome.tasks
+    assert (task.state, task.actual, task.exit_code) == (TaskState.COMPLETED, 11.0, 0)
+    assert not core.tasks
+    assert not core.attempts
+
+
+def test_the_attempt_is_in_the_outcome_that_dispatches_it_so_that_it_can_be_written_down_first() -> None:
+    outcome = submit(a_core(), a_task(1))
+    assert [attempt.uuid for attempt in outcome.attempts] == [attempt.uuid for attempt in dispatched(outcome)]
+    assert [(task.id, task.state) for task in outcome.tasks] == [("1", TaskState.DISPATCHING)]
+
+
+def test_a_new_task_waits_for_the_search_but_not_longer_than_the_staging_time() -> None:
+    core = a_core(staging=2.0)
+    assert not dispatched(submit(core, a_task(1)))
+    assert not dispatched(core.handle(Tick(1.9)))
+    assert dispatched(core.handle(Tick(2.0)))
+
+
+def test_a_plan_of_the_search_ends_staging_and_gives_order_and_counts() -> None:
+    core = a_core(staging=100.0)
+    submit(core, a_task(1))
+    submit(core, a_task(2))
+    outcome = core.handle(ScheduleImproved(0.1, ("2", "1"), (2, 2)))
+    assert [(attempt.task, attempt.hosts) for attempt in dispatched(outcome)] == [
+        ("2", ("node01", "node02")),
+        ("1", ("node03", "node04")),
+    ]
+
+
+def test_a_worse_plan_is_not_taken_over() -> None:
+    core = a_core(staging=100.0)
+    for number in (1, 2):
+        submit(core, a_task(number))
+    core.waiting.counts = {"1": 2, "2": 2}
+    outcome = core.handle(ScheduleImproved(0.1, ("1", "2"), (1, 1)))
+    assert [len(attempt.hosts) for attempt in dispatched(outcome)] == [2, 2]
+
+
+def test_a_blocked_head_does_not_block_the_queue() -> None:
+    core = a_core(staging=100.0)
+    (running,) = dispatched(_planned(core, [a_task(1, [math.inf, math.inf, 8.0])], [3]))
+    start(core, running, 0.0)
+    # The head wants all four hosts in 8 s; the second fits on the idle host before that, the third does not.
+    everything = [a_task(2, [math.inf, math.inf, math.inf, 5.0]), a_task(3, [20.0]), a_task(4, [7.0])]
+    leaving = dispatched(_planned(core, everything, [4, 1, 1], time=0.5))
+    assert [(attempt.task, attempt.hosts) for attempt in leaving] == [("4", ("node04",))]
+
+
+def test_a_task_that_needs_more_hosts_than_are_up_waits_aside() -> None:
+    core = a_core(2)
+    assert not dispatched(submit(core, a_task(1, [math.inf, math.inf, 5.0])))
+    assert [attempt.task for attempt in dispatched(submit(core, a_task(2, [3.0])))] == ["2"]
+    outcome = core.handle(HostsObserved(1.0, hosts(4)))
+    assert [attempt.task for attempt in dispatched(outcome)] == ["1"]
+
+
+def test_a_task_without_a_profile_passes_straight_through() -> None:
+    core = Coscheduler(settings(staging=100.0))  # not even hosts are known
+    (attempt,) = dispatched(submit(core, a_task(1, None, count=3)))
+    assert (attempt.hosts, attempt.count, attempt.predicted) == ((), 3, None)
+
+
+def test_a_lost_host_moves_the_task_elsewhere_after_the_manager_confirmed() -> None:
+    core = a_core(2)
+    (first,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, first, 0.0)
+    outcome = report(core, first, JobState.EVICTED, 3.0, reason="node01 is gone")
+    assert cancelled(outcome) == [first.uuid]
+    assert not dispatched(outcome)  # not before the manager's word
+    core.handle(HostsObserved(3.0, hosts(2, down=[1])))
+    (second,) = dispatched(report(core, first, JobState.REMOVED, 4.0))
+    assert (second.hosts, second.uuid != first.uuid) == (("node02",), True)
+    assert core.tasks["1"].attempts == 2
+
+
+def test_a_task_that_loses_its_hosts_again_and_again_fails_with_the_reason() -> None:
+    core = a_core(2, attempts=2)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    report(core, attempt, JobState.EVICTED, 1.0)
+    (attempt,) = dispatched(report(core, attempt, JobState.REMOVED, 1.0))
+    report(core, attempt, JobState.EVICTED, 2.0, reason="node01 is gone")
+    (task,) = report(core, attempt, JobState.REMOVED, 2.0).tasks
+    assert (task.state, task.reason) == (
+        TaskState.FAILED,
+        "its hosts were lost under it 2 times; last: node01 is gone",
+    )
+
+
+def test_a_submit_with_a_lost_answer_is_looked_up_before_another_try() -> None:
+    core = a_core(retry=1.0)
+    (first,) = dispatched(submit(core, a_task(1)))
+    outcome = core.handle(SubmitFailed(1.0, first.uuid, "timed out", transient=True))
+    assert located(outcome) == [first.uuid]
+    assert not dispatched(core.handle(Tick(5.0)))  # still live: it may have arrived
+    (second,) = dispatched(core.handle(AttemptAbsent(11.0, first.uuid)))
+    assert second.uuid != first.uuid
+
+
+def test_a_submit_that_arrived_although_its_answer_was_lost_is_adopted() -> None:
+    core = a_core()
+    (attempt,) = dispatched(submit(core, a_task(1)))
+    core.handle(SubmitFailed(1.0, attempt.uuid, "timed out", transient=True))
+    report(core, attempt, JobState.RUNNING, 2.0, job="7.0", started=1.5)
+    assert core.attempt_of("1") is not None
+    assert core.tasks["1"].state is TaskState.RUNNING
+
+
+def test_an_absent_manager_gets_no_further_submits_for_a_growing_while() -> None:
+    core = a_core(retry=1.0)
+    (first,) = dispatched(submit(core, a_task(1, [10.0])))
+    core.handle(SubmitFailed(0.0, first.uuid, "unreachable", transient=True))
+    assert not dispatched(submit(core, a_task(2, [10.0]), 0.5))
+    assert [attempt.task for attempt in dispatched(core.handle(Tick(1.0)))] == ["2"]
+
+
+def test_a_submit_that_can_never_succeed_fails_the_task_with_the_managers_words() -> None:
+    core = a_core()
+    (attempt,) = dispatched(submit(core, a_task(1)))
+    (task,) = core.handle(SubmitFailed(1.0, attempt.uuid, "no such queue", transient=False)).tasks
+    assert (task.state, task.reason) == (TaskState.FAILED, "no such queue")
+
+
+def test_a_report_may_overtake_the_answer_to_the_submit() -> None:
+    core = a_core()
+    (attempt,) = dispatched(submit(core, a_task(1)))
+    report(core, attempt, JobState.RUNNING, 1.0, started=1.0)
+    core.handle(AttemptSubmitted(1.1, attempt.uuid, "5.0"))
+    live = core.attempt_of("1")
+    assert live is not None
+    assert (live.state, live.job) == (AttemptState.RUNNING, "5.0")
+
+
+def test_an_unknown_state_is_looked_up_and_never_taken_for_done() -> None:
+    core = a_core()
+    (attempt,) = dispatched(submit(core, a_task(1)))
+    start(core, attempt, 0.0)
+    assert located(report(core, attempt, JobState.UNKNOWN, 5.0)) == [attempt.uuid]
+    assert core.tasks["1"].state is TaskState.RUNNING
+
+
+def test_a_failed_job_fails_its_task_with_the_exit_code() -> None:
+    core = a_core()
+    (attempt,) = dispatched(submit(core, a_task(1)))
+    (task,) = report(core, attempt, JobState.FAILED, 3.0, exit_code=3).tasks
+    assert (task.state, task.exit_code, task.reason) == (TaskState.FAILED, 3, "exit code 3")
+
+
+def test_cancelling_a_waiting_task_is_immediate() -> None:
+    core = a_core(0)
+    submit(core, a_task(1))
+    (task,) = core.handle(CancelRequested(1.0, "1")).tasks
+    assert (task.state, task.reason) == (TaskState.CANCELLED, "cancelled by the user")
+
+
+def test_cancelling_a_running_task_waits_for_the_manager_and_asks_again() -> None:
+    core = a_core()
+    (attempt,) = dispatched(submit(core, a_task(1)))
+    start(core, attempt, 0.0)
+    assert cancelled(core.handle(CancelRequested(1.0, "1"))) == [attempt.uuid]
+    assert core.tasks["1"].state is TaskState.CANCELLING
+    assert not cancelled(core.handle(Tick(2.0)))
+    assert cancelled(core.handle(Tick(6.0))) == [attempt.uuid]
+    (task,) = report(core, attempt, JobState.REMOVED, 7.0).tasks
+    assert task.state is TaskState.CANCELLED
+
+
+@pytest.mark.parametrize(
+    ("state", "end"), [(JobState.COMPLETED, TaskState.COMPLETED), (JobState.FAILED, TaskState.CANCELLED)]
+)
+def test_a_task_that_ends_while_it_is_cancelled_ends_as_it_did(state: JobState, end: TaskState) -> None:
+    core = a_core()
+    (attempt,) = dispatched(submit(core, a_task(1)))
+    start(core, attempt, 0.0)
+    core.handle(CancelRequested(1.0, "1"))
+    (task,) = report(core, attempt, state, 2.0, started=0.0, finished=1.5, exit_code=0).tasks
+    assert task.state is end
+
+
+def test_a_cancel_that_overtook_its_submit_is_said_again() -> None:
+    core = a_core()
+    (attempt,) = dispatched(submit(core, a_task(1)))
+    core.handle(CancelRequested(1.0, "1"))
+    assert cancelled(core.handle(AttemptSubmitted(1.1, attempt.uuid, "5.0"))) == [attempt.uuid]
+
+
+def test_a_job_that_somebody_removed_by_hand_is_not_run_again() -> None:
+    core = a_core()
+    (attempt,) = dispatched(submit(core, a_task(1)))
+    start(core, attempt, 0.0)
+    (task,) = report(core, attempt, JobState.REMOVED, 2.0, reason="via condor_rm (by user ann)").tasks
+    assert (task.state, task.reason) == (TaskState.CANCELLED, "via condor_rm (by user ann)")
+
+
+def test_a_held_job_gives_its_hosts_to_others_and_takes_them_back_when_released() -> None:
+    core = a_core(1)
+    (held,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, held, 0.0)
+    assert not dispatched(submit(core, a_task(2, [10.0])))
+    outcome = report(core, held, JobState.HELD, 2.0, reason="out of quota")
+    assert [attempt.task for attempt in dispatched(outcome)] == ["2"]
+    assert core.tasks["1"].reason == "held by the resource manager: out of quota"
+    report(core, held, JobState.RUNNING, 5.0, started=5.0)
+    assert (core.tasks["1"].state, core.tasks["1"].reason) == (TaskState.RUNNING, "")
+
+
+def test_run_times_correct_later_predictions() -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    complete(core, attempt, 0.0, 20.0)
+    (attempt,) = dispatched(submit(core, a_task(2, [10.0]), 30.0))
+    assert attempt.predicted == pytest.approx(20.0)
+
+
+def test_a_job_that_outruns_its_prediction_is_planned_round() -> None:
+    core = a_core(2)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, attempt, 0.0)
+    assert core.domain.occupied(core.attempts.values(), 5.0) == {"node01": 10.0}
+    late = core.domain.occupied(core.attempts.values(), 30.0)["node01"]
+    assert late == pytest.approx(40.0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "order"), [("fcfs-maximum", [["1"], []]), ("fcfs-calculated", [["1", "2", "3"], ["1", "2", "3"]])]
+)
+def test_baselines_run_strictly_in_order_of_arrival(policy: str, order: list[list[str]]) -> None:
+    core = a_core(4, policy=policy)
+    leaving = [attempt.task for number in (1, 2, 3) for attempt in dispatched(submit(core, a_task(number)))]
+    assert leaving == order[0]
+    assert core.snapshot(0.0) is None
+
+
+def test_a_restart_adopts_what_lives_and_queues_what_waits() -> None:
+    former = a_core(1)
+    (running,) = dispatched(submit(former, a_task(1, [10.0])))
+    submit(former, a_task(2, [10.0]))
+    core = Coscheduler(settings())
+    outcome = core.restore(former.tasks.values(), former.attempts.values(), [], 5.0)
+    assert located(outcome) == [running.uuid]
+    core.handle(HostsObserved(5.0, hosts(1)))
+    assert core.attempt_of("2") is None  # the only host may still be in use
+    outcome = complete(core, running, 0.0, 9.0)
+    assert [attempt.task for attempt in dispatched(outcome)] == ["2"]
+
+
+def test_a_restart_goes_on_cancelling() -> None:
+    former = a_core()
+    (attempt,) = dispatched(submit(former, a_task(1)))
+    former.handle(CancelRequested(1.0, "1"))
+    core = Coscheduler(settings())
+    assert cancelled(core.restore(former.tasks.values(), former.attempts.values(), [], 5.0)) == [attempt.uuid]
+
+
+def test_a_restart_learns_from_what_completed() -> None:
+    former = a_core(1)
+    (attempt,) = dispatched(submit(former, a_task(1, [10.0])))
+    done = complete(former, attempt, 0.0, 20.0).tasks
+    core = Coscheduler(settings())
+    core.restore([], [], done, 25.0)
+    assert core.factors() == former.factors() == {"app/test": pytest.approx(2.0)}
+
+
+def test_attempts_of_another_database_have_other_names() -> None:
+    (ours,) = dispatched(submit(a_core(), a_task(1)))
+    other = a_core(instance="00000000-0000-0000-0000-000000000001")
+    (theirs,) = dispatched(submit(other, a_task(1)))
+    assert ours.uuid != theirs.uuid
+
+
+def _planned(core: Coscheduler, tasks: list[Any], counts: list[int], time: float = 0.0) -> Any:
+    for task in tasks:
+        submit(core, task, time)
+    core.waiting.counts |= {task.id: count for task, count in zip(tasks, counts, strict=True)}
+    return core.handle(ScheduleImproved(time, tuple(task.id for task in tasks), tuple(counts)))
+
+
+class AnyWeather(RuleBasedStateMachine):
+    """A manager that loses answers, hosts and jobs, and reports late and twice; what it truly runs is kept apart."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.core = Coscheduler(settings(attempts=1000))
+        self.time = 0.0
+        self.log: list[Event] = []
+        self.outcomes: list[Any] = []
+        self.ended: dict[str, TaskState] = {}
+        self.accepted = 0
+        self.jobs: dict[str, JobState] = {}  # what the manager truly has
+        self.fenced: set[str] = set()
+        self.completed: list[str] = []  # tasks whose job truly completed
+        self.owner: dict[str, str] = {}
+        self.tell(HostsObserved(0.0, hosts(3)))
+
+    def tell(self, event: Event) -> None:
+        self.log.append(event)
+        outcome = self.core.handle(event)
+        self.outcomes.append(outcome)
+        for task in outcome.tasks:
+            assert task.id not in self.ended, "a task that has ended changed"
+            if task.state.final:
+                self.ended[task.id] = task.state
+        for decision in outcome.decisions:
+            match decision:
+                case Dispatch(attempt, task):
+                    assert attempt.uuid not in self.owner, "one name for two attempts"
+                    mine = [uuid for uuid, owner in self.owner.items() if owner == task.id]
+                    alive = (JobState.RUNNING, JobState.QUEUED, JobState.HELD)
+                    assert not any(self.jobs.get(uuid) in alive for uuid in mine), "a second live attempt"
+                    assert task.id not in self.completed, "a task ran twice"
+                    self.owner[attempt.uuid] = task.id
+                case Cancel(uuid):
+                    self.fenced.add(uuid)
+                    if self.jobs.get(uuid) in (JobState.QUEUED, JobState.RUNNING, JobState.HELD):
+                        self.jobs[uuid] = JobState.REMOVED
+                case Locate() | Replan():
+                    pass
+
+    def later(self) -> float:
+        self.time += 0.7
+        return self.time
+
+    def pick(self, number: int, among: list[str]) -> str:
+        return sorted(among)[number % len(among)]
+
+    @rule(seconds=st.one_of(st.none(), st.lists(st.sampled_from([1.0, 3.0, 9.0, math.inf]), min_size=1, max_size=4)))
+    def submit(self, seconds: list[float] | None) -> None:
+        if seconds is not None and not any(map(math.isfinite, seconds)):
+            return
+        self.accepted += 1
+        task = a_task(self.accepted, seconds, submitted=self.time)
+        self.tell(TaskSubmitted(self.later(), task))
+
+    @precondition(lambda self: any(uuid not in self.jobs for uuid in self.owner))
+    @rule(number=st.integers(0, 99), arrives=st.booleans(), answered=st.booleans())
+    def the_submit_happens(self, number: int, arrives: bool, answered: bool) -> None:
+        uuid = self.pick(number, [uuid for uuid in self.owner if uuid not in self.jobs])
+        if arrives or answered:
+            self.jobs[uuid] = JobState.REMOVED if uuid in self.fenced else JobState.QUEUED
+        if answered:
+            self.tell(AttemptSubmitted(self.later(), uuid, "1.0"))
+        else:
+            self.tell(SubmitFailed(self.later(), uuid, "timed out", transient=True))
+
+    @precondition(lambda self: any(uuid not in self.jobs for uuid in self.owner))
+    @rule(number=st.integers(0, 99))
+    def absent_after_the_grace_and_fenced(self, number: int) -> None:
+        uuid = self.pick(number, [uuid for uuid in self.owner if uuid not in self.jobs])
+        self.fenced.add(uuid)
+        self.jobs[uuid] = JobState.REMOVED  # whatever arrives later finds the fence
+        self.tell(AttemptAbsent(self.later(), uuid))
+
+    @precondition(lambda self: any(s in (JobState.QUEUED, JobState.RUNNING) for s in self.jobs.values()))
+    @rule(number=st.integers(0, 99), to=st.sampled_from([JobState.RUNNING, JobState.COMPLETED, JobState.FAILED]))
+    def a_job_goes_on(self, number: int, to: JobState) -> None:
+        uuid = self.pick(number, [u for u, s in self.jobs.items() if s in (JobState.QUEUED, JobState.RUNNING)])
+        self.jobs[uuid] = to
+        if to is JobState.COMPLETED:
+            assert self.owner[uuid] not in self.completed, "a task ran twice"
+            self.completed.append(self.owner[uuid])
+
+    @precondition(lambda self: bool(self.jobs))
+    @rule(number=st.integers(0, 99))
+    def the_manager_reports(self, number: int) -> None:
+        uuid = self.pick(number, list(self.jobs))
+        self.tell(JobReported(self.later(), JobReport(uuid, self.jobs[uuid], started=1.0, finished=2.0, exit_code=0)))
+
+    @precondition(lambda self: JobState.RUNNING in self.jobs.values())
+    @rule(number=st.integers(0, 99))
+    def a_host_is_lost(self, number: int) -> None:
+        uuid = self.pick(number, [u for u, s in self.jobs.items() if s is JobState.RUNNING])
+        self.tell(JobReported(self.later(), JobReport(uuid, JobState.EVICTED, reason="host lost")))
+
+    @precondition(lambda self: bool(self.owner))
+    @rule(number=st.integers(0, 99))
+    def an_old_report_comes_late(self, number: int) -> None:
+        uuid = self.pick(number, list(self.owner))
+        if self.jobs.get(uuid) in (JobState.COMPLETED, JobState.RUNNING):
+            self.tell(JobReported(self.later(), JobReport(uuid, JobState.QUEUED)))
+
+    @rule(number=st.integers(1, 20))
+    def cancel(self, number: int) -> None:
+        self.tell(CancelRequested(self.later(), str(number)))
+
+    @rule(down=st.sets(st.integers(1, 3)))
+    def hosts_come_and_go(self, down: set[int]) -> None:
+        self.tell(HostsObserved(self.later(), hosts(3, down=sorted(down))))
+
+    @rule(order=st.permutations([str(n) for n in range(1, 6)]), count=st.integers(0, 5))
+    def the_search_says(self, order: list[str], count: int) -> None:
+        self.tell(ScheduleImproved(self.later(), tuple(order), (count,) * len(order)))
+
+    @rule()
+    def time_goes_by(self) -> None:
+        self.time += 5.0
+        self.tell(Tick(self.later()))
+
+    @invariant()
+    def no_host_has_two_attempts(self) -> None:
+        taken = [host for attempt in self.core.attempts.values() if attempt.state is not AttemptState.HELD
+                 for host in attempt.hosts]  # fmt: skip
+        assert len(taken) == len(set(taken))
+
+    @invariant()
+    def every_accepted_task_lives_or_has_ended(self) -> None:
+        known = set(self.core.tasks) | set(self.ended)
+        assert known == {str(number) for number in range(1, self.accepted + 1)}
+
+    @invariant()
+    def a_live_task_waits_or_has_one_attempt(self) -> None:
+        for name, task in self.core.tasks.items():
+            waits = task.state is TaskState.QUEUED
+            assert waits == (self.core.attempt_of(name) is None)
+
+    def teardown(self) -> None:
+        if not hasattr(self, "log"):
+            return
+        again = Coscheduler(settings(attempts=1000))
+        assert [again.handle(event) for event in self.log] == self.outcomes, "a replay went another way"
+
+
+AnyWeather.TestCase.settings = hypothesis_settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestAnyWeather = AnyWeather.TestCase

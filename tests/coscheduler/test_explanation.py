@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import math
+
+from cosched.connector.interface import JobState
+from cosched.coscheduler.events import ScheduleImproved, SubmitFailed
+from cosched.coscheduler.explanation import explain
+from cosched.coscheduler.task import TaskState
+from tests.coscheduler.makers import a_core, a_task, dispatched, report, start, submit
+
+
+def test_a_waiting_task_says_what_runs_where_it_will_and_what_would_help() -> None:
+    core = a_core(1)
+    (running,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, running, 0.0)
+    submit(core, a_task(2, [4.0]))
+    submit(core, a_task(3, [5.0], deadline=16.0))
+    core.handle(ScheduleImproved(1.0, ("2", "3"), (1, 1)))
+    found = explain(core, "3", 2.0)
+    assert found is not None
+    assert found.waits_for == ("running on hosts it will use: 1", "planned before it on those hosts: 2")
+    assert (found.planned_start, found.planned_end, found.planned_hosts) == (14.0, 19.0, ("node01",))
+    assert found.slack == -3.0
+    assert found.would_change == ("first in the queue it would end 4.0 s earlier",)
+
+
+def test_a_faster_host_count_is_named() -> None:
+    core = a_core(4)
+    (running,) = dispatched(submit(core, a_task(1, [math.inf, math.inf, 10.0])))
+    start(core, running, 0.0)
+    submit(core, a_task(2, [10.0, 6.0, 5.0, 4.0]))
+    found = explain(core, "2", 0.0)
+    assert found is None or found.state is not TaskState.QUEUED or "on 4 hosts" in " ".join(found.would_change)
+
+
+def test_a_task_that_needs_more_hosts_says_so() -> None:
+    core = a_core(2)
+    submit(core, a_task(1, [math.inf, math.inf, 1.0]))
+    found = explain(core, "1", 0.0)
+    assert found is not None
+    assert found.waits_for == ("it needs at least 3 hosts and 2 are up: it starts when more come back",)
+
+
+def test_a_running_and_a_held_task_name_their_job() -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0], deadline=12.0)))
+    start(core, attempt, 1.0)
+    found = explain(core, "1", 2.0)
+    assert found is not None
+    assert (found.waits_for, found.planned_end, found.slack) == (("job 1.0 is running",), 11.0, 1.0)
+    report(core, attempt, JobState.HELD, 3.0, reason="out of quota")
+    found = explain(core, "1", 4.0)
+    assert found is not None
+    assert found.waits_for == ("the resource manager holds job 1.0: out of quota; release or cancel it",)
+
+
+def test_an_absent_manager_is_named() -> None:
+    core = a_core(1, retry=30.0)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    core.handle(SubmitFailed(0.0, attempt.uuid, "unreachable", transient=True))
+    submit(core, a_task(2, [10.0]))
+    found = explain(core, "2", 10.0)
+    assert found is not None
+    assert found.waits_for[0] == "the resource manager does not answer; asked again in 20 s"
+
+
+def test_a_task_that_has_ended_is_not_explained() -> None:
+    assert explain(a_core(), "1", 0.0) is None

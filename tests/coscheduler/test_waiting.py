@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from cosched.coscheduler.waiting import Waiting, first_count
+from tests.coscheduler.makers import a_task
+
+
+@pytest.mark.parametrize(("slack", "count"), [(math.inf, 1), (10.0, 1), (6.0, 2), (4.5, 4), (1.0, 4)])
+def test_the_first_count_wastes_least_within_the_deadline(slack: float, count: int) -> None:
+    assert first_count(np.array([10.0, 6.0, 5.0, 4.0]), slack) == count
+
+
+def _waiting(*tasks: int) -> Waiting:
+    waiting = Waiting()
+    for task in tasks:
+        waiting.add(str(task))
+    return waiting
+
+
+def test_the_problem_has_corrected_times_and_slacks_from_now() -> None:
+    waiting = _waiting(1)
+    task = a_task(1, [10.0, 6.0], deadline=130.0)
+    problem = waiting.problem({"1": task}, ["a", "b", "c"], {"b": 104.0}, {"app/test": 2.0}, 100.0, {"1": 101.0})
+    assert problem is not None
+    assert problem.seconds.tolist() == [[[20.0, 12.0, math.inf]]]
+    assert (problem.free.tolist(), problem.deadline.tolist(), problem.release.tolist()) == ([0, 4, 0], [30], [1])
+
+
+def test_a_task_that_no_present_host_can_run_is_left_out() -> None:
+    waiting = _waiting(1, 2)
+    tasks = {"1": a_task(1, [math.inf, 5.0]), "2": a_task(2, [1.0])}
+    problem = waiting.problem(tasks, ["a"], {}, {}, 0.0, {})
+    assert problem is not None
+    assert problem.tasks == ("2",)
+    assert waiting.problem(tasks, [], {}, {}, 0.0, {}) is None
+
+
+def test_a_proposed_order_keeps_what_it_does_not_name_behind() -> None:
+    waiting = _waiting(1, 2, 3)
+    assert list(waiting.reordered(["3", "gone"], [2, 1])) == ["3", "1", "2"]
+
+
+def test_a_count_that_is_not_possible_any_more_is_chosen_anew() -> None:
+    waiting = _waiting(1)
+    waiting.counts["1"] = 4
+    problem = waiting.problem({"1": a_task(1)}, ["a", "b"], {}, {}, 0.0, {})
+    assert problem is not None
+    assert waiting.plan(problem).counts.tolist() == [1]
+
+
+def test_a_task_that_comes_back_goes_first() -> None:
+    waiting = _waiting(1, 2)
+    waiting.add_first("3")
+    assert list(waiting.counts) == ["3", "1", "2"]
+    waiting.remove("1")
+    assert list(waiting.counts) == ["3", "2"]
