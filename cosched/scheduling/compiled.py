@@ -56,16 +56,21 @@ def tables(problem: Problem, weights: Weights, bound: float) -> Tables:
     scale = np.array([1 / bound, 1 / len(problem.hosts), 1 / (with_deadline * bound)])
     weight = np.array([weights.makespan, weights.idle, weights.lateness])
     return Tables(
-        seconds=np.ascontiguousarray(problem.seconds if only is None else problem.seconds[only : only + 1]),
+        seconds=_plain(problem.seconds if only is None else problem.seconds[only : only + 1]),
         host_class=problem.host_class[ascending] if only is None else np.zeros(len(ascending), dtype=np.int64),
         host_index=ascending.astype(np.int64),
-        free=problem.free[ascending],
-        release=problem.release,
-        deadline=problem.deadline,
+        free=_plain(problem.free[ascending]),
+        release=_plain(problem.release),
+        deadline=_plain(problem.deadline),
         before=np.array([other for others in before for other in others], dtype=np.int64),
         first=np.cumsum([0, *[len(others) for others in before]], dtype=np.int64),
         weights=weight * scale / weight.sum(),
     )
+
+
+def _plain(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the one memory layout and type that the code below is compiled for."""
+    return np.ascontiguousarray(values, dtype=np.float64)
 
 
 @compiled
@@ -136,9 +141,9 @@ def repair(problem: Tables, orders: NDArray[np.int64]) -> None:
 
 @compiled
 def _ready(problem: Tables, task: int, ends: NDArray[np.float64]) -> float:
-    ready = problem.release[task]
+    ready = float(problem.release[task])
     for index in range(problem.first[task], problem.first[task + 1]):
-        ready = max(ready, ends[problem.before[index]])
+        ready = max(ready, float(ends[problem.before[index]]))
     return ready
 
 
@@ -161,9 +166,9 @@ def _spans_identical(
     for position in range(tasks):
         task = order[position]
         needed = counts[task]
-        start = when[head]
+        start = float(when[head])
         while needed > 0:
-            start = when[head]
+            start = float(when[head])
             if width[head] > needed:
                 width[head] -= needed
                 break
@@ -250,11 +255,11 @@ def _objective(
     makespan, late, used = 0.0, 0.0, 0.0
     for task in range(counts.shape[0]):
         makespan = max(makespan, ends[task])
-        late += max(0.0, ends[task] - problem.deadline[task])
+        late += max(0.0, float(ends[task] - problem.deadline[task]))
     for task in range(counts.shape[0]):
         used += counts[task] * ((makespan - starts[task]) ** 2 - (makespan - ends[task]) ** 2)
     available = 0.0
     for host in range(problem.free.shape[0]):
-        available += (makespan - min(problem.free[host], makespan)) ** 2
+        available += (makespan - min(float(problem.free[host]), makespan)) ** 2
     idle = max(0.0, available - used) / (makespan * makespan)
-    return problem.weights[0] * makespan + problem.weights[1] * idle + problem.weights[2] * late
+    return float(problem.weights[0] * makespan + problem.weights[1] * idle + problem.weights[2] * late)

@@ -16,7 +16,8 @@ from deap import base, tools
 from cosched.errors import UserError
 from cosched.scheduling import compiled, heuristics, operators
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.problem import Plan, Weights
+from cosched.scheduling.decoder import spans
+from cosched.scheduling.problem import Plan, Problem, Weights
 from cosched.scheduling.widths import useful
 
 if TYPE_CHECKING:
@@ -24,11 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cosched.scheduling.problem import Problem
-
     _Operator = Callable[..., None]
 
-__all__ = ["Search"]
+__all__ = ["Search", "warm_up"]
 
 _POPULATION = 40
 _CROSSED = 0.9  # share of children with a second parent
@@ -89,10 +88,11 @@ class Search:
             problem: at least one task.
             weights: of the objective.
             seed: of the random numbers.
-            warm: the last best plan, of every task of this problem.
+            warm: the last best plan, of every task of this problem; it is not changed.
 
         Raises:
             UserError: a weight is negative, or all are zero.
+            ValueError: the warm plan is not of this problem.
         """
         self.bound = lower_bound(problem)
         self.generations = 0
@@ -101,7 +101,9 @@ class Search:
         self._fame = tools.HallOfFame(1)
         self._last_improved = 0
         self._state = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
-        self._toolbox = _toolbox(problem, _checked(weights or Weights()), self.bound, self._state)
+        checked = _checked(weights or Weights())
+        self._least = checked.makespan / (checked.makespan + checked.idle + checked.lateness)
+        self._toolbox = _toolbox(problem, checked, self.bound, self._state)
         self._seeds = self._sorted(_seeds(problem, warm))
         self._remember(self._seeds, 0)
         self._people = self._settle()
@@ -117,6 +119,11 @@ class Search:
     def objective(self) -> float:
         """The objective of the best plan (see `metrics.objective`)."""
         return float(self._fame[0].fitness.values[0])
+
+    @property
+    def optimal(self) -> bool:
+        """True when no plan can be better: the makespan is the bound, nothing idle, nothing late."""
+        return self.objective <= self._least * (1 + 1e-12)
 
     def step(self, generations: int = 1) -> bool:
         """Go on for so many generations; return whether a better plan was found."""
@@ -171,6 +178,13 @@ class Search:
         return _Population(self._seeds.orders[chosen], self._seeds.counts[chosen], self._seeds.costs[chosen])
 
 
+def warm_up() -> None:
+    """Compile every operator, or load it from the disk, so that the searches to come start at once."""
+    one = Problem(("task",), ("host",), ("class",), np.zeros(1, dtype=np.int64), np.zeros(1), np.ones((1, 1, 1)),
+                  np.zeros(1), np.full(1, np.inf))  # fmt: skip
+    Search(one).step()
+
+
 def _toolbox(problem: Problem, weights: Weights, bound: float, state: NDArray[np.uint64]) -> base.Toolbox:
     """Register the operators, each on a whole population."""
     tables = compiled.tables(problem, weights, bound)
@@ -204,7 +218,12 @@ def _seeds(problem: Problem, warm: Plan | None) -> list[Plan]:
     plans = list(heuristics.threshold_plans(problem, _THRESHOLDS))
     plans += [heuristics.earliest_deadline_first(problem), heuristics.longest_first(problem),
               heuristics.earliest_finish(problem)]  # fmt: skip
-    return plans if warm is None else [warm, *plans]
+    if warm is None:
+        return plans
+    spans(problem, warm)  # machine code does not look before it leaps: counts must be possible
+    if sorted(warm.order.tolist()) != list(range(len(problem.tasks))):
+        raise ValueError("the warm plan is not an order of all tasks")
+    return [warm, *plans]
 
 
 def _checked(weights: Weights) -> Weights:
