@@ -3,44 +3,92 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from typing import TYPE_CHECKING
 
 import typer
 
 from cosched.errors import CoschedError, UserError
 
-__all__ = ["build", "main"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-# noun → (module under cosched.cli, help). A noun's module has `app: typer.Typer`; a command's has `command`.
+__all__ = ["build", "main", "run"]
+
+# noun → help; its module under cosched.cli has `app: typer.Typer`.
 _NOUNS = {
     "model": "Check and evaluate performance models.",
     "task": "Submit tasks and follow them.",
     "host": "The hosts of the domain.",
     "config": "The configuration in force.",
 }
+# command → help; its module has `command`.
 _COMMANDS = {
     "plan": "Make a schedule for a queue given as a file.",
     "serve": "Run the daemon.",
 }
 
 
-def build() -> typer.Typer:
-    """Assemble the whole command tree."""
+def build(first: str = "") -> typer.Typer:
+    """Assemble the command tree.
+
+    Args:
+        first: the only noun or command to load; of the others just name and help are there. Empty: load none.
+    """
     app = typer.Typer(name="cosched", help="Predictive co-scheduling towards deadlines.", no_args_is_help=True,
                       pretty_exceptions_enable=False, add_completion=False)  # fmt: skip
     for noun, text in _NOUNS.items():
-        app.add_typer(importlib.import_module(f"cosched.cli.{noun}").app, name=noun, help=text, no_args_is_help=True)
+        noun_app = importlib.import_module(f"cosched.cli.{noun}").app if noun == first else _name_only()
+        app.add_typer(noun_app, name=noun, help=text, no_args_is_help=True)
     for name, text in _COMMANDS.items():
-        app.command(name, help=text)(importlib.import_module(f"cosched.cli.{name}").command)
+        command = importlib.import_module(f"cosched.cli.{name}").command if name == first else _nothing
+        app.command(name, help=text)(command)
     return app
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code; errors are printed in one line."""
+    first = next((word for word in arguments if not word.startswith("-")), "")
+    try:
+        return int(build(first)(list(arguments), prog_name="cosched", standalone_mode=False) or 0)
+    except CoschedError as error:
+        sys.stderr.write(f"cosched: {error}\n")
+        return 1 if isinstance(error, UserError) else 2
+    except typer.TyperException as error:
+        _print_usage_error(error)
+        return 1
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python must not complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    code = run(sys.argv[1:])
     try:
-        build()(standalone_mode=True)
-    except CoschedError as error:
-        sys.stderr.write(f"cosched: {error}\n")
-        sys.exit(1 if isinstance(error, UserError) else 2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
+def _print_usage_error(error: typer.TyperException) -> None:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "cosched"
+    message = error.format_message().rstrip(".")
+    if message:  # else the help has been printed in place of an error
+        sys.stderr.write(f"cosched: {' '.join(message.split())} (try '{command} --help')\n")
+
+
+def _name_only() -> typer.Typer:
+    app = typer.Typer()
+    app.callback()(_nothing)
+    return app
+
+
+def _nothing() -> None:
+    pass

@@ -8,17 +8,33 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["JsonOption", "console", "emit_json", "finite"]
+__all__ = ["JsonOption", "clean", "console", "emit_json", "finite", "print_table"]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, stable and documented, instead of text.")]
 
 console = Console(soft_wrap=True, highlight=False)
 """Where tables and text for people go (standard output)."""
+
+
+def clean(text: str) -> str:
+    """Return text without what could steer a terminal: what does not print is shown as its escape."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table, never cut short; columns that are empty throughout are left out."""
+    lines = [[clean(cell) for cell in row] for row in rows]
+    used = [place for place in range(len(headings)) if not lines or any(line[place] for line in lines)]
+    widths = {place: max(cell_len(line[place]) for line in (headings, *lines)) for place in used}
+    for line in (headings, *lines):
+        cells = [line[place] + " " * (widths[place] - cell_len(line[place])) for place in used]
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
 
 
 def finite(value: float | None) -> float | None:

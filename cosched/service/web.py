@@ -51,6 +51,7 @@ class WebServer:
     """Serves an application on a thread until `stop`."""
 
     def __init__(self, app: FastAPI, listening: socket.socket) -> None:
+        self._name = listening.getsockname() if listening.family == socket.AF_UNIX else ""
         config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False, server_header=False,
                                 timeout_graceful_shutdown=5, ws="none")  # fmt: skip
         self._server = uvicorn.Server(config)
@@ -66,12 +67,9 @@ class WebServer:
         self._server.should_exit = True
         if self._thread.ident is not None:
             self._thread.join()
-        name = (
-            self._socket.getsockname() if self._socket.fileno() >= 0 and self._socket.family == socket.AF_UNIX else ""
-        )
         self._socket.close()
-        if name:
-            Path(name).unlink(missing_ok=True)
+        if self._name:
+            Path(self._name).unlink(missing_ok=True)
 
 
 def _unix_socket(path: Path) -> socket.socket:

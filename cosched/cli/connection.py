@@ -1,0 +1,45 @@
+"""Which daemon a command talks to: --server, $COSCHED_SERVER, or where the configuration says that it listens."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cosched.service.places import PREFIX, configuration_file, default_socket
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cosched.client import Client
+
+__all__ = ["ServerOption", "address", "connect"]
+
+ServerOption = Annotated[
+    str,
+    typer.Option("--server", envvar="COSCHED_SERVER", show_default=False,
+                 help="Where the daemon is: unix:/path or http://host:port. Else where the configuration says."),
+]  # fmt: skip
+
+
+def connect(server: str) -> Client:
+    """Return a client for the daemon.
+
+    Raises:
+        UserError: the address or the configuration is wrong.
+    """
+    from cosched.client import Client
+
+    return Client(server or address(os.environ))
+
+
+def address(environment: Mapping[str, str]) -> str:
+    """Return where the configuration says that the daemon listens, as a client's address."""
+    configured = any(name.startswith(PREFIX) and "__" in name for name in environment)
+    if not configured and configuration_file(environment) is None:
+        return default_socket(environment)  # the same answer without loading what reads configurations
+    from cosched.service.configuration import load
+
+    listen = load(environment=environment).server.listen
+    return listen if listen.startswith("unix:") else f"http://{listen}"

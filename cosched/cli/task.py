@@ -1,0 +1,139 @@
+"""`cosched task`: submit tasks and follow them."""
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from cosched.cli.connection import ServerOption, connect
+from cosched.cli.output import JsonOption, clean, emit_json, print_table
+from cosched.cli.request import request_of
+from cosched.cli.task_text import explanation_lines, forecast_lines, task_lines, task_rows
+from cosched.service.duration import parse_duration
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Identifier of the task.")]
+IdsArgument = Annotated[list[str], typer.Argument(metavar="ID…", help="Identifiers of tasks.")]
+
+
+class _WithCommand(TyperCommand):
+    """Keeps what follows `--` apart from the arguments before it: it is a command line of its own."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--" in args:
+            place = args.index("--")
+            ctx.meta["command"] = tuple(args[place + 1 :])
+            args = args[:place]
+        return super().parse_args(ctx, args)
+
+
+@app.command(cls=_WithCommand, options_metavar="[OPTIONS] [-- PROGRAM ARGUMENT…]")
+def submit(
+    context: typer.Context,
+    application: Annotated[str, typer.Argument(metavar="APP", help="Name in the catalogue.")] = "",
+    deadline: Annotated[str, typer.Option(help="now+2h30m, 18:00, 2030-01-31T18:00 or with a zone.")] = "",
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter.")] = None,
+    hosts: Annotated[str, typer.Option(metavar="N|A-B", help="How many hosts.")] = "",
+    profile: Annotated[str, typer.Option(metavar="S,S,…", help="Your figures: seconds on 1, 2, … hosts.")] = "",
+    name: Annotated[str, typer.Option(help="What to call the task.")] = "",
+    directory: Annotated[str, typer.Option(help="Where it runs; a command: here.")] = "",
+    env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="An environment variable.")] = None,
+    time_limit: Annotated[str, typer.Option(metavar="DURATION", help="After this it may be ended.")] = "",
+    best_effort: Annotated[bool, typer.Option("--best-effort", help="Also if the deadline cannot be met.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come of it.")] = False,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Submit a task: an application of the catalogue, or a command after `--`."""
+    request, note = request_of(
+        application, context.meta.get("command", ()), now=time.time(), deadline=deadline, settings=settings or (),
+        hosts=hosts, profile=profile, name=name, directory=directory, environment=env or (), time_limit=time_limit,
+        best_effort=best_effort,
+    )  # fmt: skip
+    if note:
+        sys.stderr.write(f"cosched: {note}\n")
+    with connect(server) as client:
+        if dry_run:
+            forecast = client.foresee(request)
+            _show(json, asdict(forecast), lambda: forecast_lines(forecast))
+            return
+        task = client.submit(request)
+        _show(json, asdict(task), lambda: [f"task {task.id} ({clean(task.name)}) accepted"])
+
+
+@app.command("list")
+def list_tasks(
+    state: Annotated[list[str] | None, typer.Option(help="Only tasks in this state; several times for more.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many, the newest.")] = 100,
+    offset: Annotated[int, typer.Option(min=0, help="Leave out so many of the newest.")] = 0,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """List tasks, newest first."""
+    with connect(server) as client:
+        page = client.tasks(state or (), limit, offset)
+        if json:
+            emit_json(asdict(page))
+            return
+        placements = {place.task: place for place in client.plan().placements}
+    headings = ("ID", "NAME", "STATE", "HOSTS", "DEADLINE", "END", "IN HAND", "NOTE")
+    print_table(headings, task_rows(page.tasks, placements))
+    if len(page.tasks) < page.total:
+        sys.stderr.write(f"cosched: {len(page.tasks)} of {page.total} tasks shown (see --limit, --offset)\n")
+
+
+@app.command()
+def show(task_id: IdArgument, server: ServerOption = "", json: JsonOption = False) -> None:
+    """Show all that is known of a task."""
+    with connect(server) as client:
+        task = client.task(task_id)
+    _show(json, asdict(task), lambda: task_lines(task))
+
+
+@app.command()
+def explain(task_id: IdArgument, server: ServerOption = "", json: JsonOption = False) -> None:
+    """Say why a task waits, where it is planned, and what would change that."""
+    with connect(server) as client:
+        explanation = client.explain(task_id)
+    _show(json, asdict(explanation), lambda: explanation_lines(explanation))
+
+
+@app.command()
+def wait(
+    task_ids: IdsArgument,
+    timeout: Annotated[str, typer.Option(metavar="DURATION", help="Give up after this.")] = "",
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Wait until tasks have ended; exit 1 unless all of them completed."""
+    with connect(server) as client:
+        tasks = client.wait(task_ids, parse_duration(timeout) if timeout else float("inf"))
+    _show(json, [asdict(task) for task in tasks],
+          lambda: [f"task {task.id} is {task.state}{f': {clean(task.reason)}' if task.reason else ''}"
+                   for task in tasks])  # fmt: skip
+    if any(task.state != "completed" for task in tasks):
+        raise typer.Exit(1)
+
+
+@app.command()
+def cancel(task_ids: IdsArgument, server: ServerOption = "", json: JsonOption = False) -> None:
+    """See to it that tasks do not run; what runs is ended, what has ended stays as it is."""
+    with connect(server) as client:
+        tasks = [client.cancel(task_id) for task_id in task_ids]
+    _show(json, [asdict(task) for task in tasks], lambda: [f"task {task.id} is {task.state}" for task in tasks])
+
+
+def _show(json: bool, document: Any, lines: Callable[[], list[str]]) -> None:
+    if json:
+        emit_json(document)
+    else:
+        sys.stdout.write("".join(f"{line}\n" for line in lines()))

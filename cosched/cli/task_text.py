@@ -1,0 +1,120 @@
+"""Tasks, forecasts and explanations as text for people."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from cosched.cli.output import clean
+from cosched.cli.times import shown_duration, shown_time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.portal.documents import Explanation, Forecast, Placement, ProfileView, TaskDetail, TaskView
+
+__all__ = ["explanation_lines", "forecast_lines", "task_lines", "task_rows"]
+
+_MANY = 6  # hosts that a line names one by one
+
+
+def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, Placement]) -> list[tuple[str, ...]]:
+    """Return the rows of a list; END is when it ended, or is predicted to end in the current plan."""
+    rows: list[tuple[str, ...]] = []
+    for task in tasks:
+        place = placements.get(task.id)
+        end = task.finished if task.finished is not None else place.end if place else None
+        in_hand = None if task.deadline is None or end is None else task.deadline - end
+        ended = shown_time(end) if task.finished is not None or end is None else f"~{shown_time(end)}"
+        hosts = str(len(place.hosts) if place else task.count)
+        rows.append((task.id, task.name, task.state, hosts, shown_time(task.deadline), ended,
+                     shown_duration(in_hand), task.reason))  # fmt: skip
+    return rows
+
+
+def task_lines(task: TaskDetail) -> list[str]:
+    """Return all that is known of a task."""
+    pairs = [
+        ("task", f"{task.id} {task.name}"),
+        ("application", task.application),
+        ("command", shlex.join(task.command)),
+        ("parameters", ", ".join(f"{name}={value}" for name, value in task.parameters.items())),
+        ("directory", task.directory),
+        ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
+        ("prediction", _profile_text(task.profile)),
+        ("submitted", shown_time(task.submitted)),
+        ("deadline", _deadline_text(task)),
+        ("dispatched", shown_time(task.dispatched)),
+        ("started", shown_time(task.started)),
+        ("finished", shown_time(task.finished)),
+        ("hosts", _hosts_text(task.hosts)),
+        ("predicted", shown_duration(task.predicted)),
+        ("actual", shown_duration(task.actual)),
+        ("exit code", "" if task.exit_code is None else str(task.exit_code)),
+    ]
+    lines = [f"{label + ':':13}{clean(text)}" for label, text in pairs if text]
+    lines += [f"attempt:     {attempt.uuid} {attempt.state} {clean(f'{attempt.job} {attempt.reason}')}".rstrip()
+              for attempt in task.tries]  # fmt: skip
+    lines += [f"log:         {shown_time(line.time)} {clean(f'{line.kind}: {line.detail}')}" for line in task.log]
+    return lines
+
+
+def explanation_lines(explanation: Explanation) -> list[str]:
+    """Return why a task is where it is."""
+    lines = [f"task {explanation.task} is {explanation.state}"]
+    lines += [f"it waits for:  {clean(sentence)}" for sentence in explanation.waits_for]
+    if explanation.planned_start is not None:
+        where = _hosts_text(explanation.planned_hosts)
+        lines.append(f"start:         {shown_time(explanation.planned_start)} on {clean(where)}")
+    if explanation.planned_end is not None:
+        lines.append(f"end:           {shown_time(explanation.planned_end)}")
+    if explanation.slack is not None:
+        late = explanation.slack < 0
+        lines.append(f"deadline:      {'missed by' if late else 'met with'} {shown_duration(abs(explanation.slack))}"
+                     f"{'' if late else ' in hand'}")  # fmt: skip
+    return lines + [f"would change:  {clean(sentence)}" for sentence in explanation.would_change]
+
+
+def forecast_lines(forecast: Forecast) -> list[str]:
+    """Return what a submission would lead to."""
+    if forecast.profile is None:
+        return [f"{clean(forecast.name)} has no model: it would go to the resource manager as it is"]
+    lines = [f"prediction:    {_profile_text(forecast.profile)}"]
+    if forecast.planned_start is None or forecast.planned_end is None:
+        lines.append("start:         not now, too few hosts are up")
+    else:
+        lines.append(f"start:         {shown_time(forecast.planned_start)} on {_hosts_text(forecast.planned_hosts)}")
+        lines.append(f"end:           {shown_time(forecast.planned_end)}")
+    if forecast.meets_deadline is not None:
+        lines.append(f"deadline:      {shown_time(forecast.deadline)}, "
+                     f"{'met' if forecast.meets_deadline else 'missed'} as things stand")  # fmt: skip
+    return [clean(line) for line in lines]
+
+
+def _profile_text(profile: ProfileView | None) -> str:
+    if profile is None:
+        return "none: the resource manager places it"
+    times = {count: seconds for count, seconds in enumerate(profile.seconds, start=1) if seconds is not None}
+    best = min(times, key=lambda count: (times[count], count))
+    first = next(iter(times))
+    text = f"{shown_duration(times[first])} on {_count_text(first)}"
+    if best != first:
+        text += f", at best {shown_duration(times[best])} on {_count_text(best)}"
+    return f"{text} ({profile.source}{f', {profile.hardware}' if profile.hardware else ''})"
+
+
+def _deadline_text(task: TaskDetail) -> str:
+    if task.deadline is None or task.finished is None or task.on_time is None:
+        return shown_time(task.deadline)
+    apart = shown_duration(abs(task.deadline - task.finished))
+    return f"{shown_time(task.deadline)}, {f'met with {apart} in hand' if task.on_time else f'missed by {apart}'}"
+
+
+def _hosts_text(hosts: Sequence[str]) -> str:
+    if len(hosts) <= _MANY:
+        return ", ".join(hosts)
+    return f"{', '.join(hosts[:_MANY])} and {len(hosts) - _MANY} more"
+
+
+def _count_text(count: int) -> str:
+    return "1 host" if count == 1 else f"{count} hosts"
