@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
 __all__ = ["LocalSettings"]
 
@@ -79,18 +79,16 @@ def _hosts(value: object) -> tuple[str, ...]:
 
 def _spool(value: object) -> Path:
     if value is None:
-        return _usual_spool(os.geteuid(), os.environ.get)
+        return _usual_spool(os.environ.get("XDG_STATE_HOME", ""))
     if not isinstance(value, str | Path) or not Path(value).is_absolute():
         raise _wrong("spool", value, "the absolute path of a folder")
     return Path(value)
 
 
-def _usual_spool(user: int, variable: Callable[[str], str | None]) -> Path:
-    """Return the folder that the Filesystem Hierarchy or the XDG Base Directory Specification gives for it."""
-    if user == 0:
-        return Path("/var/spool/cosched/local")
-    state = variable("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "cosched" / "local"
+def _usual_spool(base: str) -> Path:
+    """Return the folder below `base` ($XDG_STATE_HOME) or, where that is not an absolute path, below the home folder."""
+    state = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
+    return state / "cosched" / "local"
 
 
 def _number(key: str, value: object, low: float, high: float, *, whole: bool = False) -> float:

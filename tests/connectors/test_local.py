@@ -20,6 +20,7 @@ from cosched.connector.contract import Bench, ConnectorContract
 from cosched.errors import UserError
 from cosched_local import LocalConnector
 from cosched_local.launcher import start_runner
+from cosched_local.settings import LocalSettings
 from cosched_local.spool import Spool
 from tests.history import faults, read
 
@@ -459,6 +460,13 @@ def test_a_bad_setting_is_named_with_what_was_expected(table: dict[str, object],
         LocalConnector(table)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("base", "root"), [("/x", "/x"), ("", "/h/.local/state"), ("relative", "/h/.local/state")])
+def test_the_spool_is_in_the_users_state_unless_set(base: str, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/h")
+    monkeypatch.setenv("XDG_STATE_HOME", base)
+    assert LocalSettings.read({}).spool == Path(root) / "cosched" / "local"
 
 
 def test_hosts_are_numbered_or_named(tmp_path: Path) -> None:
