@@ -86,7 +86,7 @@ def _spool(value: object) -> Path:
 
 
 def _usual_spool(base: str) -> Path:
-    """Return the folder below `base` ($XDG_STATE_HOME) or, where that is not an absolute path, below the home folder."""
+    """Return the folder below `base` ($XDG_STATE_HOME), or below the home folder where `base` is not absolute."""
     state = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
     return state / "cosched" / "local"
 
