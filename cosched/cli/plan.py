@@ -1,0 +1,106 @@
+"""`cosched plan PROBLEM`: a schedule for a queue given as a file, without a daemon."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path  # noqa: TC003  typer reads the annotations when it runs
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cosched.cli.output import JsonOption, clean, console, emit_json, finite, print_table
+from cosched.errors import UserError
+from cosched.scheduling.gantt import Bar
+from cosched.scheduling.gantt import gantt as draw
+from cosched.scheduling.metrics import measure
+from cosched.scheduling.policies import Policy, Statistics
+from cosched.scheduling.policies import plan as make_plan
+from cosched.scheduling.problem_file import read
+
+if TYPE_CHECKING:
+    from cosched.scheduling.metrics import Metrics
+    from cosched.scheduling.problem import Problem
+    from cosched.scheduling.schedule import Schedule
+
+__all__ = ["command"]
+
+
+def command(
+    problem: Annotated[Path, typer.Argument(help="JSON file with hosts and tasks, or an ETC matrix.")],
+    policy: Annotated[Policy, typer.Option(help="How the plan is made.")] = Policy.GENETIC,
+    budget: Annotated[
+        float, typer.Option(help="Seconds that the genetic search may take.", min=0.0, max=86400.0)
+    ] = 1.0,
+    seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0, max=2**63 - 1)] = 0,
+    json: JsonOption = False,
+    gantt: Annotated[Path | None, typer.Option(help="Draw the schedule into this SVG file.")] = None,
+) -> None:
+    """Make a schedule for a queue given as a file."""
+    queue = read(problem)
+    schedule, _, statistics = make_plan(queue, policy, budget, seed)
+    metrics = measure(queue, schedule)
+    if gantt is not None:
+        title = f"{problem.name}: {policy}, makespan {metrics.makespan:.6g} s"
+        _write(gantt, draw(_bars(queue, schedule), queue.hosts, title, origin=0.0))
+    document = _document(schedule, metrics, statistics)
+    if json:
+        emit_json(document)
+    else:
+        _print(document)
+
+
+def _document(schedule: Schedule, metrics: Metrics, statistics: Statistics) -> dict[str, Any]:
+    return {
+        "makespan": metrics.makespan,
+        "lower_bound": statistics.bound,
+        "gap": metrics.makespan / statistics.bound - 1,
+        "on_time": metrics.on_time_share,
+        "idle": metrics.idle,
+        "average_delay": metrics.average_delay,
+        "evaluations": statistics.evaluations,
+        "elapsed": statistics.elapsed,
+        "assignments": [
+            {"task": item.task, "hosts": list(item.hosts), "start": item.start, "end": item.end}
+            for item in schedule.assignments
+        ],
+    }
+
+
+def _print(document: dict[str, Any]) -> None:
+    rows = [
+        (item["task"], f"{item['start']:.6g}", f"{item['end']:.6g}", str(len(item["hosts"])), _short(item["hosts"]))
+        for item in document["assignments"]
+    ]
+    print_table(("task", "start (s)", "end (s)", "count", "hosts"), rows)
+    console.print()
+    console.print(f"makespan {document['makespan']:.6g} s, lower bound {document['lower_bound']:.6g} s, "
+                  f"gap {document['gap']:.2%}, idle {document['idle']:.1%}")  # fmt: skip
+    if document["on_time"] is not None:
+        delay = document["average_delay"]
+        console.print(f"on time {document['on_time']:.1%}, on average {abs(delay):.6g} s "
+                      f"{'before' if delay >= 0 else 'after'} the deadline")  # fmt: skip
+    console.print(f"{document['evaluations']} plans compared in {document['elapsed']:.3g} s")
+
+
+def _short(hosts: list[str]) -> str:
+    return " ".join(hosts) if len(hosts) <= 4 else f"{hosts[0]} {hosts[1]} … {hosts[-1]}"
+
+
+def _bars(problem: Problem, schedule: Schedule) -> list[Bar]:
+    due = dict(zip(problem.tasks, problem.deadline.tolist(), strict=True))
+    return [
+        Bar(item.task, _application(item.task), item.hosts, item.start, item.end, finite(due[item.task]))
+        for item in schedule.assignments
+    ]
+
+
+def _application(task: str) -> str:
+    """Return the application that a task's id speaks of: the id without a number at its end."""
+    return re.sub(r"[-_.#: ]*\d+$", "", task) or "tasks"
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{clean(str(path))}: cannot be written: {error.strerror}") from error
