@@ -59,7 +59,7 @@ def defaults(environment: Mapping[str, str], state: object) -> Layer:
     folder = Path(state).expanduser() if isinstance(state, str) else default_state(environment)
     values = {
         "domain": {"name": "local", "hardware": "sunultra5", "state": str(folder)},
-        "connector": {"kind": "local"},
+        "connector": {"kind": "local", "local": {"hosts": 16, "spool": str(folder / "local")}},
         "database": {"url": f"sqlite:///{folder / 'cosched.db'}"},
         "objective": {"makespan": 1.0, "idle": 0.2, "lateness": 2.0},
         "planning": {"policy": "genetic", "staging": 1.0, "seed": 0, "share": 0.5, "nice": 10, "converged": 3.0},

@@ -35,7 +35,7 @@ def test_without_a_file_the_state_is_the_users() -> None:
 
 
 def test_every_key_has_a_default_and_stands_in_the_example_file() -> None:
-    keys = set(flatten(defaults(HOME, None).values))
+    keys = {key for key in flatten(defaults(HOME, None).values) if not key.startswith("connector.local.")}
     sections = {name: field.annotation for name, field in Configuration.model_fields.items()}
     assert keys == {
         f"{name}.{key}" for name, section in sections.items() for key in getattr(section, "model_fields", ())

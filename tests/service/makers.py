@@ -1,0 +1,111 @@
+"""A daemon without a resource manager: store, core, engine and desk are real, what the core decides is recorded."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from cosched.connector.interface import Host
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.events import HostsObserved
+from cosched.coscheduler.settings import Settings
+from cosched.errors import UserError
+from cosched.prediction.catalogue import Catalogue
+from cosched.prediction.profile import Profile, Source
+from cosched.service.clock import Clock
+from cosched.service.desk import Desk
+from cosched.service.engine import Engine
+from cosched.service.intake import Intake
+from cosched.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.prediction.catalogue import Application
+    from cosched.prediction.parameters import Value
+
+HALVING = """
+model = "halving"
+command = ["/opt/halving", "--work={work}"]
+hosts = { min = 1, max = 8 }
+[parameters.work]
+default = 80.0
+min = 1
+max = 1e6
+"""
+PLAIN = 'command = ["/bin/true"]\n'
+BROKEN = 'model = "broken"\ncommand = ["/bin/true"]\n'
+
+
+class Halving:
+    """Predicts work / n on n hosts, twice that on the class "slow"; the model "broken" is at fault."""
+
+    def profile(self, application: Application, values: Mapping[str, Value], hardware: str, hosts: int) -> Profile:
+        if application.model == "broken":
+            raise UserError("models/broken.psl:3:7: 'Nprok' is not declared: did you mean Nproc?")
+        factor = 2.0 if hardware == "slow" else 1.0
+        work = float(values["work"]) * factor
+        return Profile(tuple(work / count for count in range(1, hosts + 1)), Source.MODEL, hardware)
+
+
+@dataclass
+class RecordingManager:
+    """Takes the core's decisions and does nothing."""
+
+    submitted: list[tuple[Attempt, Task]] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+
+    def submit(self, attempt: Attempt, task: Task) -> None:
+        self.submitted.append((attempt, task))
+
+    def cancel(self, uuid: str) -> None:
+        self.cancelled.append(uuid)
+
+    def locate(self, uuid: str) -> None:
+        raise AssertionError(f"nothing here is restored, and {uuid} is asked for")
+
+
+@dataclass
+class Daemon:
+    """What a test needs to reach."""
+
+    desk: Desk
+    engine: Engine
+    store: Store
+    manager: RecordingManager
+    clock: Clock
+    faults: list[str]
+
+
+def catalogue(folder: Path) -> Catalogue:
+    folder.mkdir()
+    for name, text in (("halving", HALVING), ("plain", PLAIN), ("broken", BROKEN)):
+        (folder / f"{name}.toml").write_text(text)
+    return Catalogue([folder])
+
+
+@contextmanager
+def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0) -> Iterator[Daemon]:
+    """Run one; with so long a staging no task leaves by itself."""
+    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    clock = Clock()
+    engine = Engine(Coscheduler(Settings(store.instance, staging=staging)), store, clock)
+    manager = RecordingManager()
+    engine.manager = cast("Any", manager)
+    faults: list[str] = []
+    desk = Desk(engine, store, Intake(catalogue(tmp_path / "applications.d"), Halving(), "fast"), domain="here",
+                connector="none", policy="genetic", faults=lambda: faults)  # fmt: skip
+    engine.start()
+    if hosts:
+        names = tuple(Host(f"h{number:02}") for number in range(1, hosts + 1))
+        engine.do(HostsObserved(clock.now(), names)).result(10)
+    try:
+        yield Daemon(desk, engine, store, manager, clock, faults)
+    finally:
+        engine.stop()
+        store.close()
+        assert engine not in threading.enumerate()
