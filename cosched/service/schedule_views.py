@@ -77,7 +77,7 @@ def plan_view(core: Coscheduler, time: float) -> PlanView:
         time=time,
         placements=tuple(places),
         makespan=max((spot.end - time for spot in places), default=0.0),
-        bound=None if improved is None else max(improved.time + improved.bound - time, 0.0),
+        bound=None if improved is None else max(improved.since + improved.bound - time, 0.0),
         gap=None if improved is None or improved.bound <= 0 else improved.makespan / improved.bound - 1,
         evaluations=0 if improved is None else improved.evaluations,
     )
@@ -99,7 +99,7 @@ def explanation_view(found: explanation.Explanation) -> Explanation:
 
 def ended(task: Task) -> Explanation:
     """Return the explanation of a task that has ended."""
-    sentence = f"nothing: it has {task.state}"
+    sentence = f"nothing: the task is {task.state}"
     if task.reason:
         sentence += f" ({task.reason})"
     slack = None if task.deadline is None or task.finished is None else task.deadline - task.finished

@@ -1,0 +1,21 @@
+# Two commands: `make demo` and `make test`. Both install all they need first; a second run finds it there.
+# `make demo CONNECTOR=condor` runs the same on a real HTCondor pool that it sets up from Debian's packages.
+.PHONY: demo test clean
+
+CONNECTOR ?= local
+PYTHON_IN_VENV = .venv/bin/python
+
+demo:
+	@tools/setup run
+	@$(PYTHON_IN_VENV) -m demo --connector $(CONNECTOR) $(DEMO_OPTIONS)
+
+test:
+	@tools/setup test
+	$(PYTHON_IN_VENV) -m ruff check .
+	$(PYTHON_IN_VENV) -m ruff format --check .
+	$(PYTHON_IN_VENV) -m mypy
+	$(PYTHON_IN_VENV) -m tests.testbed.condor --prepare
+	$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup $(PYTEST_OPTIONS)
+
+clean:
+	rm -rf .venv demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,40 @@
+"""`cosched serve`: the daemon."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path  # noqa: TC003  typer reads the annotations
+from typing import Annotated
+
+import structlog
+import typer
+
+__all__ = ["command"]
+
+
+def command(
+    config: Annotated[
+        Path | None, typer.Option(help="Configuration file; see etc/cosched.toml.", show_default=False)
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
+    log_json: Annotated[bool, typer.Option("--log-json", help="Log one JSON object a line.")] = False,
+) -> None:
+    """Run the daemon until it is ended with SIGTERM or Ctrl-C; its jobs go on and it finds them again."""
+    from cosched.service.configuration import load
+    from cosched.service.daemon import Daemon
+
+    renderer = (
+        structlog.processors.JSONRenderer() if log_json else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    Daemon(load(config)).run()

@@ -1,0 +1,153 @@
+"""The daemon: one domain's co-scheduler, its resource manager, its search and its API, wired together."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.connector.registry import load as load_connector
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.settings import Settings
+from cosched.coscheduler.task import AttemptState
+from cosched.errors import SystemFault
+from cosched.portal.api import build
+from cosched.prediction.catalogue import Catalogue
+from cosched.prediction.predictor import Predictor
+from cosched.scheduling.problem import Weights
+from cosched.service.clock import Clock
+from cosched.service.desk import Desk
+from cosched.service.engine import Engine
+from cosched.service.intake import Intake
+from cosched.service.listen import parse_listen
+from cosched.service.manager import Manager
+from cosched.service.planner import Courtesy
+from cosched.service.search import SearchProcess
+from cosched.service.web import WebServer, host_names, open_socket
+from cosched.store.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cosched.service.configuration import Configuration
+
+__all__ = ["Daemon"]
+
+_log = structlog.get_logger("cosched.daemon")
+
+_WATCH = 1.0  # seconds between looks at the hosts
+_STATUS = 60.0  # seconds between questions for the status of all live attempts; events tell sooner
+
+
+class Daemon:
+    """Everything that `cosched serve` runs. Jobs outlive it; what it knows is in its database."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        """Open what the configuration names; nothing runs yet.
+
+        Raises:
+            UserError: the configuration cannot be carried out as it is.
+            SystemFault: the database, the address or the state folder cannot be had.
+        """
+        self._configuration = configuration
+        self._lock = _lock(configuration.domain.state)
+        clock = Clock()
+        catalogue = Catalogue(configuration.applications.folders)
+        predictor = Predictor(configuration.models.folders)
+        connector = load_connector(configuration.connector.kind, configuration.connector.table)
+        listen = parse_listen(configuration.server.listen)
+        self._store = Store(configuration.database.url)
+        self._core = Coscheduler(_settings(configuration, self._store.instance))
+        self._engine = Engine(self._core, self._store, clock)
+        self._manager = Manager(connector, self._engine.post, clock, grace=configuration.dispatch.grace,
+                                watch=_WATCH, status=_STATUS, live=self._submitted)  # fmt: skip
+        planning = configuration.planning
+        self._search = SearchProcess(self._engine.post, clock, self._core.settings.weights, planning.seed,
+                                     Courtesy(planning.nice, planning.share, planning.converged))  # fmt: skip
+        self._engine.manager = self._manager
+        if planning.policy == "genetic":
+            self._engine.search = self._search
+        desk = Desk(self._engine, self._store, Intake(catalogue, predictor, configuration.domain.hardware),
+                    domain=configuration.domain.name, connector=configuration.connector.kind, policy=planning.policy,
+                    faults=self._faults)  # fmt: skip
+        self._web = WebServer(build(desk, host_names(listen)), open_socket(listen))
+
+    def run(self) -> None:
+        """Serve until SIGTERM or SIGINT."""
+        ended = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: ended.set())
+        self.start()
+        ended.wait()
+        self.stop()
+
+    def start(self) -> None:
+        """Take up what a former process left, then serve."""
+        self._engine.restore()
+        self._engine.start()
+        self._manager.start()
+        if self._engine.search is not None:
+            self._search.start()
+        self._web.start()
+        configuration = self._configuration
+        _log.info("serving", domain=configuration.domain.name, at=configuration.server.listen,
+                  connector=configuration.connector.kind, policy=configuration.planning.policy)  # fmt: skip
+
+    def stop(self) -> None:
+        """Answer what has been asked, write down what has happened, and end; jobs go on."""
+        _log.info("stopping")
+        self._web.stop()
+        if self._engine.search is not None:
+            self._search.stop()
+        self._manager.stop()
+        self._engine.stop()
+        self._store.close()
+        os.close(self._lock)
+
+    def _submitted(self) -> list[str]:
+        """Return the attempts that the manager has been given; called from the manager's threads."""
+        given = self._engine.ask(
+            lambda core, _time: [a.uuid for a in core.attempts.values() if a.state is not AttemptState.SUBMITTING]
+        )
+        return given.result()
+
+    def _faults(self) -> list[str]:
+        faults = []
+        if self._manager.fault:
+            faults.append(f"resource manager: {self._manager.fault}")
+        if self._engine.store_fault:
+            faults.append(f"database: {self._engine.store_fault}")
+        return faults
+
+
+def _settings(configuration: Configuration, instance: str) -> Settings:
+    objective, dispatch, planning = configuration.objective, configuration.dispatch, configuration.planning
+    return Settings(
+        instance=instance,
+        policy=planning.policy,
+        weights=Weights(objective.makespan, objective.idle, objective.lateness),
+        staging=planning.staging,
+        attempts=dispatch.attempts,
+        retry=dispatch.retry,
+        retry_longest=dispatch.retry_longest,
+        seed=planning.seed,
+    )
+
+
+def _lock(state: Path) -> int:
+    """Make the state folder ours: two daemons on one database would run every task twice."""
+    try:
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = os.open(state / "cosched.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise SystemFault(f"{state} cannot be used ({error.strerror}): correct it, or set [domain] state") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        raise SystemFault(f"another cosched runs with {state}: stop it, or set another [domain] state") from error
+    return lock

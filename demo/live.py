@@ -1,0 +1,102 @@
+"""The run as it goes: hosts × time, the queue, the best makespan and its gap to the lower bound."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.console import Console
+
+    from cosched.client import Client
+    from cosched.portal.documents import PlanView, TaskView
+
+__all__ = ["COLOURS", "follow"]
+
+COLOURS = {"sweep3d": "blue", "fft": "green", "improc": "red", "closure": "cyan", "jacobi": "magenta",
+           "memsort": "yellow", "cpi": "bright_blue"}  # fmt: skip
+_FINAL = ("completed", "failed", "cancelled")
+_WIDTH = 72
+_EVERY = 0.5  # seconds between two pictures
+_SAY_EVERY = 5.0  # seconds between two lines where there is no terminal
+
+
+def follow(client: Client, began: float, console: Console) -> Sequence[TaskView]:
+    """Show progress until every task has ended; return the tasks, oldest first.
+
+    Args:
+        client: of the daemon.
+        began: when the tasks were submitted, epoch seconds.
+        console: where to show it; without a terminal a line is printed now and then.
+    """
+    if not console.is_terminal:
+        return _watch(client, _Lines(console, began).show)
+    with Live(console=console, refresh_per_second=4, transient=True) as live:
+        return _watch(client, lambda tasks, plan: live.update(_picture(tasks, plan, began)))
+
+
+def _watch(client: Client, show: Callable[[Sequence[TaskView], PlanView], None]) -> Sequence[TaskView]:
+    while True:
+        tasks = sorted(client.tasks(limit=1000).tasks, key=lambda task: int(task.id))
+        show(tasks, client.plan())
+        if all(task.state in _FINAL for task in tasks):
+            return tasks
+        time.sleep(_EVERY)
+
+
+class _Lines:
+    def __init__(self, console: Console, began: float) -> None:
+        self._console = console
+        self._began = began
+        self._said = float("-inf")
+
+    def show(self, tasks: Sequence[TaskView], plan: PlanView) -> None:
+        if time.monotonic() >= self._said + _SAY_EVERY:
+            self._said = time.monotonic()
+            self._console.print(_summary(tasks, plan, self._began))
+            sys.stdout.flush()
+
+
+def _summary(tasks: Sequence[TaskView], plan: PlanView, began: float) -> str:
+    states = [task.state for task in tasks]
+    running = states.count("running") + states.count("dispatching")
+    gap = "" if plan.gap is None else f", gap to the lower bound {max(plan.gap, 0):.1%}"
+    return (f"{plan.time - began:5.1f} s  waiting {states.count('queued'):2}  running {running:2}  "
+            f"done {states.count('completed'):2}  ends at {plan.time - began + plan.makespan:5.1f} s{gap}  "
+            f"({plan.evaluations:,} schedules looked at)")  # fmt: skip
+
+
+def _picture(tasks: Sequence[TaskView], plan: PlanView, began: float) -> Group:
+    end = max(plan.time + plan.makespan, *(task.finished or began for task in tasks), began + 1.0)
+    column = (end - began) / _WIDTH
+    kinds = {task.id: task.application for task in tasks}
+    rows: dict[str, list[tuple[str, str]]] = {}
+
+    def paint(hosts: Sequence[str], task: str, start: float, stop: float, mark: str) -> None:
+        for host in hosts:
+            cells = rows.setdefault(host, [(" ", "")] * _WIDTH)
+            for place in range(max(int((start - began) / column), 0), min(int((stop - began) / column) + 1, _WIDTH)):
+                cells[place] = (mark, COLOURS.get(kinds[task], ""))
+
+    for spot in plan.placements:
+        paint(spot.hosts, spot.task, spot.start, spot.end, "█" if spot.running else "░")
+    for task in tasks:
+        if task.state == "completed" and task.started is not None and task.finished is not None:
+            paint(task.hosts, task.id, task.started, task.finished, "▓")
+    grid = Table.grid(padding=(0, 1))
+    for host in sorted(rows):
+        grid.add_row(host, Text.assemble(*rows[host]))
+    legend = Text.assemble(*((f"■ {name}  ", colour) for name, colour in COLOURS.items()))
+    queue = [f"{task.id}:{task.application}" for task in tasks if task.state == "queued"]
+    waiting = Text("waiting: " + (", ".join(queue) or "nobody"), overflow="ellipsis", no_wrap=True)
+    return Group(
+        _summary(tasks, plan, began), grid, Text("▓ done  █ running  ░ planned   ", end="").append(legend), waiting
+    )

@@ -1,0 +1,186 @@
+"""What came of it: a table, the comparison with plain first come, first served, and the picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.table import Table
+
+from cosched.coscheduler.events import TaskSubmitted
+from cosched.coscheduler.settings import Settings
+from cosched.coscheduler.task import Task
+from cosched.prediction.profile import Profile, Source
+from cosched.scheduling.baselines import BASELINES
+from cosched.scheduling.bounds import lower_bound
+from cosched.scheduling.gantt import Bar, gantt
+from cosched.scheduling.problem import Problem
+from cosched.simulation.engine import SimulatedDomain
+from demo.workload import HOSTS, seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.portal.documents import TaskView
+    from demo.workload import Order
+
+__all__ = ["Outcome", "baselines", "bound", "comparison", "measure", "picture", "sentence", "table"]
+
+_INSTANCE = "00000000-0000-0000-0000-000000000000"  # of simulated domains, which have no database
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Figures of one measured run.
+
+    Attributes:
+        makespan: from the submission to the last end, seconds.
+        idle: share of the hosts' time up to the makespan in which they ran nothing.
+        on_time: tasks that met their deadline.
+        handover: share of the hosts' time up to the makespan that was lost between the end of one job and the start
+            of the next on the same host, where the next was already waiting.
+        gap: median of those pauses, seconds.
+    """
+
+    makespan: float
+    idle: float
+    on_time: int
+    handover: float
+    gap: float
+
+
+def measure(tasks: Sequence[TaskView], began: float) -> Outcome:
+    """Work a run's figures out from what the resource manager reported."""
+    makespan = max(task.finished or began for task in tasks) - began
+    busy = sum(len(task.hosts) * (task.actual or 0.0) for task in tasks)
+    pauses = _pauses(tasks)
+    return Outcome(
+        makespan=makespan,
+        idle=1 - busy / (makespan * HOSTS),
+        on_time=sum(bool(task.on_time) for task in tasks),
+        handover=sum(pauses) / (makespan * HOSTS),
+        gap=float(np.median(pauses)) if pauses else 0.0,
+    )
+
+
+def _pauses(tasks: Sequence[TaskView]) -> list[float]:
+    """Return the pauses between jobs that are the hand-over's: the host free, the next task chosen for it.
+
+    A task leaves when the last of its hosts comes free. What passes from then to its start is lost on all its hosts;
+    that some of them waited for others before that is the schedule's doing, not the hand-over's.
+    """
+    pauses = []
+    for task in tasks:
+        before = [_free_before(tasks, host, task) for host in task.hosts]
+        known = [end for end in before if end is not None]
+        if known and task.started is not None:
+            pauses += [max(task.started - max(known), 0.0)] * len(task.hosts)
+    return pauses
+
+
+def _free_before(tasks: Sequence[TaskView], host: str, task: TaskView) -> float | None:
+    ends = [other.finished for other in tasks if host in other.hosts and other.id != task.id]
+    return max((end for end in ends if end is not None and end <= (task.started or 0.0)), default=None)
+
+
+def table(tasks: Sequence[TaskView], began: float) -> Table:
+    """Return the table of the tasks: hosts, predicted, actual, deadline met by how much."""
+    shown = Table(title="What became of the tasks (seconds)", caption="early: deadline minus end; negative is late")
+    for heading in ("task", "kernel", "hosts", "predicted", "actual", "started", "ended", "deadline", "early"):
+        shown.add_column(heading, justify="left" if heading in ("kernel", "hosts") else "right")
+    for task in tasks:
+        early = None if task.deadline is None or task.finished is None else task.deadline - task.finished
+        numbers = [task.predicted, task.actual, _since(task.started, began), _since(task.finished, began),
+                   _since(task.deadline, began)]  # fmt: skip
+        shown.add_row(task.id, task.application, _hosts(task.hosts), *(_figure(value) for value in numbers),
+                      _figure(early), style="red" if early is not None and early < 0 else None)  # fmt: skip
+    return shown
+
+
+def comparison(makespans: Mapping[str, float], bound: float) -> Table:
+    """Return the table of makespans by policy beside the lower bound."""
+    caption = f"no schedule can be shorter than {bound:.1f} s; first come, first served is simulated in virtual time"
+    shown = Table(title="Makespan of the same tasks", caption=caption)
+    shown.add_column("policy")
+    shown.add_column("seconds", justify="right")
+    shown.add_column("÷ lower bound", justify="right")
+    for policy, makespan in makespans.items():
+        shown.add_row(policy, f"{makespan:.1f}", f"{makespan / bound:.2f}")
+    return shown
+
+
+def sentence(outcome: Outcome, count: int) -> str:
+    """Return the other figures of a run in words."""
+    return (f"deadlines met: {outcome.on_time} of {count}; idle {outcome.idle:.0%}; "
+            f"lost between one job's end and the next one's start on the same host: {outcome.handover:.1%} "
+            f"of the hosts' time (median pause {outcome.gap:.2f} s)")  # fmt: skip
+
+
+def picture(tasks: Sequence[TaskView], began: float, connector: str) -> str:
+    """Return the run as a Gantt chart (SVG), like Fig. 3 of the Titan paper."""
+    bars = [
+        Bar(task.id, task.application, task.hosts, task.started - began, task.finished - began, _since(task.deadline, began))
+        for task in tasks if task.started is not None and task.finished is not None
+    ]  # fmt: skip
+    hosts = sorted({host for task in tasks for host in task.hosts})
+    return gantt(bars, hosts, f"{len(tasks)} tasks on 16 hosts under cosched ({connector} connector)", origin=0.0)
+
+
+def baselines(orders: Sequence[Order], scale: float, seed: int) -> dict[str, float]:
+    """Return the makespan of the same tasks under first come, first served, by policy.
+
+    Simulated in virtual time by the same core, with exact predictions and no hand-over time: better than they would do.
+    """
+    found = {}
+    for policy in BASELINES:
+        domain = SimulatedDomain(Settings(instance=_INSTANCE, policy=policy, staging=0.0, seed=seed), HOSTS, _exact)
+        for number, order in enumerate(orders, start=1):
+            task = Task(id=str(number), number=number, name=order.kernel, application=order.kernel, command=("kernel",),
+                        submitted=0.0, profile=_profile(order, scale))  # fmt: skip
+            domain.post(TaskSubmitted(0.0, task))
+        domain.run()
+        found[policy] = max(run.finished for run in domain.runs)
+    return found
+
+
+def bound(orders: Sequence[Order], scale: float) -> float:
+    """Return a number of seconds that no schedule of these tasks can be shorter than."""
+    count = len(orders)
+    return lower_bound(
+        Problem(
+            tasks=tuple(str(number) for number in range(count)),
+            hosts=tuple(str(number) for number in range(HOSTS)),
+            classes=("",),
+            host_class=np.zeros(HOSTS, dtype=np.int64),
+            free=np.zeros(HOSTS),
+            seconds=np.array([[_profile(order, scale).seconds for order in orders]]),
+            release=np.zeros(count),
+            deadline=np.full(count, np.inf),
+            depends_on=((),) * count,
+        )
+    )
+
+
+def _exact(task: Task, count: int) -> float:
+    assert task.profile is not None
+    return task.profile.on(count)
+
+
+def _profile(order: Order, scale: float) -> Profile:
+    return Profile(tuple(seconds(order.kernel, scale)), Source.MODEL)
+
+
+def _since(moment: float | None, began: float) -> float | None:
+    return None if moment is None else moment - began
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _hosts(names: Sequence[str]) -> str:
+    """Return host names in short: the number, and where they are one run of names, from … to."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{len(names)}: {names[0]} … {names[-1]}"

@@ -1,0 +1,184 @@
+"""A site for a while: a folder, a configuration, a resource manager and a daemon beside it, all gone afterwards."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from cosched.client import AbsentError, Client
+from cosched.errors import SystemFault
+from demo.workload import HARDWARE, HOSTS, KERNELS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from tests.testbed.condor_pool import CondorPool
+
+__all__ = ["Site"]
+
+_KERNEL = Path(__file__).resolve().parent.parent / "examples" / "kernels" / "kernel"
+_PATIENCE = 60.0
+
+
+class Site:
+    """A running daemon with its own state; a context manager.
+
+    Attributes:
+        folder: where everything is; any user of this machine may read it, as the pool's own user must.
+        journal: what the kernels write as they start and end.
+        server: the daemon's address.
+    """
+
+    def __init__(self, connector: str, *, scale: float, noise: float = 0.05, seed: int = 0,
+                 settings: Mapping[str, Mapping[str, Any]] | None = None) -> None:  # fmt: skip
+        """Describe a site.
+
+        Args:
+            connector: "local" or "condor".
+            scale: seconds of a kernel are multiplied by this.
+            noise: sigma of the log-normal factor between model and run.
+            seed: of the noise.
+            settings: more configuration, by section and key.
+        """
+        self.connector = connector
+        self._options = ["--scale", "{Scale}", "--seed", str(seed), "--noise", str(noise)]
+        self._scale = scale
+        self._settings = settings or {}
+        self._stack = ExitStack()
+        self._daemon: subprocess.Popen[bytes] | None = None
+        self.pool: CondorPool | None = None
+        self.folder = Path()
+        self.journal = Path()
+        self.server = ""
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self.folder = Path(tempfile.mkdtemp(prefix="cosched-site-"))
+            stack.callback(shutil.rmtree, self.folder, ignore_errors=True)
+            self.folder.chmod(0o755)
+            self.server = f"unix:{self.folder}/state/cosched.sock"
+            self._write(self._manager(stack))
+            stack.callback(self.stop)
+            self.start()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def config(self) -> Path:
+        """The daemon's configuration file."""
+        return self.folder / "cosched.toml"
+
+    @property
+    def log(self) -> Path:
+        """What the daemon said."""
+        return self.folder / "daemon.log"
+
+    @property
+    def pid(self) -> int:
+        """The daemon's process."""
+        assert self._daemon is not None
+        return self._daemon.pid
+
+    def client(self) -> Client:
+        """Return a client of the daemon."""
+        return Client(self.server)
+
+    def start(self) -> None:
+        """Start the daemon and wait until all hosts are up."""
+        with self.log.open("ab") as log:
+            command = [sys.executable, "-m", "cosched.cli.main", "serve", "--config", str(self.config)]
+            self._daemon = subprocess.Popen(command, stderr=log, stdout=log, stdin=subprocess.DEVNULL)
+        until = time.monotonic() + _PATIENCE
+        while not self._serves():
+            if self._daemon.poll() is not None or time.monotonic() > until:
+                raise SystemFault(f"the daemon did not start: {self.log.read_text()[-2000:]}")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """End the daemon as an administrator does; jobs go on."""
+        if self._daemon is not None:
+            self._daemon.terminate()
+            self._daemon.wait(_PATIENCE)
+
+    def kill(self) -> None:
+        """End the daemon as a crash does: SIGKILL, nothing is said or written any more."""
+        assert self._daemon is not None
+        self._daemon.send_signal(signal.SIGKILL)
+        self._daemon.wait(_PATIENCE)
+
+    def _serves(self) -> bool:
+        try:
+            with self.client() as client:
+                return client.status().hosts_up == HOSTS
+        except AbsentError:
+            return False
+
+    def _manager(self, stack: ExitStack) -> dict[str, str]:
+        """Set the resource manager up; return the connector's settings and say where the journal is."""
+        if self.connector == "condor":
+            from tests.testbed.condor_pool import CondorPool
+
+            self.pool = stack.enter_context(CondorPool(hosts=HOSTS))
+            self.journal = Path(self.pool.spool) / "journal"
+            self.journal.touch()
+            self.journal.chmod(0o666)  # the pool's user writes it
+            return {"config": str(self.pool.config), "spool": str(self.pool.spool)}
+        self.journal = self.folder / "journal"
+        spool = self.folder / "spool"
+        stack.callback(_end_local_jobs, spool)
+        return {"spool": str(spool)}
+
+    def _write(self, connector: Mapping[str, str]) -> None:
+        sections: dict[str, dict[str, Any]] = {
+            "domain": {"name": "demo", "hardware": HARDWARE, "state": str(self.folder / "state")},
+            "connector": {"kind": self.connector},
+            f"connector.{self.connector}": dict(connector),
+            "applications": {"folders": [str(self.folder / "applications.d")]},
+        }
+        for section, values in self._settings.items():
+            sections.setdefault(section, {}).update(values)
+        lines = []
+        for section, values in sections.items():
+            # JSON's strings, numbers, booleans and lists are TOML's too.
+            lines += [f"[{section}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""]
+        self.config.write_text("\n".join(lines))
+        self._write_catalogue(self.folder / "applications.d")
+
+    def _write_catalogue(self, folder: Path) -> None:
+        folder.mkdir()
+        kernel = shutil.copy(_KERNEL, self.folder / "kernel")
+        for name in KERNELS:
+            command = [str(kernel), name, *self._options, "--journal", str(self.journal)]
+            lines = [
+                f"name = {json.dumps(name)}",
+                f"model = {json.dumps(name + '_measured')}",
+                f"command = {json.dumps(command)}",
+                "[parameters.Scale]",
+                'type = "number"',
+                f"default = {self._scale}",
+            ]
+            (folder / f"{name}.toml").write_text("\n".join(lines) + "\n")
+
+
+def _end_local_jobs(spool: Path) -> None:
+    """Cancel what still runs on the local slots when a site is left early."""
+    from cosched_local import LocalConnector
+
+    connector = LocalConnector({"spool": str(spool), "hosts": HOSTS})
+    for attempt in (spool / "attempts").glob("*"):
+        connector.cancel(attempt.name)
+    connector.close()
