@@ -146,9 +146,9 @@ async def _health() -> str:
 
 def _invalid(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    fault = error.errors()[0]
+    fault = error.errors()[0]  # its place is ("query" or "path", name, …)
     wanted = fault["msg"].replace("Input should be", "it must be")
-    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault['loc'][-1]} is {fault.get('input')!r}: {wanted}")
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault['loc'][1]} is {fault.get('input')!r}: {wanted}")
 
 
 def _http(request: Request, error: Exception) -> Response:

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from cosched.coscheduler.task import TaskState
+from cosched.errors import SystemFault, UserError
+from cosched.portal.api import build
+from cosched.portal.documents import (
+    Explanation,
+    Forecast,
+    HostView,
+    PlanView,
+    Status,
+    TaskDetail,
+    TaskPage,
+    TaskRequest,
+    TaskView,
+)
+from cosched.portal.problems import ConflictError, NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+VIEW: dict[str, Any] = {
+    "id": "1", "name": "n", "application": "sweep3d", "state": "queued", "reason": "", "owner": "",
+    "submitted": 1.5, "deadline": None, "best_effort": False, "hosts": ("h1",), "count": 1, "predicted": None,
+    "actual": None, "dispatched": None, "started": None, "finished": None, "exit_code": None, "attempts": 0,
+    "on_time": None,
+}  # fmt: skip
+DETAIL: dict[str, Any] = VIEW | {
+    "command": ("/x",), "parameters": {"nx": 5.0}, "environment": {}, "directory": "", "time_limit": None,
+    "profile": None, "tries": (), "log": (),
+}  # fmt: skip
+
+
+@dataclass
+class Recorder:
+    """A service that answers the same to everything, or raises, and keeps what it was asked."""
+
+    error: Exception | None = None
+    asked: list[Any] = field(default_factory=list)
+
+    def _ask(self, *what: Any) -> None:
+        self.asked.append(what)
+        if self.error is not None:
+            raise self.error
+
+    def submit(self, requests: Sequence[TaskRequest], key: str, digest: str) -> list[TaskView]:
+        self._ask("submit", list(requests), key, digest)
+        return [TaskView(**VIEW) for _ in requests]
+
+    def foresee(self, requests: Sequence[TaskRequest]) -> list[Forecast]:
+        self._ask("foresee", list(requests))
+        nothing = dict.fromkeys(item.name for item in fields(Forecast)) | {"application": "sweep3d", "name": "n"}
+        return [Forecast(**(nothing | {"planned_hosts": ()})) for _ in requests]  # type: ignore[arg-type]  # None fits the rest
+
+    def tasks(self, states: Sequence[TaskState], limit: int, offset: int) -> TaskPage:
+        self._ask("tasks", list(states), limit, offset)
+        return TaskPage(tasks=(TaskView(**VIEW),), total=1, limit=limit, offset=offset)
+
+    def task(self, task_id: str) -> TaskDetail:
+        self._ask("task", task_id)
+        return TaskDetail(**DETAIL)
+
+    def explain(self, task_id: str) -> Explanation:
+        self._ask("explain", task_id)
+        return Explanation(task=task_id, state="queued", waits_for=("w",), planned_start=None, planned_end=None,
+                           planned_hosts=(), slack=None, would_change=())  # fmt: skip
+
+    def cancel(self, task_id: str) -> TaskView:
+        self._ask("cancel", task_id)
+        return TaskView(**VIEW)
+
+    def hosts(self) -> list[HostView]:
+        self._ask("hosts")
+        return [HostView(name="h1", host_class="", up=True, reason="", task="", free_at=None)]
+
+    def plan(self) -> PlanView:
+        self._ask("plan")
+        return PlanView(time=1.0, placements=(), makespan=0.0, bound=None, gap=None, evaluations=0)
+
+    def status(self) -> Status:
+        self._ask("status")
+        return Status(domain="d", version="v", time=1.0, connector="local", policy="genetic", hosts_up=1, hosts_down=0,
+                      tasks={}, faults=())  # fmt: skip
+
+
+@pytest.fixture
+def service() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def client(service: Recorder) -> TestClient:
+    return TestClient(build(service))
+
+
+def test_one_task_is_answered_by_itself_and_a_list_by_a_list(client: TestClient, service: Recorder) -> None:
+    one = client.post("/api/v1/tasks", json={"application": "sweep3d", "parameters": {"nx": 50, "title": "x"}})
+    assert (one.status_code, one.json()) == (201, VIEW | {"hosts": ["h1"]})
+    two = client.post("/api/v1/tasks", json=[{"application": "a"}, {"command": ["/bin/true"], "hosts": "2-4"}])
+    assert [task["id"] for task in two.json()] == ["1", "1"]
+    (_, (first,), key, digest), (_, (_, second), _, _) = service.asked
+    assert first == TaskRequest(application="sweep3d", parameters={"nx": 50, "title": "x"})
+    assert second == TaskRequest(command=("/bin/true",), hosts="2-4")
+    assert (key, digest) == ("", "")
+
+
+def test_a_key_goes_with_a_digest_that_ignores_spelling(client: TestClient, service: Recorder) -> None:
+    headers = {"Idempotency-Key": "k1", "Content-Type": "application/json"}
+    for body in ('{"application": "a", "hosts": 2}', '{"hosts":2, "application":"a"}', '{"application": "b"}'):
+        client.post("/api/v1/tasks", content=body, headers=headers)
+    digests = [asked[3] for asked in service.asked]
+    assert digests[0] == digests[1] != digests[2]
+    assert service.asked[0][2] == "k1"
+    refused = client.post("/api/v1/tasks", content="{}", headers=headers | {"Idempotency-Key": "a b"})
+    assert refused.json()["detail"].startswith("Idempotency-Key must be")
+
+
+def test_a_dry_run_only_foresees(client: TestClient, service: Recorder) -> None:
+    answer = client.post("/api/v1/tasks?dry_run=true", json={"application": "a"})
+    assert (answer.status_code, answer.json()["planned_hosts"]) == (200, [])
+    assert [asked[0] for asked in service.asked] == ["foresee"]
+
+
+def test_reading(client: TestClient, service: Recorder) -> None:
+    assert client.get("/api/v1/tasks?state=queued&state=running&limit=5&offset=2").json()["total"] == 1
+    assert service.asked[-1] == ("tasks", [TaskState.QUEUED, TaskState.RUNNING], 5, 2)
+    assert client.get("/api/v1/tasks/7").json()["parameters"] == {"nx": 5.0}
+    assert client.get("/api/v1/tasks/7/explain").json()["waits_for"] == ["w"]
+    assert client.post("/api/v1/tasks/7/cancel", json={}).status_code == 202
+    assert client.get("/api/v1/hosts").json()[0]["name"] == "h1"
+    assert client.get("/api/v1/plan").json()["makespan"] == 0.0
+    assert client.get("/api/v1/status").json()["domain"] == "d"
+    assert client.get("/healthz").text == "ok\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (UserError("no application 'x': the catalogue is y"), 422),
+        (NotFoundError("there is no task '7'"), 404),
+        (ConflictError("another request"), 409),
+        (SystemFault("the disk is full"), 503),
+    ],
+)
+def test_errors_are_problem_documents(client: TestClient, service: Recorder, error: Exception, status: int) -> None:
+    service.error = error
+    answer = client.get("/api/v1/tasks/7")
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    document = answer.json()
+    assert (document["detail"], document["status"]) == (str(error), status)
+    assert document["title"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "detail"),
+    [
+        ("/api/v1/tasks?limit=0", 422, "limit is '0': it must be greater than or equal to 1"),
+        ("/api/v1/tasks?state=done", 422, "state is 'done': it must be 'queued', 'dispatching'"),
+        ("/api/v1/nothing", 404, "there is no /api/v1/nothing"),
+        ("/api/v1/tasks/7/cancel", 405, "GET cannot be used on /api/v1/tasks/7/cancel"),
+    ],
+)
+def test_wrong_requests_are_named(client: TestClient, path: str, status: int, detail: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert detail in answer.json()["detail"]
+
+
+def test_the_description_tells_what_a_task_is(client: TestClient) -> None:
+    document = client.get("/api/v1/openapi.json").json()
+    post = document["paths"]["/api/v1/tasks"]["post"]
+    one, several = post["requestBody"]["content"]["application/json"]["schema"]["oneOf"]
+    assert set(one["properties"]) == {item.name for item in fields(TaskRequest)}
+    assert several["type"] == "array"

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.portal.documents import TaskRequest
+from cosched.portal.problems import RequestError
+from cosched.portal.reading import MOST_TASKS, digest, read_requests
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(["application", "command", "parameters", "deadline", "hosts", "profile", "name", "environment"])
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "the body is not JSON"),
+        (b"{", "the body is not JSON"),
+        (b"\xff\xfe", "the body is not JSON"),
+        (b'{"deadline": NaN}', "the body is not JSON"),
+        (b'{"name": "\\ud800"}', "the body is not JSON"),
+        (b"[" * 100_000, "the body is not JSON: recursion limit"),
+        (b"3", "send one task as a JSON object, or several as a list"),
+        (b"[]", "send one task as a JSON object, or several as a list"),
+        (b"[3]", "task 1 of the list: a task is a JSON object"),
+        (b'[{}, {"hots": 3}]', "task 2 of the list: unknown key 'hots': a task has application, command"),
+        (b'{"hosts": [2]}', "hosts is '[2]': it must be a valid"),
+        (b'{"best_effort": "perhaps"}', "best_effort is 'perhaps': it must be a valid boolean"),
+        (b'{"deadline": 1e400}', "deadline is 'inf': it must be"),
+        (b'{"profile": [1, "x"]}', "profile.1 is 'x': it must be a valid number"),
+        (b'{"command": "ls -l"}', "command is 'ls -l': it must be a valid tuple"),
+        (b'{"environment": {"A": 1}}', "environment.A is '1': it must be a valid string"),
+    ],
+)
+def test_a_mistake_is_answered_with_one_clear_line(body: bytes, message: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        read_requests(body)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_too_many_at_once_are_refused() -> None:
+    with pytest.raises(RequestError, match="are too many at once: send at most 10000"):
+        read_requests(b"[" + b"{}," * MOST_TASKS + b"{}]")
+
+
+@given(JSON | st.dictionaries(KEYS, JSON, max_size=4))
+def test_any_json_is_read_or_refused(document: Any) -> None:
+    with suppress(RequestError):
+        for request in read_requests(json.dumps(document).encode()):
+            assert isinstance(request, TaskRequest)
+
+
+@given(st.permutations(["application", "hosts", "name", "deadline"]))
+def test_the_digest_does_not_depend_on_the_order_of_keys(keys: list[str]) -> None:
+    values = {"application": "a", "hosts": 2, "name": "n", "deadline": 5.0}
+    body = json.dumps({key: values[key] for key in keys}).encode()
+    assert digest(read_requests(body)) == digest(read_requests(json.dumps(values).encode()))
