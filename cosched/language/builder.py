@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["build"]
 
 Children = list[Any]
-_SECTIONS: dict[type[Any], str] = {syntax.Include: "includes", syntax.Variables: "variables", syntax.Procedure: "procedures"}
+_SECTIONS: dict[type[Any], str] = {
+    syntax.Include: "includes",
+    syntax.Variables: "variables",
+    syntax.Procedure: "procedures",
+}
 
 
 def build(tree: Tree[Any], source: Source) -> tuple[Any, ...]:
@@ -67,7 +71,9 @@ def _object(at: Position, children: Children, source: Source) -> syntax.Object:
                 groups["links" if isinstance(item, syntax.Link) else "options"].append(item)
         else:
             groups[_SECTIONS[type(section)]].append(section)
-    return syntax.Object(at, str(kind), str(name), source=source, **{key: tuple(value) for key, value in groups.items()})
+    return syntax.Object(
+        at, str(kind), str(name), source=source, **{key: tuple(value) for key, value in groups.items()}
+    )
 
 
 def _binary(_: Position, children: Children) -> syntax.Binary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
@@ -60,9 +60,9 @@ def _parse(grammar: str, source: Source) -> tuple[Node, ...]:
             errors.append(diagnostic)
         return len(errors) < _MOST_ERRORS and resume(error, source.text)
 
-    tree: Any = None
+    parser, tree = _grammar(grammar), None
     try:
-        tree = _grammar(grammar).parse(source.text, on_error=report)
+        tree = parser.parse(source.text, on_error=report)
     except UnexpectedInput as error:
         if not errors:
             errors.append(_diagnostic(error, source))
@@ -93,7 +93,7 @@ def _diagnostic(error: UnexpectedInput, source: Source) -> Diagnostic:
     start = error.pos_in_stream or 0
     found = source.text[start : start + 1]
     if found == '"':
-        return source.fault(position, "the text is not closed: a string ends with \" on its line")
+        return source.fault(position, 'the text is not closed: a string ends with " on its line')
     return source.fault(position, f"unexpected character {found!r}")
 
 
@@ -126,6 +126,6 @@ def _expected(error: UnexpectedInput) -> str:
 
 
 _WORDS = {"ID": "a name", "NUMBER": "a number", "QUANTITY": "a number with a unit", "STRING": "a text",
-          "KIND": "application, subtask or partmp", "RBRACE": "'}'", "LBRACE": "'{'", "SEMICOLON": "';'", "COMMA": "','",
-          "COLON": "':'", "LPAR": "'('", "RPAR": "')'", "LSQB": "'['", "RSQB": "']'", "EQUAL": "'='", "LT": "'<'",
-          "LESSTHAN": "'<'", "GT": "'>'", "MORETHAN": "'>'", "STAR": "'*'"}  # fmt: skip
+          "KIND": "application, subtask or partmp", "RBRACE": "'}'", "LBRACE": "'{'", "SEMICOLON": "';'",
+          "COMMA": "','", "COLON": "':'", "LPAR": "'('", "RPAR": "')'", "LSQB": "'['", "RSQB": "']'", "EQUAL": "'='",
+          "LT": "'<'", "GT": "'>'", "STAR": "'*'"}  # fmt: skip

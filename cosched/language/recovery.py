@@ -43,16 +43,16 @@ def _landmark(text: str, start: int) -> int:
     """Return the index after the `;` or `}` that ends the statement at `start`, or before a `}` that ends its block."""
     depth = 0
     for match in _LANDMARK.finditer(text, start):
-        token = match.group()
-        if token == "{":
+        mark = match.group()
+        if mark == "{":
             depth += 1
-        elif token == "}":
+        elif mark == "}":
             if depth == 0:
                 return match.start()
             depth -= 1
             if depth == 0:
                 return match.end()
-        elif token == ";" and depth == 0:
+        elif mark == ";" and depth == 0:
             return match.end()
     return len(text)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +18,8 @@ __all__ = [
     "Case",
     "Cflow",
     "Compute",
-    "Config",
     "Confdev",
+    "Config",
     "Declaration",
     "Element",
     "Exec",
@@ -47,7 +46,6 @@ __all__ = [
     "Return",
     "Step",
     "Text",
-    "Type",
     "Unary",
     "Usage",
     "Variables",
@@ -62,14 +60,6 @@ class Position(NamedTuple):
 
     line: int
     column: int
-
-
-class Type:
-    """The types of variables. A `vector` holds a list of numbers or, as in the papers, one time."""
-
-    NUMERIC: Literal["numeric"] = "numeric"
-    STRING: Literal["string"] = "string"
-    VECTOR: Literal["vector"] = "vector"
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,9 +376,13 @@ class Config(Node):
     source: Source
 
 
-@cache
+_children: dict[type[Node], tuple[str, ...]] = {}
+
+
 def _children_of(kind: type[Node]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind) if field.name not in ("at", "source"))
+    if kind not in _children:
+        _children[kind] = tuple(field.name for field in fields(kind) if field.name not in ("at", "source"))
+    return _children[kind]
 
 
 def walk(*roots: Node) -> Iterator[tuple[Node, int]]:

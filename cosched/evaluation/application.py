@@ -1,0 +1,149 @@
+"""The application model: loaded, checked, joined to its subtasks and templates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cosched.errors import UserError
+from cosched.language.diagnostics import ModelError, suggestion
+from cosched.language.library import default_library, locate
+from cosched.language.linker import Linker
+from cosched.language.names import FUNCTIONS, PROCESSORS
+from cosched.language.syntax import Assign, Invoke, Name, Text, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from cosched.language.linker import Linked
+    from cosched.language.syntax import Expression
+
+__all__ = ["Application", "Parameter", "load", "parameters"]
+
+
+@dataclass(frozen=True, eq=False)
+class Application:
+    """A checked application model. Compared by identity.
+
+    Attributes:
+        name: of the application object.
+        file: where it was read from.
+        root: the object and what it includes.
+    """
+
+    name: str
+    file: str
+    root: Linked
+
+    @property
+    def hardware(self) -> str:
+        """Name of the hardware that the option `hrduse` chooses, empty where it is not given."""
+        return self._option("hrduse")
+
+    @property
+    def decompose(self) -> tuple[str, ...]:
+        """Variables that the number of hosts is factored into; empty without the option."""
+        return tuple(part.strip() for part in self._option("decompose").split(",")) if self._option("decompose") else ()
+
+    def _option(self, name: str) -> str:
+        option = self.root.object.option(name)
+        return option.value.value if option is not None and isinstance(option.value, Text) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A variable of an application that its user may set.
+
+    Attributes:
+        name: as declared.
+        default: None where it has none, or one that depends on the number of hosts or on the hardware.
+    """
+
+    name: str
+    default: float | None
+
+
+def load(name_or_path: str | Path, library: Sequence[Path] | None = None) -> Application:
+    """Read an application model with everything that it includes.
+
+    Args:
+        name_or_path: a name in the library or a path to a .psl file. Of several applications in a file the one named
+            after the file is meant.
+        library: folders to search; the one that travels with cosched where None.
+
+    Raises:
+        UserError: no such name.
+        ModelError: faults in any of the files; it carries all of them.
+    """
+    searched = default_library() if library is None else library
+    path = locate(str(name_or_path), ".psl", "application", searched)
+    linker = Linker(searched)
+    linked = linker.file(path) or ()
+    if linker.faults:
+        raise ModelError(sorted(set(linker.faults)))
+    found = [item for item in linked if item.object.kind == "application"]
+    chosen = next((item for item in found if item.object.name == path.stem), found[0] if len(found) == 1 else None)
+    if chosen is None:
+        raise UserError(f"{path}: holds {len(found)} applications and none is named {path.stem}: one is needed")
+    return Application(chosen.object.name, str(path), chosen)
+
+
+def parameters(application: Application) -> tuple[Parameter, ...]:
+    """Return the variables that a user may set, in order of declaration.
+
+    They are the numeric variables of the application that have a default or that no procedure assigns.
+    """
+    item = application.root.object
+    assigned = {
+        node.name for procedure in item.procedures for node, _ in walk(*procedure.body) if isinstance(node, Assign)
+    }
+    found: list[Parameter] = []
+    constants: dict[str, float] = {}
+    for group in item.variables:
+        for declared in group.declarations:
+            name, value = declared.name, declared.value
+            if group.type != "numeric" or name == PROCESSORS or (value is None and name in assigned):
+                continue
+            default = None if value is None else _constant(value, constants)
+            if default is not None:
+                constants[name] = default
+            found.append(Parameter(name, default))
+    return tuple(found)
+
+
+def checked(application: Application, given: Mapping[str, float]) -> dict[str, float]:
+    """Return the parameters a user gave as floats.
+
+    Raises:
+        UserError: a name that is no parameter, or a value that is no finite number.
+    """
+    known = [parameter.name for parameter in parameters(application)]
+    for name, value in given.items():
+        if name not in known:
+            near = suggestion(name, known) or f": it has {', '.join(known) or 'none'}"
+            raise UserError(f"{application.name} has no parameter {name}{near}")
+        if not math.isfinite(value):
+            raise UserError(f"parameter {name} of {application.name} is {value}: give a finite number")
+    return {name: float(value) for name, value in given.items()}
+
+
+def _constant(value: Expression, known: Mapping[str, float]) -> float | None:
+    """Return the value of a default that depends on earlier defaults alone."""
+    from cosched.evaluation.budget import Budget
+    from cosched.evaluation.expressions import Expressions
+    from cosched.evaluation.frame import Frame
+    from cosched.evaluation.run import Programs, Run
+    from cosched.language.source import Source
+
+    for node, _ in walk(value):
+        if (isinstance(node, Name) and node.id not in known) or (
+            isinstance(node, Invoke) and node.name not in FUNCTIONS
+        ):
+            return None
+    frame = Frame(dict(known), {}, Run(Programs(Budget(), 1)))
+    try:
+        return Expressions(Source("", ""), {}, frozenset(), {}).number(value)(frame)
+    except ModelError:
+        return None

@@ -1,0 +1,35 @@
+"""How much work one evaluation may be: models come from users, and some never end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.evaluation.faults import fail
+
+if TYPE_CHECKING:
+    from cosched.language.source import Source
+    from cosched.language.syntax import Position
+
+__all__ = ["DEEPEST_CALLS", "DEFAULT_STEPS", "Budget"]
+
+DEFAULT_STEPS = 10_000_000
+"""Steps one call of `profile` or `evaluate` may take: a few seconds, and some 200 MB at the very most."""
+
+DEEPEST_CALLS = 40
+"""Deepest nesting of procedure calls."""
+
+
+class Budget:
+    """Counts down the steps that are left; a step is about one statement, or one use of a device."""
+
+    __slots__ = ("left", "total")
+
+    def __init__(self, steps: int = DEFAULT_STEPS) -> None:
+        self.total = steps
+        self.left = steps
+
+    def spend(self, steps: int, source: Source, at: Position) -> None:
+        """Take steps off, and end the evaluation with an error at a position when none are left."""
+        self.left -= steps
+        if self.left < 0:
+            fail(source, at, f"stopped here after {self.total} steps: does this end? Fewer turns or steps are needed")

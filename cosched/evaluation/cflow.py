@@ -1,0 +1,109 @@
+"""cflow procedures compiled to the time of a piece of sequential work, in microseconds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.evaluation.faults import CountError, fail
+from cosched.language.names import PROCESSORS
+from cosched.language.syntax import Call, Case, Compute, Loop, Measured, Name, OpcodeUsage, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.evaluation.expressions import Expressions
+    from cosched.evaluation.frame import Frame, Numeric
+    from cosched.language.syntax import Cflow, Usage
+
+__all__ = ["CflowCompiler"]
+
+
+class CflowCompiler:
+    """Compiles the statements of one cflow procedure for one hardware."""
+
+    def __init__(self, expressions: Expressions, operations: Mapping[str, float]) -> None:
+        self._expressions = expressions
+        self._source = expressions.source
+        self._operations = operations
+
+    def block(self, body: Sequence[Cflow]) -> Numeric:
+        """Compile statements to the sum of their times."""
+        times = [self._statement(statement) for statement in body]
+        if len(times) == 1:
+            return times[0]
+        return lambda frame: sum(time(frame) for time in times)
+
+    def _statement(self, statement: Cflow) -> Numeric:
+        match statement:
+            case Compute():
+                return self._usage(statement.usage)
+            case Loop():
+                return self._loop(statement)
+            case Case():
+                return self._case(statement)
+            case Measured():
+                return self._measured(statement)
+            case Call():
+                return self._call(statement)
+
+    def _usage(self, usage: Usage) -> Numeric:
+        if not isinstance(usage, OpcodeUsage):
+            return self._expressions.number(usage.time)
+        fixed = sum(self._operations[entry.opcode] for entry in usage.entries if entry.count is None)
+        counted = [(self._expressions.number(entry.count), self._operations[entry.opcode])
+                   for entry in usage.entries if entry.count is not None]  # fmt: skip
+        if not counted:
+            return lambda _: fixed
+        return lambda frame: fixed + sum(count(frame) * cost for count, cost in counted)
+
+    def _loop(self, statement: Loop) -> Numeric:
+        head, body = self._usage(statement.usage), self.block(statement.body)
+        count, source, at = self._expressions.number(statement.count), self._source, statement.count.at
+
+        def loop(frame: Frame) -> float:
+            turns = count(frame)
+            if not turns >= 0:
+                fail(source, at, f"a loop of {turns:g} turns: a count is not negative")
+            return turns * (head(frame) + body(frame))
+
+        return loop
+
+    def _case(self, statement: Case) -> Numeric:
+        head, source = self._usage(statement.usage), self._source
+        arms = [(self._expressions.number(arm.probability), self.block(arm.body), arm.at) for arm in statement.arms]
+
+        def case(frame: Frame) -> float:
+            time, total = head(frame), 0.0
+            for probability, body, at in arms:
+                share = probability(frame)
+                total += share
+                if not (share >= 0 and total <= 1 + 1e-9):
+                    fail(source, at, f"a probability of {share:g} (the arms so far add up to {total:g}): at most 1")
+                time += share * body(frame)
+            return time
+
+        return case
+
+    def _measured(self, statement: Measured) -> Numeric:
+        number, source, at = self._expressions.number, self._source, statement.at
+        key = number(statement.key)
+        entries = [(number(entry.key), number(entry.time)) for entry in statement.entries]
+        by_hosts = any(isinstance(node, Name) and node.id == PROCESSORS for node, _ in walk(statement.key))
+        # A table by the number of hosts says which counts the program can use; any other gap is a fault.
+        error = CountError if by_hosts else None
+
+        def measured(frame: Frame) -> float:
+            frame.run.budget.spend(len(entries), source, at)
+            wanted = key(frame)
+            for entry, time in entries:
+                if entry(frame) == wanted:
+                    return time(frame)
+            message = f"nothing was measured for {wanted:g}"
+            fail(source, at, message, error) if error else fail(source, at, message)
+
+        return measured
+
+    def _call(self, statement: Call) -> Numeric:
+        procedures, name, at = self._expressions.procedures, statement.name, statement.at
+        arguments = [self._expressions.number(argument) for argument in statement.arguments or ()]
+        return lambda frame: procedures[name](frame, tuple(argument(frame) for argument in arguments), at)

@@ -1,0 +1,220 @@
+"""The time of an application on a hardware and a number of hosts."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.errors import UserError
+from cosched.evaluation.application import checked
+from cosched.evaluation.budget import DEFAULT_STEPS, Budget
+from cosched.evaluation.decomposition import factors
+from cosched.evaluation.faults import CountError, fail
+from cosched.evaluation.machine import Machine
+from cosched.evaluation.objects import CompiledObject
+from cosched.evaluation.results import Evaluation, ProcessorTime
+from cosched.evaluation.run import Programs, Run
+from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
+from cosched.language.syntax import OpcodeCount, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.evaluation.application import Application
+    from cosched.evaluation.frame import Frame, Value
+    from cosched.evaluation.hardware import Hardware
+    from cosched.evaluation.steps import Segment
+    from cosched.language.linker import Linked
+
+__all__ = ["MOST_HOSTS", "evaluate", "profile"]
+
+MOST_HOSTS = 100_000
+"""Most hosts one evaluation may have."""
+
+
+def profile(
+    application: Application,
+    hardware: Hardware,
+    hosts: Sequence[int],
+    parameters: Mapping[str, float] | None = None,
+    *,
+    steps: int = DEFAULT_STEPS,
+) -> NDArray[np.float64]:
+    """Return the predicted run time in seconds for each number of hosts.
+
+    Args:
+        application: from `load`.
+        hardware: from `load_hardware`; need not be the one that the application names.
+        hosts: numbers of hosts, each at least 1, in any order.
+        parameters: values of the application's parameters; defaults for the others.
+        steps: most work the whole call may be, see `Budget`.
+
+    Returns:
+        Shape (len(hosts),), seconds; infinite where the model does not cover that number of hosts.
+
+    Raises:
+        UserError: a parameter or a number of hosts that makes no sense.
+        ModelError: the model cannot be evaluated; or it covers none of the numbers of hosts.
+    """
+    given, budget = checked(application, parameters or {}), Budget(steps)
+    compiled = _compiled(application, hardware)
+    times: NDArray[np.float64] = np.full(len(hosts), math.inf)
+    unusable: CountError | None = None
+    for index, count in enumerate(hosts):
+        try:
+            program = _program(application, compiled, count, given, budget)
+        except CountError as error:
+            unusable = unusable or error
+            continue
+        machine = Machine(count, budget)
+        _carry_out(program, machine, count)
+        times[index] = max(machine.clocks) / 1e6
+    if unusable is not None and not np.isfinite(times).any():
+        raise unusable
+    return times
+
+
+def evaluate(application: Application, hardware: Hardware, hosts: int, parameters: Mapping[str, float] | None = None,
+             *, trace: bool = False, steps: int = DEFAULT_STEPS) -> Evaluation:  # fmt: skip
+    """Return the predicted run time on a number of hosts and where it goes.
+
+    Args:
+        application: from `load`.
+        hardware: from `load_hardware`.
+        hosts: at least 1.
+        parameters: as for `profile`.
+        trace: keep every step of every processor.
+        steps: as for `profile`.
+
+    Raises:
+        UserError: a parameter or a number of hosts that makes no sense.
+        ModelError: the model cannot be evaluated on that number of hosts.
+    """
+    budget = Budget(steps)
+    compiled = _compiled(application, hardware)
+    program = _program(application, compiled, hosts, checked(application, parameters or {}), budget)
+    machine = Machine(hosts, budget, trace)
+    _carry_out(program, machine, hosts)
+    return _summary(program, machine)
+
+
+def _carry_out(program: Sequence[Segment], machine: Machine, count: int) -> None:
+    try:
+        for segment in program:
+            machine.carry_out(segment)
+    except ModelError as error:
+        raise _on_hosts(error, count) from None
+    if not math.isfinite(max(machine.clocks)):
+        raise UserError(f"the predicted time on {count} hosts is not finite: some time in the model is too large")
+
+
+@lru_cache(maxsize=64)
+def _compiled(application: Application, hardware: Hardware) -> CompiledObject:
+    missing = [_without_cost(linked, node, hardware) for linked in _closure(application.root)
+               for node, _ in walk(linked.object)
+               if isinstance(node, OpcodeCount) and node.opcode not in hardware.operations]  # fmt: skip
+    if missing:
+        raise ModelError(sorted(missing))
+    return CompiledObject(application.root, hardware, {})
+
+
+def _closure(root: Linked) -> Iterator[Linked]:
+    seen, waiting = {root}, [root]
+    while waiting:
+        linked = waiting.pop()
+        yield linked
+        new = set(linked.includes.values()) - seen
+        seen |= new
+        waiting.extend(new)
+
+
+def _without_cost(linked: Linked, node: OpcodeCount, hardware: Hardware) -> Diagnostic:
+    near = suggestion(node.opcode, hardware.operations)
+    return linked.object.source.fault(node.at, f"hardware {hardware.name} gives no cost of {node.opcode}{near}")
+
+
+def _program(application: Application, compiled: CompiledObject, count: int, given: Mapping[str, float],
+             budget: Budget) -> list[Segment]:  # fmt: skip
+    """Return what the application does on `count` hosts, as segments in order."""
+    if not 1 <= count <= MOST_HOSTS:
+        raise UserError(f"{count} hosts: the number of hosts is 1 to {MOST_HOSTS}")
+    try:
+        values: dict[str, Value] = {**_decomposed(application, count, given), **given}
+        frame = compiled.start(Run(Programs(budget, count)), values)
+        known = _check_count(compiled, frame, count, late=False)
+        program = compiled.run(frame)
+        if not known:
+            _check_count(compiled, frame, count, late=True)
+    except ModelError as error:
+        raise _on_hosts(error, count) from None
+    except RecursionError:
+        raise UserError(f"{application.name}: the model is nested too deeply to be evaluated") from None
+    return program
+
+
+def _decomposed(application: Application, count: int, given: Mapping[str, float]) -> dict[str, float]:
+    """Return the sides of the grid that the user did not fix."""
+    names = application.decompose
+    free = [name for name in names if name not in given]
+    fixed = math.prod(given[name] for name in names if name in given)
+    if not names or not free:
+        return {}
+    rest = count / fixed if fixed > 0 else 0.0
+    option = application.root.object.option("decompose")
+    assert option is not None
+    if rest < 1 or rest != int(rest):
+        message = f"{count} hosts cannot be split with {', '.join(names)} fixed to {fixed:g} in product"
+        fail(application.root.object.source, option.at, message, CountError)
+    return dict(zip(free, map(float, factors(int(rest), len(free))), strict=True))
+
+
+def _check_count(compiled: CompiledObject, frame: Frame, count: int, *, late: bool) -> bool:
+    """Refuse a count that differs from what the application links into the hardware; return whether that is known.
+
+    Before `init` the link may lack variables that only `init` sets; then the check is repeated after it (`late`).
+    """
+    found = compiled.hardware_processors()
+    if found is None:
+        return True
+    value, at = found
+    try:
+        wanted = value(frame)
+    except ModelError:
+        if late:
+            raise
+        return False
+    if wanted != count:
+        message = f"the model is for {wanted} processors with these parameters: set those that Nproc is linked from"
+        fail(compiled.source, at, message, CountError)
+    return True
+
+
+def _on_hosts(error: ModelError, count: int) -> ModelError:
+    """Return the error with the number of hosts in its messages."""
+    on = f" (on {count} host{'s' if count > 1 else ''})"
+    diagnostics = [Diagnostic(d.file, d.line, d.column, d.message + on, d.source) for d in error.diagnostics]
+    return type(error)(diagnostics)
+
+
+def _summary(program: Sequence[Segment], machine: Machine) -> Evaluation:
+    count = len(machine.clocks)
+    compute, communication = [0.0] * count, [0.0] * count
+    for segment in program:
+        for processor in range(count):
+            compute[processor] += segment.compute[processor]
+            communication[processor] += segment.communication[processor]
+    processors = tuple(ProcessorTime(busy / 1e6, talk / 1e6, max(0.0, clock - busy - talk) / 1e6)
+                       for busy, talk, clock in zip(compute, communication, machine.clocks, strict=True))  # fmt: skip
+    return Evaluation(
+        seconds=max(machine.clocks) / 1e6,
+        processors=processors,
+        bytes_sent=sum(segment.size for segment in program),
+        messages=sum(segment.messages for segment in program),
+        unreceived=sum(segment.unreceived for segment in program),
+        events=tuple(machine.events),
+    )

@@ -1,0 +1,123 @@
+"""The resource model: what HMCL says an operation and a message cost."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cosched.evaluation.budget import Budget
+from cosched.evaluation.expressions import Expressions
+from cosched.evaluation.faults import fail
+from cosched.evaluation.frame import Frame
+from cosched.evaluation.run import Programs, Run
+from cosched.language.diagnostics import ModelError
+from cosched.language.hardware_checker import COSTS, check_config
+from cosched.language.library import default_library, locate
+from cosched.language.names import MESSAGES
+from cosched.language.parser import parse_hmcl
+from cosched.language.source import read
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from cosched.evaluation.frame import Value
+    from cosched.language.syntax import Config
+
+__all__ = ["Hardware", "Linear", "MessageCost", "load_hardware"]
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """Cost of x bytes in microseconds: b + c·x up to a bytes, d + e·x above (HMCL's DD_*_A to DD_*_E)."""
+
+    a: float
+    b: float
+    c: float
+    d: float
+    e: float
+
+    def __call__(self, size: float) -> float:
+        """Return the cost of `size` bytes, in microseconds."""
+        return self.b + self.c * size if size <= self.a else self.d + self.e * size
+
+
+@dataclass(frozen=True, slots=True)
+class MessageCost:
+    """The three parts of a message: the network's, the sender's and the receiver's."""
+
+    transfer: Linear
+    send: Linear
+    receive: Linear
+
+
+@dataclass(frozen=True, eq=False)
+class Hardware:
+    """A checked hardware configuration. Compared by identity.
+
+    Attributes:
+        name: of the configuration.
+        operations: microseconds of each clc opcode.
+        messages: costs by library (`mpi`, `pvm`).
+        description: `Desc` of the hardware group, else empty.
+    """
+
+    name: str
+    operations: Mapping[str, float]
+    messages: Mapping[str, MessageCost]
+    description: str = ""
+
+
+def load_hardware(name_or_path: str | Path, library: Sequence[Path] | None = None) -> Hardware:
+    """Read a hardware configuration.
+
+    Args:
+        name_or_path: a name in the library (case, `_` and `-` do not count) or a path to an .hmcl file.
+        library: folders to search; the one that travels with cosched where None.
+
+    Raises:
+        UserError: no such name.
+        ModelError: the file has faults.
+    """
+    searched = default_library() if library is None else library
+    source = read(locate(str(name_or_path), ".hmcl", "hardware", searched))
+    configs = parse_hmcl(source)
+    if len(configs) != 1:
+        raise ModelError([source.fault((1, 1), f"the file holds {len(configs)} configs: one is needed")])
+    faults = check_config(configs[0])
+    if faults:
+        raise ModelError(faults)
+    return _hardware(configs[0])
+
+
+def _hardware(config: Config) -> Hardware:
+    groups = _settings(config)
+    operations = {name: value for name, value in groups.get("clc", {}).items() if isinstance(value, float)}
+    messages = {group: _message(groups[group]) for group in MESSAGES if group in groups}
+    description = groups.get("hardware", {}).get("Desc", "")
+    return Hardware(config.name, operations, messages, str(description))
+
+
+def _settings(config: Config) -> dict[str, dict[str, Value]]:
+    """Return the settings of each group, each expression evaluated with those before it."""
+    frame = Frame({}, {}, Run(Programs(Budget(), 1)))
+    expressions = Expressions(config.source, {}, frozenset(), {})
+    groups: dict[str, dict[str, Value]] = {}
+    for group in config.groups:
+        settings = groups.setdefault(group.name, {})
+        for setting in group.settings:
+            value = expressions.value(setting.value)(frame)
+            settings[setting.name] = frame.values[setting.name] = value
+            if group.name != "hardware" and not (isinstance(value, float) and 0 <= value < math.inf):
+                fail(config.source, setting.value.at, f"{setting.name} is {value}: a cost is finite and not negative")
+    return groups
+
+
+def _message(settings: Mapping[str, Value]) -> MessageCost:
+    def linear(cost: str) -> Linear:
+        values = [settings[f"DD_{cost}_{letter}"] for letter in "ABCDE"]
+        return Linear(*(value for value in values if isinstance(value, float)))
+
+    transfer, send, receive = (linear(cost) for cost in COSTS)
+    return MessageCost(transfer, send, receive)

@@ -1,0 +1,77 @@
+"""What can be checked of a hardware configuration without evaluating it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.language.diagnostics import suggestion
+from cosched.language.names import FUNCTIONS, MESSAGES
+from cosched.language.opcodes import OPCODES, unknown
+from cosched.language.syntax import Assign, Element, Group, Invoke, Name, Text, Vector, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cosched.language.diagnostics import Diagnostic
+    from cosched.language.syntax import Config, Node
+
+__all__ = ["COSTS", "check_config"]
+
+COSTS = ("COMM", "TSEND", "TRECV")
+"""Parts of a message's cost: network transfer, and the processor's time at each end."""
+
+_COEFFICIENTS = tuple(f"DD_{cost}_{letter}" for cost in COSTS for letter in "ABCDE")
+_GROUPS = ("hardware", *MESSAGES, "clc")
+
+
+def check_config(config: Config) -> list[Diagnostic]:
+    """Return every fault of a configuration: groups, names, doubles, missing coefficients, uses before a value."""
+    faults: list[Diagnostic] = []
+
+    def report(node: Node, message: str) -> None:
+        faults.append(config.source.fault(node.at, message))
+
+    for node, name, earlier in _doubles([(group, group.name) for group in config.groups]):
+        report(node, f"group {name} is already given in line {earlier}")
+    seen: set[str] = set()
+    for group in config.groups:
+        if group.name not in _GROUPS:
+            report(group, f"group {group.name} is not known{suggestion(group.name, _GROUPS)}")
+        for node, name, earlier in _doubles([(setting, setting.name) for setting in group.settings]):
+            report(node, f"{name} is already given in line {earlier}")
+        for setting in group.settings:
+            for fault_at, message in _setting(group, setting, seen):
+                report(fault_at, message)
+            seen.add(setting.name)
+        missing = [name for name in _COEFFICIENTS if name not in {setting.name for setting in group.settings}]
+        if group.name in MESSAGES and missing:
+            report(group, f"{group.name} lacks {', '.join(missing)}")
+    return sorted(faults)
+
+
+def _setting(group: Group, setting: Assign, seen: set[str]) -> Iterable[tuple[Node, str]]:
+    if group.name == "clc" and setting.name not in OPCODES:
+        yield setting, unknown(setting.name)
+    if group.name in MESSAGES and setting.name not in _COEFFICIENTS:
+        yield setting, f"{setting.name} is no cost of a message{suggestion(setting.name, _COEFFICIENTS)}"
+    if group.name != "hardware" and isinstance(setting.value, Text):
+        yield setting.value, "a number is needed here, not a text"
+    if isinstance(setting.value, Text):
+        return
+    for node, _ in walk(setting.value):
+        match node:
+            case Name() if node.id not in seen:
+                yield node, f"{node.id} has no value yet{suggestion(node.id, seen)}"
+            case Invoke() if node.name not in FUNCTIONS:
+                yield node, f"function {node.name} is not known{suggestion(node.name, FUNCTIONS)}"
+            case Invoke() if not FUNCTIONS[node.name][0] <= len(node.arguments) <= FUNCTIONS[node.name][1]:
+                yield node, f"{node.name} takes {FUNCTIONS[node.name][0]} arguments, not {len(node.arguments)}"
+            case Vector() | Element() | Text():
+                yield node, "a number is needed here"
+
+
+def _doubles(nodes: list[tuple[Node, str]]) -> Iterable[tuple[Node, str, int]]:
+    first: dict[str, Node] = {}
+    for node, name in nodes:
+        if first.setdefault(name, node) is not node:
+            yield node, name, first[name].at.line

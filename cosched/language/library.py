@@ -1,0 +1,72 @@
+"""Where models are found: beside the including file, then in the folders of a library."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosched import resources
+from cosched.errors import UserError
+from cosched.language.diagnostics import suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["default_library", "find", "is_path", "locate"]
+
+_FOLDERS = {".psl": ("applications", "templates"), ".hmcl": ("hardware",)}
+
+
+def default_library() -> tuple[Path, ...]:
+    """Return the library that travels with cosched."""
+    return (resources.models(),)
+
+
+def is_path(name_or_path: str) -> bool:
+    """Return whether the user means a file and not a name in the library."""
+    return "/" in name_or_path or Path(name_or_path).suffix in _FOLDERS
+
+
+def find(name: str, suffix: str, library: Sequence[Path], beside: Path | None = None) -> Path | None:
+    """Return the file that holds the object or configuration `name`, if any.
+
+    Case, `_` and `-` do not count for hardware: the papers write SgiOrigin2000 for sgi_origin2000.hmcl.
+    """
+    folders = ([beside] if beside else []) + list(_folders(suffix, library))
+    exact = next((folder / f"{name}{suffix}" for folder in folders if (folder / f"{name}{suffix}").is_file()), None)
+    if exact or suffix != ".hmcl":
+        return exact
+    wanted = _plain(name)
+    return next((path for folder in folders for path in _files(folder, suffix) if _plain(path.stem) == wanted), None)
+
+
+def locate(name_or_path: str, suffix: str, what: str, library: Sequence[Path]) -> Path:
+    """Return the file that a user named, by path or by its name in the library.
+
+    Raises:
+        UserError: there is none; the message names near matches.
+    """
+    if is_path(name_or_path):
+        return Path(name_or_path)
+    path = find(name_or_path, suffix, library)
+    if path is None:
+        known = sorted({file.stem for folder in _folders(suffix, library) for file in _files(folder, suffix)})
+        near = suggestion(name_or_path, known) or f": known are {', '.join(known) or 'none'}"
+        raise UserError(f"no {what} {name_or_path!r} in the library{near}")
+    return path
+
+
+def _folders(suffix: str, library: Sequence[Path]) -> Iterator[Path]:
+    for root in library:
+        for folder in _FOLDERS[suffix]:
+            yield root / folder
+        yield root
+
+
+def _files(folder: Path, suffix: str) -> list[Path]:
+    return sorted(folder.glob(f"*{suffix}")) if folder.is_dir() else []
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_]", "", name).casefold()

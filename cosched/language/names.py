@@ -1,0 +1,47 @@
+"""The words that a model may use without declaring them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["DEVICES", "FUNCTIONS", "HARDWARE", "MESSAGES", "OPTIONS", "PROCESSORS", "Device"]
+
+PROCESSORS = "Nproc"
+"""The external variable that holds the number of processors."""
+
+HARDWARE = "hardware"
+"""The built-in object that an application may include and link `Nproc` into."""
+
+FUNCTIONS: Mapping[str, tuple[int, int]] = {
+    "abs": (1, 1), "ceil": (1, 1), "exp": (1, 1), "floor": (1, 1), "log": (1, 1), "log10": (1, 1), "log2": (1, 1),
+    "max": (1, 64), "min": (1, 64), "mod": (2, 2), "pow": (2, 2), "sqrt": (1, 1),
+}  # fmt: skip
+"""Functions of expressions: fewest and most arguments."""
+
+
+class Device(NamedTuple):
+    """What a step may use: the arguments of its `confdev`, and the HMCL group with its costs."""
+
+    arguments: tuple[str, ...]
+    group: str
+    sends: bool = False
+
+
+_MESSAGE = ("source", "destination", "bytes")
+DEVICES: Mapping[str, Device] = {
+    "cpu": Device(("time",), ""),
+    "mpisend": Device(_MESSAGE, "mpi", sends=True),
+    "mpirecv": Device(_MESSAGE, "mpi"),
+    "pvmsend": Device(_MESSAGE, "pvm", sends=True),
+    "pvmrecv": Device(_MESSAGE, "pvm"),
+}
+"""Devices of steps."""
+
+MESSAGES = tuple(sorted({device.group for device in DEVICES.values() if device.group}))
+"""HMCL groups that give the costs of messages."""
+
+OPTIONS: Mapping[str, str] = {"hrduse": "string", "decompose": "string", "nstage": "numeric", "seval": "numeric"}
+"""Options of objects and their types."""
