@@ -1,4 +1,4 @@
-"""`make demo`: tasks with deadlines from PSL and HMCL models through the search onto real hosts, and what came of it."""
+"""`make demo`: tasks with deadlines from models through the search onto real hosts, and what came of it."""
 
 from __future__ import annotations
 

@@ -119,10 +119,11 @@ def sentence(outcome: Outcome, count: int) -> str:
 
 def picture(tasks: Sequence[TaskView], began: float, connector: str) -> str:
     """Return the run as a Gantt chart (SVG), like Fig. 3 of the Titan paper."""
-    bars = [
-        Bar(task.id, task.application, task.hosts, task.started - began, task.finished - began, _since(task.deadline, began))
-        for task in tasks if task.started is not None and task.finished is not None
-    ]  # fmt: skip
+    bars = []
+    for task in tasks:
+        if task.started is not None and task.finished is not None:
+            start, end, deadline = task.started - began, task.finished - began, _since(task.deadline, began)
+            bars.append(Bar(task.id, task.application, task.hosts, start, end, deadline))
     hosts = sorted({host for task in tasks for host in task.hosts})
     return gantt(bars, hosts, f"{len(tasks)} tasks on 16 hosts under cosched ({connector} connector)", origin=0.0)
 
