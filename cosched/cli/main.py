@@ -92,3 +92,7 @@ def _name_only() -> typer.Typer:
 
 def _nothing() -> None:
     pass
+
+
+if __name__ == "__main__":
+    main()

@@ -87,8 +87,9 @@ class Application(BaseModel):
         return choose(self.parameters, given, self.name)
 
     def model_parameters(self, values: Mapping[str, Value]) -> dict[str, float]:
-        """Return those of `values` that enter the model: all numbers."""
-        return {name: float(values[name]) for name, kind in self.parameters.items() if kind.type != "text"}
+        """Return those of `values` that enter the model."""
+        entering = [name for name, kind in self.parameters.items() if kind.model and kind.type != "text"]
+        return {name: float(values[name]) for name in entering}
 
     def arguments(self, values: Mapping[str, Value]) -> tuple[str, ...]:
         """Return the command with values in place: one argument stays one argument."""

@@ -25,7 +25,8 @@ class Parameter(BaseModel):
     """One parameter of an application.
 
     Attributes:
-        type: of its values; integers and numbers enter the model, text does not.
+        type: of its values.
+        model: whether a number enters the performance model under the same name; text never does.
         default: taken where the user says nothing; None: the user must say.
         min: smallest value allowed.
         max: largest value allowed.
@@ -36,6 +37,7 @@ class Parameter(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     type: Literal["integer", "number", "text"] = "number"
+    model: bool = True
     default: int | float | str | None = None
     min: Annotated[float | None, Field(allow_inf_nan=False)] = None
     max: Annotated[float | None, Field(allow_inf_nan=False)] = None

@@ -58,7 +58,7 @@ def defaults(environment: Mapping[str, str], state: object) -> Layer:
     """
     folder = Path(state).expanduser() if isinstance(state, str) else default_state(environment)
     values = {
-        "domain": {"name": "local", "hardware": "sunultra5", "state": str(folder)},
+        "domain": {"name": "local", "hardware": "sgi_origin2000", "state": str(folder)},
         "connector": {"kind": "local", "local": {"hosts": 16, "spool": str(folder / "local")}},
         "database": {"url": f"sqlite:///{folder / 'cosched.db'}"},
         "objective": {"makespan": 1.0, "idle": 0.2, "lateness": 2.0},

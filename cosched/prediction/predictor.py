@@ -1,0 +1,99 @@
+"""Answers "how long on n hosts?" from performance models, and remembers while the models stay as they are."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosched import evaluation
+from cosched.errors import UserError
+from cosched.prediction.profile import Profile, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from cosched.prediction.catalogue import Application
+    from cosched.prediction.parameters import Value
+
+__all__ = ["Predictor"]
+
+_MOST_REMEMBERED = 4096
+_Key = tuple[str, str, int, tuple[tuple[str, float], ...]]
+
+
+class Predictor:
+    """Evaluates the models of applications. May be used from several threads."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        """Set up; models are read when they are needed, and again when a file has changed.
+
+        Args:
+            folders: searched in this order for models and hardware by name.
+        """
+        self._folders = tuple(folders)
+        self._evaluating = threading.Lock()
+        self._content: tuple[tuple[str, int, int], ...] = ()
+        self._models: dict[str, evaluation.Application] = {}
+        self._hardware: dict[str, evaluation.Hardware] = {}
+        self._profiles: OrderedDict[_Key, Profile] = OrderedDict()
+
+    def profile(self, application: Application, values: Mapping[str, Value], hardware: str, hosts: int) -> Profile:
+        """Return the predicted run time on 1, 2, … hosts.
+
+        Args:
+            application: whose model is evaluated.
+            values: of its parameters, checked.
+            hardware: name or path of the resource model.
+            hosts: how many there are; counts beyond what the application can use are left out.
+
+        Raises:
+            UserError: the model or its hardware is at fault, in one line with file, line and column.
+        """
+        entering = application.model_parameters(values)
+        key = (application.model, hardware, min(hosts, application.hosts.max), tuple(sorted(entering.items())))
+        with self._evaluating:
+            self._forget_if_changed()
+            known = self._profiles.get(key)
+            if known is None:
+                known = self._profiles[key] = self._evaluate(application, entering, hardware, key[2])
+                if len(self._profiles) > _MOST_REMEMBERED:
+                    self._profiles.popitem(last=False)
+            self._profiles.move_to_end(key)
+        return known
+
+    def _evaluate(self, application: Application, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        model = self._models.get(application.model)
+        if model is None:
+            model = self._models[application.model] = evaluation.load(application.model, self._folders)
+        machine = self._hardware.get(hardware)
+        if machine is None:
+            machine = self._hardware[hardware] = evaluation.load_hardware(hardware, self._folders)
+        seconds = evaluation.profile(model, machine, range(1, hosts + 1), values)
+        try:
+            return Profile(tuple(float(value) for value in seconds), Source.MODEL, machine.name)
+        except UserError as error:
+            raise UserError(f"the model {application.model} of {application.name} is wrong: {error}") from error
+
+    def _forget_if_changed(self) -> None:
+        content = tuple(_stamps(self._folders))
+        named = (Path(name) for name in self._models if "/" in name)
+        content += tuple(_stamps(path.parent for path in named))
+        if content != self._content:
+            self._models.clear()
+            self._hardware.clear()
+            self._profiles.clear()
+            self._content = content
+
+
+def _stamps(folders: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
+    """Give name, time of change and size of every model file: when these stay, so does what is in them."""
+    for folder in folders:
+        for pattern in ("**/*.psl", "**/*.hmcl"):
+            for path in sorted(folder.glob(pattern)):
+                try:
+                    status = path.stat()
+                except OSError:
+                    continue  # taken away meanwhile
+                yield str(path), status.st_mtime_ns, status.st_size

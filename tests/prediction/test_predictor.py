@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cosched import evaluation
+from cosched.errors import UserError
+from cosched.prediction.catalogue import Application
+from cosched.prediction.predictor import Predictor
+from cosched.prediction.profile import Source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODEL = """
+application halves {
+    var numeric: Work = 80, Nproc;
+    proc exec init {
+        step cpu { confdev Work * 1e6 / Nproc; }
+    }
+}
+"""
+HARDWARE = "config plain { hardware { Tclk = 1; } clc { CMLL = 1; } }\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "halves.psl").write_text(MODEL)
+    (tmp_path / "plain.hmcl").write_text(HARDWARE)
+    return tmp_path
+
+
+def application(**more: Any) -> Application:
+    entry = {"name": "app", "model": "halves", "command": ["/x"], "parameters": {"Work": {"default": 80}}}
+    return Application.model_validate(entry | more)
+
+
+def test_a_profile_covers_the_hosts_that_the_application_can_use(folder: Path) -> None:
+    predictor = Predictor([folder])
+    profile = predictor.profile(application(), {"Work": 80.0}, "plain", 4)
+    assert profile.seconds == pytest.approx((80.0, 40.0, 80 / 3, 20.0))
+    assert (profile.source, profile.hardware) == (Source.MODEL, "plain")
+    assert len(predictor.profile(application(hosts={"max": 2}), {"Work": 80.0}, "plain", 4).seconds) == 2
+
+
+def test_the_same_question_is_evaluated_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    predictor = Predictor([folder])
+    first = predictor.profile(application(), {"Work": 80.0}, "plain", 4)
+    monkeypatch.delattr(evaluation, "profile")
+    assert predictor.profile(application(), {"Work": 80.0}, "plain", 4) is first
+
+
+def test_a_changed_model_is_read_again(folder: Path) -> None:
+    predictor = Predictor([folder])
+    assert predictor.profile(application(), {"Work": 80.0}, "plain", 1).seconds == pytest.approx((80.0,))
+    (folder / "halves.psl").write_text(MODEL.replace("1e6", "2e6"))
+    os.utime(folder / "halves.psl", ns=(0, 0))
+    assert predictor.profile(application(), {"Work": 80.0}, "plain", 1).seconds == pytest.approx((160.0,))
+
+
+def test_text_and_what_concerns_the_command_alone_do_not_enter_the_model(folder: Path) -> None:
+    entry = application(parameters={"Title": {"type": "text"}, "Verbose": {"model": False}})
+    assert Predictor([folder]).profile(entry, {"Title": "x", "Verbose": 3.0}, "plain", 1).seconds == pytest.approx(
+        (80.0,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "hardware", "message"),
+    [
+        ({"model": "halvse"}, "plain", "no application 'halvse' in the library"),
+        ({}, "plian", "no hardware 'plian' in the library"),
+        ({"parameters": {"Wrok": {"default": 1}}}, "plain", "has no parameter Wrok"),
+    ],
+)
+def test_what_is_wrong_is_named_in_one_line(folder: Path, change: dict[str, Any], hardware: str, message: str) -> None:
+    values = dict.fromkeys(change.get("parameters", {"Work": 1}), 1.0)
+    with pytest.raises(UserError, match=message) as caught:
+        Predictor([folder]).profile(application(**change), values, hardware, 2)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_time_that_cannot_be_is_refused_with_the_model_named(folder: Path) -> None:
+    (folder / "halves.psl").write_text(MODEL.replace("Work * 1e6 / Nproc", "0 * Work"))
+    with pytest.raises(UserError, match=r"the model halves of app is wrong: the prediction for 1 hosts is 0\.0 s"):
+        Predictor([folder]).profile(application(), {"Work": 1.0}, "plain", 2)
+
+
+def test_a_fault_in_the_model_is_given_with_its_place(folder: Path) -> None:
+    (folder / "halves.psl").write_text(MODEL.replace("Work * 1e6", "Wrok * 1e6"))
+    with pytest.raises(UserError, match=r"halves\.psl:5:\d+: ") as caught:
+        Predictor([folder]).profile(application(), {"Work": 1.0}, "plain", 2)
+    assert "\n" not in str(caught.value)
