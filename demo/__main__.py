@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from cosched.portal.documents import TaskRequest
 from demo import report
-from demo.live import follow
+from demo.live import run
 from demo.site import Site
 from demo.workload import draw
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cosched.portal.documents import TaskView
-    from demo.workload import Order
 
 __all__ = ["main"]
 
@@ -35,8 +26,11 @@ def main() -> None:
     orders = draw(options.tasks, options.seed, options.scale)
     console.print(f"{options.tasks} tasks of the seven Warwick kernels on 16 hosts, {options.connector} connector. "
                   f"Times are scaled: one published second takes {options.scale:g} s.")  # fmt: skip
-    with Site(options.connector, scale=options.scale, noise=options.noise, seed=options.seed) as site:
-        began, tasks = _run(site, orders, console)
+    with (
+        Site(options.connector, scale=options.scale, noise=options.noise, seed=options.seed) as site,
+        site.client() as client,
+    ):
+        began, tasks = run(client, orders, console)
     outcome = report.measure(tasks, began)
     makespans = {"cosched": outcome.makespan, **report.baselines(orders, options.scale, options.seed)}
     bound = report.bound(orders, options.scale)
@@ -52,17 +46,6 @@ def main() -> None:
     failed = [task.id for task in tasks if task.state != "completed"]
     if failed:
         raise SystemExit(f"tasks that did not complete: {', '.join(failed)}")
-
-
-def _run(site: Site, orders: Sequence[Order], console: Console) -> tuple[float, Sequence[TaskView]]:
-    """Submit the tasks and follow them to the end; return when they were submitted, and the tasks."""
-    with site.client() as client:
-        began = time.time()
-        # Some deadlines are drawn as tight as the shortest run time itself: taken in all the same, to be met if can be.
-        requests = [TaskRequest(application=order.kernel, deadline=began + order.allowance, best_effort=True)
-                    for order in orders]  # fmt: skip
-        client.submit_all(requests)
-        return began, follow(client, began, console)
 
 
 def _options() -> argparse.Namespace:

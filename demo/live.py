@@ -11,6 +11,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from cosched.portal.documents import TaskRequest
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -18,10 +20,11 @@ if TYPE_CHECKING:
 
     from cosched.client import Client
     from cosched.portal.documents import PlanView, TaskView
+    from demo.workload import Order
 
-__all__ = ["COLOURS", "follow"]
+__all__ = ["run"]
 
-COLOURS = {"sweep3d": "blue", "fft": "green", "improc": "red", "closure": "cyan", "jacobi": "magenta",
+_COLOURS = {"sweep3d": "blue", "fft": "green", "improc": "red", "closure": "cyan", "jacobi": "magenta",
            "memsort": "yellow", "cpi": "bright_blue"}  # fmt: skip
 _FINAL = ("completed", "failed", "cancelled")
 _WIDTH = 72
@@ -29,7 +32,17 @@ _EVERY = 0.5  # seconds between two pictures
 _SAY_EVERY = 5.0  # seconds between two lines where there is no terminal
 
 
-def follow(client: Client, began: float, console: Console) -> Sequence[TaskView]:
+def run(client: Client, orders: Sequence[Order], console: Console) -> tuple[float, Sequence[TaskView]]:
+    """Submit tasks all at once and follow them to the end; return when they were submitted, and the tasks."""
+    began = time.time()
+    # Some deadlines are drawn as tight as the shortest run time itself: taken in all the same, to be met if can be.
+    requests = [TaskRequest(application=order.kernel, deadline=began + order.allowance, best_effort=True)
+                for order in orders]  # fmt: skip
+    client.submit_all(requests)
+    return began, _follow(client, began, console)
+
+
+def _follow(client: Client, began: float, console: Console) -> Sequence[TaskView]:
     """Show progress until every task has ended; return the tasks, oldest first.
 
     Args:
@@ -84,7 +97,7 @@ def _picture(tasks: Sequence[TaskView], plan: PlanView, began: float) -> Group:
         for host in hosts:
             cells = rows.setdefault(host, [(" ", "")] * _WIDTH)
             for place in range(max(int((start - began) / column), 0), min(int((stop - began) / column) + 1, _WIDTH)):
-                cells[place] = (mark, COLOURS.get(kinds[task], ""))
+                cells[place] = (mark, _COLOURS.get(kinds[task], ""))
 
     for spot in plan.placements:
         paint(spot.hosts, spot.task, spot.start, spot.end, "█" if spot.running else "░")
@@ -94,7 +107,7 @@ def _picture(tasks: Sequence[TaskView], plan: PlanView, began: float) -> Group:
     grid = Table.grid(padding=(0, 1))
     for host in sorted(rows):
         grid.add_row(host, Text.assemble(*rows[host]))
-    legend = Text.assemble(*((f"■ {name}  ", colour) for name, colour in COLOURS.items()))
+    legend = Text.assemble(*((f"■ {name}  ", colour) for name, colour in _COLOURS.items()))
     queue = [f"{task.id}:{task.application}" for task in tasks if task.state == "queued"]
     waiting = Text("waiting: " + (", ".join(queue) or "nobody"), overflow="ellipsis", no_wrap=True)
     return Group(
