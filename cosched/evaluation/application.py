@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
+from cosched.evaluation.budget import Budget
+from cosched.evaluation.expressions import Expressions
+from cosched.evaluation.frame import Frame
+from cosched.evaluation.run import Programs, Run
 from cosched.language.diagnostics import ModelError, suggestion
 from cosched.language.library import default_library, locate
 from cosched.language.linker import Linker
 from cosched.language.names import FUNCTIONS, PROCESSORS
-from cosched.language.syntax import Assign, Invoke, Name, Text, walk
+from cosched.language.source import Source
+from cosched.language.syntax import Assign, Invoke, Text, walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,9 +101,7 @@ def parameters(application: Application) -> tuple[Parameter, ...]:
     They are the numeric variables of the application that have a default or that no procedure assigns.
     """
     item = application.root.object
-    assigned = {
-        node.name for procedure in item.procedures for node, _ in walk(*procedure.body) if isinstance(node, Assign)
-    }
+    assigned = {node.name for node, _ in walk(*item.procedures) if isinstance(node, Assign)}
     found: list[Parameter] = []
     constants: dict[str, float] = {}
     for group in item.variables:
@@ -131,17 +134,9 @@ def checked(application: Application, given: Mapping[str, float]) -> dict[str, f
 
 def _constant(value: Expression, known: Mapping[str, float]) -> float | None:
     """Return the value of a default that depends on earlier defaults alone."""
-    from cosched.evaluation.budget import Budget
-    from cosched.evaluation.expressions import Expressions
-    from cosched.evaluation.frame import Frame
-    from cosched.evaluation.run import Programs, Run
-    from cosched.language.source import Source
-
-    for node, _ in walk(value):
-        if (isinstance(node, Name) and node.id not in known) or (
-            isinstance(node, Invoke) and node.name not in FUNCTIONS
-        ):
-            return None
+    nodes = [node for node, _ in walk(value)]
+    if any(isinstance(node, Invoke) and node.name not in FUNCTIONS for node in nodes):
+        return None
     frame = Frame(dict(known), {}, Run(Programs(Budget(), 1)))
     try:
         return Expressions(Source("", ""), {}, frozenset(), {}).number(value)(frame)

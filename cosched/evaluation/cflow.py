@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.evaluation.faults import CountError, fail
+from cosched.language.diagnostics import ModelError
 from cosched.language.names import PROCESSORS
 from cosched.language.syntax import Call, Case, Compute, Loop, Measured, Name, OpcodeUsage, walk
 
@@ -90,16 +91,15 @@ class CflowCompiler:
         entries = [(number(entry.key), number(entry.time)) for entry in statement.entries]
         by_hosts = any(isinstance(node, Name) and node.id == PROCESSORS for node, _ in walk(statement.key))
         # A table by the number of hosts says which counts the program can use; any other gap is a fault.
-        error = CountError if by_hosts else None
+        error = CountError if by_hosts else ModelError
 
         def measured(frame: Frame) -> float:
             frame.run.budget.spend(len(entries), source, at)
             wanted = key(frame)
-            for entry, time in entries:
-                if entry(frame) == wanted:
-                    return time(frame)
-            message = f"nothing was measured for {wanted:g}"
-            fail(source, at, message, error) if error else fail(source, at, message)
+            time = next((time for entry, time in entries if entry(frame) == wanted), None)
+            if time is None:
+                fail(source, at, f"nothing was measured for {wanted:g}", error)
+            return time(frame)
 
         return measured
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, cast
 
 from cosched.evaluation.faults import fail
@@ -16,10 +15,7 @@ if TYPE_CHECKING:
     from cosched.language.source import Source
     from cosched.language.syntax import Expression, Position
 
-__all__ = ["Expressions", "Procedures"]
-
-Procedures = "Mapping[str, Callable[[Frame, tuple[float, ...], Position], float]]"
-
+__all__ = ["Expressions"]
 
 class Expressions:
     """Compiles the expressions of one procedure, or of one object outside its procedures.
@@ -165,8 +161,3 @@ class Expressions:
                 fail(source, at, f"{name}({shown}) has no finite value")
 
         return call
-
-
-def is_count(value: float) -> bool:
-    """Return whether a number is whole and not negative."""
-    return math.isfinite(value) and value >= 0 and value == int(value)

@@ -38,9 +38,8 @@ def repeatable(loop: For) -> bool:
         return False
     written = {node.name for node in nodes if isinstance(node, Assign | Declaration)}
     written |= {loop.start.name, loop.advance.name}
-    read = {node.id for node in nodes if isinstance(node, Name)} | {
-        node.name for node in nodes if isinstance(node, Element)
-    }
+    read = {node.id for node in nodes if isinstance(node, Name)}
+    read |= {node.name for node in nodes if isinstance(node, Element)}
     return not written & read
 
 

@@ -67,9 +67,8 @@ class Machine:
                 ready = max(start, channel.arrivals.popleft())
             clocks[processor] = ready + cost
             peer = None if channel is None else (channel.destination if kind == SEND else channel.source) + 1
-            self.events.append(
-                TraceEvent(processor + 1, kind, start, ready, ready + cost, peer, size, source.file, at.line)
-            )
+            end = ready + cost
+            self.events.append(TraceEvent(processor + 1, kind, start, ready, end, peer, size, source.file, at.line))
         _forget(segment)
         return clocks
 

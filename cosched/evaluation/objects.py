@@ -107,9 +107,7 @@ class CompiledObject:
         key = (id(below), tuple(given.items()))
         program = programs.known.get(key)
         if program is None:
-            with run.deeper(self.source, at):
-                inner = Run(programs, run.depth)
-                program = programs.known[key] = below.run(below.start(inner, given))
+            program = programs.known[key] = below.run(below.start(Run(programs, run.depth), given))
         run.budget.spend(len(program), self.source, at)
         run.program.extend(program)
 
@@ -128,16 +126,15 @@ class CompiledObject:
         return self._callable(procedure, body)
 
     def _callable(self, procedure: Procedure, body: Block | Numeric) -> Callable[..., float]:
-        names, cost, source = (
-            tuple(parameter.name for parameter in procedure.parameters),
-            weight(procedure),
-            self.source,
-        )
+        names = tuple(parameter.name for parameter in procedure.parameters)
+        cost, source = weight(procedure), self.source
 
         def call(frame: Frame, arguments: tuple[float, ...], at: Position) -> float:
             frame.run.budget.spend(cost, source, at)
-            with frame.run.deeper(source, at):
-                own: dict[str, Value] = dict(zip(names, arguments, strict=True))
-                return body(Frame(frame.values, own, frame.run)) or 0.0
+            frame.run.enter(source, at)
+            own: dict[str, Value] = dict(zip(names, arguments, strict=True))
+            result = body(Frame(frame.values, own, frame.run)) or 0.0
+            frame.run.depth -= 1
+            return result
 
         return call

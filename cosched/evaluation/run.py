@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from cosched.evaluation.budget import DEEPEST_CALLS
@@ -10,8 +9,6 @@ from cosched.evaluation.faults import fail
 from cosched.evaluation.steps import Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cosched.evaluation.budget import Budget
     from cosched.evaluation.frame import Value
     from cosched.evaluation.steps import Segment
@@ -66,11 +63,8 @@ class Run:
         if segment is not None:
             self.program.append(segment)
 
-    @contextmanager
-    def deeper(self, source: Source, at: Position) -> Iterator[None]:
-        """Count one more nested call."""
+    def enter(self, source: Source, at: Position) -> None:
+        """Count one more nested call; the caller counts it off again."""
         self.depth += 1
         if self.depth > DEEPEST_CALLS:
             fail(source, at, f"calls are nested deeper than {DEEPEST_CALLS}: does this procedure call itself?")
-        yield
-        self.depth -= 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.evaluation.devices import compile_step
-from cosched.evaluation.frame import Frame
 from cosched.evaluation.invariance import repeatable, weight
 from cosched.language.syntax import Assign, Call, For, If, Return, Step, Variables, While
 
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cosched.evaluation.expressions import Expressions
-    from cosched.evaluation.frame import Block, Numeric
+    from cosched.evaluation.frame import Block, Frame, Numeric
     from cosched.evaluation.hardware import Hardware
     from cosched.language.syntax import Exec, Position
 

@@ -112,7 +112,7 @@ class Recorder:
         """
         if not self.operations:
             return None
-        order = _order(self.operations, self.processors)
+        order = _order(self.operations)
         compute, communication = [0.0] * self.processors, [0.0] * self.processors
         for operation in order:
             (communication if operation.kind else compute)[operation.processor] += operation.cost
@@ -129,7 +129,7 @@ class Recorder:
         return found
 
 
-def _order(operations: list[Operation], processors: int) -> list[Operation]:
+def _order(operations: list[Operation]) -> list[Operation]:
     """Return the operations in an order in which every receive comes after its send."""
     order: list[Operation] = []
     held: dict[int, deque[Operation]] = {}  # what waits behind a receive, by processor
@@ -137,7 +137,7 @@ def _order(operations: list[Operation], processors: int) -> list[Operation]:
         behind = held.get(operation.processor)
         if behind is not None:
             behind.append(operation)
-        elif not _place(operation, order, held):
+        elif not _place(operation, order):
             held[operation.processor] = deque([operation])
         elif operation.kind == SEND and operation.channel is not None and operation.channel.waiting:
             _release(operation.channel.destination, order, held)
@@ -146,7 +146,7 @@ def _order(operations: list[Operation], processors: int) -> list[Operation]:
     return order
 
 
-def _place(operation: Operation, order: list[Operation], held: dict[int, deque[Operation]]) -> bool:
+def _place(operation: Operation, order: list[Operation]) -> bool:
     """Append an operation that can be carried out now; return False for a receive that has to wait."""
     channel = operation.channel
     if channel is not None:
@@ -172,7 +172,7 @@ def _release(processor: int, order: list[Operation], held: dict[int, deque[Opera
         waited.waiting = False
         while behind:
             operation = behind[0]
-            if not _place(operation, order, held):
+            if not _place(operation, order):
                 break
             behind.popleft()
             channel = operation.channel
