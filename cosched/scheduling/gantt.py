@@ -117,8 +117,8 @@ def _boxes(bar: Bar, hosts: Sequence[str], row: float, scale: tuple[float, float
     x, width = (bar.start - left) / span * _WIDTH, (bar.end - bar.start) / span * _WIDTH
     tip = f"{bar.task}: {len(bar.hosts)} hosts, {bar.start - left:.6g} to {bar.end - left:.6g} s"
     if bar.deadline is not None:
-        kept = "missed by" if bar.late else "met with"
-        tip += f", deadline {kept} {abs(bar.deadline - bar.end):.6g} s"
+        left_over = bar.deadline - bar.end
+        tip += f", deadline missed by {-left_over:.6g} s" if bar.late else f", {left_over:.6g} s before its deadline"
     runs = _runs(bar, hosts)
     widest = max((last - first for first, last in runs), default=0)
     for first, last in runs:

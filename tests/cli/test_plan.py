@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from cosched.cli.plan import command
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+TASKS = [
+    {"id": "fft-1", "profile": [4, 3], "deadline": 5},
+    {"id": "fft-2", "profile": [4, 3], "deadline": 2},
+    {"id": "cpi-1", "profile": [6, 2]},
+]
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Path:
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps({"hosts": 2, "tasks": TASKS}))
+    return path
+
+
+def run(*arguments: str | Path) -> Result:
+    app = typer.Typer()
+    app.command()(command)
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize("policy", ["genetic", "two-phase", "edf", "fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"])
+def test_json_has_the_keys_of_the_contract(problem: Path, policy: str) -> None:
+    result = run(problem, "--json", "--policy", policy, "--budget", "0.01", "--seed", "3")
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    assert list(document) == ["makespan", "lower_bound", "gap", "on_time", "idle", "average_delay", "evaluations",
+                              "elapsed", "assignments"]  # fmt: skip
+    assert {item["task"] for item in document["assignments"]} == {"fft-1", "fft-2", "cpi-1"}
+    assert all(set(item) == {"task", "hosts", "start", "end"} for item in document["assignments"])
+    assert document["makespan"] == max(item["end"] for item in document["assignments"])
+    assert document["gap"] == pytest.approx(document["makespan"] / document["lower_bound"] - 1)
+
+
+def test_the_figures_are_those_of_the_schedule(problem: Path) -> None:
+    document = json.loads(run(problem, "--json", "--budget", "0.05").stdout)
+    assert document["makespan"] == 6.0
+    assert document["on_time"] == 0.5
+    assert document["average_delay"] == pytest.approx(-0.5)
+    assert document["idle"] == pytest.approx(0.0)
+
+
+def test_without_deadlines_those_figures_are_null(tmp_path: Path) -> None:
+    path = tmp_path / "matrix.etc"
+    path.write_text("2 2 0\n1 2\n3 4\n")
+    document = json.loads(run(path, "--json", "--policy", "two-phase").stdout)
+    assert (document["on_time"], document["average_delay"]) == (None, None)
+
+
+def test_text_is_a_table_and_a_summary(problem: Path) -> None:
+    result = run(problem, "--policy", "edf")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["task", "start", "(s)", "end", "(s)", "count", "hosts"]
+    assert any(line.startswith("fft-1") for line in lines)
+    assert "lower bound" in result.stdout
+    assert "on time" in result.stdout
+
+
+def test_the_picture_shows_one_colour_an_application(problem: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "plan.svg"
+    assert run(problem, "--policy", "edf", "--gantt", picture).exit_code == 0
+    root = ET.parse(picture).getroot()
+    words = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"fft", "cpi"} <= set(words)
+    assert root.attrib["role"] == "img"
+
+
+def test_a_bad_problem_is_the_users_fault_and_names_the_element(tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps({"hosts": 2, "tasks": [{"id": "a", "profile": [1, -2]}]}))
+    result = run(path)
+    assert isinstance(result.exception, UserError)
+    assert str(result.exception).startswith(f"{path}: tasks[0].profile[1]: -2 is no time")
+
+
+def test_a_picture_that_cannot_be_written_is_the_users_fault(problem: Path, tmp_path: Path) -> None:
+    result = run(problem, "--policy", "edf", "--gantt", tmp_path / "none" / "plan.svg")
+    assert isinstance(result.exception, UserError)
+    assert "cannot be written" in str(result.exception)

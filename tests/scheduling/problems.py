@@ -1,0 +1,82 @@
+"""Problems for tests: made by hand, or drawn by hypothesis."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import strategies as st
+
+from cosched.scheduling.problem import Plan, Problem
+from cosched.scheduling.widths import best_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def a_problem(
+    profiles: Sequence[Sequence[float]],
+    hosts: int = 2,
+    *,
+    deadline: Sequence[float] | None = None,
+    release: Sequence[float] | None = None,
+    free: Sequence[float] | None = None,
+    depends_on: tuple[tuple[int, ...], ...] = (),
+) -> Problem:
+    """Return a problem on identical hosts; tasks are a, b, c …, hosts h0, h1, …"""
+    seconds = np.full((1, len(profiles), hosts), np.inf)
+    for task, profile in enumerate(profiles):
+        seconds[0, task, : len(profile)] = profile
+    return Problem(
+        tasks=tuple("abcdefghijklmnopqrstuvwxyz"[: len(profiles)]),
+        hosts=tuple(f"h{host}" for host in range(hosts)),
+        classes=("only",),
+        host_class=np.zeros(hosts, dtype=np.int64),
+        free=np.array(free if free is not None else [0.0] * hosts, dtype=np.float64),
+        seconds=seconds,
+        release=np.array(release if release is not None else [0.0] * len(profiles), dtype=np.float64),
+        deadline=np.array(deadline if deadline is not None else [math.inf] * len(profiles), dtype=np.float64),
+        depends_on=depends_on,
+    )
+
+
+def a_plan(order: Sequence[int], counts: Sequence[int]) -> Plan:
+    return Plan(np.array(order, dtype=np.int64), np.array(counts, dtype=np.int64))
+
+
+@st.composite
+def problems(draw: st.DrawFn, *, tasks: int = 8, hosts: int = 6, classes: int = 3, whole: bool = False) -> Problem:
+    """Draw a problem: profiles in any shape, impossible counts, busy hosts, releases, deadlines, dependencies.
+
+    `whole` keeps every time a small whole number.
+    """
+    m, n, k = draw(st.integers(1, tasks)), draw(st.integers(1, hosts)), draw(st.integers(1, classes))
+    times = st.integers(1, 4).map(float) if whole else st.one_of(st.integers(1, 9).map(float), st.floats(0.1, 99.0))
+    later = st.integers(0, 4).map(float) if whole else st.one_of(st.just(0.0), st.floats(0.0, 50.0))
+    host_class = np.array(draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n)), dtype=np.int64)
+    cells = draw(st.lists(times | st.just(math.inf), min_size=k * m * n, max_size=k * m * n))
+    seconds = np.array(cells).reshape(k, m, n)
+    for task in range(m):  # at least one host alone can run it
+        if not np.isfinite(seconds[host_class[0], task, 0]):
+            seconds[host_class[0], task, 0] = draw(times)
+    before = [draw(st.sets(st.integers(0, task - 1), max_size=2)) if task else set() for task in range(m)]
+    return Problem(
+        tasks=tuple(f"t{task}" for task in range(m)),
+        hosts=tuple(f"h{host}" for host in range(n)),
+        classes=tuple(f"c{number}" for number in range(k)),
+        host_class=host_class,
+        free=np.array(draw(st.lists(later, min_size=n, max_size=n))),
+        seconds=seconds,
+        release=np.array(draw(st.lists(later, min_size=m, max_size=m))),
+        deadline=np.array(draw(st.lists(times | st.just(math.inf), min_size=m, max_size=m))),
+        depends_on=tuple(tuple(sorted(others)) for others in before) if draw(st.booleans()) else (),
+    )
+
+
+@st.composite
+def plans(draw: st.DrawFn, problem: Problem) -> Plan:
+    """Draw a plan with usable counts; the order need not respect the dependencies."""
+    order = draw(st.permutations(range(len(problem.tasks))))
+    usable = np.isfinite(best_seconds(problem))
+    return a_plan(order, [draw(st.sampled_from((np.flatnonzero(row) + 1).tolist())) for row in usable])

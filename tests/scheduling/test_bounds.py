@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.scheduling.bounds import lower_bound
+from cosched.scheduling.decoder import decode
+from tests.scheduling.problems import a_problem, plans, problems
+
+if TYPE_CHECKING:
+    from cosched.scheduling.problem import Problem
+
+
+@given(st.data())
+def test_no_plan_ends_before_the_bound(data: st.DataObject) -> None:
+    problem = data.draw(problems())
+    assert decode(problem, data.draw(plans(problem))).makespan >= lower_bound(problem) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("problem", "bound"),
+    [
+        (a_problem([[9.0, 5.0]]), 5.0),  # one task on its best count
+        (a_problem([[4.0], [4.0], [4.0]]), 6.0),  # area
+        (a_problem([[4.0], [4.0]], free=[0.0, 6.0]), 7.0),  # a busy host: the area fills the free one first
+        (a_problem([[1.0], [1.0]], release=[0.0, 7.0]), 8.0),
+        (a_problem([[4.0]] * 3, release=[5.0] * 3), 11.0),  # area after the release
+        (a_problem([[3.0], [4.0]], depends_on=((), (0,))), 7.0),  # a chain
+        (a_problem([[10.0, 7.0]] * 2), 10.0),  # below 10 only two hosts would do, and that needs 14
+        (a_problem([]), 0.0),
+    ],
+)
+def test_bounds_worked_out_by_hand(problem: Problem, bound: float) -> None:
+    assert lower_bound(problem) == pytest.approx(bound)

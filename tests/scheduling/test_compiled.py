@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosched.scheduling import compiled, decoder
+from cosched.scheduling.bounds import lower_bound
+from cosched.scheduling.metrics import measure, objective
+from cosched.scheduling.problem import Weights
+from tests.scheduling.problems import plans, problems
+
+WEIGHTS = Weights(1.0, 0.3, 2.0)
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_machine_code_decodes_exactly_as_the_decoder_does(data: st.DataObject) -> None:
+    problem = data.draw(problems())
+    plan = data.draw(plans(problem))
+    tables = compiled.tables(problem, WEIGHTS, 1.0)
+    orders = plan.order[None, :].copy()
+    compiled.repair(tables, orders)
+    assert orders[0].tolist() == decoder.dependency_order(problem, plan.order.tolist())
+    starts, ends = np.empty(len(problem.tasks)), np.empty(len(problem.tasks))
+    compiled.spans(tables, orders[0], plan.counts, starts, ends)
+    assert (starts.tolist(), ends.tolist()) == decoder.spans(problem, plan)
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_machine_code_and_metrics_agree_on_the_objective(data: st.DataObject) -> None:
+    problem = data.draw(problems())
+    plan = data.draw(plans(problem))
+    bound = lower_bound(problem)
+    tables = compiled.tables(problem, WEIGHTS, bound)
+    orders = plan.order[None, :].copy()
+    compiled.repair(tables, orders)
+    [cost] = compiled.evaluate(tables, orders, plan.counts[None, :])
+    expected = objective(measure(problem, decoder.decode(problem, plan)), WEIGHTS, bound)
+    assert cost == pytest.approx(expected, rel=1e-9, abs=1e-9)

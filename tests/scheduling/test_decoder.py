@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import itertools
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosched.scheduling.checker import check
+from cosched.scheduling.decoder import decode, dependency_order, spans
+from cosched.scheduling.problem import Plan, Problem
+from tests.scheduling.problems import a_plan, a_problem, plans, problems
+
+
+@given(st.data())
+def test_whatever_is_decoded_is_feasible(data: st.DataObject) -> None:
+    problem = data.draw(problems())
+    schedule = decode(problem, data.draw(plans(problem)), in_order=data.draw(st.booleans()))
+    assert check(problem, schedule) == []
+
+
+@given(st.data())
+def test_spans_are_the_times_of_the_schedule(data: st.DataObject) -> None:
+    problem = data.draw(problems())
+    plan, in_order = data.draw(plans(problem)), data.draw(st.booleans())
+    starts, ends = spans(problem, plan, in_order=in_order)
+    for item in decode(problem, plan, in_order=in_order).assignments:
+        task = problem.tasks.index(item.task)
+        assert (item.start, item.end) == (starts[task], ends[task])
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems(tasks=3, hosts=3, classes=1, whole=True))
+def test_the_best_plan_is_the_best_schedule_there_is(problem: Problem) -> None:
+    """The decoder leaves holes open, and still some order and counts give an optimal schedule."""
+    usable = [(np.flatnonzero(np.isfinite(row)) + 1).tolist() for row in problem.seconds[problem.host_class[0]]]
+    best = min(
+        decode(problem, a_plan(order, counts)).makespan
+        for order in itertools.permutations(range(len(problem.tasks)))
+        for counts in itertools.product(*usable)
+    )
+    assert best == exhaustive(problem)
+
+
+def exhaustive(problem: Problem) -> float:
+    """Return the shortest makespan over all whole starts and all counts, by trying them."""
+    seconds = problem.seconds[problem.host_class[0]]
+    tasks, hosts = seconds.shape
+    horizon = int(max(problem.free.max(), problem.release.max()) + seconds[:, 0][np.isfinite(seconds[:, 0])].sum()) + 16
+    offered = np.array([(problem.free <= time).sum() for time in range(horizon)])
+    before = problem.depends_on or ((),) * tasks
+    shortest = math.inf
+
+    def place(task: int, ends: tuple[int, ...], offered: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
+        nonlocal shortest
+        if max(ends, default=0) >= shortest:
+            return
+        if task == tasks:
+            shortest = max(ends)
+            return
+        ready = max([int(problem.release[task]), *[ends[other] for other in before[task]]])
+        for count in range(1, hosts + 1):
+            for start in range(ready, horizon if np.isfinite(seconds[task, count - 1]) else 0):
+                end = start + int(seconds[task, count - 1])
+                if end >= shortest or end > horizon:
+                    break
+                if (offered[start:end] >= count).all():
+                    left = offered.copy()
+                    left[start:end] -= count
+                    place(task + 1, (*ends, end), left)
+
+    place(0, (), offered)
+    return shortest
+
+
+def test_hosts_that_are_free_first_are_taken_and_ties_go_by_index() -> None:
+    problem = a_problem([[5.0], [9.0, 3.0]], hosts=4, free=[2.0, 1.0, 0.0, 1.0])
+    schedule = decode(problem, a_plan([1, 0], [1, 2]))
+    assert [(item.task, item.hosts, item.start, item.end) for item in schedule.assignments] == [
+        ("b", ("h1", "h2"), 1.0, 4.0),
+        ("a", ("h3",), 1.0, 6.0),
+    ]
+
+
+def test_the_slowest_host_decides_and_waiting_for_a_fast_one_can_pay() -> None:
+    seconds = np.array([[[10.0]], [[2.0]]])
+    problem = Problem(("a",), ("slow",), ("s", "f"), np.array([0]), np.zeros(1), seconds, np.zeros(1), np.zeros(1))
+    both = Problem(("a",), ("slow", "fast"), ("s", "f"), np.array([0, 1]), np.array([0.0, 5.0]),
+                   np.array([[[10.0, 6.0]], [[2.0, 1.0]]]), np.zeros(1), np.zeros(1))  # fmt: skip
+    assert decode(problem, a_plan([0], [1])).makespan == 10.0
+    assert decode(both, a_plan([0], [1])).assignments[0].hosts == ("fast",)
+    assert decode(both, a_plan([0], [2])).makespan == 11.0
+
+
+def test_in_order_holds_back_whoever_could_overtake() -> None:
+    problem = a_problem([[1.0], [1.0]], release=[5.0, 0.0])
+    plan = a_plan([0, 1], [1, 1])
+    assert spans(problem, plan)[0] == [5.0, 0.0]
+    assert spans(problem, plan, in_order=True)[0] == [5.0, 5.0]
+
+
+def test_predecessors_are_drawn_ahead() -> None:
+    problem = a_problem([[1.0]] * 4, depends_on=((2,), (), (3,), ()))
+    assert dependency_order(problem, [0, 1, 2, 3]) == [3, 2, 0, 1]
+
+
+def test_a_plan_of_some_tasks_gives_a_schedule_of_those() -> None:
+    problem = a_problem([[1.0], [2.0], [3.0]])
+    plan = Plan(np.array([2, 0]), np.array([1, 1, 1]))
+    assert [item.task for item in decode(problem, plan).assignments] == ["c", "a"]
+    assert math.isnan(spans(problem, plan)[1][1])
+
+
+@pytest.mark.parametrize("count", [0, 2, 3])
+def test_a_count_that_cannot_be_used_is_an_error(count: int) -> None:
+    with pytest.raises(ValueError, match="task a cannot run on"):
+        decode(a_problem([[1.0]]), a_plan([0], [count]))
+
+
+def test_the_light_modules_load_neither_numba_nor_deap() -> None:
+    modules = "problem schedule decoder metrics bounds heuristics baselines checker policies problem_file"
+    code = "import sys; " + "; ".join(f"import cosched.scheduling.{name}" for name in modules.split())
+    code += "; print(sorted({'numba', 'deap'} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

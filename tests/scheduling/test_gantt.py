@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.scheduling.gantt import Bar, gantt
+
+HOSTS = ("h0", "h1", "h2", "h3")
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def boxes(svg: str) -> list[ET.Element]:
+    """Return the rectangles of tasks, without frame, background and legend."""
+    found = []
+    for group in ET.fromstring(svg).iter(f"{SVG}g"):
+        if group.find(f"{SVG}title") is not None:
+            found += group.findall(f"{SVG}rect")
+    return found
+
+
+def texts(svg: str) -> list[str]:
+    return [element.text or "" for element in ET.fromstring(svg).iter() if element.tag in (f"{SVG}text", f"{SVG}title")]
+
+
+def test_a_task_is_a_box_over_its_hosts_and_its_time() -> None:
+    svg = gantt([Bar("a", "fft", ("h0", "h1"), 0, 10), Bar("b", "cpi", ("h3",), 5, 10)], HOSTS, "Queue")
+    wide, narrow = boxes(svg)
+    assert float(wide.attrib["height"]) == 2 * float(narrow.attrib["height"])
+    assert float(wide.attrib["width"]) == 2 * float(narrow.attrib["width"])
+    assert float(narrow.attrib["y"]) == 0
+    assert float(wide.attrib["y"]) == 2 * float(narrow.attrib["height"])
+    assert float(narrow.attrib["x"]) == float(narrow.attrib["width"])
+    assert wide.attrib["fill"] != narrow.attrib["fill"]
+    assert {"Queue", "a", "b", "fft", "cpi", "hosts", "time (s)", *HOSTS} <= set(texts(svg))
+
+
+def test_hosts_that_are_not_neighbours_are_boxes_apart_with_one_label() -> None:
+    svg = gantt([Bar("task", "fft", ("h0", "h2", "h3"), 0, 10)], HOSTS, "Queue")
+    assert len(boxes(svg)) == 2
+    assert texts(svg).count("task") == 1
+
+
+def test_missed_deadlines_are_marked_and_counted() -> None:
+    bars = [Bar("late", "fft", ("h0",), 0, 10, 8.0), Bar("early", "fft", ("h1",), 0, 10, 10.0)]
+    svg = gantt(bars, HOSTS, "Queue")
+    assert [box.attrib["class"] for box in boxes(svg)] == ["box late", "box"]
+    assert "deadline missed (1)" in texts(svg)
+    assert "late: 1 hosts, 0 to 10 s, deadline missed by 2 s" in texts(svg)
+    assert "deadline missed" not in gantt(bars[1:], HOSTS, "Queue")
+
+
+def test_a_label_that_does_not_fit_is_left_out() -> None:
+    bars = [Bar("a rather long name", "fft", ("h0",), 0, 1), Bar("b", "fft", ("h1",), 0, 1000)]
+    assert "a rather long name" not in texts(gantt(bars, HOSTS, "Queue"))
+
+
+@pytest.mark.parametrize(("end", "unit"), [(500, "s"), (5000, "min"), (50_000, "h"), (500_000, "days")])
+def test_the_time_axis_has_a_unit_that_suits(end: float, unit: str) -> None:
+    assert f"time ({unit})" in texts(gantt([Bar("a", "fft", ("h0",), 0, end)], HOSTS, "Queue"))
+
+
+def test_times_may_be_on_any_scale_and_the_origin_moves_the_edge() -> None:
+    bar = Bar("a", "fft", ("h0",), 1_700_000_010.0, 1_700_000_020.0)
+    [at_edge], [moved] = boxes(gantt([bar], HOSTS, "")), boxes(gantt([bar], HOSTS, "", origin=1_700_000_000.0))
+    assert float(at_edge.attrib["x"]) == 0
+    assert float(moved.attrib["x"]) == float(moved.attrib["width"]) == float(at_edge.attrib["width"]) / 2
+
+
+def test_no_bars_and_many_hosts_are_drawn_too() -> None:
+    assert boxes(gantt([], HOSTS, "Nothing")) == []
+    many = [f"host{number}" for number in range(400)]
+    assert sum(text.startswith("host") for text in texts(gantt([Bar("a", "b", (many[7],), 0, 1)], many, ""))) < 120
+
+
+@given(st.text(max_size=12), st.text(max_size=12))
+def test_no_name_breaks_the_picture(task: str, title: str) -> None:
+    svg = gantt([Bar(task, task, ("h0",), 0, 10, 5.0)], HOSTS, title)
+    assert len(boxes(svg)) == 1
+    assert svg.encode()
+
+
+def test_markup_in_a_name_is_text() -> None:
+    svg = gantt([Bar("<script>&{{7*7}}", "x", ("h0",), 0, 10)], HOSTS, '"><script>')
+    assert "<script" not in svg
+    assert "<script>&{{7*7}}" in texts(svg)

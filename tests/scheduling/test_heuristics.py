@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.scheduling import heuristics
+from cosched.scheduling.checker import check
+from cosched.scheduling.decoder import decode
+from cosched.scheduling.metrics import measure
+from cosched.scheduling.problem import Plan, Problem
+from tests.scheduling.problems import a_plan, a_problem, problems
+
+ALL = [
+    heuristics.two_phase,
+    heuristics.earliest_finish,
+    heuristics.longest_first,
+    heuristics.earliest_deadline_first,
+]
+
+
+@pytest.mark.parametrize("heuristic", ALL)
+@given(problem=problems())
+def test_every_heuristic_gives_a_feasible_schedule(heuristic: object, problem: Problem) -> None:
+    assert callable(heuristic)
+    assert check(problem, decode(problem, heuristic(problem))) == []
+
+
+@given(problems(classes=1))
+def test_two_phase_is_the_best_of_its_thresholds(problem: Problem) -> None:
+    best = decode(problem, heuristics.two_phase(problem)).makespan
+    assert best == min(decode(problem, plan).makespan for plan in heuristics.threshold_plans(problem))
+
+
+def test_two_phase_makes_tasks_narrow_where_that_packs_them() -> None:
+    problem = a_problem([[10.0, 6.0], [10.0, 6.0]])
+    plan = heuristics.two_phase(problem)
+    assert plan.counts.tolist() == [1, 1]
+    assert decode(problem, plan).makespan == 10.0
+
+
+def test_earliest_finish_takes_tasks_as_they_came_and_the_smaller_of_equal_counts() -> None:
+    plan = heuristics.earliest_finish(a_problem([[10.0, 6.0], [4.0, 4.0]]))
+    assert (plan.order.tolist(), plan.counts.tolist()) == ([0, 1], [2, 1])
+
+
+def test_longest_first_orders_by_best_run_time() -> None:
+    assert heuristics.longest_first(a_problem([[3.0], [9.0, 5.0], [4.0]])).order.tolist() == [1, 2, 0]
+
+
+def test_earliest_deadline_first_is_as_cheap_as_the_deadline_allows() -> None:
+    problem = a_problem([[10.0, 6.0], [10.0, 6.0]], deadline=[30.0, 7.0])
+    plan = heuristics.earliest_deadline_first(problem)
+    assert (plan.order.tolist(), plan.counts.tolist()) == ([1, 0], [1, 2])
+
+
+def test_a_hopeless_task_is_not_hurried_at_the_others_cost() -> None:
+    problem = a_problem([[10.0, 6.0], [10.0]], deadline=[1.0, 10.0])
+    assert measure(problem, decode(problem, heuristics.earliest_deadline_first(problem))).on_time == 1
+
+
+@given(st.data())
+def test_an_appended_task_leaves_the_others_in_their_order(data: st.DataObject) -> None:
+    problem = data.draw(problems(tasks=6))
+    if problem.depends_on:
+        problem = Problem(problem.tasks, problem.hosts, problem.classes, problem.host_class, problem.free,
+                          problem.seconds, problem.release, problem.deadline)  # fmt: skip
+    new = data.draw(st.integers(0, len(problem.tasks) - 1))
+    known = heuristics.two_phase(problem)
+    before = Plan(known.order[known.order != new], known.counts)
+    plan = heuristics.append(problem, before, new)
+    assert check(problem, decode(problem, plan)) == []
+    assert plan.order[plan.order != new].tolist() == before.order.tolist()
+    assert np.delete(plan.counts, new).tolist() == np.delete(known.counts, new).tolist()
+
+
+def test_an_urgent_task_is_placed_ahead_of_the_queue() -> None:
+    problem = a_problem([[5.0], [5.0], [5.0], [5.0], [2.0]], hosts=1, deadline=[99.0, 99.0, 99.0, 99.0, 3.0])
+    plan = heuristics.append(problem, Plan(np.arange(4), np.ones(5, dtype=np.int64)), 4)
+    assert plan.order.tolist()[0] == 4
+    assert measure(problem, decode(problem, plan)).on_time == 5
+
+
+def test_a_task_that_can_wait_goes_to_the_end() -> None:
+    problem = a_problem([[5.0], [5.0], [2.0]], deadline=[5.0, 99.0, 99.0])
+    assert heuristics.append(problem, a_plan([0, 1], [1, 1, 1]), 2).order.tolist() == [0, 1, 2]

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+
+from cosched.scheduling.checker import check
+from cosched.scheduling.policies import Policy, plan
+from tests.scheduling.problems import a_problem, problems
+
+if TYPE_CHECKING:
+    from cosched.scheduling.problem import Problem
+
+
+@pytest.mark.parametrize("policy", list(Policy))
+@settings(deadline=None, max_examples=25)
+@given(problem=problems())
+def test_every_policy_gives_a_feasible_schedule_no_better_than_the_bound(policy: Policy, problem: Problem) -> None:
+    schedule, _, statistics = plan(problem, policy, budget=0.001)
+    assert check(problem, schedule) == []
+    assert schedule.makespan >= statistics.bound * (1 - 1e-12)
+    assert statistics.evaluations >= 1
+
+
+@pytest.mark.parametrize(
+    ("policy", "counts"),
+    [(Policy.FCFS_MAXIMUM, [3, 2]), (Policy.FCFS_CALCULATED, [2, 1])],
+)
+def test_users_counts(policy: Policy, counts: list[int]) -> None:
+    problem = a_problem([[8.0, 3.0, 2.5], [4.0, 4.0, float("inf")]], hosts=3)
+    assert plan(problem, policy)[1].counts.tolist() == counts
+
+
+def test_arbitrary_counts_come_from_the_seed() -> None:
+    problem = a_problem([[9.0] * 8] * 12, hosts=8)
+    drawn = {tuple(plan(problem, Policy.FCFS_ARBITRARY, seed=seed)[1].counts.tolist()) for seed in range(4)}
+    again = {tuple(plan(problem, Policy.FCFS_ARBITRARY, seed=seed)[1].counts.tolist()) for seed in range(4)}
+    assert len(drawn) == 4
+    assert drawn == again
+
+
+def test_first_come_first_served_lets_nobody_overtake() -> None:
+    problem = a_problem([[1.0], [9.0, 5.0], [1.0]], release=[0.0, 1.0, 2.0], free=[0.0, 20.0])
+    schedule = plan(problem, Policy.FCFS_MAXIMUM)[0]
+    assert [item.task for item in schedule.assignments] == ["a", "b", "c"]
+    assert [item.start for item in schedule.assignments] == [0.0, 20.0, 25.0]
+
+
+def test_the_search_stops_when_nothing_can_be_better() -> None:
+    schedule, _, statistics = plan(a_problem([[4.0], [4.0]]), budget=60.0)
+    assert schedule.makespan == 4.0
+    assert statistics.generations == 0

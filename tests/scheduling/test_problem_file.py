@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cosched.errors import UserError
+from cosched.scheduling.problem_file import parse, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def a_document(**changes: Any) -> dict[str, Any]:
+    task = {"id": "a", "profile": [4, None, 2.5, 9], "deadline": 30, "release": 1, "depends_on": ["b"]}
+    return {"hosts": 3, "tasks": [{**task, **changes}, {"id": "b", "profile": [1]}]}
+
+
+def refusal(document: Any) -> str:
+    with pytest.raises(UserError) as caught:
+        parse(document if isinstance(document, str) else json.dumps(document))
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_all_keys_are_read() -> None:
+    problem = parse(json.dumps(a_document()))
+    assert problem.tasks == ("a", "b")
+    assert problem.hosts == ("host1", "host2", "host3")
+    assert problem.seconds[0].tolist() == [[4.0, math.inf, 2.5], [1.0, math.inf, math.inf]]
+    assert problem.deadline.tolist() == [30.0, math.inf]
+    assert problem.release.tolist() == [1.0, 0.0]
+    assert problem.depends_on == ((1,), ())
+
+
+def test_classes_have_profiles_of_their_own() -> None:
+    hosts = [{"name": "n1", "class": "slow"}, {"name": "n2", "class": "fast"}, {"name": "n3", "class": "slow"}]
+    tasks = [{"id": "a", "profile": {"fast": [2]}}, {"id": "b", "profile": [5, 3]}]
+    problem = parse(json.dumps({"hosts": hosts, "tasks": tasks}))
+    assert problem.classes == ("slow", "fast")
+    assert problem.host_class.tolist() == [0, 1, 0]
+    assert problem.seconds[:, 0, 0].tolist() == [math.inf, 2.0]
+    assert problem.seconds[:, 1, :2].tolist() == [[5.0, 3.0], [5.0, 3.0]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"profile": [4, 0]}, "tasks[0].profile[1]: 0 is no time"),
+        ({"profile": [-1]}, "tasks[0].profile[0]: -1 is no time"),
+        ({"profile": [math.nan]}, "tasks[0].profile[0]: nan is no time"),
+        ({"profile": [1, math.inf]}, "tasks[0].profile[1]: inf is no time"),
+        ({"profile": [-0.0]}, "tasks[0].profile[0]: -0.0 is no time"),
+        ({"profile": [1e308]}, "tasks[0].profile[0]: 1e+308 is no time"),
+        ({"profile": [10**400]}, "tasks[0].profile[0]: 1000"),
+        ({"profile": [True]}, "tasks[0].profile[0]: True is no time"),
+        ({"profile": ["4"]}, "tasks[0].profile[0]: '4' is no time"),
+        ({"profile": []}, "tasks[0].profile: 0 elements"),
+        ({"profile": 4}, "tasks[0].profile: give a list"),
+        ({"profile": [None, None]}, "tasks[0].profile: none of its host counts can be used on these 3 hosts"),
+        ({"profile": [None, None, None, 3]}, "tasks[0].profile: none of its host counts"),
+        ({"profile": {}}, "tasks[0].profile: no class is given"),
+        ({"profile": {"gpu": [1]}}, "tasks[0].profile.'gpu': no host has this class: the classes are default"),
+        ({"profile": {"default": [1, 0]}}, "tasks[0].profile.default[1]: 0 is no time"),
+        ({"deadline": 0}, "tasks[0].deadline: 0 is no time"),
+        ({"deadline": "now"}, "tasks[0].deadline: 'now' is no time"),
+        ({"release": -1}, "tasks[0].release: -1 is no time"),
+        ({"depends_on": ["zz"]}, "tasks[0].depends_on[0]: 'zz' is not the id of a task"),
+        ({"depends_on": ["b", "b"]}, "tasks[0].depends_on[1]: 'b' is there twice"),
+        ({"depends_on": ["a"]}, "tasks[0].depends_on[0]: the task depends on itself"),
+        ({"depends_on": [[]]}, "tasks[0].depends_on[0]: [] is not the id"),
+        ({"depends_on": "b"}, "tasks[0].depends_on: give a list"),
+        ({"id": "b"}, "tasks[1].id: 'b' is also tasks[0].id"),
+        ({"id": ""}, "tasks[0].id: '' is no name"),
+        ({"id": 7}, "tasks[0].id: 7 is no name"),
+        ({"id": "x\n#SBATCH"}, "tasks[0].id: 'x\\n#SBATCH' is no name"),
+        ({"id": "\u202etxt"}, "tasks[0].id: '\\u202etxt' is no name"),
+        ({"id": "\ud800"}, "tasks[0].id: '\\ud800' is no name"),
+        ({"walltime": 4}, "tasks[0]: unknown key 'walltime'"),
+    ],
+)
+def test_a_bad_task_is_refused_with_its_path(changes: dict[str, Any], message: str) -> None:
+    assert refusal(a_document(**changes)).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"hosts": 0, "tasks": []}, "hosts: 0 hosts"),
+        ({"hosts": 10**9, "tasks": []}, "hosts: 1000000000 hosts"),
+        ({"hosts": True, "tasks": []}, "hosts: give a number"),
+        ({"hosts": [], "tasks": []}, "hosts: 0 elements"),
+        ({"hosts": [3], "tasks": []}, "hosts[0]: give an object"),
+        ({"hosts": [{"name": "n"}], "tasks": []}, "hosts[0]: class is missing"),
+        ({"hosts": [{"name": "n", "class": "c"}] * 2, "tasks": []}, "hosts[1].name: 'n' is there twice"),
+        ({"hosts": 2, "tasks": []}, "tasks: 0 elements"),
+        ({"hosts": 2, "tasks": [4]}, "tasks[0]: give an object"),
+        ({"hosts": 2, "tasks": [{"id": "a"}]}, "tasks[0]: profile is missing"),
+        ({"hosts": 2}, "tasks is missing"),
+        ({"hosts": 2, "tasks": [], "policy": "edf"}, "unknown key 'policy'"),
+        ({"hosts": 4096, "tasks": [{"id": "a", "profile": [1]}] * 20_000}, "tasks: 20000 tasks x 4096 hosts"),
+        ("[]", "give an object"),
+        ('{"hosts": 2,\n "tasks": }', "line 2, column 11: not JSON"),
+        ('{"hosts": 2, "hosts": 3}', "the key 'hosts' is there twice"),
+        ('{"hosts": ' + "[" * 100_000, "not a problem: it is nested too deeply"),
+        ('{"hosts": ' + "9" * 5000 + "}", "not JSON"),
+    ],
+)
+def test_a_bad_document_is_refused_with_the_path(document: Any, message: str) -> None:
+    assert refusal(document).startswith(message)
+
+
+def test_tasks_that_wait_for_each_other_are_named() -> None:
+    tasks = [{"id": name, "profile": [1], "depends_on": before} for name, before in
+             [("a", []), ("b", ["a", "d"]), ("c", ["b"]), ("d", ["c"]), ("e", ["d"])]]  # fmt: skip
+    message = refusal({"hosts": 1, "tasks": tasks})
+    assert message == "tasks[1].depends_on: tasks wait for each other: tasks[1] → tasks[3] → tasks[2] → tasks[1]"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from(["id", "profile", "deadline", "release", "depends_on"]), JSON)
+@example("profile", {"default": [None]})
+def test_whatever_stands_in_a_task_is_read_or_refused(key: str, value: Any) -> None:
+    document = json.dumps(a_document(**{key: value}))
+    try:
+        problem = parse(document)
+    except UserError:
+        assert "tasks[" in refusal(document)
+    else:
+        assert np.isfinite(problem.seconds).any(axis=(0, 2)).all()
+
+
+def test_files_are_json_or_etc(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_text("\ufeff" + json.dumps(a_document()), encoding="utf-8")
+    (tmp_path / "p.etc").write_text("2 1 0\n3.5\n4\n")
+    assert read(tmp_path / "p.json").tasks == ("a", "b")
+    assert read(tmp_path / "p.etc").hosts == ("machine0",)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"\xff\xfe{}", "byte 0 is not UTF-8"), (b"", "line 1: neither"), (b'{"hosts": 1}', "tasks is missing")],
+)
+def test_an_unreadable_file_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "bad"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=message) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_a_missing_file_is_the_users_fault(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read: No such file"):
+        read(tmp_path / "none.json")

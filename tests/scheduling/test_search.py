@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosched.errors import UserError
+from cosched.scheduling import heuristics
+from cosched.scheduling.bounds import lower_bound
+from cosched.scheduling.checker import check
+from cosched.scheduling.decoder import decode
+from cosched.scheduling.metrics import measure, objective
+from cosched.scheduling.problem import Plan, Problem, Weights
+from cosched.scheduling.search import Search
+from tests.scheduling.problems import a_plan, a_problem, plans, problems
+
+SLOW = settings(deadline=None, max_examples=30)
+MAKESPAN = Weights(1.0, 0.0, 0.0)
+
+
+def value(problem: Problem, plan: Plan, weights: Weights) -> float:
+    return objective(measure(problem, decode(problem, plan)), weights, lower_bound(problem))
+
+
+def a_queue(seed: int, tasks: int = 20, hosts: int = 8) -> Problem:
+    draw = np.random.default_rng(seed)
+    profiles = draw.uniform(5, 50, (tasks, 1)) / np.arange(1, hosts + 1) ** draw.uniform(0.2, 1.1, (tasks, 1))
+    return a_problem(profiles.tolist(), hosts, deadline=draw.uniform(5, 90, tasks).tolist())
+
+
+@SLOW
+@given(st.data())
+def test_the_best_plan_is_feasible_and_never_worse_than_a_seed(data: st.DataObject) -> None:
+    problem = data.draw(problems())
+    warm = data.draw(plans(problem))
+    weights = Weights(1.0, 0.2, data.draw(st.sampled_from([0.0, 2.0])))
+    search = Search(problem, weights, seed=1, warm=warm)
+    search.step(5)
+    assert check(problem, decode(problem, search.best)) == []
+    assert search.objective == pytest.approx(value(problem, search.best, weights), rel=1e-9)
+    seeds = [warm, heuristics.earliest_deadline_first(problem), heuristics.two_phase(problem)]
+    assert all(search.objective <= value(problem, seed, weights) * (1 + 1e-9) for seed in seeds)
+
+
+@settings(deadline=None, max_examples=15)
+@given(problems(tasks=4, hosts=3, classes=1, whole=True))
+def test_small_problems_are_solved(problem: Problem) -> None:
+    """As good as the best of many random plans: small problems have few."""
+    search = Search(problem, MAKESPAN, seed=3)
+    search.step(400)
+    draw = np.random.default_rng(0)
+    usable = np.isfinite(problem.seconds[problem.host_class[0]])
+    for _ in range(300):
+        counts = [int(draw.choice(np.flatnonzero(row))) + 1 for row in usable]
+        other = a_plan(draw.permutation(len(usable)).tolist(), counts)
+        assert decode(problem, search.best).makespan <= decode(problem, other).makespan
+
+
+def test_the_search_improves_on_its_seeds_and_says_so() -> None:
+    search = Search(a_queue(1), seed=5)
+    before = search.objective
+    assert search.step(300)
+    assert search.objective < before
+    assert search.generations == 300
+    assert search.evaluations >= 300 * 40
+    record = search.logbook.select("objective")
+    assert record == sorted(record, reverse=True)
+    assert record[-1] == search.objective
+
+
+def test_seed_and_generations_decide_the_plan() -> None:
+    one, other, third = Search(a_queue(2), seed=9), Search(a_queue(2), seed=9), Search(a_queue(2), seed=10)
+    one.step(700)
+    for _ in range(70):
+        other.step(10)
+    third.step(700)
+    assert one.best.order.tolist() == other.best.order.tolist()
+    assert one.best.counts.tolist() == other.best.counts.tolist()
+    assert one.evaluations == other.evaluations
+    assert third.logbook != one.logbook
+
+
+def test_a_search_goes_on_from_the_last_best() -> None:
+    first = Search(a_queue(3), seed=1)
+    first.step(500)
+    again = Search(a_queue(3), seed=2, warm=first.best)
+    assert again.objective == pytest.approx(first.objective)
+
+
+def test_a_search_without_deadlines_meets_its_bound_where_that_is_easy() -> None:
+    search = Search(a_problem([[4.0], [4.0], [8.0]]), MAKESPAN)
+    search.step(20)
+    assert search.optimal
+    assert decode(a_problem([[4.0], [4.0], [8.0]]), search.best).makespan == search.bound == 8.0
+
+
+def test_new_blood_comes_in_when_nothing_improves_and_the_best_stays() -> None:
+    search = Search(a_problem([[2.0], [2.0]]), MAKESPAN)
+    assert not search.step(450)
+    assert search.evaluations > 450 * 40 + 40
+    assert search.optimal
+
+
+@pytest.mark.parametrize("weights", [Weights(-1.0), Weights(0.0, 0.0, 0.0), Weights(float("nan"))])
+def test_bad_weights_are_refused(weights: Weights) -> None:
+    with pytest.raises(UserError, match="weights"):
+        Search(a_problem([[1.0]]), weights)
+
+
+@pytest.mark.parametrize("warm", [a_plan([0, 0], [1, 1]), a_plan([0], [1, 1]), a_plan([0, 1], [2, 1])])
+def test_a_warm_plan_of_another_problem_is_refused(warm: Plan) -> None:
+    with pytest.raises(ValueError, match=r"order of all tasks|cannot run"):
+        Search(a_problem([[1.0], [1.0]]), warm=warm)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from hypothesis import given
+
+from cosched.scheduling.problem import Problem
+from cosched.scheduling.widths import best_seconds, single_class, useful
+from tests.scheduling.problems import a_problem, problems
+
+
+@given(problems(tasks=2, hosts=4))
+def test_the_best_time_is_that_of_the_best_hosts(problem: Problem) -> None:
+    best = best_seconds(problem)
+    for task, column in np.ndindex(best.shape):
+        sets = itertools.combinations(problem.host_class.tolist(), column + 1)
+        assert best[task, column] == min(max(problem.seconds[k, task, column] for k in chosen) for chosen in sets)
+
+
+def test_counts_that_are_no_faster_than_a_smaller_one_are_not_useful() -> None:
+    problem = a_problem([[9.0, 5.0, 5.0, 7.0, 4.0], [float("inf"), 3.0, float("inf"), 2.0, 8.0]], hosts=5)
+    assert useful(problem).tolist() == [[True, True, False, False, True], [False, True, False, True, False]]
+
+
+def test_hosts_of_one_class_are_identical_however_many_classes_there_are() -> None:
+    problem = a_problem([[1.0]])
+    assert single_class(problem) == 0
+    mixed = Problem(problem.tasks, problem.hosts, ("a", "b"), np.array([0, 1]), problem.free,
+                    np.concatenate([problem.seconds] * 2), problem.release, problem.deadline)  # fmt: skip
+    assert single_class(mixed) is None
