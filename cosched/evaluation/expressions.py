@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Expressions"]
 
+
 class Expressions:
     """Compiles the expressions of one procedure, or of one object outside its procedures.
 
@@ -44,6 +45,10 @@ class Expressions:
             case Vector():
                 return self._vector(expression)
         return self.number(expression)
+
+    def of_type(self, expression: Expression, wanted: str) -> Valued:
+        """Compile an expression for a variable of the type `wanted`; a numeric one never gets a list."""
+        return self.number(expression) if wanted == "numeric" else self.value(expression)
 
     def number(self, expression: Expression) -> Numeric:
         """Compile an expression whose value is a number."""

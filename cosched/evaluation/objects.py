@@ -45,7 +45,7 @@ class CompiledObject:
         self._procedures: dict[str, Callable[[Frame, tuple[float, ...], Position], float]] = {}
         self._expressions = Expressions(self.source, self.types, frozenset(), self._procedures)
         self.initial: list[tuple[str, Valued | None]] = [
-            (declared.name, None if declared.value is None else self._expressions.value(declared.value))
+            (declared.name, None if declared.value is None else self._expressions.of_type(declared.value, group.type))
             for group in item.variables for declared in group.declarations]  # fmt: skip
         for procedure in item.procedures:
             self._procedures[procedure.name] = self._procedure(procedure)
@@ -85,10 +85,8 @@ class CompiledObject:
         target = self.below.get(link.target)
         entries = self._links.setdefault(link.target, [])
         for assign in link.assigns:
-            vector = target is not None and target.types.get(assign.name) == "vector"
-            text = target is not None and target.types.get(assign.name) == "string"
-            compiled = self._expressions.value if vector or text else self._expressions.number
-            entries.append((assign.name, compiled(assign.value), assign.at))
+            wanted = "numeric" if target is None else target.types[assign.name]
+            entries.append((assign.name, self._expressions.of_type(assign.value, wanted), assign.at))
 
     def _templates(self) -> list[str]:
         calls = {node.name for procedure in self.object.procedures for node, _ in walk(*procedure.body)

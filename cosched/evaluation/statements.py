@@ -75,7 +75,8 @@ class ExecCompiler:
                            for declared in statement.declarations if declared.value is not None])  # fmt: skip
 
     def _assign(self, statement: Assign) -> Block:
-        name, value = statement.name, self._expressions.value(statement.value)
+        name = statement.name
+        value = self._expressions.of_type(statement.value, self._expressions.types[name])
         own = name in self._expressions.own
 
         def assign(frame: Frame) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.language.diagnostics import suggestion
@@ -33,7 +33,6 @@ class Scope:
     variables: dict[str, str]
     procedures: Mapping[str, Procedure]
     report: Callable[[Node, str], None]
-    _seen: set[tuple[object, str]] = field(default_factory=set)
 
     def number(self, expression: Expression) -> None:
         """Check an expression whose value must be a number."""
@@ -53,13 +52,22 @@ class Scope:
     def type(self, expression: Expression) -> str:
         """Return the type of an expression and report what is wrong inside it."""
         match expression:
-            case Number():
-                if not math.isfinite(expression.value):
-                    self.report(expression, "the number is too large")
             case Text():
                 return "string"
             case Name():
                 return self.variable(expression, expression.id)
+            case Vector():
+                for item in expression.items:
+                    self.number(item)
+                return "vector"
+        self._numeric(expression)
+        return "numeric"
+
+    def _numeric(self, expression: Number | Unary | Binary | Element | Invoke) -> None:
+        match expression:
+            case Number():
+                if not math.isfinite(expression.value):
+                    self.report(expression, "the number is too large")
             case Unary():
                 self.number(expression.operand)
             case Binary():
@@ -68,13 +76,8 @@ class Scope:
                 self.number(expression.index)
                 if self.variable(expression, expression.name) != "vector":
                     self.report(expression, f"{expression.name} is not a vector: it has no elements")
-            case Vector():
-                for item in expression.items:
-                    self.number(item)
-                return "vector"
             case Invoke():
                 self._invoke(expression)
-        return "numeric"
 
     def variable(self, node: Node, name: str) -> str:
         """Return the type of a variable, reporting one that is not declared."""

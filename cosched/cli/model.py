@@ -1,0 +1,108 @@
+"""`cosched model`: check PSL and HMCL files, predict run times from them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path  # noqa: TC003  typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cosched.cli.hosts import parse_counts
+from cosched.cli.output import JsonOption, console, emit_json, finite
+from cosched.errors import UserError
+from cosched.evaluation import evaluate, load, load_hardware, parameters, profile
+from cosched.evaluation.trace import chrome_trace
+from cosched.language import check_files, default_library
+
+if TYPE_CHECKING:
+    from cosched.evaluation import Application, Hardware
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Check and evaluate performance models.", no_args_is_help=True)
+
+
+@app.command()
+def check(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="PSL (.psl) and HMCL (.hmcl) files.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Print every fault of all files, each with its place; exit code 1 if there is one.
+
+    With --json: a list of {"file", "line", "column", "message"}.
+    """
+    faults = check_files(files, default_library())
+    if as_json:
+        emit_json([{"file": d.file, "line": d.line, "column": d.column, "message": d.message} for d in faults])
+    else:
+        for fault in faults:
+            console.print(fault.render(), markup=False)
+        if not faults:
+            console.print(f"{len(files)} file{'s' if len(files) > 1 else ''} checked: no faults", markup=False)
+    if faults:
+        raise typer.Exit(1)
+
+
+@app.command()
+def predict(
+    application: Annotated[str, typer.Argument(metavar="APP", help="Name in models/ or a .psl file.")],
+    hardware: Annotated[str, typer.Option(help="Name in models/ or an .hmcl file; default: the model's hrduse.")] = "",
+    hosts: Annotated[str, typer.Option(help="Numbers of hosts: 8, 1-16 or 1,2,4.")] = "1-16",
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter.")] = None,
+    trace: Annotated[Path | None, typer.Option(help="Write a timeline on the most hosts (Chrome trace JSON).")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the predicted run time for each number of hosts.
+
+    With --json: {"application", "hardware", "parameters", "hosts", "seconds"}; null where a number cannot be used.
+    """
+    model = load(application)
+    resource = load_hardware(hardware or _named(model))
+    given, counts = _settings(settings or []), parse_counts(hosts)
+    seconds = [float(value) for value in profile(model, resource, counts, given)]
+    if trace is not None:
+        most = max(count for count, value in zip(counts, seconds, strict=True) if math.isfinite(value))
+        _write_trace(trace, model, resource, most, given)
+    values = {item.name: given.get(item.name, item.default) for item in parameters(model)}
+    if as_json:
+        emit_json({"application": model.name, "hardware": resource.name, "parameters": values, "hosts": counts,
+                   "seconds": [finite(value) for value in seconds]})  # fmt: skip
+        return
+    shown = ", ".join(f"{name} = {value:g}" for name, value in values.items() if value is not None)
+    console.print(f"{model.name} on {resource.name}" + (f" ({shown})" if shown else ""), markup=False)
+    for count, value in zip(counts, seconds, strict=True):
+        console.print(f"{count:>7} hosts  {_time(value)}", markup=False)
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:14.6g} s" if math.isfinite(seconds) else "cannot be used: the model does not cover it"
+
+
+def _named(model: Application) -> str:
+    if not model.hardware:
+        raise UserError(f"{model.name} names no hardware in its option hrduse: give --hardware")
+    return model.hardware
+
+
+def _settings(settings: list[str]) -> dict[str, float]:
+    given: dict[str, float] = {}
+    for setting in settings:
+        name, separator, value = setting.partition("=")
+        try:
+            given[name.strip()] = float(value)
+        except ValueError:
+            raise UserError(f"--set {setting!r}: write NAME=NUMBER") from None
+        if not separator or not name.strip():
+            raise UserError(f"--set {setting!r}: write NAME=NUMBER")
+    return given
+
+
+def _write_trace(path: Path, model: Application, hardware: Hardware, count: int, given: dict[str, float]) -> None:
+    evaluation = evaluate(model, hardware, count, given, trace=True)
+    document: dict[str, Any] = chrome_trace(evaluation, f"{model.name} on {count} x {hardware.name}")
+    try:
+        path.write_text(json.dumps(document, allow_nan=False), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"the trace {path} cannot be written: {error.strerror or error}") from None
