@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from functools import cache
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 from urllib.parse import quote
 from uuid import uuid4
@@ -162,6 +163,9 @@ class Client:
 
     def _call(self, method: str, path: str, body: Any = None, *, params: dict[str, Any] | None = None,
               headers: dict[str, str] | None = None) -> Any:  # fmt: skip
+        if self.server.startswith("unix:") and not Path(self.server.removeprefix("unix:")).exists():
+            # Asked first because the HTTP library leaves a socket that cannot connect to the garbage collector.
+            raise _absent(self.server)
         content = None if body is None else json.dumps(body, allow_nan=False).encode()
         headers = {**(headers or {}), "Content-Type": "application/json"} if content is not None else headers
         with _explained(self.server):
@@ -190,13 +194,17 @@ def _explained(server: str) -> Iterator[None]:
     try:
         yield
     except httpx2.ConnectError as error:
-        raise AbsentError(f"cosched is not running at {server}: start it with `cosched serve`") from error
+        raise _absent(server) from error
     except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
         raise UserError(f"{server!r} is not the address of a server ({error}): write unix:/path or http://host:port"
                         ) from error  # fmt: skip
     except httpx2.TransportError as error:
         what = str(error) or type(error).__name__
         raise _LostAnswerError(f"cosched at {server} did not answer ({what}): try again, or look at its log") from error
+
+
+def _absent(server: str) -> AbsentError:
+    return AbsentError(f"cosched is not running at {server}: start it with `cosched serve`")
 
 
 def _error(response: httpx2.Response) -> UserError | SystemFault:

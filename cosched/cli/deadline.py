@@ -31,11 +31,14 @@ def read_deadline(text: str, now: float) -> tuple[float, str]:
         return check_deadline(now + parse_duration(text.removeprefix("now+")), now), ""
     try:
         given = _clock(text, now) or datetime.fromisoformat(text)
-        seconds = given.timestamp()
-        note = "" if given.tzinfo is not None else _local(given, text)
-    except (ValueError, OverflowError) as error:
+    except ValueError as error:
         raise UserError(f"the deadline {text!r} is not a time: {_FORMS}") from error
-    return check_deadline(seconds, now), note
+    try:
+        seconds = given.timestamp()
+    except (ValueError, OverflowError) as error:  # the first and last days of the calendar
+        raise UserError(f"the deadline {text!r} is out of range: give one within ten years") from error
+    checked = check_deadline(seconds, now)
+    return checked, "" if given.tzinfo is not None else _local(given, text)
 
 
 def _clock(text: str, now: float) -> datetime | None:

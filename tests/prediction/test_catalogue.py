@@ -79,7 +79,7 @@ def test_a_later_folder_replaces_an_entry(tmp_path: Path) -> None:
         ('command = ["a"]\nmodle = "x"', "unknown key modle: valid here are name, description, model"),
         (
             'command = ["a"]\n[parameters.n]\nmaks = 3',
-            "unknown key parameters.n.maks: valid here are type, model, default",
+            "unknown key parameters.n.maks: valid here are type, model",
         ),
         ('command = ["a"]\n[parameters.n]\ndefault = "x"', "parameters.n: its own value is 'x': give a number"),
         ('command = ["a"]\n[parameters.n]\nmin = 3\nmax = 2', "parameters.n: min 3 is above max 2"),

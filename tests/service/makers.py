@@ -12,12 +12,15 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import HostsObserved
 from cosched.coscheduler.settings import Settings
 from cosched.errors import UserError
+from cosched.portal.api import build
 from cosched.prediction.catalogue import Catalogue
 from cosched.prediction.profile import Profile, Source
 from cosched.service.clock import Clock
 from cosched.service.desk import Desk
 from cosched.service.engine import Engine
 from cosched.service.intake import Intake
+from cosched.service.listen import Listen
+from cosched.service.web import WebServer, open_socket
 from cosched.store import Store
 
 if TYPE_CHECKING:
@@ -65,7 +68,7 @@ class RecordingManager:
     def cancel(self, uuid: str) -> None:
         self.cancelled.append(uuid)
 
-    def locate(self, uuid: str) -> None:
+    def locate(self, uuid: str, *, fence: bool) -> None:
         raise AssertionError(f"nothing here is restored, and {uuid} is asked for")
 
 
@@ -109,3 +112,16 @@ def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0) -> Iterator
         engine.stop()
         store.close()
         assert engine not in threading.enumerate()
+
+
+@contextmanager
+def serving(tmp_path: Path, hosts: int = 16, staging: float = 1000.0) -> Iterator[tuple[Daemon, str]]:
+    """Run one with its API on a socket; gives it and its address."""
+    with daemon(tmp_path, hosts, staging) as running:
+        listen = Listen(path=str(tmp_path / "cosched.sock"))
+        server = WebServer(build(running.desk), open_socket(listen))
+        server.start()
+        try:
+            yield running, f"unix:{listen.path}"
+        finally:
+            server.stop()
