@@ -4,7 +4,7 @@ The daemon, the simulator and the fault tests run this very code; any run replay
 
     TaskSubmitted ─► waiting ─► Dispatch ─► AttemptSubmitted ─► JobReported(running) ─► JobReported(completed)
                         ▲                      │ error, restart                             │ host lost
-                        └───── AttemptAbsent ◄─┴─ Locate ◄──────────────────────────────────┘ Cancel
+                        └── removed or absent ◄┴─ Locate ─► AttemptMissing ─► Cancel ◄──────┘
 
 At most one attempt of a task is live at any time, and none is given up before the manager's word or a fence.
 """
@@ -21,6 +21,7 @@ from cosched.coscheduler.dispatching import Departure, departures, departures_in
 from cosched.coscheduler.domain import Domain
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptMissing,
     AttemptSubmitted,
     CancelRequested,
     Event,
@@ -33,7 +34,7 @@ from cosched.coscheduler.events import (
 )
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.coscheduler.waiting import Waiting
-from cosched.prediction.feedback import Correction
+from cosched.prediction.feedback import Correction, Handover
 from cosched.scheduling.baselines import baseline_count
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import decode
@@ -51,6 +52,8 @@ __all__ = ["Coscheduler"]
 # How often the manager is asked again about an attempt that it has not confirmed as cancelled. Seconds.
 _ASK_AGAIN = 5.0
 
+_UNKNOWN = "the resource manager does not know this attempt"
+
 
 class Coscheduler:
     """State of a domain and what to do next.
@@ -61,6 +64,7 @@ class Coscheduler:
         domain: the hosts.
         waiting: the current plan.
         corrections: learned factors by `Task.correction`.
+        handover: learned time from a decision to the start of its job.
         improved: the last plan of the search that was taken over; None before the first.
     """
 
@@ -71,6 +75,7 @@ class Coscheduler:
         self.domain = Domain()
         self.waiting = Waiting()
         self.corrections: dict[str, Correction] = {}
+        self.handover = Handover()
         self.improved: ScheduleImproved | None = None
         self._instance = UUID(settings.instance)
         self._live: dict[str, str] = {}  # task → its live attempt
@@ -98,6 +103,16 @@ class Coscheduler:
                 self._changes.replan |= self.domain.observe(event.hosts)
             case ScheduleImproved():
                 self._improve(event)
+            case Tick():
+                self._ask_again(event.time)
+            case _:
+                self._hear(event)
+        self._dispatch(event.time)
+        return self._changes.outcome()
+
+    def _hear(self, event: AttemptSubmitted | SubmitFailed | JobReported | AttemptAbsent) -> None:
+        """Take what the resource manager says of an attempt that is still live; the rest no longer matters."""
+        match event:
             case AttemptSubmitted():
                 self._submitted(event)
             case SubmitFailed():
@@ -106,10 +121,6 @@ class Coscheduler:
                 self._reported(event.report, event.time)
             case AttemptAbsent():
                 self._absent(event)
-            case Tick():
-                self._ask_again(event.time)
-        self._dispatch(event.time)
-        return self._changes.outcome()
 
     def restore(
         self, tasks: Iterable[Task], attempts: Iterable[Attempt], completed: Iterable[Task], time: float
@@ -170,6 +181,10 @@ class Coscheduler:
     def paused_until(self) -> float:
         """No attempt is submitted before this time (epoch seconds), because the manager did not answer; 0 for none."""
         return self._paused_until
+
+    def taken(self, time: float) -> dict[str, float]:
+        """Return when each taken host is expected to be free, epoch seconds."""
+        return self.domain.occupied(self.attempts.values(), time, self.handover.seconds)
 
     def factors(self) -> dict[str, float]:
         """Return the learned correction factors by key."""
@@ -235,8 +250,8 @@ class Coscheduler:
     # ── planning ─────────────────────────────────────────────────────────────────────────────────────────────
 
     def _problem(self, time: float) -> Problem | None:
-        taken = self.domain.occupied(self.attempts.values(), time)
-        return self.waiting.problem(self.tasks, self.domain.up(), taken, self.factors(), time, self._held_back)
+        up, taken, handover = self.domain.up(), self.taken(time), self.handover.seconds
+        return self.waiting.problem(self.tasks, up, taken, self.factors(), time, self._held_back, handover)
 
     def _improve(self, event: ScheduleImproved) -> None:
         """Take a plan over unless the current one has become better meanwhile."""
@@ -247,7 +262,8 @@ class Coscheduler:
         current = self.waiting.plan(problem)
         if self._cost(problem, proposed) <= self._cost(problem, current):
             self.waiting.adopt(problem, proposed)
-        self._searched.update(task for task in event.order if task in self.waiting)
+        if event.settled:
+            self._searched.update(task for task in event.order if task in self.waiting)
         self.improved = event
 
     def _cost(self, problem: Problem, plan: Plan) -> float:
@@ -266,16 +282,16 @@ class Coscheduler:
         for departure in self._departures(time):
             task = self.tasks[departure.task]
             self._forget_waiting(task.id)
-            self._start_attempt(task, departure.hosts, len(departure.hosts), departure.seconds, time)
+            seconds = departure.seconds - self.handover.seconds
+            self._start_attempt(task, departure.hosts, len(departure.hosts), seconds, time)
             self._changes.replan = True
 
     def _departures(self, time: float) -> list[Departure]:
         if not len(self.waiting):
             return []
-        up = self.domain.up()
-        taken = self.domain.occupied(self.attempts.values(), time)
-        idle = [host for host in up if host not in taken]
-        problem = self.waiting.problem(self.tasks, up, taken, self.factors(), time, self._held_back) if idle else None
+        taken = self.taken(time)
+        idle = [host for host in self.domain.up() if host not in taken]
+        problem = self._problem(time) if idle else None
         if problem is None:
             return []
         if self.settings.policy != "genetic":
@@ -366,6 +382,13 @@ class Coscheduler:
             return  # an old report that came late; losing a host is EVICTED
         if state is AttemptState.HELD or attempt.state is AttemptState.HELD:
             self._changes.replan = True  # its hosts come free, or are taken again
+        if (
+            attempt.hosts
+            and state is AttemptState.RUNNING
+            and attempt.state is not state
+            and attempt.started is not None
+        ):
+            self.handover = self.handover.learn(attempt.started - attempt.created)
         self._put_attempt(replace(attempt, state=state, reason=report.reason))
         task = self.tasks[attempt.task]
         reason = f"held by the resource manager: {report.reason}" if state is AttemptState.HELD else ""
@@ -400,11 +423,17 @@ class Coscheduler:
         else:
             self._end(task, TaskState.CANCELLED, time, reason=task.reason or reason, attempt=attempt)
 
+    def _missing(self, event: AttemptMissing) -> None:
+        """Have the attempt fenced. Written down first: a crash after the fence must not take it for a user's cancel."""
+        attempt = self.attempts.get(event.attempt)
+        if attempt is not None and attempt.state is not AttemptState.CANCELLING:
+            self._cancel_attempt(attempt, _UNKNOWN, event.time)
+
     def _absent(self, event: AttemptAbsent) -> None:
         attempt = self.attempts.get(event.attempt)
         if attempt is None:
             return
-        reason = attempt.reason or "the resource manager does not know this attempt"
+        reason = attempt.reason or _UNKNOWN
         self._drop_attempt(replace(attempt, state=AttemptState.LOST, reason=reason))
         task = self.tasks[attempt.task]
         if task.state is TaskState.CANCELLING:
@@ -433,7 +462,7 @@ class Coscheduler:
 
     def _ask(self, attempt: Attempt, time: float) -> None:
         self._asked[attempt.uuid] = time
-        self._changes.decisions += [Cancel(attempt.uuid), Locate(attempt.uuid)]
+        self._changes.decisions += [Cancel(attempt.uuid), Locate(attempt.uuid, fence=True)]
 
     def _ask_again(self, time: float) -> None:
         for attempt in list(self.attempts.values()):

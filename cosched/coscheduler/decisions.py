@@ -28,9 +28,17 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Locate:
-    """Find out whether the manager has this attempt: answer JobReported, or AttemptAbsent after a grace and a fence."""
+    """Find out whether the manager has this attempt.
+
+    The answer is JobReported; after a grace without any trace of it AttemptMissing, or AttemptAbsent where the attempt
+    may be fenced and has been.
+
+    Attributes:
+        fence: it is written down that this attempt must not run.
+    """
 
     attempt: str
+    fence: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,16 @@ _OVERRUN_SHARE = 0.05
 _OVERRUN_GROWTH = 0.5
 
 
-def expected_end(attempt: Attempt, now: float) -> float:
-    """Return when a live attempt is expected to free its hosts, in epoch seconds; never before `now`."""
+def expected_end(attempt: Attempt, now: float, handover: float = 0.0) -> float:
+    """Return when a live attempt is expected to free its hosts, in epoch seconds; never before `now`.
+
+    Args:
+        attempt: live.
+        now: epoch seconds.
+        handover: seconds from a decision to the start of its job.
+    """
     predicted = attempt.predicted or 0.0
-    start = max(attempt.created, now) if attempt.started is None else attempt.started
+    start = max(attempt.created + handover, now) if attempt.started is None else attempt.started
     end = start + predicted
     if end > now:
         return end
@@ -48,7 +54,7 @@ class Domain:
         return sorted(name for name, host in self.hosts.items() if host.up)
 
     @staticmethod
-    def occupied(attempts: Iterable[Attempt], now: float) -> dict[str, float]:
+    def occupied(attempts: Iterable[Attempt], now: float, handover: float = 0.0) -> dict[str, float]:
         """Return when each taken host is expected to be free.
 
         A held attempt takes no host: its manager gives them to others meanwhile.
@@ -56,7 +62,7 @@ class Domain:
         free: dict[str, float] = {}
         for attempt in attempts:
             if attempt.state.live and attempt.state is not AttemptState.HELD:
-                end = expected_end(attempt, now)
+                end = expected_end(attempt, now, handover)
                 for host in attempt.hosts:
                     free[host] = max(free.get(host, 0.0), end)
         return free

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AttemptAbsent",
+    "AttemptMissing",
     "AttemptSubmitted",
     "CancelRequested",
     "Event",
@@ -59,6 +60,7 @@ class ScheduleImproved:
         bound: lower bound of the makespan in seconds.
         makespan: predicted makespan in seconds.
         evaluations: how many schedules the search has looked at for this snapshot.
+        settled: False for a first answer that the search has not worked on: no reason yet to end a task's staging.
     """
 
     time: float
@@ -68,6 +70,7 @@ class ScheduleImproved:
     bound: float = 0.0
     makespan: float = 0.0
     evaluations: int = 0
+    settled: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,14 @@ class JobReported:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptMissing:
+    """Neither queue nor history knew the attempt for the grace; a submit may still be on its way."""
+
+    time: float
+    attempt: str
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptAbsent:
     """Neither queue nor history knew the attempt after the grace, and it has been fenced."""
 
@@ -120,6 +131,7 @@ Event = (
     | AttemptSubmitted
     | SubmitFailed
     | JobReported
+    | AttemptMissing
     | AttemptAbsent
     | Tick
 )

@@ -39,7 +39,7 @@ class Waiting:
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}  # dictionaries keep their order: this is the plan
-        self._rows: dict[str, tuple[float, int, NDArray[np.float64]]] = {}
+        self._rows: dict[str, tuple[float, float, int, NDArray[np.float64]]] = {}
 
     def __contains__(self, task: str) -> bool:
         return task in self.counts
@@ -65,22 +65,32 @@ class Waiting:
         proposed = {task: count for task, count in zip(order, counts, strict=True) if task in self.counts}
         return proposed | {task: count for task, count in self.counts.items() if task not in proposed}
 
-    def row(self, task: Task, factor: float, hosts: int) -> NDArray[np.float64]:
-        """Return the corrected run times of a task on 1…hosts hosts, (hosts,) seconds, infinite where impossible."""
+    def row(self, task: Task, factor: float, handover: float, hosts: int) -> NDArray[np.float64]:
+        """Return how long a task takes its hosts, by their number: corrected run time plus hand-over.
+
+        Returns:
+            (hosts,) seconds, infinite where impossible.
+        """
         known = self._rows.get(task.id)
-        if known is not None and known[0] == factor and known[1] == hosts:
-            return known[2]
+        if known is not None and known[:3] == (factor, handover, hosts):
+            return known[3]
         assert task.profile is not None
         row = np.full(hosts, math.inf)
         values = task.profile.seconds[:hosts]
-        row[: len(values)] = np.asarray(values) * factor
-        self._rows[task.id] = (factor, hosts, row)
+        row[: len(values)] = np.asarray(values) * factor + handover
+        self._rows[task.id] = (factor, handover, hosts, row)
         return row
 
     def problem(
-        self, tasks: Mapping[str, Task], hosts: Sequence[str], free: Mapping[str, float],
-        factors: Mapping[str, float], now: float, held_back: Mapping[str, float],
-    ) -> Problem | None:  # fmt: skip
+        self,
+        tasks: Mapping[str, Task],
+        hosts: Sequence[str],
+        free: Mapping[str, float],
+        factors: Mapping[str, float],
+        now: float,
+        held_back: Mapping[str, float],
+        handover: float = 0.0,
+    ) -> Problem | None:
         """Describe the waiting tasks as a scheduling problem whose origin is `now`.
 
         Tasks that no number of the present hosts can run are left out.
@@ -92,12 +102,17 @@ class Waiting:
             factors: correction by key.
             now: epoch seconds.
             held_back: tasks that may not start before an epoch time.
+            handover: seconds from a decision to the start of its job.
 
         Returns:
             The problem, tasks in planned order; None where nothing can be planned.
         """
-        rows = {name: self.row(tasks[name], factors.get(tasks[name].correction, 1.0), len(hosts))
-                for name in self.counts} if hosts else {}  # fmt: skip
+        if not hosts:
+            return None
+        rows = {
+            name: self.row(tasks[name], factors.get(tasks[name].correction, 1.0), handover, len(hosts))
+            for name in self.counts
+        }
         able = tuple(name for name, row in rows.items() if np.isfinite(row).any())
         if not able:
             return None

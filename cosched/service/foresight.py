@@ -53,7 +53,7 @@ def _waiting(core: Coscheduler, hosts: Sequence[str], time: float) -> tuple[Prob
     forecast = core.forecast(time)
     if forecast is not None:
         return forecast[0], core.waiting.plan(forecast[0])
-    free = core.domain.occupied(core.attempts.values(), time)
+    free = core.taken(time)
     problem = Problem(
         tasks=(),
         hosts=tuple(hosts),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from cosched.coscheduler.events import ScheduleImproved
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.decoder import decode
+from cosched.scheduling.decoder import decode, spans
 from cosched.scheduling.heuristics import earliest_deadline_first, two_phase
 from cosched.scheduling.metrics import measure, objective
 
@@ -30,7 +30,10 @@ __all__ = ["Courtesy", "Snapshot", "main"]
 
 _SLICE = 0.05  # seconds of search between looks at the inbox
 _GENERATIONS = 20  # generations between looks at the clock
-_QUIET = 0.2  # at most one plan in this time after the first, so that the daemon decodes few of them; seconds
+# A plan is settled after so much search; Titan stages 100 generations before the first dispatch (paper, section 3).
+_SETTLED_SECONDS, _SETTLED_GENERATIONS = 0.2, 100
+_QUIET = 0.2  # seconds between two better plans at least, so that the daemon decodes few of them
+_REMIND = 1.0  # seconds after which the plan is sent again with the evaluations so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class _Inbox(threading.Thread):
                 self._newest = snapshot
                 self._arrived.notify()
 
-    def take(self, *, wait: bool) -> Snapshot | None:
+    def take(self, *, wait: bool = True) -> Snapshot | None:
         """Return the newest snapshot and forget it; None if there is none and `wait` is false."""
         with self._arrived:
             while wait and self._newest is None:
@@ -92,54 +95,58 @@ class _Planner:
         self._inbox = inbox
         self._out = out
         self._courtesy = courtesy
+        self._compiled = threading.Event()
 
     def run(self) -> None:
-        snapshot = self._inbox.take(wait=True)
+        threading.Thread(target=self._compile, daemon=True, name="compile").start()
+        snapshot = self._inbox.take()
         while True:
             assert snapshot is not None
-            snapshot = self._plan(snapshot) or self._inbox.take(wait=True)
+            snapshot = self._plan(snapshot) or self._inbox.take()
+
+    def _compile(self) -> None:
+        # Imported here: on a new machine compiling takes its time, and heuristics answer meanwhile.
+        from cosched.scheduling.search import warm_up
+
+        warm_up()
+        self._compiled.set()
 
     def _plan(self, snapshot: Snapshot) -> Snapshot | None:
-        """Improve one snapshot's plan until the next arrives (returned) or the search has converged (None)."""
-        bound = lower_bound(snapshot.problem)
-        plan = self._heuristic(snapshot, bound)
-        newer = self._inbox.take(wait=False)
-        if newer is not None:
-            return newer
-        # Imported late: compiling may take its time on a new machine, and a heuristic plan is out already.
+        """Improve one snapshot's plan until a newer one is there (returned) or the search has converged (None)."""
+        if not self._compiled.is_set():
+            self._heuristic(snapshot)
+            while not self._compiled.wait(_SLICE):
+                newer = self._inbox.take(wait=False)
+                if newer is not None:
+                    return newer
         from cosched.scheduling.search import Search
 
-        search = Search(snapshot.problem, snapshot.weights, snapshot.seed, plan)
-        return self._improve(snapshot, search, bound)
+        return self._improve(snapshot, Search(snapshot.problem, snapshot.weights, snapshot.seed, snapshot.plan))
 
-    def _heuristic(self, snapshot: Snapshot, bound: float) -> Plan:
-        problem = snapshot.problem
+    def _heuristic(self, snapshot: Snapshot) -> None:
+        problem, bound = snapshot.problem, lower_bound(snapshot.problem)
         plans = [snapshot.plan, two_phase(problem), earliest_deadline_first(problem)]
         plan = min(plans, key=lambda plan: objective(measure(problem, decode(problem, plan)), snapshot.weights, bound))
-        self._send(snapshot, plan, bound, evaluations=len(plans))
-        return plan
+        self._send(snapshot, plan, bound, len(plans), settled=False)
 
-    def _improve(self, snapshot: Snapshot, search: Search, bound: float) -> Snapshot | None:
-        sent = search.objective
-        quiet_until = best_since = time.monotonic()
-        searched = 0.0
-        while searched - best_since < self._courtesy.converged or search.objective < sent:
-            began = time.monotonic()
-            while time.monotonic() < began + _SLICE:
-                search.step(_GENERATIONS)
-            searched += time.monotonic() - began
-            if search.objective < sent and time.monotonic() >= quiet_until:
-                self._send(snapshot, search.best, bound, search.evaluations)
-                sent, best_since = search.objective, searched
-                quiet_until = time.monotonic() + _QUIET
+    def _improve(self, snapshot: Snapshot, search: Search) -> Snapshot | None:
+        pace = _Pace(search)
+        while True:
+            pace.step()
+            if not pace.settled:
+                continue
+            if pace.news():
+                self._send(snapshot, search.best, search.bound, search.evaluations, settled=True)
             newer = self._inbox.take(wait=False)
             if newer is not None:
                 return newer
-            time.sleep((time.monotonic() - began) * (1 / self._courtesy.share - 1))
-        return None
+            if pace.stalled >= self._courtesy.converged or search.optimal:
+                self._send(snapshot, search.best, search.bound, search.evaluations, settled=True)
+                return None
+            time.sleep(_SLICE * (1 / self._courtesy.share - 1))
 
-    def _send(self, snapshot: Snapshot, plan: Plan, bound: float, evaluations: int) -> None:
-        schedule = decode(snapshot.problem, plan)
+    def _send(self, snapshot: Snapshot, plan: Plan, bound: float, evaluations: int, *, settled: bool) -> None:
+        ends = spans(snapshot.problem, plan)[1]
         order = [int(place) for place in plan.order]
         improved = ScheduleImproved(
             time=snapshot.time,
@@ -147,11 +154,53 @@ class _Planner:
             order=tuple(snapshot.problem.tasks[place] for place in order),
             counts=tuple(int(plan.counts[place]) for place in order),
             bound=bound,
-            makespan=max(assignment.end for assignment in schedule.assignments),
+            makespan=max(ends),
             evaluations=evaluations,
+            settled=settled,
         )
         pickle.dump(improved, self._out)
         self._out.flush()
+
+
+class _Pace:
+    """How far one search has come, and what of it has been told."""
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._seconds = 0.0
+        self._improved_at = 0.0
+        self._told = float("inf")
+        self._told_at = float("-inf")
+
+    def step(self) -> None:
+        """Search for one slice of time."""
+        began = time.monotonic()
+        before = self._search.objective
+        while time.monotonic() < began + _SLICE and not self._search.optimal:
+            self._search.step(_GENERATIONS)
+        self._seconds += time.monotonic() - began
+        if self._search.objective < before:
+            self._improved_at = self._seconds
+
+    @property
+    def settled(self) -> bool:
+        """Whether the plan is good enough to act on."""
+        enough = self._seconds >= _SETTLED_SECONDS and self._search.generations >= _SETTLED_GENERATIONS
+        return enough or self._search.optimal
+
+    @property
+    def stalled(self) -> float:
+        """Seconds of search without a better plan."""
+        return self._seconds - self._improved_at
+
+    def news(self) -> bool:
+        """Whether it is time to tell: at once of the first plan, soon of a better one, now and then of progress."""
+        since = time.monotonic() - self._told_at
+        better = self._search.objective < self._told
+        if since < (_QUIET if better else _REMIND):
+            return False
+        self._told, self._told_at = self._search.objective, time.monotonic()
+        return True
 
 
 def main() -> None:

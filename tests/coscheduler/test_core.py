@@ -76,6 +76,13 @@ def test_a_plan_of_the_search_ends_staging_and_gives_order_and_counts() -> None:
     ]
 
 
+def test_a_first_answer_that_is_not_settled_does_not_end_staging() -> None:
+    core = a_core(staging=100.0)
+    submit(core, a_task(1))
+    assert not dispatched(core.handle(ScheduleImproved(0.1, ("1",), (2,), settled=False)))
+    assert core.waiting.counts == {"1": 2}
+
+
 def test_a_worse_plan_is_not_taken_over() -> None:
     core = a_core(staging=100.0)
     for number in (1, 2):
@@ -258,6 +265,18 @@ def test_run_times_correct_later_predictions() -> None:
     complete(core, attempt, 0.0, 20.0)
     (attempt,) = dispatched(submit(core, a_task(2, [10.0]), 30.0))
     assert attempt.predicted == pytest.approx(20.0)
+
+
+def test_the_time_a_manager_takes_to_start_a_job_is_planned_with() -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, attempt, 0.5)
+    submit(core, a_task(2, [10.0]))
+    forecast = core.forecast(0.5)
+    assert forecast is not None
+    assert [(spot.start, spot.end) for spot in forecast[1].assignments] == [(10.0, 20.5)]
+    (second,) = dispatched(complete(core, attempt, 0.5, 10.5))
+    assert second.predicted == pytest.approx(10.0)
 
 
 def test_a_job_that_outruns_its_prediction_is_planned_round() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.prediction.feedback import Correction
+from cosched.prediction.feedback import Correction, Handover
 
 times = st.floats(0.001, 1e6)
 
@@ -35,3 +35,15 @@ def test_no_history_drives_the_factor_beyond_what_one_run_may_say(runs: list[tup
     for predicted, actual in runs:
         known = known.learn(predicted, actual)
     assert 0.1 * 0.999 <= known.factor <= 10 * 1.001
+
+
+def test_a_handover_is_planned_with_in_whole_steps() -> None:
+    known = Handover().learn(0.7).learn(0.8)
+    assert known.mean == pytest.approx(0.75)
+    assert known.seconds == pytest.approx(0.75)
+    assert Handover().learn(0.71).seconds == pytest.approx(0.7)
+
+
+def test_a_manager_in_trouble_teaches_no_endless_handover() -> None:
+    assert Handover().learn(86400.0).mean == 60.0
+    assert Handover().learn(-5.0).mean == 0.0
