@@ -1,0 +1,113 @@
+"""Plan quality and speed: `python -m benchmarks.scheduling`, about a minute.
+
+Queues of the seven kernels, the same for every policy. Quality is makespan ÷ lower bound, the mean over the seeds;
+with deadlines also the share of tasks on time. The search's time includes its heuristics but no compiling.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from importlib.metadata import version
+
+import numpy as np
+
+from benchmarks.kernels import queue
+from benchmarks.stock_deap import stock_deap
+from cosched.scheduling import compiled
+from cosched.scheduling.bounds import lower_bound
+from cosched.scheduling.checker import check
+from cosched.scheduling.metrics import Metrics, measure
+from cosched.scheduling.policies import Policy, plan
+from cosched.scheduling.problem import Plan, Problem, Weights
+from cosched.scheduling.search import Search, warm_up
+from cosched.scheduling.widths import useful
+
+SIZES = ((30, 16), (200, 16))
+SEEDS = range(1, 6)
+BUDGETS = (0.01, 0.1, 1.0)
+MAKESPAN = Weights(1.0, 0.0, 0.0)
+
+
+def main() -> None:
+    """Print every figure."""
+    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "deap"))
+    print(f"{platform.machine()}, Python {platform.python_version()}, {versions}; seeds {list(SEEDS)}\n")
+    warm_up()
+    for tasks, hosts in SIZES:
+        _quality(tasks, hosts)
+    _generations()
+    _decodes()
+
+
+def _quality(tasks: int, hosts: int) -> None:
+    print(f"{tasks} tasks on {hosts} hosts".ljust(28) + "÷ bound   with deadlines: ÷ bound  on time  mean lateness (s)")
+    rows: list[tuple[str, Policy, float]] = [
+        (str(policy), policy, 0.0) for policy in Policy if policy is not Policy.GENETIC
+    ]
+    rows += [(f"genetic {budget * 1000:.0f} ms", Policy.GENETIC, budget) for budget in BUDGETS]
+    for name, policy, budget in rows:
+        plain = [_planned(queue(tasks, hosts, seed), policy, budget, MAKESPAN) for seed in SEEDS]
+        due = [_planned(queue(tasks, hosts, seed, deadlines=True), policy, budget, Weights()) for seed in SEEDS]
+        on_time = np.mean([metrics.on_time / metrics.with_deadline for metrics, _ in due])
+        late = np.mean([metrics.lateness / metrics.with_deadline for metrics, _ in due])
+        print(f"{name:26} {_ratio(plain):9.4f} {_ratio(due):25.4f} {on_time:8.1%} {late:18.2f}")
+    ratios = []
+    for seed in SEEDS:
+        problem = queue(tasks, hosts, seed)
+        ratios.append(stock_deap(problem, BUDGETS[-1], seed)[0] / lower_bound(problem))
+    print(f"{'stock DEAP 1000 ms':26} {np.mean(ratios):9.4f}\n")
+
+
+def _planned(problem: Problem, policy: Policy, budget: float, weights: Weights) -> tuple[Metrics, float]:
+    schedule, _, statistics = plan(problem, policy, budget, seed=1, weights=weights)
+    faults = check(problem, schedule)
+    if faults:
+        sys.exit(f"{policy} made an impossible schedule: {faults[0]}")
+    return measure(problem, schedule), statistics.bound
+
+
+def _ratio(planned: list[tuple[Metrics, float]]) -> float:
+    return float(np.mean([metrics.makespan / bound for metrics, bound in planned]))
+
+
+def _generations() -> None:
+    print("generations/s, population 40      cosched   stock DEAP")
+    for tasks, hosts in ((30, 16), (200, 16), (1000, 64)):
+        problem = queue(tasks, hosts, 1)
+        search = Search(problem, MAKESPAN)
+        began = time.perf_counter()
+        while time.perf_counter() - began < 1.0:
+            search.step(10)
+        ours = search.generations / (time.perf_counter() - began)
+        began = time.perf_counter()
+        generations = stock_deap(problem, 1.0, 1)[1]
+        stock = generations / (time.perf_counter() - began)
+        print(f"{tasks:5} tasks on {hosts:3} hosts {ours:18.0f} {stock:12.0f}   {ours / stock:.0f} times")
+    print()
+
+
+def _decodes() -> None:
+    print("decodes and objectives/s, fresh chromosomes, one core")
+    for tasks, hosts in ((30, 16), (200, 64), (1000, 256)):
+        problem = queue(tasks, hosts, 1)
+        draw = np.random.default_rng(1)
+        plans = [_random_plan(problem, draw) for _ in range(200)]
+        orders, counts = np.array([plan.order for plan in plans]), np.array([plan.counts for plan in plans])
+        tables = compiled.tables(problem, MAKESPAN, lower_bound(problem))
+        done, began = 0, time.perf_counter()
+        while time.perf_counter() - began < 0.5:
+            compiled.evaluate(tables, orders, counts)
+            done += len(plans)
+        rate = done / (time.perf_counter() - began)
+        print(f"{tasks:5} tasks on {hosts:3} hosts {rate:18.0f}   {1e9 / rate / tasks:.0f} ns a task")
+
+
+def _random_plan(problem: Problem, draw: np.random.Generator) -> Plan:
+    counts = [draw.choice(np.flatnonzero(row)) + 1 for row in useful(problem)]
+    return Plan(draw.permutation(len(problem.tasks)), np.array(counts, dtype=np.int64))
+
+
+if __name__ == "__main__":
+    main()

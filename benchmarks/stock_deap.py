@@ -1,0 +1,83 @@
+"""The peer: a genetic algorithm over order and host counts as DEAP's own documentation would have one write it."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+from deap import algorithms, base, tools
+
+from cosched.scheduling.decoder import spans
+from cosched.scheduling.problem import Plan
+from cosched.scheduling.widths import useful
+
+if TYPE_CHECKING:
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["stock_deap"]
+
+_POPULATION = 40
+
+
+class _Makespan(base.Fitness):  # type: ignore[misc]  # DEAP has no types
+    weights = (-1.0,)
+
+
+class _Individual(list[list[int]]):
+    """[order, counts]."""
+
+    def __init__(self, chromosome: list[list[int]]) -> None:
+        super().__init__(chromosome)
+        self.fitness = _Makespan()
+
+
+def stock_deap(problem: Problem, seconds: float, seed: int) -> tuple[float, int]:
+    """Return (best makespan, generations) after so many seconds, from a random start and with one generation at least.
+
+    Ordered crossover and shuffling on the order, uniform crossover and random reset on the counts, tournaments of
+    three, the best kept; evaluated with the plain Python decoder.
+    """
+    random.seed(seed)  # DEAP draws from Python's global generator
+    widths = [(np.flatnonzero(row) + 1).tolist() for row in useful(problem)]
+    toolbox = _toolbox(problem, widths)
+    tasks = len(problem.tasks)
+    population = [_Individual([random.sample(range(tasks), tasks), [random.choice(row) for row in widths]])
+                  for _ in range(_POPULATION)]  # fmt: skip
+    fame = tools.HallOfFame(1)
+    generations, began = 0, time.perf_counter()
+    while generations == 0 or time.perf_counter() - began < seconds:
+        offspring = algorithms.varAnd(toolbox.select(population, _POPULATION), toolbox, cxpb=0.7, mutpb=0.3)
+        for individual in offspring:
+            if not individual.fitness.valid:
+                individual.fitness.values = toolbox.evaluate(individual)
+        population = offspring
+        fame.update(population)
+        generations += 1
+    return float(fame[0].fitness.values[0]), generations
+
+
+def _toolbox(problem: Problem, widths: list[list[int]]) -> base.Toolbox:
+    def evaluate(individual: _Individual) -> tuple[float]:
+        plan = Plan(np.array(individual[0]), np.array(individual[1]))
+        return (max(spans(problem, plan)[1]),)
+
+    def mate(one: _Individual, other: _Individual) -> tuple[_Individual, _Individual]:
+        tools.cxOrdered(one[0], other[0])
+        tools.cxUniform(one[1], other[1], 0.5)
+        return one, other
+
+    def mutate(individual: _Individual) -> tuple[_Individual]:
+        tools.mutShuffleIndexes(individual[0], 0.05)
+        for task, row in enumerate(widths):
+            if random.random() < 0.05:
+                individual[1][task] = random.choice(row)
+        return (individual,)
+
+    toolbox = base.Toolbox()
+    toolbox.register("evaluate", evaluate)
+    toolbox.register("mate", mate)
+    toolbox.register("mutate", mutate)
+    toolbox.register("select", tools.selTournament, tournsize=3)
+    return toolbox
