@@ -1,7 +1,94 @@
-"""Command: start a real HTCondor pool and keep it until the command is ended.
+"""Command: real HTCondor pools for whoever is not a Python program.
 
-    python -m tests.testbed.condor --hosts 16 [--dir DIR]     prints one line of JSON, stops the pool at SIGINT/SIGTERM
-    python -m tests.testbed.condor --dir DIR --take node03    takes a host of a running pool off
-    python -m tests.testbed.condor --dir DIR --give node03    and gives it back
-    python -m tests.testbed.condor --prepare                  only downloads and unpacks HTCondor
+python -m tests.testbed.condor --hosts 16 [--dir DIR]     starts a pool, prints it as one line of JSON, and stops it
+                                                          when interrupted, terminated or when its input ends
+python -m tests.testbed.condor --dir DIR --take node03    takes a host of a running pool off
+python -m tests.testbed.condor --dir DIR --give node03    brings it back
+python -m tests.testbed.condor --dir DIR --stop           stops a pool and removes its folder
+python -m tests.testbed.condor --prepare                  only downloads and unpacks HTCondor
 """
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.testbed.condor_install import prefix
+from tests.testbed.condor_pool import CondorPool, PoolError
+from tests.testbed.debian import PackageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the arguments say and return the exit code."""
+    options = _options().parse_args(arguments)
+    try:
+        if options.prepare:
+            print(prefix())
+        elif options.take or options.give or options.stop:
+            _change(options)
+        else:
+            _keep(options)
+    except (PackageError, PoolError) as error:
+        print(f"testbed: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.testbed.condor", description="A real HTCondor pool.")
+    parser.add_argument("--hosts", type=int, default=16, help="how many hosts (default 16)")
+    parser.add_argument("--dir", type=Path, help="the pool's folder (default: a new one in the temporary folder)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--take", metavar="HOST", help="take a host of the running pool in --dir off")
+    what.add_argument("--give", metavar="HOST", help="bring a host of the running pool in --dir back")
+    what.add_argument("--stop", action="store_true", help="stop the pool in --dir")
+    what.add_argument("--prepare", action="store_true", help="only download and unpack HTCondor")
+    return parser
+
+
+def _change(options: argparse.Namespace) -> None:
+    if options.dir is None:
+        raise PoolError("say with --dir which pool")
+    pool = CondorPool.at(options.dir)
+    if options.take:
+        pool.take_host(options.take)
+    elif options.give:
+        pool.give_host(options.give)
+    else:
+        pool.stop()
+
+
+def _keep(options: argparse.Namespace) -> None:
+    """Start a pool and keep it until nobody needs it."""
+    over = threading.Event()
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        over.set()
+
+    def end_with_input() -> None:
+        sys.stdin.read()
+        over.set()
+
+    # Before the start, so that an early Ctrl-C still removes what was started.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+    with CondorPool(options.hosts, options.dir) as pool:
+        print(json.dumps(pool.described()), flush=True)
+        if not sys.stdin.isatty():
+            threading.Thread(target=end_with_input, daemon=True).start()
+        over.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

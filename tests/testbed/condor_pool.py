@@ -93,8 +93,13 @@ class CondorPool:
     ) -> None:
         self.stop()
 
+    def described(self) -> dict[str, object]:
+        """Return what a client needs, as JSON can carry it."""
+        return {"directory": str(self.directory), "config": str(self.config), "spool": str(self.spool),
+                "hosts": list(self.hosts)}  # fmt: skip
+
     def start(self) -> None:
-        """Start the daemons and wait until every host is there; again after `stop(keep=True)`."""
+        """Start the daemons and wait until every host is there."""
         user = self._user
         drop = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"] if user else []
         with (self.directory / "log" / "stdout").open("ab") as output:
@@ -202,8 +207,8 @@ class CondorPool:
             path.write_text(pool_configuration(self._prefix, self.directory, folder, self.hosts, ids))
         self._token("tokens.d/cosched", "cosched@pool")
         self._token("daemon-tokens.d/condor", "condor@pool")
-        for path in ("passwords.d/POOL", "daemon-tokens.d", "daemon-tokens.d/condor"):
-            self._own(self.directory / path)
+        for name in ("passwords.d/POOL", "daemon-tokens.d", "daemon-tokens.d/condor"):
+            self._own(self.directory / name)
 
     def _token(self, path: str, identity: str) -> None:
         token = self.tool("condor_token_create", "-identity", identity, "-key", "POOL")
@@ -223,7 +228,9 @@ class CondorPool:
         if self._user:
             for folder in self.directory.parents:
                 if not folder.stat().st_mode & 0o001:
-                    raise PoolError(f"{folder} is closed to user nobody, whom root's pool runs as: choose another folder")
+                    raise PoolError(
+                        f"{folder} is closed to user nobody, whom root's pool runs as: choose another folder"
+                    )
 
     def _environment(self, config: str) -> dict[str, str]:
         kept = {key: value for key, value in os.environ.items() if not key.upper().startswith("_CONDOR_")}

@@ -73,7 +73,9 @@ def _archives() -> list[str]:
     rows = [line.split(" ", 2) for line in listed.splitlines()]
     addresses = [address for release, component, address in rows if release in own and component == "main"]
     if not addresses:
-        raise PackageError("apt on this machine has no Debian archive: the testbed needs Debian and its package sources")
+        raise PackageError(
+            "apt on this machine has no Debian archive: the testbed needs Debian and its package sources"
+        )
     return list(dict.fromkeys(addresses))
 
 
@@ -115,8 +117,8 @@ def _newer_keyring(archive: str, folder: Path) -> Path:
     environment = _private_apt(folder, f"deb [signed-by={_KEYRING}] {archive} {_release()} main")
     _apt(environment, "update")
     _apt(environment, "install", "--yes", "--download-only", "--no-install-recommends", "debian-archive-keyring")
-    for archive in (folder / "cache" / "archives").glob("debian-archive-keyring_*.deb"):
-        subprocess.run(["dpkg-deb", "-x", archive, folder / "keys"], check=True)
+    for package in (folder / "cache" / "archives").glob("debian-archive-keyring_*.deb"):
+        subprocess.run(["dpkg-deb", "-x", package, folder / "keys"], check=True)
     return folder / "keys" / _KEYRING.relative_to("/")
 
 

@@ -1,0 +1,111 @@
+"""What the queue and the history say of attempts: job ClassAds to reports."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector import JobReport, JobState
+from cosched_condor.process import Process, together
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["PROJECTION", "SUBMITTED_ON_HOLD", "constraint", "reports", "waits_for_release"]
+
+PROJECTION = (
+    "ClusterId", "ProcId", "JobStatus", "CoschedAttempt", "CoschedCount", "NumJobStarts", "JobCurrentStartDate",
+    "JobCurrentStartExecutingDate", "EnteredCurrentStatus", "CompletionDate", "ExitBySignal", "ExitCode", "ExitSignal",
+    "HoldReason", "HoldReasonCode", "RemoveReason", "VacateReason", "JobDisconnectedDate",
+)  # fmt: skip
+SUBMITTED_ON_HOLD = 15  # HTCondor's hold code for `hold = true`
+
+_IDLE, _RUNNING, _REMOVED, _COMPLETED, _HELD, _TRANSFERRING, _SUSPENDED = range(1, 8)
+
+
+def constraint(attempts: Sequence[str]) -> str:
+    """Return the expression that selects the jobs of these attempts, which must be UUIDs."""
+    if len(attempts) == 1:
+        return f'CoschedAttempt == "{attempts[0]}"'
+    names = ", ".join(f'"{attempt}"' for attempt in attempts)
+    return f"member(CoschedAttempt, {{{names}}})"
+
+
+def waits_for_release(ad: Mapping[str, Any]) -> bool:
+    """Whether the process is as `submit` left it: on hold until the connector releases it."""
+    return ad.get("JobStatus") == _HELD and ad.get("HoldReasonCode") == SUBMITTED_ON_HOLD
+
+
+def reports(queue: Iterable[Mapping[str, Any]], history: Iterable[Mapping[str, Any]]) -> dict[str, JobReport]:
+    """Return a report for each attempt of which there is an ad.
+
+    Args:
+        queue: ads of jobs in the queue.
+        history: ads of jobs that left it; a process that is in both is taken from here.
+    """
+    processes: dict[tuple[str, int], dict[int, Process]] = defaultdict(dict)
+    counts: dict[str, int] = {}
+    for left, ads in ((False, queue), (True, history)):
+        for ad in ads:
+            attempt = str(ad.get("CoschedAttempt", ""))
+            counts[attempt] = int(ad.get("CoschedCount", 1))
+            processes[attempt, int(ad["ClusterId"])][int(ad["ProcId"])] = _process(ad, left=left)
+    # Of two clusters with one UUID the first is the job; the other was removed when it was noticed.
+    firsts = dict(sorted(processes, key=lambda key: -key[1]))
+    return {attempt: together(attempt, str(cluster), counts[attempt], processes[attempt, cluster])
+            for attempt, cluster in firsts.items()}  # fmt: skip
+
+
+def _process(ad: Mapping[str, Any], *, left: bool) -> Process:
+    status = ad.get("JobStatus")
+    started = _started(ad)
+    if status == _COMPLETED:
+        return _completed(ad, started)
+    if status == _REMOVED and left:
+        return Process(
+            JobState.REMOVED, started, _time(ad.get("EnteredCurrentStatus")), reason=_words(ad, "RemoveReason")
+        )
+    if left:  # neither removed nor completed, and yet gone: not a word we have
+        return Process(reason=f"left the queue with status {status}")
+    if status == _HELD:
+        if waits_for_release(ad):
+            return Process(JobState.QUEUED)
+        return Process(JobState.HELD, reason=_words(ad, "HoldReason"))
+    return _alive(ad, status, started)
+
+
+def _alive(ad: Mapping[str, Any], status: object, started: float | None) -> Process:
+    if status == _IDLE:
+        if int(ad.get("NumJobStarts", 0)) > 0:
+            return Process(JobState.EVICTED, reason=_words(ad, "VacateReason") or "it lost its host and waits for it")
+        return Process(JobState.QUEUED)
+    if status == _REMOVED:  # ordered, not done: its processes may still be there
+        state = JobState.QUEUED if started is None else JobState.RUNNING
+        return Process(state, started, reason="being removed")
+    if status in (_RUNNING, _TRANSFERRING, _SUSPENDED):
+        if "JobDisconnectedDate" in ad:
+            return Process(JobState.EVICTED, started, reason="its host is out of reach")
+        return Process(JobState.QUEUED if started is None else JobState.RUNNING, started)
+    return Process(reason=f"has status {status}, which cosched does not know")
+
+
+def _completed(ad: Mapping[str, Any], started: float | None) -> Process:
+    code = 128 + int(ad.get("ExitSignal", 0)) if ad.get("ExitBySignal") else int(ad.get("ExitCode", 0))
+    finished = _time(ad.get("CompletionDate")) or _time(ad.get("EnteredCurrentStatus"))
+    return Process(JobState.FAILED if code else JobState.COMPLETED, started, finished, code)
+
+
+def _started(ad: Mapping[str, Any]) -> float | None:
+    """Return when the program of the current run began; None while it is only being prepared."""
+    claimed, began = _time(ad.get("JobCurrentStartDate")), _time(ad.get("JobCurrentStartExecutingDate"))
+    if began is None or claimed is None or began < claimed:
+        return None
+    return began
+
+
+def _time(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and value > 0 else None
+
+
+def _words(ad: Mapping[str, Any], key: str) -> str:
+    return " ".join(str(ad.get(key, "")).split())

@@ -1,0 +1,168 @@
+"""The HTCondor connector: groups of pinned vanilla processes, followed in the job event log."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch
+from cosched.connector.launches import check, check_attempt
+from cosched_condor import ads
+from cosched_condor.attempts import Attempts
+from cosched_condor.client import Worker
+from cosched_condor.eventlog import EventLog
+from cosched_condor.machines import machines, projection
+from cosched_condor.settings import CondorSettings
+from cosched_condor.submission import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["CondorConnector"]
+
+_CLOCKS_APART = 300  # seconds that the clocks of the spool and of the scheduler may differ
+
+
+class CondorConnector:
+    """Drives an HTCondor pool through its scheduler. Methods may be called from different threads.
+
+    An attempt is one cluster of vanilla processes, each pinned to its host. It is submitted on hold and then released:
+    until the release nothing runs, and the release starts it at once on hosts that are still claimed.
+    """
+
+    name = "condor"
+
+    def __init__(self, settings: Mapping[str, object]) -> None:
+        self._settings = CondorSettings.read(settings)
+        self._attempts = Attempts(self._settings.spool)
+        self._ask = Worker(self._settings.config, self._settings.schedd, self._settings.timeout)
+        self._listen = Worker(self._settings.config, self._settings.schedd, self._settings.timeout)
+        self._log = EventLog()
+        self._listening = threading.Lock()
+
+    def hosts(self) -> Sequence[Host]:
+        """Return the machines that the collector shows; a machine that is gone is not among them."""
+        attribute = self._settings.host_class
+        return machines(self._ask.call("hosts", projection=projection(attribute)), attribute)
+
+    def submit(self, launch: Launch) -> str:
+        """Submit a cluster and return its number.
+
+        Raises:
+            ConnectorError: HTCondor refused; it was cancelled before; or the answer was lost (`transient`).
+            UserError: a value cannot be carried safely.
+        """
+        check(launch)
+        description, items = describe(launch, self._settings, self._attempts)
+        self._prepare()
+        try:
+            new = self._attempts.create(launch.attempt)
+            self._refuse_fenced(launch.attempt)
+            if not new:
+                known = self.find(launch.attempt)
+                if known is not None:
+                    return known.job
+            self._attempts.write_script(launch)
+        except OSError as error:
+            raise self._spool_fault(error) from error
+        cluster = self._ask.call("submit", description=description, items=items, count=launch.count)
+        if self._attempts.fenced(launch.attempt):
+            self._remove(launch.attempt)
+            self._refuse_fenced(launch.attempt)
+        self._ask.call("act", action="Release", constraint=f"ClusterId == {cluster}", reason="cosched submitted it")
+        return str(cluster)
+
+    def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
+        """Ask the queue, and the history for what the queue does not show whole."""
+        for attempt in attempts:
+            check_attempt(attempt)
+        known = self._look_up(attempts) if attempts else {}
+        return {attempt: known.get(attempt) or JobReport(attempt, JobState.UNKNOWN) for attempt in attempts}
+
+    def cancel(self, attempt: str) -> None:
+        """Fence the attempt, so that it ends before it begins wherever it is, and remove its processes."""
+        check_attempt(attempt)
+        self._prepare()
+        try:
+            self._attempts.fence(attempt)
+        except OSError as error:
+            raise self._spool_fault(error) from error
+        self._remove(attempt)
+
+    def find(self, attempt: str) -> JobReport | None:
+        """Look the attempt up in the queue and in the history."""
+        check_attempt(attempt)
+        return self._look_up([attempt]).get(attempt)
+
+    def events(self, timeout: float) -> Sequence[JobReport]:
+        """Follow the event log; the first call of an object begins at its beginning."""
+        self._prepare()
+        with self._listening:
+            try:
+                events = self._listen.call("follow", wait=timeout, log=str(self._attempts.log), timeout=timeout)
+            except ConnectorError:
+                self._log = EventLog()  # the next worker begins at the beginning too
+                raise
+            reports = self._log.read(events)
+        for report in reports:
+            if report.state is JobState.QUEUED and self._attempts.fenced(report.attempt):
+                self._remove(report.attempt)
+        return reports
+
+    def close(self) -> None:
+        """End the processes that talk to HTCondor; jobs go on."""
+        self._ask.close()
+        self._listen.close()
+
+    def _look_up(self, attempts: Sequence[str]) -> dict[str, JobReport]:
+        queue = self._ask.call("queue", constraint=ads.constraint(attempts), projection=ads.PROJECTION)
+        self._release(ad for ad in queue if ads.waits_for_release(ad))
+        known = ads.reports(queue, [])
+        incomplete = [attempt for attempt in attempts if attempt not in known or _lacks_ranks(attempt, queue)]
+        if not incomplete:
+            return known
+        history = self._ask.call("history", constraint=ads.constraint(incomplete), projection=ads.PROJECTION,
+                                 since=self._since(incomplete))  # fmt: skip
+        return ads.reports(queue, history)
+
+    def _release(self, waiting: Iterable[Mapping[str, Any]]) -> None:
+        """Finish submissions that were cut off before the release."""
+        for attempt in {str(ad["CoschedAttempt"]) for ad in waiting}:
+            if self._attempts.fenced(attempt):
+                self._remove(attempt)
+            else:
+                self._ask.call("act", action="Release", constraint=ads.constraint([attempt]),
+                               reason="cosched submitted it")  # fmt: skip
+
+    def _since(self, attempts: Sequence[str]) -> str:
+        """Return where the search of the history may stop: at what ended before the oldest attempt was written."""
+        times = [self._attempts.created(attempt) for attempt in attempts]
+        known = [time for time in times if time is not None]
+        if len(known) < len(times):
+            return ""
+        return f"EnteredCurrentStatus < {int(min(known)) - _CLOCKS_APART}"
+
+    def _remove(self, attempt: str) -> None:
+        self._ask.call("act", action="Remove", constraint=ads.constraint([attempt]), reason="cancelled by cosched")
+
+    def _refuse_fenced(self, attempt: str) -> None:
+        if self._attempts.fenced(attempt):
+            raise ConnectorError(f"attempt {attempt} was cancelled before it was submitted: make a new attempt",
+                                 transient=False)  # fmt: skip
+
+    def _prepare(self) -> None:
+        try:
+            self._attempts.prepare()
+        except OSError as error:
+            raise self._spool_fault(error) from error
+
+    def _spool_fault(self, error: OSError) -> ConnectorError:
+        place = error.filename or self._settings.spool
+        return ConnectorError(f"the condor connector cannot work in its spool: {error.strerror}: {place}: make room or "
+                              "correct the rights", transient=True)  # fmt: skip
+
+
+def _lacks_ranks(attempt: str, queue: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether some of the attempt's processes have left the queue."""
+    shown = [ad for ad in queue if ad.get("CoschedAttempt") == attempt]
+    return len({ad["ProcId"] for ad in shown}) < max(int(ad.get("CoschedCount", 1)) for ad in shown)

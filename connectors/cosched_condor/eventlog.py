@@ -1,0 +1,109 @@
+"""What the job event log says of attempts: events to reports.
+
+The log is the connector's own: every event in it belongs to an attempt, whose UUID and number of processes stand in the
+note of its submit event; so a reader that begins at the beginning knows all after a restart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector import JobReport, JobState
+from cosched_condor.ads import SUBMITTED_ON_HOLD
+from cosched_condor.process import Process, together
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["EventLog", "note"]
+
+# Numbers of events, as HTCondor's manual lists them under "Job Event Log Codes".
+_SUBMIT, _EXECUTE, _EVICTED, _TERMINATED = 0, 1, 4, 5
+_SHADOW_EXCEPTION, _ABORTED, _HELD, _RELEASED = 7, 9, 12, 13
+_DISCONNECTED, _RECONNECTED, _RECONNECT_FAILED = 22, 23, 24
+_REASONS = ("Reason", "HoldReason", "DisconnectReason", "Message", "StartdName")
+
+
+def note(attempt: str, count: int) -> str:
+    """Return the note of the submit event."""
+    return f"cosched {attempt} {count}"
+
+
+@dataclass(slots=True)
+class _Job:
+    attempt: str
+    count: int
+    processes: dict[int, Process] = field(default_factory=dict)
+    told: JobReport | None = None
+
+
+class EventLog:
+    """The jobs that an event log tells of and that have not ended yet."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[int, _Job] = {}
+
+    def read(self, events: Iterable[Mapping[str, Any]]) -> list[JobReport]:
+        """Take in events, oldest first, and return a report for each change that they make to an attempt."""
+        news = []
+        for event in events:
+            report = self._take(event)
+            if report is not None:
+                news.append(report)
+        return news
+
+    def _take(self, event: Mapping[str, Any]) -> JobReport | None:
+        cluster, rank = int(event.get("Cluster", -1)), int(event.get("Proc", -1))
+        words = str(event.get("LogNotes", "")).split()
+        if event["EventTypeNumber"] == _SUBMIT and words[:1] == ["cosched"] and rank == 0:
+            self._jobs[cluster] = _Job(words[1], int(words[2]))
+        job = self._jobs.get(cluster)
+        if job is None or rank < 0:
+            return None
+        job.processes[rank] = _after(job.processes.get(rank, Process()), event)
+        report = together(job.attempt, str(cluster), job.count, job.processes)
+        if report.state.final:
+            del self._jobs[cluster]
+        if report == job.told or report.state is JobState.UNKNOWN:
+            return None
+        changed = job.told is None or (report.state, report.reason) != (job.told.state, job.told.reason)
+        job.told = report
+        return report if changed else None
+
+
+def _after(process: Process, event: Mapping[str, Any]) -> Process:
+    """Return the process as it is after the event."""
+    number, time = event["EventTypeNumber"], _time(event)
+    if process.state.final:
+        return process
+    if number == _EXECUTE:
+        return Process(JobState.RUNNING, started=time)
+    if number == _TERMINATED:
+        code = int(event["ReturnValue"]) if event.get("TerminatedNormally") else 128 + int(event["TerminatedBySignal"])
+        return replace(
+            process, state=JobState.FAILED if code else JobState.COMPLETED, finished=time, code=code, reason=""
+        )
+    if number == _ABORTED:
+        return replace(process, state=JobState.REMOVED, finished=time, reason=_words(event))
+    if number == _HELD:
+        if event.get("HoldReasonCode") == SUBMITTED_ON_HOLD:
+            return Process(JobState.QUEUED)
+        return Process(JobState.HELD, reason=_words(event))
+    if number in (_SUBMIT, _RELEASED):
+        return Process(JobState.QUEUED)
+    if number in (_EVICTED, _SHADOW_EXCEPTION, _DISCONNECTED, _RECONNECT_FAILED):
+        return replace(process, state=JobState.EVICTED, reason=_words(event) or "it lost its host")
+    if number == _RECONNECTED:
+        return replace(process, state=JobState.RUNNING, reason="")
+    return process
+
+
+def _words(event: Mapping[str, Any]) -> str:
+    return next((" ".join(str(event[key]).split()) for key in _REASONS if event.get(key)), "")
+
+
+def _time(event: Mapping[str, Any]) -> float:
+    moment = datetime.fromisoformat(str(event["EventTime"]).removesuffix("Z"))
+    return moment.replace(tzinfo=UTC).timestamp() if event.get("Utc") else moment.timestamp()

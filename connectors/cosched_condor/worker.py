@@ -1,0 +1,120 @@
+"""The process that talks to HTCondor: requests in, answers out, one line of JSON each.
+
+HTCondor's library keeps the interpreter's lock while it waits for a daemon, reads its configuration once for a whole
+process, and may end the process; so it lives in one of its own. This is the only module that imports it.
+Started as `python -m cosched_condor.worker`; ends when its input ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["main"]
+
+_LOOK_SECONDS = 0.02
+
+
+class _Manager:
+    """The verbs that a request may name; each takes and returns what JSON can carry."""
+
+    def __init__(self, schedd: str) -> None:
+        with warnings.catch_warnings():
+            # Without any configuration the library warns and takes defaults: the first request then says what fails.
+            warnings.simplefilter("ignore")
+            import htcondor2
+
+        self._library = htcondor2
+        self._schedd_name = schedd
+        self._schedd_found: Any = None
+        self._logs: dict[str, Any] = {}
+
+    def hosts(self, projection: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the machines' slots."""
+        collector = self._library.Collector()
+        return [_plain(ad) for ad in collector.query(self._library.AdType.Startd, projection=list(projection))]
+
+    def submit(self, description: str, items: Sequence[dict[str, str]], count: int) -> int:
+        """Submit on hold: one process for each item, or a number of them without items. Return the cluster."""
+        submission = self._library.Submit(description)
+        if items:
+            return int(self._schedd().submit(submission, itemdata=iter(items)).cluster())
+        return int(self._schedd().submit(submission, count=count).cluster())
+
+    def queue(self, constraint: str, projection: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the jobs in the queue that the constraint selects."""
+        return [_plain(ad) for ad in self._schedd().query(constraint=constraint, projection=list(projection))]
+
+    def history(self, constraint: str, projection: Sequence[str], since: str) -> list[dict[str, Any]]:
+        """Return the jobs in the history that the constraint selects, back to the first that `since` selects."""
+        ads = self._schedd().history(constraint=constraint, projection=list(projection), since=since or None)
+        return [_plain(ad) for ad in ads]
+
+    def act(self, action: str, constraint: str, reason: str) -> None:
+        """Remove or release the jobs that the constraint selects; none is fine."""
+        self._schedd().act(getattr(self._library.JobAction, action), constraint, reason=reason)
+
+    def follow(self, log: str, timeout: float) -> list[dict[str, Any]]:
+        """Return what was added to an event log since the last call, waiting for something."""
+        end = time.monotonic() + timeout
+        if log not in self._logs:
+            self._logs[log] = self._library.JobEventLog(log)
+        while True:
+            events = [_event(event) for event in self._logs[log].events(0)]
+            left = end - time.monotonic()
+            if events or left <= 0:
+                return events
+            time.sleep(min(_LOOK_SECONDS, left))
+
+    def _schedd(self) -> Any:
+        if self._schedd_found is None:
+            found = self._library.Collector().locate(self._library.DaemonType.Schedd, self._schedd_name or None)
+            self._schedd_found = self._library.Schedd(found)
+        return self._schedd_found
+
+    def forget(self) -> None:
+        """Look the daemons up anew at the next request: after an error they may have moved."""
+        self._schedd_found = None
+
+
+def _plain(ad: Any) -> dict[str, Any]:
+    """Return an ad's literal values; expressions and undefined values are left out."""
+    return {key: value for key, value in dict(ad).items() if isinstance(value, str | int | float | bool)}
+
+
+def _event(event: Any) -> dict[str, Any]:
+    # The header line alone says whether the time is UTC: "005 (012.000.000) 2026-01-31 12:00:00.123Z Job …".
+    header = str(event).split("\n", 1)[0].split()
+    utc = len(header) > 3 and header[3].endswith("Z")
+    return {**_plain(event), "Utc": utc}
+
+
+def _answers(manager: _Manager, requests: Iterator[str]) -> Iterator[dict[str, object]]:
+    for line in requests:
+        request = json.loads(line)
+        verb: Callable[..., object] = getattr(manager, request["verb"])
+        try:
+            yield {"answer": verb(**request["arguments"])}
+        except Exception as error:
+            manager.forget()
+            yield {"error": " ".join(str(error).split()) or type(error).__name__, "kind": type(error).__name__}
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the library prints must not get among the answers
+    for answer in _answers(_Manager(sys.argv[1]), iter(sys.stdin)):
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
