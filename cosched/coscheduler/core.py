@@ -110,7 +110,7 @@ class Coscheduler:
         self._dispatch(event.time)
         return self._changes.outcome()
 
-    def _hear(self, event: AttemptSubmitted | SubmitFailed | JobReported | AttemptAbsent) -> None:
+    def _hear(self, event: AttemptSubmitted | SubmitFailed | JobReported | AttemptMissing | AttemptAbsent) -> None:
         """Take what the resource manager says of an attempt that is still live; the rest no longer matters."""
         match event:
             case AttemptSubmitted():
@@ -119,6 +119,8 @@ class Coscheduler:
                 self._submit_failed(event)
             case JobReported():
                 self._reported(event.report, event.time)
+            case AttemptMissing():
+                self._missing(event)
             case AttemptAbsent():
                 self._absent(event)
 

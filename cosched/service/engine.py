@@ -205,8 +205,8 @@ class Engine(threading.Thread):
                     self.manager.submit(attempt, task)
                 case Cancel(attempt=uuid):
                     self.manager.cancel(uuid)
-                case Locate(attempt=uuid):
-                    self.manager.locate(uuid)
+                case Locate(attempt=uuid, fence=fence):
+                    self.manager.locate(uuid, fence=fence)
                 case Replan():
                     self._replan = True
 

@@ -11,20 +11,21 @@ import itertools
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import structlog
 
 from cosched.connector.interface import ConnectorError, JobState, Launch
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptMissing,
     AttemptSubmitted,
     Event,
     HostsObserved,
     JobReported,
     SubmitFailed,
 )
-from cosched.errors import UserError
+from cosched.errors import CoschedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["Manager"]
 
 _log = structlog.get_logger("cosched.manager")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 _FIND_AGAIN = 0.5  # seconds between looks for an attempt during the grace
 _UNREACHABLE_AGAIN = 2.0  # seconds between tries where the manager does not answer
@@ -66,7 +69,9 @@ class Manager:
         self._status_every = status
         self._live = live
         self._actions = _Actions()
-        self._locating: set[str] = set()
+        self._locating: dict[str, bool] = {}  # attempt that is looked for → may be fenced
+        self._locating_guard = threading.Lock()
+        self._missing: dict[str, float] = {}  # attempt → monotonic time of the first look in a row that found nothing
         self._hosts: tuple[Host, ...] = ()
         self._stopped = threading.Event()
         self._threads = [
@@ -98,16 +103,23 @@ class Manager:
         """See to it that an attempt does not run."""
         self._actions.put(partial(self._cancel, uuid))
 
-    def locate(self, uuid: str) -> None:
-        """Find out what became of an attempt; one search for each at a time."""
-        if uuid not in self._locating:
-            self._locating.add(uuid)
-            self._actions.put(partial(self._locate, uuid, None))
+    def locate(self, uuid: str, *, fence: bool) -> None:
+        """Find out what became of an attempt; one search for each at a time.
+
+        Args:
+            uuid: the attempt.
+            fence: it is written down that it must not run.
+        """
+        with self._locating_guard:
+            begun = uuid in self._locating
+            self._locating[uuid] = fence or self._locating.get(uuid, False)
+        if not begun:
+            self._actions.put(partial(self._locate, uuid))
 
     def _submit(self, launch: Launch) -> None:
         try:
-            job = self._connector.submit(launch)
-        except (ConnectorError, UserError) as error:
+            job = _call(self._connector.submit, launch)
+        except CoschedError as error:
             transient = isinstance(error, ConnectorError) and error.transient
             _log.warning("submit", task=launch.task, attempt=launch.attempt, fault=str(error), transient=transient)
             self._post(SubmitFailed(self._clock.now(), launch.attempt, str(error), transient))
@@ -116,46 +128,56 @@ class Manager:
 
     def _cancel(self, uuid: str) -> None:
         try:
-            self._connector.cancel(uuid)
-        except ConnectorError as error:
+            _call(self._connector.cancel, uuid)
+        except CoschedError as error:
             _log.warning("cancel", attempt=uuid, fault=str(error))  # the core asks again
 
-    def _locate(self, uuid: str, since: float | None) -> None:
-        """Look for an attempt. Absent is not lost: only after the grace, and fenced, is it given up.
-
-        Args:
-            uuid: the attempt.
-            since: monotonic time of the first look that found nothing.
-        """
-        again = partial(self._locate, uuid, since)
+    def _locate(self, uuid: str) -> None:
+        pause = _FIND_AGAIN
         try:
-            report = self._connector.find(uuid)
-            if report is None and since is not None and time.monotonic() >= since + self._grace:
-                self._connector.cancel(uuid)
-                report = self._connector.find(uuid)
-                if report is None:
-                    self._locating.discard(uuid)
-                    self._post(AttemptAbsent(self._clock.now(), uuid))
-                    return
-        except ConnectorError as error:
+            answer = self._look_for(uuid)
+        except CoschedError as error:
             _log.warning("find", attempt=uuid, fault=str(error))
-            self._actions.put(again, _UNREACHABLE_AGAIN)
+            answer, pause = None, _UNREACHABLE_AGAIN
+        if answer is None:
+            self._actions.put(partial(self._locate, uuid), pause)
             return
+        with self._locating_guard:
+            del self._locating[uuid]
+        self._post(answer)
+
+    def _look_for(self, uuid: str) -> Event | None:
+        """Return what became of an attempt; None where it is not known yet.
+
+        Absent is not lost: an attempt is given up only after the grace, and fenced, and not fenced before it is written
+        down that it shall be: found fenced after a crash, it would pass for one that a user removed.
+        """
+        report = _call(self._connector.find, uuid)
+        if report is None and self._grace_is_over(uuid):
+            with self._locating_guard:
+                fence = self._locating[uuid]
+            if not fence:
+                return AttemptMissing(self._clock.now(), uuid)
+            _call(self._connector.cancel, uuid)
+            report = _call(self._connector.find, uuid)
+            if report is None:
+                del self._missing[uuid]
+                return AttemptAbsent(self._clock.now(), uuid)
         if report is None:
-            since = time.monotonic() if since is None else since
-            self._actions.put(partial(self._locate, uuid, since), _FIND_AGAIN)
-        elif report.state is JobState.UNKNOWN:
-            self._actions.put(again, _UNREACHABLE_AGAIN)
-        else:
-            self._locating.discard(uuid)
-            self._post(JobReported(self._clock.now(), report))
+            return None
+        self._missing.pop(uuid, None)
+        return None if report.state is JobState.UNKNOWN else JobReported(self._clock.now(), report)
+
+    def _grace_is_over(self, uuid: str) -> bool:
+        now = time.monotonic()
+        return now >= self._missing.setdefault(uuid, now) + self._grace
 
     def _listen(self) -> None:
         while not self._stopped.is_set():
             try:
-                for report in self._connector.events(_LISTEN):
+                for report in _call(self._connector.events, _LISTEN):
                     self._post(JobReported(self._clock.now(), report))
-            except ConnectorError as error:
+            except CoschedError as error:
                 _log.warning("events", fault=str(error))
                 self._stopped.wait(_UNREACHABLE_AGAIN)
 
@@ -166,20 +188,36 @@ class Manager:
                 self._look_at_hosts()
                 if time.monotonic() >= asked + self._status_every:
                     asked = time.monotonic()
-                    for report in self._connector.status(self._live()).values():
+                    for report in _call(self._connector.status, self._live()).values():
                         self._post(JobReported(self._clock.now(), report))
-            except ConnectorError as error:
+            except CoschedError as error:
                 if self.fault != str(error):
                     _log.warning("hosts", fault=str(error))
                 self.fault = str(error)
             self._stopped.wait(self._watch_every)
 
     def _look_at_hosts(self) -> None:
-        hosts = tuple(sorted(self._connector.hosts(), key=lambda host: host.name))
+        hosts = tuple(sorted(_call(self._connector.hosts), key=lambda host: host.name))
         self.fault = ""
         if hosts != self._hosts:
             self._hosts = hosts
             self._post(HostsObserved(self._clock.now(), hosts))
+
+
+def _call(verb: Callable[_P, _T], *arguments: _P.args, **options: _P.kwargs) -> _T:
+    """Call a connector. Its own mistakes count as a manager that does not answer: whoever waits asks again.
+
+    Raises:
+        CoschedError: whatever went wrong.
+    """
+    try:
+        return verb(*arguments, **options)
+    except CoschedError:
+        raise
+    except Exception as error:
+        _log.exception("the connector failed in a way it should not")
+        raise ConnectorError(f"the connector failed ({type(error).__name__}: {error}): see the log",
+                             transient=True) from error  # fmt: skip
 
 
 class _Actions:
@@ -203,11 +241,7 @@ class _Actions:
 
     def run(self) -> None:
         while (action := self._next()) is not None:
-            try:
-                action()
-            except Exception:
-                # A connector's own mistake must not silence the manager for all other tasks.
-                _log.exception("the connector failed in a way it should not")
+            action()
 
     def _next(self) -> Callable[[], None] | None:
         with self._changed:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptMissing,
     AttemptSubmitted,
     CancelRequested,
     HostsObserved,
@@ -57,6 +58,8 @@ def record(event: Event, attempts: Iterable[Attempt] = ()) -> Record | None:
             return Record(time, "attempt submitted", _task(uuid, attempts), f"{uuid} is job {job}")
         case SubmitFailed(time, uuid, message, _):
             return Record(time, "submit failed", _task(uuid, attempts), f"{uuid}: {message}")
+        case AttemptMissing(time, uuid):
+            return Record(time, "attempt missing", _task(uuid, attempts), uuid)
         case AttemptAbsent(time, uuid):
             return Record(time, "attempt lost", _task(uuid, attempts), uuid)
         case JobReported(time, report) if _task(report.attempt, attempts):

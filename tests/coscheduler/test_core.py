@@ -13,6 +13,7 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.decisions import Cancel, Dispatch, Locate, Replan
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptMissing,
     AttemptSubmitted,
     CancelRequested,
     Event,
@@ -150,6 +151,22 @@ def test_a_submit_with_a_lost_answer_is_looked_up_before_another_try() -> None:
     assert not dispatched(core.handle(Tick(5.0)))  # still live: it may have arrived
     (second,) = dispatched(core.handle(AttemptAbsent(11.0, first.uuid)))
     assert second.uuid != first.uuid
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_an_attempt_that_the_manager_never_got_is_fenced_and_its_task_tried_again(crash: bool) -> None:
+    core = a_core()
+    (first,) = dispatched(submit(core, a_task(1)))
+    outcome = core.handle(AttemptMissing(5.0, first.uuid))
+    assert (cancelled(outcome), located(outcome)) == ([first.uuid], [first.uuid])
+    if crash:
+        tasks, attempts = list(core.tasks.values()), list(core.attempts.values())
+        core = Coscheduler(settings())
+        core.restore(tasks, attempts, [], 6.0)
+        core.handle(HostsObserved(6.0, hosts(4)))
+    # The fence looks like a removal in some managers: it is ours, not a user's who wants the task away.
+    (second,) = dispatched(report(core, first, JobState.REMOVED, 7.0, reason="cancelled"))
+    assert second.task == first.task
 
 
 def test_a_submit_that_arrived_although_its_answer_was_lost_is_adopted() -> None:
@@ -416,6 +433,12 @@ class AnyWeather(RuleBasedStateMachine):
         self.fenced.add(uuid)
         self.jobs[uuid] = JobState.REMOVED  # whatever arrives later finds the fence
         self.tell(AttemptAbsent(self.later(), uuid))
+
+    @precondition(lambda self: any(uuid not in self.jobs for uuid in self.owner))
+    @rule(number=st.integers(0, 99))
+    def missing_after_the_grace(self, number: int) -> None:
+        uuid = self.pick(number, [uuid for uuid in self.owner if uuid not in self.jobs])
+        self.tell(AttemptMissing(self.later(), uuid))
 
     @precondition(lambda self: any(s in (JobState.QUEUED, JobState.RUNNING) for s in self.jobs.values()))
     @rule(number=st.integers(0, 99), to=st.sampled_from([JobState.RUNNING, JobState.COMPLETED, JobState.FAILED]))

@@ -3,6 +3,7 @@ from __future__ import annotations
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptMissing,
     AttemptSubmitted,
     CancelRequested,
     HostsObserved,
@@ -26,6 +27,7 @@ def test_events_of_a_task_name_it() -> None:
         3.0, "attempt submitted", "7", "u is job 12.0"
     )
     assert record(SubmitFailed(4.0, "u", "busy", True), [ATTEMPT]) == Record(4.0, "submit failed", "7", "u: busy")
+    assert record(AttemptMissing(4.5, "u"), [ATTEMPT]) == Record(4.5, "attempt missing", "7", "u")
     assert record(AttemptAbsent(5.0, "u"), [ATTEMPT]) == Record(5.0, "attempt lost", "7", "u")
     report = JobReport("u", JobState.HELD, reason="no licence")
     assert record(JobReported(6.0, report), [ATTEMPT]) == Record(6.0, "job held", "7", "u no licence")
