@@ -49,6 +49,7 @@ class Application(BaseModel):
         description: one line for people.
         model: name or path of its PSL model; empty: its tasks pass through to the resource manager.
         command: argument vector; `{parameter}` in an argument is replaced by the parameter's value, never by a shell.
+            A program with a relative path is meant from the folder of the entry's file.
         parameters: by name.
         hosts: how many it can use.
         environment: additions to its environment.
@@ -159,7 +160,7 @@ def _read(path: Path) -> Application:
         if path.stat().st_size > _LARGEST_FILE:
             raise UserError(f"{path} is larger than {_LARGEST_FILE} bytes: it describes no application")
         document: dict[str, Any] = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-        return Application.model_validate({"name": path.stem, **document})
+        return _anchored(Application.model_validate({"name": path.stem, **document}), path.parent)
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}): correct its permissions or move it away") from error
     except UnicodeDecodeError as error:
@@ -169,6 +170,13 @@ def _read(path: Path) -> Application:
     except ValidationError as error:
         faults = [f"{path}: {_sentence(fault['loc'], fault['type'], fault['msg'])}" for fault in error.errors()]
         raise UserError("; ".join(faults)) from error
+
+
+def _anchored(entry: Application, folder: Path) -> Application:
+    program = entry.command[0]
+    if "/" not in program or program.startswith("/"):
+        return entry  # a bare name is looked up where it runs
+    return entry.model_copy(update={"command": (str((folder / program).resolve()), *entry.command[1:])})
 
 
 def _sentence(location: tuple[int | str, ...], kind: str, message: str) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from cosched import resources
 from cosched.errors import UserError
 from cosched.prediction.catalogue import Application, Catalogue
+from cosched.prediction.predictor import Predictor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +59,14 @@ def test_an_unknown_application_is_answered_with_what_there_is(tmp_path: Path) -
     write(tmp_path, SWEEP)
     with pytest.raises(UserError, match=r"no application 'sweep' \(did you mean sweep3d\?\): the catalogue is sweep3d"):
         Catalogue([tmp_path]).get("sweep")
+
+
+def test_a_relative_program_is_beside_its_entry(tmp_path: Path) -> None:
+    write(tmp_path, 'command = ["../bin/run", "../data"]', "one")
+    write(tmp_path, 'command = ["run"]', "two")
+    one, two = Catalogue([tmp_path]).applications()
+    assert one.command == (str(tmp_path.parent / "bin" / "run"), "../data")
+    assert two.command == ("run",)
 
 
 def test_a_later_folder_replaces_an_entry(tmp_path: Path) -> None:
@@ -115,4 +125,12 @@ def test_all_faults_of_all_files_are_named(tmp_path: Path) -> None:
 
 
 def test_the_examples_are_in_order() -> None:
-    assert Catalogue([resources.etc() / "applications.d"]).applications()
+    entries = Catalogue([resources.etc() / "applications.d"]).applications()
+    predictor = Predictor([resources.models()])
+    assert entries
+    for entry in entries:
+        values = entry.values({})
+        assert os.access(entry.arguments(values)[0], os.X_OK)
+        if entry.model:
+            profile = predictor.profile(entry, values, "sgi_origin2000", 16)
+            assert len(profile.seconds) == min(16, entry.hosts.max)
