@@ -110,7 +110,7 @@ def _carry_out(program: Sequence[Segment], machine: Machine, count: int) -> None
     except ModelError as error:
         raise _on_hosts(error, count) from None
     if not math.isfinite(max(machine.clocks)):
-        raise UserError(f"the predicted time on {count} hosts is not finite: some time in the model is too large")
+        raise UserError(f"the predicted time with hosts = {count} is not finite: some time in the model is too large")
 
 
 @lru_cache(maxsize=64)
@@ -208,10 +208,13 @@ def _summary(program: Sequence[Segment], machine: Machine) -> Evaluation:
         for processor in range(count):
             compute[processor] += segment.compute[processor]
             communication[processor] += segment.communication[processor]
-    processors = tuple(ProcessorTime(busy / 1e6, talk / 1e6, max(0.0, clock - busy - talk) / 1e6)
-                       for busy, talk, clock in zip(compute, communication, machine.clocks, strict=True))  # fmt: skip
+    end = max(machine.clocks)
+    processors = tuple(
+        ProcessorTime(busy / 1e6, talk / 1e6, max(0.0, end - busy - talk) / 1e6)
+        for busy, talk in zip(compute, communication, strict=True)
+    )
     return Evaluation(
-        seconds=max(machine.clocks) / 1e6,
+        seconds=end / 1e6,
         processors=processors,
         bytes_sent=sum(segment.size for segment in program),
         messages=sum(segment.messages for segment in program),

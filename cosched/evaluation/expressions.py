@@ -142,7 +142,7 @@ class Expressions:
         items, source = [self.number(item) for item in expression.items], self.source
 
         def vector(frame: Frame) -> tuple[float, ...]:
-            frame.run.budget.spend(len(items), source, expression.at)
+            frame.run.budget.spend(2 * len(items), source, expression.at)
             return tuple(item(frame) for item in items)
 
         return vector

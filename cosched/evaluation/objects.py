@@ -125,7 +125,7 @@ class CompiledObject:
 
     def _callable(self, procedure: Procedure, body: Block | Numeric) -> Callable[..., float]:
         names = tuple(parameter.name for parameter in procedure.parameters)
-        cost, source = weight(procedure), self.source
+        cost, source = 4 * weight(procedure), self.source  # a call costs more than a turn
 
         def call(frame: Frame, arguments: tuple[float, ...], at: Position) -> float:
             frame.run.budget.spend(cost, source, at)

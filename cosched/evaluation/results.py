@@ -9,7 +9,10 @@ __all__ = ["Evaluation", "ProcessorTime", "TraceEvent"]
 
 
 class ProcessorTime(NamedTuple):
-    """Where one processor's time went, in seconds. The three add up to the time until its last step ended."""
+    """Where one processor's time went, in seconds: the three add up to the run time.
+
+    Idle is the time spent waiting for messages, and for the others at the end.
+    """
 
     compute: float
     communication: float
