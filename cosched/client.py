@@ -166,7 +166,7 @@ class Client:
         if self.server.startswith("unix:") and not Path(self.server.removeprefix("unix:")).exists():
             # Asked first because the HTTP library leaves a socket that cannot connect to the garbage collector.
             raise _absent(self.server)
-        content = None if body is None else json.dumps(body, allow_nan=False).encode()
+        content = None if body is None else _encoded(body)
         headers = {**(headers or {}), "Content-Type": "application/json"} if content is not None else headers
         with _explained(self.server):
             response = self._http.request(method, f"/api/v1{path}", content=content, params=params, headers=headers)
@@ -224,6 +224,16 @@ def _segment(text: str) -> str:
 
 def _request_document(request: TaskRequest) -> dict[str, Any]:
     return {key: value for key, value in asdict(request).items() if value not in (None, "", (), {}, False)}
+
+
+def _encoded(body: Any) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        near = str(error.object)[max(error.start - 20, 0) : error.end]
+        raise UserError(f"{near!r} is not UTF-8 text: leave out what cannot be read as text") from error
+    except ValueError as error:
+        raise UserError("a number of the request is infinite or not a number: give finite ones") from error
 
 
 def _decode(kind: type[_T], document: Any) -> _T:

@@ -70,6 +70,13 @@ def test_refusals_are_user_errors_and_faults_system_faults(client: Client, serve
             client.task(name)
 
 
+def test_what_json_has_no_words_for_is_refused_before_it_is_sent(client: Client) -> None:
+    with pytest.raises(UserError, match="is not UTF-8 text: leave out"):
+        client.submit(TaskRequest(command=("/bin/true", "\udcff")))
+    with pytest.raises(UserError, match="infinite or not a number"):
+        client.submit(TaskRequest(application="halving", deadline=float("nan")))
+
+
 def test_waiting_ends_with_the_tasks_or_the_patience(tmp_path: Path) -> None:
     with serving(tmp_path, staging=0.0) as (daemon, address), Client(address) as client:
         task = client.submit(HALVING)

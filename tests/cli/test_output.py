@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.cli.output import clean, emit_json, finite, print_table
+
+if TYPE_CHECKING:
+    import pytest
+
+
+@given(st.text(st.characters(exclude_categories=[])))
+def test_no_text_steers_a_terminal(text: str) -> None:
+    assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs") for character in clean(text))
+
+
+def test_printable_text_stays_as_it_is() -> None:
+    assert clean("Übergröße [red]x[/red] 日本") == "Übergröße [red]x[/red] 日本"
+    assert clean("a\x1b[31m\u202eb") == "a\\x1b[31m\\u202eb"
+
+
+def test_a_table_is_aligned_and_without_empty_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("ID", "NAME", "NOTE", "END"), [("1", "日本", "", "x"), ("10", "a", "", "")])
+    assert capsys.readouterr().out == "ID  NAME  END\n1   日本  x\n10  a\n"
+    print_table(("ID", "NAME"), [])
+    assert capsys.readouterr().out == "ID  NAME\n"
+
+
+def test_json_is_plain_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    emit_json({"name": "ü", "end": finite(math.inf), "start": finite(1.5)})
+    assert json.loads(capsys.readouterr().out) == {"name": "ü", "end": None, "start": 1.5}

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cosched.cli.task_text import explanation_lines, forecast_lines, task_lines, task_rows
+from cosched.portal.documents import Explanation, Forecast, Placement, ProfileView, TaskDetail
+
+TASK = TaskDetail(
+    id="7", name="night run", application="sweep3d", state="queued", reason="", owner="", submitted=1e9,
+    deadline=1e9 + 100, best_effort=False, hosts=(), count=1, predicted=None, actual=None, dispatched=None,
+    started=None, finished=None, exit_code=None, attempts=0, on_time=None, command=("/x", "a b"), parameters={"nx": 5},
+    environment={}, directory="", time_limit=None, profile=None, tries=(), log=(),
+)  # fmt: skip
+PROFILE = ProfileView(seconds=(None, 40.0, 10.0), source="model", hardware="hw")
+
+
+def test_a_row_shows_the_planned_end_and_what_is_in_hand() -> None:
+    place = Placement(task="7", hosts=("a", "b"), start=1e9, end=1e9 + 40, deadline=None, running=False)
+    ((number, name, state, hosts, _, end, in_hand, _),) = task_rows([TASK], {"7": place})
+    assert (number, name, state, hosts, in_hand) == ("7", "night run", "queued", "2", "1m")
+    assert end.startswith("~2001-09-")
+
+
+def test_a_row_shows_the_real_end_and_by_how_much_it_was_late() -> None:
+    late = replace(TASK, state="completed", finished=1e9 + 175, on_time=False)
+    (row,) = task_rows([late], {})
+    assert row[5].startswith("2001-09-")
+    assert row[6] == "-1m 15s"
+
+
+def test_a_task_leaves_out_what_is_not_known() -> None:
+    text = "\n".join(task_lines(TASK))
+    assert "command:     /x 'a b'" in text
+    assert "prediction:  none: the resource manager places it" in text
+    assert "finished" not in text
+    done = replace(TASK, state="completed", finished=1e9 + 40, on_time=True, exit_code=0, profile=PROFILE)
+    text = "\n".join(task_lines(done))
+    assert "met with 1m in hand" in text
+    assert "exit code:   0" in text
+    assert "prediction:  40s on 2 hosts, at best 10s on 3 hosts (model, hw)" in text
+
+
+@pytest.mark.parametrize(("slack", "words"), [(75.0, "met with 1m 15s in hand"), (-75.0, "missed by 1m 15s")])
+def test_an_explanation_says_how_the_deadline_stands(slack: float, words: str) -> None:
+    hosts = tuple(f"h{number}" for number in range(8))
+    lines = explanation_lines(
+        Explanation(task="7", state="queued", waits_for=("task 3",), planned_start=1e9, planned_end=1e9 + 40,
+                    planned_hosts=hosts, slack=slack, would_change=("more hosts",))
+    )  # fmt: skip
+    assert lines[1] == "it waits for:  task 3"
+    assert lines[2].endswith("on h0, h1, h2, h3, h4, h5 and 2 more")
+    assert words in lines[4]
+    assert lines[5] == "would change:  more hosts"
+
+
+def test_a_forecast_without_room_says_so() -> None:
+    forecast = Forecast(application="a", name="n", profile=PROFILE, planned_start=None, planned_end=None,
+                        planned_hosts=(), deadline=None, meets_deadline=None, earliest_deadline=1e9)  # fmt: skip
+    assert forecast_lines(forecast)[1] == "start:         not now, too few hosts are up"
+    assert "no model" in forecast_lines(replace(forecast, profile=None))[0]

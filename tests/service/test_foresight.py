@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosched.connector.interface import Host
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.events import HostsObserved, TaskSubmitted
+from cosched.coscheduler.settings import Settings
+from cosched.coscheduler.task import Task
+from cosched.prediction.profile import Profile, Source
+from cosched.service.foresight import place
+
+NOW = 1_750_000_000.0
+INSTANCE = "1b671a64-40d5-491e-99b0-da01ff1f3341"
+
+
+def a_task(number: int, seconds: tuple[float, ...] | None, deadline: float | None = None) -> Task:
+    profile = None if seconds is None else Profile(seconds, Source.USER)
+    return Task(str(number), number, "t", "a", ("/x",), NOW, profile=profile, deadline=deadline)
+
+
+def a_core(hosts: int, *tasks: Task) -> Coscheduler:
+    """A core whose tasks all wait: their staging has not passed."""
+    core = Coscheduler(Settings(INSTANCE, staging=1e6))
+    core.handle(HostsObserved(NOW, tuple(Host(f"h{number}") for number in range(hosts))))
+    for task in tasks:
+        core.handle(TaskSubmitted(NOW, task))
+    return core
+
+
+def test_alone_it_takes_the_count_that_ends_first() -> None:
+    spot = place(a_core(4), a_task(9, (10.0, 6.0, 6.0, 8.0)), NOW)
+    assert spot is not None
+    assert (spot.start, spot.end, len(spot.hosts)) == (NOW, NOW + 6, 2)
+
+
+def test_it_goes_behind_the_queue() -> None:
+    spot = place(a_core(2, a_task(1, (math.inf, 100.0))), a_task(9, (10.0,)), NOW)
+    assert spot is not None
+    assert spot.start == NOW + 100
+
+
+def test_a_deadline_takes_it_before_those_that_have_time() -> None:
+    waiting = a_task(1, (math.inf, 100.0), deadline=NOW + 1000)
+    spot = place(a_core(2, waiting), a_task(9, (10.0,), deadline=NOW + 50), NOW)
+    assert spot is not None
+    assert (spot.start, spot.end) == (NOW, NOW + 10)
+    behind = place(a_core(2, waiting), a_task(9, (10.0,), deadline=NOW + 500), NOW)
+    assert behind is not None
+    assert behind.start == NOW + 100
+
+
+@pytest.mark.parametrize("seconds", [None, (math.inf, math.inf, 5.0)])
+def test_what_cannot_be_placed_has_no_place(seconds: tuple[float, ...] | None) -> None:
+    assert place(a_core(2), a_task(9, seconds), NOW) is None
+    assert place(a_core(0), a_task(9, (5.0,)), NOW) is None
+
+
+PROFILES = st.lists(st.floats(1.0, 1000.0), min_size=1, max_size=4).map(tuple)
+DEADLINES = st.none() | st.floats(NOW + 1, NOW + 5000)
+
+
+@given(st.lists(st.tuples(PROFILES, DEADLINES), max_size=6), PROFILES, DEADLINES)
+@settings(deadline=None, max_examples=50)
+def test_a_forecast_is_possible_and_changes_nothing(
+    queue: list[tuple[tuple[float, ...], float | None]], seconds: tuple[float, ...], deadline: float | None
+) -> None:
+    core = a_core(4, *(a_task(number, *item) for number, item in enumerate(queue, start=1)))
+    before = core.forecast(NOW)
+    spot = place(core, a_task(99, seconds, deadline), NOW)
+    assert spot is not None
+    assert NOW <= spot.start < spot.end
+    assert spot.end - spot.start == pytest.approx(seconds[len(spot.hosts) - 1])
+    after = core.forecast(NOW)
+    assert (before is None) == (after is None) == (not queue)
+    if before is not None and after is not None:
+        assert before[1] == after[1]
+    assert "99" not in core.tasks

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cosched.connector.interface import Host, JobReport, JobState
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.decisions import Dispatch
+from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, TaskSubmitted
+from cosched.coscheduler.settings import Settings
+from cosched.coscheduler.task import Task, TaskState
+from cosched.prediction.profile import Profile, Source
+from cosched.service.schedule_views import ended, host_views, plan_view
+
+NOW = 1_750_000_000.0
+TASK = Task("1", 1, "n", "a", ("/x",), NOW, profile=Profile((10.0,), Source.USER), deadline=NOW + 60)
+
+
+@pytest.fixture
+def core() -> Coscheduler:
+    """One task runs on the only host, one waits, one host is down."""
+    core = Coscheduler(Settings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0))
+    core.handle(HostsObserved(NOW, (Host("h1"), Host("h2", up=False, reason="drained"))))
+    (dispatch,) = (each for each in core.handle(TaskSubmitted(NOW, TASK)).decisions if isinstance(each, Dispatch))
+    core.handle(AttemptSubmitted(NOW, dispatch.attempt.uuid, "j"))
+    core.handle(JobReported(NOW, JobReport(dispatch.attempt.uuid, JobState.RUNNING, "j", started=NOW)))
+    core.handle(TaskSubmitted(NOW, replace(TASK, id="2", number=2)))
+    return core
+
+
+def test_hosts_say_what_occupies_them(core: Coscheduler) -> None:
+    busy, down = host_views(core, NOW + 4)
+    assert (busy.name, busy.task, busy.free_at) == ("h1", "1", NOW + 10)
+    assert (down.up, down.reason, down.task, down.free_at) == (False, "drained", "", None)
+
+
+def test_the_plan_has_what_runs_and_what_waits(core: Coscheduler) -> None:
+    plan = plan_view(core, NOW + 4)
+    running, waiting = plan.placements
+    assert (running.task, running.start, running.end, running.running) == ("1", NOW, NOW + 10, True)
+    assert (waiting.task, waiting.start, waiting.end, waiting.running) == ("2", NOW + 10, NOW + 20, False)
+    assert waiting.deadline == NOW + 60
+    assert plan.makespan == pytest.approx(16.0)
+    assert (plan.bound, plan.gap) == (None, None)
+
+
+def test_an_ended_task_waits_for_nothing() -> None:
+    task = replace(TASK, state=TaskState.FAILED, reason="exit code 3", finished=NOW + 50)
+    explanation = ended(task)
+    assert explanation.waits_for == ("nothing: the task is failed (exit code 3)",)
+    assert explanation.slack == 10
