@@ -253,7 +253,7 @@ class Coscheduler:
 
     def _problem(self, time: float) -> Problem | None:
         up, taken, handover = self.domain.up(), self.taken(time), self.handover.seconds
-        return self.waiting.problem(self.tasks, up, taken, self.factors(), time, self._held_back, handover)
+        return self.waiting.problem(self.tasks, up, taken, self.factors(), time, self._held_back, handover, self.settings.margin)
 
     def _improve(self, event: ScheduleImproved) -> None:
         """Take a plan over unless the current one has become better meanwhile."""

@@ -18,6 +18,7 @@ class Settings:
         policy: "genetic", or a baseline: "fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated".
         weights: of the objective.
         staging: longest time that a new task waits for the search to have looked at it before it may be dispatched.
+        margin: share of the time left to a deadline by which plans aim to be early, 0 to below 1.
         attempts: how many times a task is tried whose hosts are lost under it.
         retry: pause after the manager could not be reached, doubled up to `retry_longest`.
         seed: of the arbitrary host counts of "fcfs-arbitrary".
@@ -27,6 +28,7 @@ class Settings:
     policy: str = "genetic"
     weights: Weights = field(default_factory=Weights)
     staging: float = 1.0
+    margin: float = 0.05
     attempts: int = 5
     retry: float = 1.0
     retry_longest: float = 60.0

@@ -90,6 +90,7 @@ class Waiting:
         now: float,
         held_back: Mapping[str, float],
         handover: float = 0.0,
+        margin: float = 0.0,
     ) -> Problem | None:
         """Describe the waiting tasks as a scheduling problem whose origin is `now`.
 
@@ -103,6 +104,7 @@ class Waiting:
             now: epoch seconds.
             held_back: tasks that may not start before an epoch time.
             handover: seconds from a decision to the start of its job.
+            margin: share of the time left to a deadline by which to be early.
 
         Returns:
             The problem, tasks in planned order; None where nothing can be planned.
@@ -124,7 +126,7 @@ class Waiting:
             free=np.array([max(free.get(host, now) - now, 0.0) for host in hosts]),
             seconds=np.stack([rows[name] for name in able])[np.newaxis],
             release=np.array([max(held_back.get(name, now) - now, 0.0) for name in able]),
-            deadline=np.array([_slack(tasks[name], now) for name in able]),
+            deadline=np.array([_slack(tasks[name], now, margin) for name in able]),
             depends_on=((),) * len(able),
         )
 
@@ -156,5 +158,8 @@ class Waiting:
             self.remove(task)
 
 
-def _slack(task: Task, now: float) -> float:
-    return math.inf if task.deadline is None else task.deadline - now
+def _slack(task: Task, now: float, margin: float) -> float:
+    if task.deadline is None:
+        return math.inf
+    left = task.deadline - now
+    return left * (1 - margin) if left > 0 else left

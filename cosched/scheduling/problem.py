@@ -59,4 +59,4 @@ class Weights:
 
     makespan: float = 1.0
     idle: float = 0.2
-    lateness: float = 2.0
+    lateness: float = 5.0

@@ -131,6 +131,7 @@ def _settings(configuration: Configuration, instance: str) -> Settings:
         policy=planning.policy,
         weights=Weights(objective.makespan, objective.idle, objective.lateness),
         staging=planning.staging,
+        margin=planning.margin,
         attempts=dispatch.attempts,
         retry=dispatch.retry,
         retry_longest=dispatch.retry_longest,

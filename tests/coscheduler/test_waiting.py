@@ -58,3 +58,11 @@ def test_a_task_that_comes_back_goes_first() -> None:
     assert list(waiting.counts) == ["3", "1", "2"]
     waiting.remove("1")
     assert list(waiting.counts) == ["3", "2"]
+
+
+def test_plans_aim_to_be_early_by_a_share_of_the_time_left_but_not_once_it_is_too_late() -> None:
+    waiting = _waiting(1, 2)
+    tasks = {"1": a_task(1, deadline=120.0), "2": a_task(2, deadline=90.0)}
+    problem = waiting.problem(tasks, ["a"], {}, {}, 100.0, {}, margin=0.1)
+    assert problem is not None
+    assert problem.deadline.tolist() == [18.0, -10.0]
