@@ -94,7 +94,7 @@ def test_an_unknown_key_is_named_with_its_file_and_what_was_meant(file: Path) ->
     message = fault(file, "[planning]\nsede = 1\n")
     assert message == (
         f"{file}: unknown key planning.sede (did you mean seed?): "
-        "valid here are policy, staging, seed, share, nice, converged"
+        "valid here are policy, staging, margin, seed, share, nice, converged"
     )
     assert "unknown key planing (did you mean planning?): valid sections are domain," in fault(file, "[planing]\n")
     assert fault(file, "", COSCHED_PLANNING__SEDE="1").startswith("environment COSCHED_PLANNING__SEDE: unknown key")
