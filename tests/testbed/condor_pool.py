@@ -5,7 +5,8 @@
         pool.take_host("node03")
 
 Started by root, its daemons run as `nobody` (root's own jobs are refused by HTCondor); started by anybody else, as
-that user. Clients show a token of the user "cosched", whoever they are, so root may submit.
+that user. Clients show a token of the user "cosched", whoever they are, so root may submit. The pool ends with the
+thread that started it, even one that is killed; its folder is removed by `stop` alone.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ __all__ = ["CondorPool", "PoolError"]
 _START_SECONDS = 60.0
 _STOP_SECONDS = 15.0
 _POLL_SECONDS = 0.05
+# A scheduler younger than this hands a claimed host from job to job only in its first full round.
+_SETTLED_SECONDS = 11.0
 
 
 class PoolError(Exception):
@@ -61,7 +64,9 @@ class CondorPool:
     def __init__(self, hosts: int = 16, directory: Path | None = None) -> None:
         self.hosts = tuple(f"node{number:02d}" for number in range(1, hosts + 1))
         self._prefix = installed()
-        self._user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+        self._user = _daemons_user()
+        if directory is not None and directory.exists() and any(directory.iterdir()):
+            raise PoolError(f"{directory} is not empty: choose a new folder")
         self.directory = Path(tempfile.mkdtemp(prefix="cosched-condor-")) if directory is None else directory.resolve()
         self.config = self.directory / "condor_config"
         self.spool = self.directory / "jobs"
@@ -80,7 +85,7 @@ class CondorPool:
         pool.directory = directory.resolve()
         pool.config, pool.spool = pool.directory / "condor_config", pool.directory / "jobs"
         pool._prefix = installed()
-        pool._user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+        pool._user = _daemons_user()
         pool._master = None
         pool.hosts = tuple(sorted(path.name for path in (pool.directory / "execute").iterdir()))
         return pool
@@ -101,10 +106,11 @@ class CondorPool:
     def start(self) -> None:
         """Start the daemons and wait until every host is there."""
         user = self._user
-        drop = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"] if user else []
+        drop = [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"] if user else []
         with (self.directory / "log" / "stdout").open("ab") as output:
             self._master = subprocess.Popen(
-                [*drop, str(self._prefix / "usr/sbin/condor_master"), "-f"],
+                # Killed without a chance to clean up, we still take the pool with us.
+                ["setpriv", "--pdeathsig=QUIT", *drop, str(self._prefix / "usr/sbin/condor_master"), "-f"],
                 env=self._environment("daemon_config"),
                 cwd=self.directory,
                 stdin=subprocess.DEVNULL,
@@ -112,13 +118,16 @@ class CondorPool:
                 stderr=output,
                 start_new_session=True,
             )
-        (self.directory / "master.pid").write_text(str(self._master.pid))
         self._wait("all hosts", lambda: self._seen_hosts() == set(self.hosts) and self._schedd_answers())
+
+    def settle(self) -> None:
+        """Wait until the scheduler works at full speed: whoever measures begins after that."""
+        born = (self.directory / "queue" / ".schedd_address").stat().st_mtime
+        time.sleep(max(0.0, born + _SETTLED_SECONDS - time.time()))
 
     def stop(self) -> None:
         """End every process of the pool and remove its folder."""
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            master = int((self.directory / "master.pid").read_text())
+        for master in self.processes_of("master"):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(master, signal.SIGQUIT)  # HTCondor's fast shutdown
         give_up = time.monotonic() + _STOP_SECONDS
@@ -131,6 +140,8 @@ class CondorPool:
                     os.kill(process, signal.SIGKILL)
             self._reap()
             time.sleep(_POLL_SECONDS)
+        if self._master is not None:
+            self._master.wait()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def take_host(self, name: str) -> None:
@@ -147,7 +158,7 @@ class CondorPool:
         """End a daemon with SIGKILL, as a crash would; the master starts another.
 
         Args:
-            daemon: "schedd", "collector", "negotiator" or the name of a host, for its startd.
+            daemon: "schedd", "collector", "negotiator", "master" or the name of a host, for its startd.
         """
         for process in self.processes_of(daemon):
             with contextlib.suppress(ProcessLookupError):
@@ -178,12 +189,10 @@ class CondorPool:
         Raises:
             PoolError: it failed.
         """
-        done = subprocess.run(
-            [str(self._prefix / "usr/sbin" / command[0]), *command[1:]]
-            if (self._prefix / "usr/sbin" / command[0]).exists()
-            else [str(self._prefix / "usr/bin" / command[0]), *command[1:]],
-            env=self._environment("condor_config"), capture_output=True, text=True, timeout=30, check=False,
-        )  # fmt: skip
+        places = (self._prefix / "usr/sbin", self._prefix / "usr/bin")
+        program = next(place / command[0] for place in places if (place / command[0]).exists())
+        done = subprocess.run([program, *command[1:]], env=self._environment("condor_config"), capture_output=True,
+                              text=True, timeout=30, check=False)  # fmt: skip
         if done.returncode:
             raise PoolError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
@@ -263,6 +272,17 @@ class CondorPool:
     def _reap(self) -> None:
         if self._master is not None:
             self._master.poll()
+
+
+def _daemons_user() -> pwd.struct_passwd | None:
+    """Return whom the daemons run as where that is not ourselves."""
+    if os.geteuid() == 0:
+        return pwd.getpwnam("nobody")
+    try:
+        pwd.getpwuid(os.geteuid())
+    except KeyError:
+        raise PoolError(f"user {os.geteuid()} has no name here, which HTCondor wants: run as another user") from None
+    return None
 
 
 def _alive(entry: Path) -> bool:
