@@ -25,6 +25,7 @@ DEEPEST_NESTING = 100
 """Deepest tree of an object; evaluation recurses over it."""
 
 _MOST_ERRORS = 20
+_KINDS = ("application", "subtask", "partmp")
 _MOST_EXPECTED = 6
 
 
@@ -105,7 +106,7 @@ def _unexpected(token: Token, error: UnexpectedInput, source: Source) -> str:
     if token.type == "ID" and before[-1:].isdigit() and _after_number(error):
         return f"{str(token)!r} is no unit{suggestion(token, UNITS) or ', and an operator is missing'}"
     shown = str(token) if len(token) <= 40 else f"{token[:40]}…"
-    words = [name.lower() for name in _accepts(error) if name.isalpha()]
+    words = [word for name in _accepts(error) for word in (_KINDS if name == "KIND" else [name.lower()])]
     near = suggestion(token, words) if token.type == "ID" else ""
     return f"unexpected {shown!r}{near or _expected(error)}"
 

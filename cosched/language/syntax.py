@@ -391,7 +391,7 @@ def walk(*roots: Node) -> Iterator[tuple[Node, int]]:
     while waiting:
         node, depth = waiting.pop()
         yield node, depth
-        for name in _children_of(type(node)):
+        for name in reversed(_children_of(type(node))):
             value = getattr(node, name)
             items = value if isinstance(value, tuple) else (value,)
             waiting.extend((item, depth + 1) for item in reversed(items) if isinstance(item, Node))

@@ -1,8 +1,9 @@
-"""The step engine held against an oracle that shares no code with it: each processor's list, looked at again and again."""
+"""The step engine held against an oracle that shares no code with it: lists of steps, looked at again and again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -50,7 +51,8 @@ def programs(draw: st.DrawFn) -> tuple[int, list[Use]]:
 
 def oracle(count: int, uses: list[Use], start: list[float]) -> list[float]:
     queues = [[use for use in uses if use.processor == index] for index in range(count)]
-    clocks, mail = list(start), []
+    clocks = list(start)
+    mail: list[tuple[int, int, float]] = []
     progress = True
     while progress:
         progress = False
@@ -116,7 +118,7 @@ def test_time_is_conserved(program: tuple[int, list[Use]]) -> None:
         assert busy == sum(use.cost for use in uses if use.processor == index)
         assert busy + waiting == machine.clocks[index]
         # A processor does one thing at a time, and all of its things without a gap.
-        assert all(before.end == after.start for before, after in zip(own, own[1:], strict=False))
+        assert all(before.end == after.start for before, after in pairwise(own))
         assert all(event.ready >= event.start for event in own)
 
 

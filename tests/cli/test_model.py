@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from cosched.cli.model import app
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = "application good { var numeric: x = 2; proc exec init { step cpu { confdev x s / Nproc; } } }".replace(
+    "x s", "x * 1 s"
+)
+BAD = "application bad {\n  var numeric: x;\n  proc exec init { y = 1; call z; }\n}\n"
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_check_of_sound_files(tmp_path: Path) -> None:
+    path = tmp_path / "good.psl"
+    path.write_text(GOOD)
+    assert run("check", str(path)).exit_code == 0
+    found = run("check", str(path), "--json")
+    assert (found.exit_code, json.loads(found.stdout)) == (0, [])
+
+
+def test_check_reports_all_faults_of_all_files(tmp_path: Path) -> None:
+    bad, worse = tmp_path / "bad.psl", tmp_path / "worse.hmcl"
+    bad.write_text(BAD)
+    worse.write_text("config worse { mpj { } clc { AFDQ = 1; } }")
+    found = run("check", str(bad), str(worse), "--json")
+    assert found.exit_code == 1
+    assert [(d["file"], d["line"], d["column"], d["message"]) for d in json.loads(found.stdout)] == [
+        (str(bad), 3, 20, "variable y is not declared"),
+        (str(bad), 3, 27, "z is neither a procedure here nor included"),
+        (str(worse), 1, 16, "group mpj is not known: did you mean mpi?"),
+        (str(worse), 1, 30, "unknown opcode AFDQ: did you mean AFDL or AFDG?"),
+    ]
+    text = run("check", str(bad))
+    assert f"{bad}:3:20: variable y is not declared\n    proc exec init {{ y = 1; call z; }}\n" in text.stdout
+    lines = text.stdout.splitlines()
+    assert lines[2].index("^") == lines[1].index("y = 1")
+
+
+def test_predict_prints_the_contract(tmp_path: Path) -> None:
+    path = tmp_path / "good.psl"
+    path.write_text(GOOD)
+    found = run("predict", str(path), "--hardware", "sgi_origin2000", "--hosts", "1,2,4", "--set", "x=4", "--json")
+    assert found.exit_code == 0
+    assert json.loads(found.stdout) == {
+        "application": "good",
+        "hardware": "sgi_origin2000",
+        "parameters": {"x": 4},
+        "hosts": [1, 2, 4],
+        "seconds": [4, 2, 1],
+    }
+
+
+def test_predict_uses_the_hardware_that_the_model_names() -> None:
+    found = run("predict", "cpi_measured", "--hosts", "15-18", "--json")
+    assert json.loads(found.stdout)["seconds"] == [12, 20, None, None]
+    text = run("predict", "cpi_measured", "--hosts", "16-17").stdout
+    assert "cpi_measured on sgi_origin2000 (Scale = 1)" in text
+    assert "cannot be used" in text
+
+
+def test_trace_is_a_timeline_of_the_most_hosts(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    assert run("predict", "jacobi", "--hosts", "1-4", "--set", "iterations=2", "--trace", str(path)).exit_code == 0
+    events = json.loads(path.read_text())["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X"]
+    assert {event["tid"] for event in slices} == {1, 2, 3, 4}
+    assert {event["name"] for event in slices} <= {"compute", "send", "receive", "wait"}
+    assert all(event["dur"] >= 0 for event in slices)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no_such"], "no application 'no_such' in the library"),
+        (["jacobbi"], "did you mean jacobi"),
+        (["jacobi", "--hardware", "sgi_origin3000"], "did you mean sgi_origin2000"),
+        (["jacobi", "--hosts", "4-1"], "is no range of numbers"),
+        (["jacobi", "--hosts", "1-4294967295"], "write a number, a range or a list"),
+        (["jacobi", "--set", "cells"], "write NAME=NUMBER"),
+        (["jacobi", "--set", "cells=many"], "write NAME=NUMBER"),
+        (["jacobi", "--set", "cell=3"], "no parameter cell: did you mean cells"),
+        (["missing.psl"], "missing.psl:1:1: cannot be read: No such file or directory"),
+        (["cpi_measured", "--hosts", "20"], r"nothing was measured for 20 \(on 20 hosts\)"),
+        (["cpi_measured", "--hosts", "1", "--trace", "/nowhere/trace.json"], "cannot be written"),
+    ],
+)
+def test_bad_requests_end_in_one_clear_line(arguments: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        CliRunner().invoke(app, ["predict", *arguments], catch_exceptions=False)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.errors import UserError
+from cosched.evaluation import Application, Parameter, load, parameters
+from cosched.language import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def test_parameters_are_what_a_user_may_set(model: Callable[[str], Application]) -> None:
+    application = model("""
+        var numeric: a = 2, b = a * 3, per_host = a / Nproc, timed = w(), needed, computed, bad = 1 / 0;
+        var string: s = "x"; var vector: v = [1];
+        proc exec init { computed = needed; }
+        proc cflow w { }
+    """)
+    assert parameters(application) == (
+        Parameter("a", 2),
+        Parameter("b", 6),
+        Parameter("per_host", None),
+        Parameter("timed", None),
+        Parameter("needed", None),
+        Parameter("bad", None),
+    )
+
+
+def test_options_are_read(model: Callable[[str], Application]) -> None:
+    application = model("""
+        var numeric: a, b; option { hrduse = "box", decompose = "a, b"; } proc exec init { }
+    """)
+    assert (application.hardware, application.decompose) == ("box", ("a", "b"))
+    plain = model("proc exec init { }")
+    assert (plain.hardware, plain.decompose) == ("", ())
+
+
+def test_the_application_named_after_the_file_is_meant(tmp_path: Path) -> None:
+    path = tmp_path / "two.psl"
+    path.write_text("application one { proc exec init { } } application two { proc exec init { } }")
+    assert load(path).name == "two"
+    path.rename(tmp_path / "three.psl")
+    with pytest.raises(UserError, match=r"three\.psl: holds 2 applications and none is named three"):
+        load(tmp_path / "three.psl")
+
+
+def test_faults_of_all_files_arrive_together(tmp_path: Path) -> None:
+    (tmp_path / "a.psl").write_text("application a { include b; proc exec init { x = 1; } }")
+    (tmp_path / "b.psl").write_text("partmp b { proc exec init { y = 1; } }")
+    with pytest.raises(ModelError) as caught:
+        load(tmp_path / "a.psl")
+    assert [fault.message for fault in caught.value.diagnostics] == [
+        "variable x is not declared",
+        "variable y is not declared",
+    ]

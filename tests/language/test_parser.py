@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cosched.language import ModelError, Source, decode, default_library, parse_hmcl, parse_psl, read
+from cosched.language.syntax import (
+    Assign,
+    Binary,
+    Case,
+    Compute,
+    For,
+    If,
+    Loop,
+    Measured,
+    MeasuredUsage,
+    Name,
+    Number,
+    Object,
+    Return,
+    Step,
+    Unary,
+    Variables,
+    While,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.language import Diagnostic
+
+# In the style in which the papers print theirs.
+PAPER = """
+(* a comment (with parentheses) and * stars *)
+application sample {
+    include hardware;
+    include work;
+    var numeric:
+        npe_i = 4,
+        npe_j = 4,
+        total;
+    var string: label = "a \\ b";
+    link {
+        hardware:
+            Nproc = npe_i * npe_j;
+        work:
+            n = total, Tx = step_time();
+    }
+    option {
+        hrduse = "SgiOrigin2000";
+    }
+    proc exec init {
+        var numeric: i;
+        total = ceil( 100 / npe_i );
+        for( i = 1; i <= total; i = i + 1 ) {
+            call work;
+        }
+        while( i > 0 && !( i == 3 ) ) i = i - 1;
+        if( i < 0 || i >= 5 ) { call work; } else if( i != 0 ) i = -2 ^ 2; else { }
+    }
+    proc cflow step_time {
+        compute <is clc, 3*CMLL, TILL, (2 + 1)*AILL>;
+        loop( <is clc, LFOR>, total ) {
+            case( <is clc, IFBR> ) {
+                0.3: compute <is clc, AFDL>;
+                     call other;
+                0.5: { compute <is clc, MFDL>; }
+            }
+        }
+    }
+    proc cflow other() { }
+}
+subtask work { include pipe; var numeric: n, Tx; link { pipe: Tx = Tx; } }
+partmp pipe {
+    var numeric: Tx; var vector: v = [1, 2.5, .5e1];
+    option { nstage = 1, seval = 0; }
+    proc exec init {
+        step cpu { confdev Tx; }
+        step cpu on 1 { confdev Tx; confdev v[2]; }
+        step mpisend { confdev 1, 2, 8; }
+        step pvmrecv { confdev 1, 2, 8; }
+    }
+    proc exec f(numeric a, b) { return a + b; }
+}
+"""
+
+
+def parse(text: str) -> tuple[Object, ...]:
+    return parse_psl(Source("x.psl", text))
+
+
+def faults(text: str) -> list[str]:
+    with pytest.raises(ModelError) as caught:
+        parse(text)
+    return [f"{fault.line}:{fault.column}: {fault.message}" for fault in caught.value.diagnostics]
+
+
+def init(body: str) -> tuple[object, ...]:
+    return parse(f"application a {{ proc exec init {{ {body} }} }}")[0].procedures[0].body
+
+
+def test_a_model_in_the_papers_style() -> None:
+    application, subtask, template = parse(PAPER)
+    assert [item.kind for item in (application, subtask, template)] == ["application", "subtask", "partmp"]
+    assert [include.name for include in application.includes] == ["hardware", "work"]
+    assert application.declared() == {"npe_i": "numeric", "npe_j": "numeric", "total": "numeric", "label": "string"}
+    assert [(link.target, [assign.name for assign in link.assigns]) for link in application.links] == [
+        ("hardware", ["Nproc"]),
+        ("work", ["n", "Tx"]),
+    ]
+    body = application.procedures[0].body
+    assert [type(statement) for statement in body] == [Variables, Assign, For, While, If]
+    compute, loop = application.procedures[1].body
+    assert isinstance(compute, Compute)
+    assert isinstance(loop, Loop)
+    case = loop.body[0]
+    assert isinstance(case, Case)
+    assert [len(arm.body) for arm in case.arms] == [2, 1]
+    assert [(option.name, option.value) for option in template.options if isinstance(option.value, Number)]
+    steps = template.procedures[0].body
+    assert [(step.device, len(step.confdevs)) for step in steps if isinstance(step, Step)] == [
+        ("cpu", 1), ("cpu", 2), ("mpisend", 1), ("pvmrecv", 1)]  # fmt: skip
+    assert [(p.type, p.name) for p in template.procedures[1].parameters] == [("numeric", "a"), ("numeric", "b")]
+    assert isinstance(template.procedures[1].body[0], Return)
+
+
+def test_positions_are_those_of_the_text() -> None:
+    application = parse("\n  application a {\n    var numeric: x = 1 +\n 2;\n}")[0]
+    declared = application.variables[0].declarations[0]
+    assert (application.at, declared.at) == ((2, 3), (3, 18))
+    assert declared.value == Binary((3, 24), "+", Number((3, 22), 1), Number((4, 2), 2))  # type: ignore[arg-type]  # a tuple equals a Position
+
+
+@pytest.mark.parametrize(
+    ("text", "grouped"),
+    [
+        ("1 + 2 * 3", "(1 + (2 * 3))"),
+        ("1 - 2 - 3", "((1 - 2) - 3)"),
+        ("-2 ^ 2", "(-(2 ^ 2))"),
+        ("2 ^ 3 ^ 2", "(2 ^ (3 ^ 2))"),
+        ("a < 1 && b || c", "(((a < 1) && b) || c)"),
+        ("a == b < c", "(a == (b < c))"),
+        ("!a + 1", "((!a) + 1)"),
+        ("8 / 4 % 3", "((8 / 4) % 3)"),
+    ],
+)
+def test_operators_bind_as_documented(text: str, grouped: str) -> None:
+    (assign,) = init(f"x = {text};")
+    assert isinstance(assign, Assign)
+    assert _shown(assign.value) == grouped
+
+
+def _shown(node: object) -> str:
+    match node:
+        case Binary():
+            return f"({_shown(node.left)} {node.operator} {_shown(node.right)})"
+        case Unary():
+            return f"({node.operator}{_shown(node.operand)})"
+        case Number():
+            return f"{node.value:g}"
+        case Name():
+            return node.id
+    raise AssertionError(node)
+
+
+def test_units_belong_to_literals_only() -> None:
+    (assign,) = init("x = 3 GB / s + 2 kB/s;")
+    assert isinstance(assign, Assign)
+    assert _shown(assign.value) == "((3e+09 / s) + 0.002)"
+
+
+def test_measured_costs() -> None:
+    (first, second) = (
+        parse("""application a { proc cflow w {
+        measured (Nproc) { 1: 50 s, 2: 40 s }
+        compute <is measured, 2 * 12.5 us>;
+    } }""")[0]
+        .procedures[0]
+        .body
+    )
+    assert isinstance(first, Measured)
+    assert [(_shown(entry.key), _shown(entry.time)) for entry in first.entries] == [("1", "5e+07"), ("2", "4e+07")]
+    assert isinstance(second, Compute)
+    assert isinstance(second.usage, MeasuredUsage)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("applicaton a { }", ["1:1: unexpected 'applicaton': did you mean application?"]),
+        ("application a { incude b; }", ["1:17: unexpected 'incude': did you mean include?"]),
+        ("application a { include b }", ["1:27: unexpected '}': expected ';'"]),
+        ("application a { (* open", ["1:17: the comment is not closed: it ends with *)"]),
+        (
+            'application a { var string: s = "open; }',
+            ['1:33: the text is not closed: a string ends with " on its line'],
+        ),
+        ("application a { var numeric: x = 5 sec; }", ["1:36: 'sec' is no unit, and an operator is missing"]),
+        ("application a { var numeric: x = 5 KB; }", ["1:36: 'KB' is no unit: did you mean kB or KiB or kbit?"]),
+        ("application a {\n", ["1:16: the file ends too early"]),
+        ("application a { @ }", ["1:17: unexpected character '@'"]),
+    ],
+)
+def test_syntax_errors_say_what_is_wrong(text: str, expected: list[str]) -> None:
+    if not expected:
+        assert parse(text) == ()
+    else:
+        found = faults(text)
+        assert len(found) == len(expected)
+        assert all(one.startswith(other) for one, other in zip(found, expected, strict=True))
+
+
+def test_all_syntax_errors_of_a_file_are_reported() -> None:
+    found = faults("""application a {
+    incude b;
+    var numeric: x = = 3;
+    proc exec init {
+        for (i = 1; i < 3 i = i + 1) { step cpu { confdev 1; } }
+        x = (3;
+        step cpu { confdef 1; }
+    }
+    proc cflow w { compute <is cla>; }
+}
+subtask s { var numbr: x; }
+nonsense
+""")
+    assert [int(line.split(":")[0]) for line in found] == [2, 3, 5, 6, 7, 9, 11, 12]
+
+
+def test_nesting_is_bounded_and_parsing_is_not_recursive() -> None:
+    deep = 20_000
+    assert init("x = " + "(" * deep + "1" + ")" * deep + ";")
+    for body in ("-" * deep + "1", "1" + "+1" * deep, "2" + "^2" * deep):
+        assert "nested deeper than 100 levels" in faults(f"application a {{ proc exec init {{ x = {body}; }} }}")[0]
+    ifs = faults(f"application a {{ proc exec init {{ {'if (1) ' * deep} x = 1; }} }}")
+    assert "nested deeper" in ifs[0]
+
+
+def test_hmcl() -> None:
+    (config,) = parse_hmcl(
+        Source("x.hmcl", 'config c { hardware { T = 1/195, D = "x"; E = 2; } clc { LFOR = 3 * T; } }')
+    )
+    assert [(group.name, [setting.name for setting in group.settings]) for group in config.groups] == [
+        ("hardware", ["T", "D", "E"]),
+        ("clc", ["LFOR"]),
+    ]
+
+
+def test_walk_visits_every_node_with_its_depth() -> None:
+    (assign,) = init("x = 1 + -y;")
+    assert isinstance(assign, Assign)
+    assert [(type(node).__name__, depth) for node, depth in walk(assign)] == [
+        ("Assign", 1), ("Binary", 2), ("Number", 3), ("Unary", 3), ("Name", 4)]  # fmt: skip
+
+
+_MORE = ["measured", "config", "mpi", "50 s", "(*", "*)", '"', "\n", "1e999", "µ", "\ud800"]
+WORDS = [*re.findall(r"\w+|[^\w\s]", PAPER), *_MORE]
+
+
+def diagnostics(parser: Callable[[Source], object], text: str) -> tuple[Diagnostic, ...]:
+    """Return what the parser or, before it, the reader finds wrong; nothing where the text is sound."""
+    try:
+        parser(decode(text, "any"))
+    except ModelError as error:
+        return error.diagnostics
+    return ()
+
+
+@given(st.one_of(st.text(max_size=200), st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join)))
+@example("}}}}")
+@example("application a { proc exec init { } } }")
+@example("config a { mpi { A = 1; } } }")
+def test_any_text_ends_in_a_tree_or_in_diagnostics(text: str) -> None:
+    for parser in (parse_psl, parse_hmcl):
+        for fault in diagnostics(parser, text):
+            assert "\n" not in str(fault)
+            assert fault.line >= 1
+            assert fault.column >= 1
+            assert fault.render().startswith(str(fault))
+
+
+MODELS = sorted(path for root in default_library() for path in root.rglob("*.psl"))
+
+
+@given(st.data())
+def test_a_damaged_model_ends_in_a_tree_or_in_diagnostics_inside_the_text(data: st.DataObject) -> None:
+    text = read(data.draw(st.sampled_from(MODELS))).text
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 30)))
+    damaged = text[:start] + data.draw(st.sampled_from(["", ";", "}", "{", "x", "(", "1 2", '"'])) + text[end:]
+    found = diagnostics(parse_psl, damaged)
+    assert len(found) <= 20
+    assert all(1 <= fault.line <= damaged.count("\n") + 1 for fault in found)
