@@ -91,8 +91,11 @@ def _after(process: Process, event: Mapping[str, Any]) -> Process:
         if event.get("HoldReasonCode") == SUBMITTED_ON_HOLD:
             return Process(JobState.QUEUED)
         return Process(JobState.HELD, reason=_words(event))
-    if number in (_SUBMIT, _RELEASED):
+    if number == _SUBMIT:
         return Process(JobState.QUEUED)
+    if number == _RELEASED:
+        # The scheduler writes this, the shadow writes the start: on a claimed host the start may well come first.
+        return Process(JobState.QUEUED) if process.state is JobState.HELD else process
     if number in (_EVICTED, _SHADOW_EXCEPTION, _DISCONNECTED, _RECONNECT_FAILED):
         return replace(process, state=JobState.EVICTED, reason=_words(event) or "it lost its host")
     if number == _RECONNECTED:
