@@ -81,10 +81,7 @@ def _after(process: Process, event: Mapping[str, Any]) -> Process:
     if number == _EXECUTE:
         return Process(JobState.RUNNING, started=time)
     if number == _TERMINATED:
-        code = int(event["ReturnValue"]) if event.get("TerminatedNormally") else 128 + int(event["TerminatedBySignal"])
-        return replace(
-            process, state=JobState.FAILED if code else JobState.COMPLETED, finished=time, code=code, reason=""
-        )
+        return _terminated(process, event, time)
     if number == _ABORTED:
         return replace(process, state=JobState.REMOVED, finished=time, reason=_words(event))
     if number == _HELD:
@@ -101,6 +98,11 @@ def _after(process: Process, event: Mapping[str, Any]) -> Process:
     if number == _RECONNECTED:
         return replace(process, state=JobState.RUNNING, reason="")
     return process
+
+
+def _terminated(process: Process, event: Mapping[str, Any], time: float) -> Process:
+    code = int(event["ReturnValue"]) if event.get("TerminatedNormally") else 128 + int(event["TerminatedBySignal"])
+    return replace(process, state=JobState.FAILED if code else JobState.COMPLETED, finished=time, code=code, reason="")
 
 
 def _words(event: Mapping[str, Any]) -> str:
