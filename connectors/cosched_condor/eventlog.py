@@ -84,12 +84,10 @@ def _after(process: Process, event: Mapping[str, Any]) -> Process:
         return _terminated(process, event, time)
     if number == _ABORTED:
         return replace(process, state=JobState.REMOVED, finished=time, reason=_words(event))
-    if number == _HELD:
-        if event.get("HoldReasonCode") == SUBMITTED_ON_HOLD:
-            return Process(JobState.QUEUED)
-        return Process(JobState.HELD, reason=_words(event))
-    if number == _SUBMIT:
+    if number == _SUBMIT or (number == _HELD and event.get("HoldReasonCode") == SUBMITTED_ON_HOLD):
         return Process(JobState.QUEUED)
+    if number == _HELD:
+        return Process(JobState.HELD, reason=_words(event))
     if number == _RELEASED:
         # The scheduler writes this, the shadow writes the start: on a claimed host the start may well come first.
         return Process(JobState.QUEUED) if process.state is JobState.HELD else process

@@ -33,7 +33,7 @@ from cosched.coscheduler.events import (
     Tick,
 )
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
-from cosched.coscheduler.waiting import Waiting
+from cosched.coscheduler.waiting import Outlook, Waiting
 from cosched.prediction.feedback import Correction, Handover
 from cosched.scheduling.baselines import baseline_count
 from cosched.scheduling.bounds import lower_bound
@@ -252,8 +252,8 @@ class Coscheduler:
     # ── planning ─────────────────────────────────────────────────────────────────────────────────────────────
 
     def _problem(self, time: float) -> Problem | None:
-        up, taken, handover = self.domain.up(), self.taken(time), self.handover.seconds
-        return self.waiting.problem(self.tasks, up, taken, self.factors(), time, self._held_back, handover, self.settings.margin)
+        outlook = Outlook(self.factors(), self.handover.seconds, self.settings.margin, self._held_back)
+        return self.waiting.problem(self.tasks, self.domain.up(), self.taken(time), time, outlook)
 
     def _improve(self, event: ScheduleImproved) -> None:
         """Take a plan over unless the current one has become better meanwhile."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.task import Task
 
-__all__ = ["Waiting", "first_count"]
+__all__ = ["Outlook", "Waiting", "first_count"]
 
 
 def first_count(seconds: NDArray[np.float64], slack: float) -> int:
@@ -32,6 +33,23 @@ def first_count(seconds: NDArray[np.float64], slack: float) -> int:
     area = seconds * np.arange(1, len(seconds) + 1)
     fits = np.where(seconds <= slack, area, math.inf)
     return int(np.argmin(fits if np.isfinite(fits).any() else seconds)) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a plan must reckon with beside the tasks' profiles.
+
+    Attributes:
+        factors: learned correction of run times by `Task.correction`.
+        handover: seconds from a decision to the start of its job.
+        margin: share of the time left to a deadline by which to be early.
+        held_back: tasks that may not start before an epoch time.
+    """
+
+    factors: Mapping[str, float] = field(default_factory=dict)
+    handover: float = 0.0
+    margin: float = 0.0
+    held_back: Mapping[str, float] = field(default_factory=dict)
 
 
 class Waiting:
@@ -86,11 +104,8 @@ class Waiting:
         tasks: Mapping[str, Task],
         hosts: Sequence[str],
         free: Mapping[str, float],
-        factors: Mapping[str, float],
         now: float,
-        held_back: Mapping[str, float],
-        handover: float = 0.0,
-        margin: float = 0.0,
+        outlook: Outlook | None = None,
     ) -> Problem | None:
         """Describe the waiting tasks as a scheduling problem whose origin is `now`.
 
@@ -100,19 +115,17 @@ class Waiting:
             tasks: all live tasks by identifier.
             hosts: names of the usable hosts.
             free: when each taken host is expected to be free, epoch seconds.
-            factors: correction by key.
             now: epoch seconds.
-            held_back: tasks that may not start before an epoch time.
-            handover: seconds from a decision to the start of its job.
-            margin: share of the time left to a deadline by which to be early.
+            outlook: what to reckon with beside the profiles.
 
         Returns:
             The problem, tasks in planned order; None where nothing can be planned.
         """
+        outlook = outlook or Outlook()
         if not hosts:
             return None
         rows = {
-            name: self.row(tasks[name], factors.get(tasks[name].correction, 1.0), handover, len(hosts))
+            name: self.row(tasks[name], outlook.factors.get(tasks[name].correction, 1.0), outlook.handover, len(hosts))
             for name in self.counts
         }
         able = tuple(name for name, row in rows.items() if np.isfinite(row).any())
@@ -125,8 +138,8 @@ class Waiting:
             host_class=np.zeros(len(hosts), dtype=np.int64),
             free=np.array([max(free.get(host, now) - now, 0.0) for host in hosts]),
             seconds=np.stack([rows[name] for name in able])[np.newaxis],
-            release=np.array([max(held_back.get(name, now) - now, 0.0) for name in able]),
-            deadline=np.array([_slack(tasks[name], now, margin) for name in able]),
+            release=np.array([max(outlook.held_back.get(name, now) - now, 0.0) for name in able]),
+            deadline=np.array([_slack(tasks[name], now, outlook.margin) for name in able]),
             depends_on=((),) * len(able),
         )
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from cosched.coscheduler.waiting import Waiting, first_count
+from cosched.coscheduler.waiting import Outlook, Waiting, first_count
 from tests.coscheduler.makers import a_task
 
 
@@ -24,7 +24,9 @@ def _waiting(*tasks: int) -> Waiting:
 def test_the_problem_has_corrected_times_and_slacks_from_now() -> None:
     waiting = _waiting(1)
     task = a_task(1, [10.0, 6.0], deadline=130.0)
-    problem = waiting.problem({"1": task}, ["a", "b", "c"], {"b": 104.0}, {"app/test": 2.0}, 100.0, {"1": 101.0})
+    problem = waiting.problem(
+        {"1": task}, ["a", "b", "c"], {"b": 104.0}, 100.0, Outlook({"app/test": 2.0}, held_back={"1": 101.0})
+    )
     assert problem is not None
     assert problem.seconds.tolist() == [[[20.0, 12.0, math.inf]]]
     assert (problem.free.tolist(), problem.deadline.tolist(), problem.release.tolist()) == ([0, 4, 0], [30], [1])
@@ -33,10 +35,10 @@ def test_the_problem_has_corrected_times_and_slacks_from_now() -> None:
 def test_a_task_that_no_present_host_can_run_is_left_out() -> None:
     waiting = _waiting(1, 2)
     tasks = {"1": a_task(1, [math.inf, 5.0]), "2": a_task(2, [1.0])}
-    problem = waiting.problem(tasks, ["a"], {}, {}, 0.0, {})
+    problem = waiting.problem(tasks, ["a"], {}, 0.0)
     assert problem is not None
     assert problem.tasks == ("2",)
-    assert waiting.problem(tasks, [], {}, {}, 0.0, {}) is None
+    assert waiting.problem(tasks, [], {}, 0.0) is None
 
 
 def test_a_proposed_order_keeps_what_it_does_not_name_behind() -> None:
@@ -47,7 +49,7 @@ def test_a_proposed_order_keeps_what_it_does_not_name_behind() -> None:
 def test_a_count_that_is_not_possible_any_more_is_chosen_anew() -> None:
     waiting = _waiting(1)
     waiting.counts["1"] = 4
-    problem = waiting.problem({"1": a_task(1)}, ["a", "b"], {}, {}, 0.0, {})
+    problem = waiting.problem({"1": a_task(1)}, ["a", "b"], {}, 0.0)
     assert problem is not None
     assert waiting.plan(problem).counts.tolist() == [1]
 
@@ -63,6 +65,6 @@ def test_a_task_that_comes_back_goes_first() -> None:
 def test_plans_aim_to_be_early_by_a_share_of_the_time_left_but_not_once_it_is_too_late() -> None:
     waiting = _waiting(1, 2)
     tasks = {"1": a_task(1, deadline=120.0), "2": a_task(2, deadline=90.0)}
-    problem = waiting.problem(tasks, ["a"], {}, {}, 100.0, {}, margin=0.1)
+    problem = waiting.problem(tasks, ["a"], {}, 100.0, Outlook(margin=0.1))
     assert problem is not None
     assert problem.deadline.tolist() == [18.0, -10.0]
