@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cosched.cli.hosts import parse_counts
+from cosched.cli.counts import parse_counts
 from cosched.cli.output import JsonOption, console, emit_json, finite
 from cosched.errors import UserError
 from cosched.evaluation import evaluate, load, load_hardware, parameters, profile

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["DEEPEST_CALLS", "DEFAULT_STEPS", "Budget"]
 
 DEFAULT_STEPS = 10_000_000
-"""Steps one call of `profile` or `evaluate` may take: a few seconds, and some 200 MB at the very most."""
+"""Steps one evaluation may take: a few seconds, and some 200 MB at the very most."""
 
 DEEPEST_CALLS = 40
 """Deepest nesting of procedure calls."""

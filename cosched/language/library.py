@@ -51,7 +51,8 @@ def locate(name_or_path: str, suffix: str, what: str, library: Sequence[Path]) -
         return Path(name_or_path)
     path = find(name_or_path, suffix, library)
     if path is None:
-        known = sorted({file.stem for folder in _folders(suffix, library) for file in _files(folder, suffix)})
+        folders = [folder for root in library for folder in (root / _FOLDERS[suffix][0], root)]
+        known = sorted({file.stem for folder in folders for file in _files(folder, suffix)})
         near = suggestion(name_or_path, known) or f": known are {', '.join(known) or 'none'}"
         raise UserError(f"no {what} {name_or_path!r} in the library{near}")
     return path

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cosched.errors import UserError
-from cosched.evaluation import CountError, evaluate, load, load_hardware, profile
+from cosched.evaluation import CountError, engine, evaluate, load, load_hardware, profile
 from cosched.language import ModelError
 
 if TYPE_CHECKING:
@@ -363,3 +363,16 @@ def test_a_template_that_a_subtask_calls_itself_runs_once(model: Callable[[str],
 def test_evaluation_stays_light_for_the_daemon() -> None:
     code = "import sys, cosched.evaluation; sys.exit('numba' in sys.modules or 'deap' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_budget_grows_with_the_numbers_of_hosts_but_not_for_one_of_them(
+    model: Callable[[str], Application], plain: Hardware, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "DEFAULT_STEPS", 1000)
+    application = model("var numeric: n = 90, i; proc exec init { for (i = 0; i < n; i = i + 1) i = i + 0; }")
+    # A turn takes 1 + 11 // 4 = 3 steps or so: 90 turns fit 1000 steps, 16 times 90 turns do not, 500 turns never.
+    with pytest.raises(ModelError, match=r"\(on \d+ hosts\)"):
+        profile(application, plain, range(1, 17))
+    assert profile(application, plain, [1, 2, 3]).tolist() == [0, 0, 0]
+    with pytest.raises(ModelError, match="stopped here after 1000 steps"):
+        profile(application, plain, range(1, 100), {"n": 500})

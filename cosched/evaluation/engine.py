@@ -43,7 +43,7 @@ def profile(
     hosts: Sequence[int],
     parameters: Mapping[str, float] | None = None,
     *,
-    steps: int = DEFAULT_STEPS,
+    steps: int | None = None,
 ) -> NDArray[np.float64]:
     """Return the predicted run time in seconds for each number of hosts.
 
@@ -52,7 +52,8 @@ def profile(
         hardware: from `load_hardware`; need not be the one that the application names.
         hosts: numbers of hosts, each at least 1, in any order.
         parameters: values of the application's parameters; defaults for the others.
-        steps: most work the whole call may be, see `Budget`.
+        steps: most work the whole call may be, see `Budget`; by default `DEFAULT_STEPS` for every 16 numbers of hosts
+            begun. A single number of hosts never gets more than `DEFAULT_STEPS`, which bounds memory.
 
     Returns:
         Shape (len(hosts),), seconds; infinite where the model does not cover that number of hosts.
@@ -61,19 +62,21 @@ def profile(
         UserError: a parameter or a number of hosts that makes no sense.
         ModelError: the model cannot be evaluated; or it covers none of the numbers of hosts.
     """
-    given, budget = checked(application, parameters or {}), Budget(steps)
+    given = checked(application, parameters or {})
+    left = DEFAULT_STEPS * math.ceil(len(hosts) / 16) if steps is None else steps
     compiled = _compiled(application, hardware)
     times: NDArray[np.float64] = np.full(len(hosts), math.inf)
     unusable: CountError | None = None
     for index, count in enumerate(hosts):
+        budget = Budget(min(left, DEFAULT_STEPS))
         try:
             program = _program(application, compiled, count, given, budget)
+            machine = Machine(count, budget)
+            _carry_out(program, machine, count)
+            times[index] = max(machine.clocks) / 1e6
         except CountError as error:
             unusable = unusable or error
-            continue
-        machine = Machine(count, budget)
-        _carry_out(program, machine, count)
-        times[index] = max(machine.clocks) / 1e6
+        left -= budget.total - budget.left
     if unusable is not None and not np.isfinite(times).any():
         raise unusable
     return times
