@@ -16,7 +16,7 @@ __all__ = ["PROJECTION", "SUBMITTED_ON_HOLD", "constraint", "reports", "waits_fo
 PROJECTION = (
     "ClusterId", "ProcId", "JobStatus", "CoschedAttempt", "CoschedCount", "NumJobStarts", "JobCurrentStartDate",
     "JobCurrentStartExecutingDate", "EnteredCurrentStatus", "CompletionDate", "ExitBySignal", "ExitCode", "ExitSignal",
-    "HoldReason", "HoldReasonCode", "RemoveReason", "VacateReason", "JobDisconnectedDate",
+    "HoldReason", "HoldReasonCode", "RemoveReason", "VacateReason", "JobDisconnectedDate", "NumShadowStarts",
 )  # fmt: skip
 SUBMITTED_ON_HOLD = 15  # HTCondor's hold code for `hold = true`
 
@@ -76,7 +76,8 @@ def _process(ad: Mapping[str, Any], *, left: bool) -> Process:
 
 def _alive(ad: Mapping[str, Any], status: object, started: float | None) -> Process:
     if status == _IDLE:
-        if int(ad.get("NumJobStarts", 0)) > 0:
+        # The count of starts is written late and lost with a scheduler that crashes; that of shadows is not.
+        if int(ad.get("NumJobStarts", 0)) > 0 or int(ad.get("NumShadowStarts", 0)) > 0:
             return Process(JobState.EVICTED, reason=_words(ad, "VacateReason") or "it lost its host and waits for it")
         return Process(JobState.QUEUED)
     if status == _REMOVED:  # ordered, not done: its processes may still be there

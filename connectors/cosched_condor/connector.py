@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CondorConnector"]
 
+_SECOND_STEP = 0.1  # seconds that the event of a hold or a removal may come after that of the eviction
 _CLOCKS_APART = 300  # seconds that the clocks of the spool and of the scheduler may differ
 
 
@@ -69,7 +70,7 @@ class CondorConnector:
         if self._attempts.fenced(launch.attempt):
             self._remove(launch.attempt)
             self._refuse_fenced(launch.attempt)
-        self._ask.call("act", action="Release", constraint=f"ClusterId == {cluster}", reason="cosched submitted it")
+        self._act("Release", f"ClusterId == {cluster}", "submitted by cosched")
         return str(cluster)
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
@@ -99,11 +100,13 @@ class CondorConnector:
         self._prepare()
         with self._listening:
             try:
-                events = self._listen.call("follow", wait=timeout, log=str(self._attempts.log), timeout=timeout)
+                reports = self._log.read(self._follow(timeout))
+                if any(report.state is JobState.EVICTED for report in reports):
+                    reports += self._log.read(self._follow(_SECOND_STEP))
             except ConnectorError:
                 self._log = EventLog()  # the next worker begins at the beginning too
                 raise
-            reports = self._log.read(events)
+        reports = self._log.settled(reports)
         for report in reports:
             if report.state is JobState.QUEUED and self._attempts.fenced(report.attempt):
                 self._remove(report.attempt)
@@ -113,6 +116,11 @@ class CondorConnector:
         """End the processes that talk to HTCondor; jobs go on."""
         self._ask.close()
         self._listen.close()
+
+    def _follow(self, timeout: float) -> list[dict[str, Any]]:
+        events: list[dict[str, Any]] = self._listen.call("follow", wait=timeout, log=str(self._attempts.log),
+                                                         timeout=timeout)  # fmt: skip
+        return events
 
     def _look_up(self, attempts: Sequence[str]) -> dict[str, JobReport]:
         queue = self._ask.call("queue", constraint=ads.constraint(attempts), projection=ads.PROJECTION)
@@ -131,8 +139,7 @@ class CondorConnector:
             if self._attempts.fenced(attempt):
                 self._remove(attempt)
             else:
-                self._ask.call("act", action="Release", constraint=ads.constraint([attempt]),
-                               reason="cosched submitted it")  # fmt: skip
+                self._act("Release", ads.constraint([attempt]), "submitted by cosched")
 
     def _since(self, attempts: Sequence[str]) -> str:
         """Return where the search of the history may stop: at what ended before the oldest attempt was written."""
@@ -143,7 +150,13 @@ class CondorConnector:
         return f"EnteredCurrentStatus < {int(min(known)) - _CLOCKS_APART}"
 
     def _remove(self, attempt: str) -> None:
-        self._ask.call("act", action="Remove", constraint=ads.constraint([attempt]), reason="cancelled by cosched")
+        self._act("Remove", ads.constraint([attempt]), "cancelled by cosched")
+
+    def _act(self, action: str, constraint: str, reason: str) -> None:
+        done = self._ask.call("act", action=action, constraint=constraint, reason=reason)
+        if done.get("TotalPermissionDenied") or done.get("TotalError"):
+            raise ConnectorError(f"HTCondor lets this user not {action.lower()} the job ({constraint}): submit and run "
+                                 "cosched as one user", transient=False)  # fmt: skip
 
     def _refuse_fenced(self, attempt: str) -> None:
         if self._attempts.fenced(attempt):

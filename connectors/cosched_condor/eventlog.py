@@ -23,6 +23,9 @@ __all__ = ["EventLog", "note"]
 _SUBMIT, _EXECUTE, _EVICTED, _TERMINATED = 0, 1, 4, 5
 _SHADOW_EXCEPTION, _ABORTED, _HELD, _RELEASED = 7, 9, 12, 13
 _DISCONNECTED, _RECONNECTED, _RECONNECT_FAILED = 22, 23, 24
+_LOST = (_EVICTED, _SHADOW_EXCEPTION, _DISCONNECTED, _RECONNECT_FAILED)
+# The job went on while the scheduler was away; if it cannot be reached again, another event tells.
+_SCHEDULER_CAME_BACK = "Local schedd"
 _REASONS = ("Reason", "HoldReason", "DisconnectReason", "Message", "StartdName")
 
 
@@ -54,6 +57,16 @@ class EventLog:
                 news.append(report)
         return news
 
+    @staticmethod
+    def settled(reports: list[JobReport]) -> list[JobReport]:
+        """Leave out evictions that were but the first step of a hold or a removal."""
+        kept: list[JobReport] = []
+        for report in reports:
+            if report.state in (JobState.HELD, JobState.REMOVED):
+                kept = [r for r in kept if (r.attempt, r.state) != (report.attempt, JobState.EVICTED)]
+            kept.append(report)
+        return kept
+
     def _take(self, event: Mapping[str, Any]) -> JobReport | None:
         cluster, rank = int(event.get("Cluster", -1)), int(event.get("Proc", -1))
         words = str(event.get("LogNotes", "")).split()
@@ -75,32 +88,30 @@ class EventLog:
 
 def _after(process: Process, event: Mapping[str, Any]) -> Process:
     """Return the process as it is after the event."""
-    number, time = event["EventTypeNumber"], _time(event)
+    number = event["EventTypeNumber"]
     if process.state.final:
         return process
+    if number in (_TERMINATED, _ABORTED):
+        return _ended(process, event)
     if number == _EXECUTE:
-        return Process(JobState.RUNNING, started=time)
-    if number == _TERMINATED:
-        return _terminated(process, event, time)
-    if number == _ABORTED:
-        return replace(process, state=JobState.REMOVED, finished=time, reason=_words(event))
-    if number == _SUBMIT or (number == _HELD and event.get("HoldReasonCode") == SUBMITTED_ON_HOLD):
+        return Process(JobState.RUNNING, started=_time(event))
+    if number in (_SUBMIT, _RELEASED) or (number == _HELD and event.get("HoldReasonCode") == SUBMITTED_ON_HOLD):
         return Process(JobState.QUEUED)
     if number == _HELD:
         return Process(JobState.HELD, reason=_words(event))
-    if number == _RELEASED:
-        # The scheduler writes this, the shadow writes the start: on a claimed host the start may well come first.
-        return Process(JobState.QUEUED) if process.state is JobState.HELD else process
-    if number in (_EVICTED, _SHADOW_EXCEPTION, _DISCONNECTED, _RECONNECT_FAILED):
-        return replace(process, state=JobState.EVICTED, reason=_words(event) or "it lost its host")
     if number == _RECONNECTED:
         return replace(process, state=JobState.RUNNING, reason="")
+    if number in _LOST and not _words(event).startswith(_SCHEDULER_CAME_BACK):
+        return replace(process, state=JobState.EVICTED, reason=_words(event) or "it lost its host")
     return process
 
 
-def _terminated(process: Process, event: Mapping[str, Any], time: float) -> Process:
+def _ended(process: Process, event: Mapping[str, Any]) -> Process:
+    if event["EventTypeNumber"] == _ABORTED:
+        return replace(process, state=JobState.REMOVED, finished=_time(event), reason=_words(event))
     code = int(event["ReturnValue"]) if event.get("TerminatedNormally") else 128 + int(event["TerminatedBySignal"])
-    return replace(process, state=JobState.FAILED if code else JobState.COMPLETED, finished=time, code=code, reason="")
+    state = JobState.FAILED if code else JobState.COMPLETED
+    return replace(process, state=state, finished=_time(event), code=code, reason="")
 
 
 def _words(event: Mapping[str, Any]) -> str:

@@ -57,9 +57,10 @@ class _Manager:
         ads = self._schedd().history(constraint=constraint, projection=list(projection), since=since or None)
         return [_plain(ad) for ad in ads]
 
-    def act(self, action: str, constraint: str, reason: str) -> None:
-        """Remove or release the jobs that the constraint selects; none is fine."""
-        self._schedd().act(getattr(self._library.JobAction, action), constraint, reason=reason)
+    def act(self, action: str, constraint: str, reason: str) -> dict[str, Any]:
+        """Remove or release the jobs that the constraint selects; return how many were changed, refused and so on."""
+        # A reason without a code is dropped by the library.
+        return _plain(self._schedd().act(getattr(self._library.JobAction, action), constraint, reason=(reason, 0)))
 
     def follow(self, log: str, timeout: float) -> list[dict[str, Any]]:
         """Return what was added to an event log since the last call, waiting for something."""
