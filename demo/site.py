@@ -120,6 +120,24 @@ class Site:
         self._daemon.send_signal(signal.SIGKILL)
         self._daemon.wait(_PATIENCE)
 
+    def take_host(self, name: str) -> None:
+        """Take a host off in mid-run, with what runs on it."""
+        if self.pool is not None:
+            self.pool.take_host(name)
+        else:
+            (self._spool / "offline" / name).write_text("taken off by hand\n")
+
+    def give_host(self, name: str) -> None:
+        """Give a host back that was taken off."""
+        if self.pool is not None:
+            self.pool.give_host(name)
+        else:
+            (self._spool / "offline" / name).unlink()
+
+    @property
+    def _spool(self) -> Path:
+        return self.folder / "spool"
+
     def _serves(self) -> bool:
         try:
             with self.client() as client:
@@ -138,9 +156,8 @@ class Site:
             self.journal.chmod(0o666)  # the pool's user writes it
             return {"config": str(self.pool.config), "spool": str(self.pool.spool)}
         self.journal = self.folder / "journal"
-        spool = self.folder / "spool"
-        stack.callback(_end_local_jobs, spool)
-        return {"spool": str(spool)}
+        stack.callback(_end_local_jobs, self._spool)
+        return {"spool": str(self._spool)}
 
     def _write(self, connector: Mapping[str, str]) -> None:
         sections: dict[str, dict[str, Any]] = {
@@ -175,10 +192,16 @@ class Site:
 
 
 def _end_local_jobs(spool: Path) -> None:
-    """Cancel what still runs on the local slots when a site is left early."""
+    """End what still runs on the local slots when a site is left early; returns when nothing runs any more."""
     from cosched_local import LocalConnector
 
-    connector = LocalConnector({"spool": str(spool), "hosts": HOSTS})
-    for attempt in (spool / "attempts").glob("*"):
-        connector.cancel(attempt.name)
+    attempts = [folder.name for folder in (spool / "attempts").glob("*")]
+    connector = LocalConnector({"spool": str(spool), "hosts": HOSTS, "grace": 0})
+    for attempt in attempts:
+        connector.cancel(attempt)
+    until = time.monotonic() + _PATIENCE
+    while not all(report.state.final for report in connector.status(attempts).values()):
+        if time.monotonic() > until:
+            raise SystemFault(f"jobs do not end: look at {spool}")
+        time.sleep(0.02)
     connector.close()

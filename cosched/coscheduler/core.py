@@ -101,6 +101,7 @@ class Coscheduler:
                 self._cancel_task(event)
             case HostsObserved():
                 self._changes.replan |= self.domain.observe(event.hosts)
+                self._call_back(event.time)
             case ScheduleImproved():
                 self._improve(event)
             case Tick():
@@ -455,6 +456,14 @@ class Coscheduler:
         self._put(task)
         self._searched.add(task.id)  # it has been through staging once
         self._enqueue(task, first=True)
+
+    def _call_back(self, time: float) -> None:
+        """Take attempts back that have not begun and whose host went down: they would wait for it, however long."""
+        up = set(self.domain.up())
+        for attempt in list(self.attempts.values()):
+            lost = [host for host in attempt.hosts if host not in up]
+            if lost and attempt.state in (AttemptState.SUBMITTING, AttemptState.SUBMITTED):
+                self._cancel_attempt(attempt, f"host {lost[0]} went down before it began there", time)
 
     def _cancel_attempt(self, attempt: Attempt, reason: str, time: float) -> None:
         attempt = replace(attempt, state=AttemptState.CANCELLING, reason=reason)

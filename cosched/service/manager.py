@@ -6,6 +6,7 @@ of jobs, one watches the hosts and, rarely, asks for the status of everything th
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import threading
@@ -73,6 +74,7 @@ class Manager:
         self._locating_guard = threading.Lock()
         self._missing: dict[str, float] = {}  # attempt → monotonic time of the first look in a row that found nothing
         self._hosts: tuple[Host, ...] = ()
+        self._looking = threading.Lock()
         self._stopped = threading.Event()
         self._threads = [
             threading.Thread(target=self._actions.run, name="manager-actions", daemon=True),
@@ -175,7 +177,11 @@ class Manager:
     def _listen(self) -> None:
         while not self._stopped.is_set():
             try:
-                for report in _call(self._connector.events, _LISTEN):
+                reports = _call(self._connector.events, _LISTEN)
+                if any(report.state is JobState.EVICTED for report in reports):
+                    with contextlib.suppress(CoschedError):  # the watch says so; these reports come only once
+                        self._look_at_hosts()  # before the core sends the task to the same host again
+                for report in reports:
                     self._post(JobReported(self._clock.now(), report))
             except CoschedError as error:
                 _log.warning("events", fault=str(error))
@@ -197,11 +203,12 @@ class Manager:
             self._stopped.wait(self._watch_every)
 
     def _look_at_hosts(self) -> None:
-        hosts = tuple(sorted(_call(self._connector.hosts), key=lambda host: host.name))
-        self.fault = ""
-        if hosts != self._hosts:
-            self._hosts = hosts
-            self._post(HostsObserved(self._clock.now(), hosts))
+        with self._looking:
+            hosts = tuple(sorted(_call(self._connector.hosts), key=lambda host: host.name))
+            self.fault = ""
+            if hosts != self._hosts:
+                self._hosts = hosts
+                self._post(HostsObserved(self._clock.now(), hosts))
 
 
 def _call(verb: Callable[_P, _T], *arguments: _P.args, **options: _P.kwargs) -> _T:

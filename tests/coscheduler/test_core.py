@@ -153,6 +153,26 @@ def test_a_submit_with_a_lost_answer_is_looked_up_before_another_try() -> None:
     assert second.uuid != first.uuid
 
 
+@pytest.mark.parametrize("answered", [False, True])
+def test_an_attempt_that_waits_for_a_host_that_went_down_is_called_back(answered: bool) -> None:
+    core = a_core(2)
+    (first,) = dispatched(submit(core, a_task(1, [10.0])))
+    if answered:
+        core.handle(AttemptSubmitted(1.0, first.uuid, "1.0"))
+    outcome = core.handle(HostsObserved(2.0, hosts(2, down=[1])))
+    assert (first.hosts, cancelled(outcome)) == (("node01",), [first.uuid])
+    (second,) = dispatched(report(core, first, JobState.REMOVED, 3.0))
+    assert second.hosts == ("node02",)
+
+
+def test_a_job_that_runs_is_left_to_the_manager_when_its_host_seems_down() -> None:
+    core = a_core(2)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, attempt, 1.0)
+    assert not cancelled(core.handle(HostsObserved(2.0, hosts(2, down=[1]))))
+    assert complete(core, attempt, 1.0, 11.0).tasks[0].state is TaskState.COMPLETED
+
+
 @pytest.mark.parametrize("crash", [False, True])
 def test_an_attempt_that_the_manager_never_got_is_fenced_and_its_task_tried_again(crash: bool) -> None:
     core = a_core()
