@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 
     from cosched.connector import Launch
 
-__all__ = ["Attempts"]
+__all__ = ["FENCED", "Attempts"]
+
+FENCED = 143  # what a program gives that ends at SIGTERM
 
 _SCRIPT = """\
 #!/bin/sh
 # An attempt that was cancelled while its submission was under way must not run.
-[ -e {fence} ] && exit 143
+[ -e {fence} ] && exit {fenced}
 export PATH="${{PATH:-/usr/local/bin:/usr/bin:/bin}}"
 {exports}
 exec {command}
@@ -91,6 +93,7 @@ class Attempts:
         script.write_text(
             _SCRIPT.format(
                 fence=shlex.quote(str(self.folder(launch.attempt) / "cancelled")),
+                fenced=FENCED,
                 exports="\n".join(exports),
                 command=shlex.join(launch.command),
             ),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch
 from cosched.connector.launches import check, check_attempt
 from cosched_condor import ads
-from cosched_condor.attempts import Attempts
+from cosched_condor.attempts import FENCED, Attempts
 from cosched_condor.client import Worker
 from cosched_condor.eventlog import EventLog
 from cosched_condor.machines import machines, projection
@@ -106,7 +107,7 @@ class CondorConnector:
             except ConnectorError:
                 self._log = EventLog()  # the next worker begins at the beginning too
                 raise
-        reports = self._log.settled(reports)
+        reports = [self._fence_shown(report) for report in self._log.settled(reports)]
         for report in reports:
             if report.state is JobState.QUEUED and self._attempts.fenced(report.attempt):
                 self._remove(report.attempt)
@@ -125,13 +126,22 @@ class CondorConnector:
     def _look_up(self, attempts: Sequence[str]) -> dict[str, JobReport]:
         queue = self._ask.call("queue", constraint=ads.constraint(attempts), projection=ads.PROJECTION)
         self._release(ad for ad in queue if ads.waits_for_release(ad))
-        known = ads.reports(queue, [])
+        known = self._reports(queue, [])
         incomplete = [attempt for attempt in attempts if attempt not in known or _lacks_ranks(attempt, queue)]
         if not incomplete:
             return known
         history = self._ask.call("history", constraint=ads.constraint(incomplete), projection=ads.PROJECTION,
                                  since=self._since(incomplete))  # fmt: skip
-        return ads.reports(queue, history)
+        return self._reports(queue, history)
+
+    def _reports(self, queue: list[dict[str, Any]], history: list[dict[str, Any]]) -> dict[str, JobReport]:
+        return {attempt: self._fence_shown(report) for attempt, report in ads.reports(queue, history).items()}
+
+    def _fence_shown(self, report: JobReport) -> JobReport:
+        """Show an attempt whose script ended at the fence as what it is."""
+        if report.exit_code == FENCED and self._attempts.fenced(report.attempt):
+            return replace(report, state=JobState.REMOVED, exit_code=None, reason="cancelled before it began")
+        return report
 
     def _release(self, waiting: Iterable[Mapping[str, Any]]) -> None:
         """Finish submissions that were cut off before the release."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import JobReport, JobState
@@ -59,11 +60,13 @@ class EventLog:
 
     @staticmethod
     def settled(reports: list[JobReport]) -> list[JobReport]:
-        """Leave out evictions that were but the first step of a hold or a removal."""
+        """Leave out evictions that were but the first step of a hold or a removal, with what lies between."""
         kept: list[JobReport] = []
         for report in reports:
             if report.state in (JobState.HELD, JobState.REMOVED):
-                kept = [r for r in kept if (r.attempt, r.state) != (report.attempt, JobState.EVICTED)]
+                own = [r for r in kept if r.attempt == report.attempt]
+                steps = list(dropwhile(lambda r: r.state is not JobState.EVICTED, own))
+                kept = [r for r in kept if not any(r is step for step in steps)]
             kept.append(report)
         return kept
 

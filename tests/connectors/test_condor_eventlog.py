@@ -1,45 +1,101 @@
+"""Reading the job event log; the events are as HTCondor 25 gives them."""
+
 from __future__ import annotations
 
 from typing import Any
 
-from cosched.connector.interface import JobReport, JobState
+import pytest
+
+from cosched.connector import JobReport, JobState
 from cosched_condor.eventlog import EventLog, note
 
-SUBMIT, EXECUTE, TERMINATED, RELEASED = 0, 1, 5, 13
-UUID = "6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11"
+_SUBMIT, _EXECUTE, _EVICTED, _TERMINATED, _IMAGE_SIZE = 0, 1, 4, 5, 6
+_ABORTED, _HELD, _RELEASED, _DISCONNECTED, _RECONNECTED, _RECONNECT_FAILED = 9, 12, 13, 22, 23, 24
 
 
-def an_event(number: int, second: int, rank: int = 0, **fields: Any) -> dict[str, Any]:
-    time = f"2026-11-20T10:00:{second:02d}Z"
-    return {"EventTypeNumber": number, "EventTime": time, "Utc": True, "Cluster": 7, "Proc": rank, **fields}
+def _event(number: int, second: int = 0, rank: int = 0, **values: object) -> dict[str, Any]:
+    time = f"2026-01-31T12:00:{second:02d}.500"
+    return {"EventTypeNumber": number, "Cluster": 7, "Proc": rank, "EventTime": time, "Utc": True, **values}
 
 
-def read(*events: dict[str, Any]) -> list[JobReport]:
-    return EventLog().read(events)
+def _submitted(count: int = 1) -> list[dict[str, Any]]:
+    return [_event(_SUBMIT, 0, rank, LogNotes=note("a", count)) for rank in range(count)]
 
 
-def test_a_release_that_is_logged_after_the_start_does_not_forget_the_start() -> None:
-    reports = read(
-        an_event(SUBMIT, 0, LogNotes=note(UUID, 1)),
-        an_event(EXECUTE, 1),
-        an_event(RELEASED, 1),
-        an_event(TERMINATED, 3, TerminatedNormally=True, ReturnValue=0),
-    )
-    assert [report.state for report in reports] == [JobState.QUEUED, JobState.RUNNING, JobState.COMPLETED]
-    started, finished = reports[-1].started, reports[-1].finished
+def _states(reports: list[JobReport]) -> list[str]:
+    return [report.state.value for report in reports]
+
+
+_ENDED = _event(_TERMINATED, 9, TerminatedNormally=True, ReturnValue=0)
+
+
+def test_a_life() -> None:
+    events = [*_submitted(), _event(_RELEASED), _event(_EXECUTE, 3), _event(_IMAGE_SIZE, 5), _ENDED]
+    reports = EventLog().read(events)
+    assert _states(reports) == ["queued", "running", "completed"]
+    last = reports[-1]
+    assert (last.attempt, last.job, last.exit_code) == ("a", "7", 0)
+    assert last.started == 1769860803.5
+    assert last.finished == 1769860809.5
+
+
+def test_a_group_runs_when_all_run() -> None:
+    log = EventLog()
+    assert _states(log.read([*_submitted(2), _event(_EXECUTE, 1, 0)])) == ["queued"]
+    assert _states(log.read([_event(_EXECUTE, 2, 1)])) == ["running"]
+
+
+def test_a_signal_is_128_and_its_number() -> None:
+    ended = _event(_TERMINATED, 9, TerminatedNormally=False, TerminatedBySignal=15)
+    assert EventLog().read([*_submitted(), _event(_EXECUTE), ended])[-1].exit_code == 143
+
+
+def test_being_submitted_on_hold_is_not_being_held() -> None:
+    held = _event(_HELD, HoldReasonCode=15, HoldReason="submitted on hold")
+    assert _states(EventLog().read([*_submitted(), held, _event(_RELEASED)])) == ["queued"]
+
+
+def test_held_and_released_by_hand() -> None:
+    held = _event(_HELD, 4, HoldReasonCode=1, HoldReason="by hand")
+    reports = EventLog().read([*_submitted(), _event(_EXECUTE), held, _event(_RELEASED, 6)])
+    assert [(report.state.value, report.reason) for report in reports[-2:]] == [("held", "by hand"), ("queued", "")]
+
+
+@pytest.mark.parametrize("number", [_EVICTED, _DISCONNECTED, _RECONNECT_FAILED])
+def test_a_lost_host_evicts(number: int) -> None:
+    reports = EventLog().read([*_submitted(), _event(_EXECUTE), _event(number, 4, Reason="host lost")])
+    assert (reports[-1].state, reports[-1].reason) == (JobState.EVICTED, "host lost")
+
+
+def test_a_restarted_scheduler_does_not_evict() -> None:
+    away = _event(_DISCONNECTED, 4, DisconnectReason="Local schedd and job shadow died, schedd now running again")
+    events = [*_submitted(), _event(_EXECUTE), away, _event(_RECONNECTED, 5)]
+    assert _states(EventLog().read(events)) == ["queued", "running"]
+
+
+def test_an_eviction_that_leads_to_a_removal_is_left_out() -> None:
+    events = [*_submitted(), _event(_EXECUTE), _event(_EVICTED, 4), _event(_ABORTED, 5, Reason="by hand")]
+    assert _states(EventLog.settled(EventLog().read(events))) == ["queued", "running", "removed"]
+
+
+def test_a_group_that_is_removed_one_by_one_is_removed_once() -> None:
+    ends = [_event(number, 4, rank) for rank in (0, 1) for number in (_EVICTED, _ABORTED)]
+    events = [*_submitted(2), _event(_EXECUTE, 1, 0), _event(_EXECUTE, 1, 1), *ends]
+    assert _states(EventLog.settled(EventLog().read(events))) == ["queued", "running", "removed"]
+
+
+def test_what_has_ended_stays_ended() -> None:
+    reports = EventLog().read([*_submitted(), _event(_EXECUTE), _ENDED, _event(_ABORTED, 12)])
+    assert _states(reports)[-1] == "completed"
+
+
+def test_other_peoples_events_are_passed_over() -> None:
+    strangers = [_event(_SUBMIT, LogNotes="DAG Node: B"), _event(_EXECUTE), {"EventTypeNumber": 45, "Cluster": 7}]
+    assert EventLog().read(strangers) == []
+
+
+def test_local_time_is_read_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = [*_submitted(), {**_event(_EXECUTE), "Utc": False}]
+    started = EventLog().read(events)[-1].started
     assert started is not None
-    assert finished is not None
-    assert finished - started == 2.0
-
-
-def test_a_group_runs_when_the_last_of_its_processes_does() -> None:
-    reports = read(
-        an_event(SUBMIT, 0, LogNotes=note(UUID, 2)),
-        an_event(SUBMIT, 0, rank=1, LogNotes=note(UUID, 2)),
-        an_event(EXECUTE, 1),
-        an_event(EXECUTE, 4, rank=1),
-    )
-    running = reports[-1]
-    assert running.state is JobState.RUNNING
-    assert running.started is not None
-    assert [report.state for report in reports[:-1]].count(JobState.RUNNING) == 0
+    assert (started - 1769860800.5) % 900 == 0  # every zone is a multiple of a quarter of an hour away

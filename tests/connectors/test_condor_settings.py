@@ -1,0 +1,46 @@
+"""The settings of the HTCondor connector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.errors import UserError
+from cosched_condor.settings import CondorSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_what_is_left_out_has_a_default() -> None:
+    settings = CondorSettings.read({})
+    assert settings.spool.is_absolute()
+    assert (settings.config, settings.schedd, settings.host_class) == (None, "", "")
+
+
+def test_all_keys_are_read(tmp_path: Path) -> None:
+    config = tmp_path / "condor_config"
+    config.touch()
+    table = {"spool": str(tmp_path), "config": str(config), "schedd": "s@h", "host_class": "Kind", "job_lease": 90,
+             "keep_claim": 0, "timeout": 5}  # fmt: skip
+    assert CondorSettings.read(table) == CondorSettings(tmp_path, config, "s@h", "Kind", 90, 0, 5.0)
+
+
+def test_an_unknown_key_is_named_beside_the_valid_ones() -> None:
+    with pytest.raises(UserError, match=r"'spol'.*spool.*timeout"):
+        CondorSettings.read({"spol": "/x"})
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spool", "relative"), ("spool", 3), ("spool", "/a\nqueue 500"), ("spool", "/$ENV(HOME)"),
+        ("config", "/no/such/file"), ("config", ""), ("schedd", 1), ("schedd", "a\nb"), ("host_class", "a b"),
+        ("host_class", "a || true"), ("job_lease", "60"), ("job_lease", 1), ("keep_claim", -1), ("keep_claim", True),
+        ("timeout", 0), ("timeout", float("nan")),
+    ],
+)  # fmt: skip
+def test_a_bad_value_is_refused_with_its_key(key: str, value: object) -> None:
+    with pytest.raises(UserError, match=key):
+        CondorSettings.read({key: value})
