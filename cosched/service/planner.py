@@ -75,8 +75,8 @@ class _Inbox(threading.Thread):
         while True:
             try:
                 snapshot = pickle.load(self._source)  # noqa: S301  from the daemon that started this process
-            except EOFError:
-                os._exit(0)  # the daemon has gone; nothing here is worth saving
+            except (EOFError, pickle.UnpicklingError):
+                os._exit(0)  # the daemon has gone, maybe in mid-word; nothing here is worth saving
             with self._arrived:
                 self._newest = snapshot
                 self._arrived.notify()
@@ -214,7 +214,10 @@ def main() -> None:
     os.dup2(2, 1)
     inbox = _Inbox(sys.stdin.buffer)
     inbox.start()
-    _Planner(inbox, out, courtesy).run()
+    try:
+        _Planner(inbox, out, courtesy).run()
+    except BrokenPipeError:
+        os._exit(0)  # the daemon has gone
 
 
 if __name__ == "__main__":

@@ -40,7 +40,8 @@ class SearchProcess:
         self._seed = seed
         self._courtesy = courtesy
         self._changed = threading.Condition()
-        self._newest: Snapshot | None = None
+        self._snapshot: Snapshot | None = None  # the newest
+        self._given = True  # whether the planner that runs has got it
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="search", daemon=True)
@@ -52,7 +53,8 @@ class SearchProcess:
     def plan(self, time: float, problem: Problem, plan: Plan) -> None:
         """Give the planner a new snapshot; one that it has not begun with is dropped for it."""
         with self._changed:
-            self._newest = Snapshot(time, problem, plan, self._weights, self._seed)
+            self._snapshot = Snapshot(time, problem, plan, self._weights, self._seed)
+            self._given = False
             self._changed.notify()
 
     def stop(self) -> None:
@@ -60,40 +62,51 @@ class SearchProcess:
         with self._changed:
             self._stopped = True
             self._changed.notify()
+            if self._process is not None:
+                self._process.kill()  # it has nothing to save, and may not be reading
         if self._thread.ident is not None:
             self._thread.join()
 
     def _run(self) -> None:
         while not self._stopped:
-            self._serve()
+            try:
+                self._serve()
+            except OSError as error:  # it died while it was written to, or the machine has no room for it
+                _log.warning("search", fault=str(error))
             with self._changed:
                 if not self._stopped:
                     _log.error("the search process ended; starting it again", seconds=_START_AGAIN)
                     self._changed.wait_for(lambda: self._stopped, _START_AGAIN)
 
     def _serve(self) -> None:
-        """Run one planner until it dies or `stop`."""
+        """Run one planner until it dies or `stop`.
+
+        Raises:
+            OSError: it cannot be started, or died while it was written to.
+        """
         courtesy = [str(self._courtesy.nice), str(self._courtesy.share), str(self._courtesy.converged)]
         command = [sys.executable, "-m", "cosched.service.planner", *courtesy]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            with self._changed:
+                self._process = process
+                self._given = self._snapshot is None
             reader = threading.Thread(target=self._read, args=(process,), name="search-plans", daemon=True)
             reader.start()
             try:
                 self._write(process, reader)
-            except BrokenPipeError:
-                pass
             finally:
-                process.kill()  # it has nothing to save
+                process.kill()
                 reader.join()
 
     def _write(self, process: subprocess.Popen[bytes], reader: threading.Thread) -> None:
         assert process.stdin is not None
         while reader.is_alive():
             with self._changed:
-                self._changed.wait_for(lambda: self._stopped or self._newest is not None, 1.0)
+                self._changed.wait_for(lambda: self._stopped or not self._given, 1.0)
                 if self._stopped:
                     return
-                snapshot, self._newest = self._newest, None
+                snapshot = None if self._given else self._snapshot
+                self._given = True
             if snapshot is not None:
                 pickle.dump(snapshot, process.stdin)
                 process.stdin.flush()
