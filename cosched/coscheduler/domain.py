@@ -30,6 +30,7 @@ def expected_end(attempt: Attempt, now: float, handover: float = 0.0) -> float:
     """
     predicted = attempt.predicted or 0.0
     start = max(attempt.created + handover, now) if attempt.started is None else attempt.started
+    start = max(start, attempt.created)  # the host's clock may be behind ours
     end = start + predicted
     if end > now:
         return end

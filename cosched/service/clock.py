@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 __all__ = ["Clock"]
@@ -19,12 +20,14 @@ class Clock:
 
     def __init__(self) -> None:
         self._anchor = time.time() - time.monotonic()
+        self._guard = threading.Lock()
 
     def now(self) -> float:
         """Return the time in seconds since the epoch."""
-        steady = self._anchor + time.monotonic()
-        wall = time.time()
-        if wall > steady + _JUMP:
-            self._anchor += wall - steady
-            return wall
-        return steady
+        with self._guard:  # one jump that two threads see is one jump
+            steady = self._anchor + time.monotonic()
+            wall = time.time()
+            if wall > steady + _JUMP:
+                self._anchor += wall - steady
+                return wall
+            return steady

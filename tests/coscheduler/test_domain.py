@@ -17,6 +17,11 @@ def test_an_attempt_that_runs_is_expected_to_end_as_predicted() -> None:
     assert expected_end(replace(ATTEMPT, started=0.0), 3.0) == 10.0
 
 
+def test_a_host_whose_clock_is_behind_does_not_make_its_job_late() -> None:
+    attempt = replace(ATTEMPT, created=3600.0, started=5.0)
+    assert expected_end(attempt, 3602.0) == 3610.0
+
+
 def test_the_later_an_attempt_is_the_longer_it_is_expected_to_go_on() -> None:
     late = replace(ATTEMPT, started=0.0)
     remaining = [expected_end(late, now) - now for now in (10.0, 11.0, 20.0, 100.0)]
