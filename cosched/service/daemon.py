@@ -77,13 +77,21 @@ class Daemon:
         self._web = WebServer(build(desk, host_names(listen)), open_socket(listen))
 
     def run(self) -> None:
-        """Serve until SIGTERM or SIGINT."""
+        """Serve until SIGTERM or SIGINT.
+
+        Raises:
+            SystemFault: cosched ended by its own mistake.
+        """
         ended = threading.Event()
+        self._engine.on_failure = ended.set
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ended.set())
         self.start()
         ended.wait()
         self.stop()
+        if self._engine.failed is not None:
+            raise SystemFault(f"cosched made a mistake ({self._engine.failed!r}; its log says where) and ended: "
+                              "start it again, nothing that was accepted is lost")  # fmt: skip
 
     def start(self) -> None:
         """Take up what a former process left, then serve."""

@@ -58,7 +58,15 @@ class _Item:
 
 
 class Engine(threading.Thread):
-    """Owns the core; everybody else talks to it through `post`, `accept` and `ask`, from any thread."""
+    """Owns the core; everybody else talks to it through `post`, `accept` and `ask`, from any thread.
+
+    Attributes:
+        store_fault: why the database cannot be written; empty while it can.
+        failed: the mistake that ended the thread; None while all is well.
+        on_failure: called then, from the thread.
+        manager: carries decisions out; set before anything is decided.
+        search: gets snapshots; None under a policy that does not search.
+    """
 
     def __init__(self, core: Coscheduler, store: Store, clock: Clock) -> None:
         super().__init__(name="engine", daemon=True)
@@ -71,6 +79,8 @@ class Engine(threading.Thread):
         self._planned_at = 0.0
         self._stopped = threading.Event()
         self.store_fault = ""
+        self.failed: BaseException | None = None
+        self.on_failure: Callable[[], None] = lambda: None
         self.manager: Manager | None = None
         self.search: SearchProcess | None = None
 
@@ -119,11 +129,19 @@ class Engine(threading.Thread):
 
     def run(self) -> None:
         """Serve the inbox until `stop`."""
-        while not self._stopped.is_set() or not self._inbox.empty():
-            batch = self._take()
-            if batch:
-                self._serve(batch)
-            self._plan()
+        try:
+            while not self._stopped.is_set() or not self._inbox.empty():
+                batch = self._take()
+                if batch:
+                    self._serve(batch)
+                self._plan()
+        except StoreFault as fault:
+            _log.error("ending with what cannot be written; nothing of it was done", fault=str(fault))
+        except Exception as error:
+            # What is in memory may be wrong now; what is on disk is not. Ending is the way back to it.
+            _log.exception("cosched made a mistake")
+            self.failed = error
+            self.on_failure()
 
     def _take(self) -> list[_Item]:
         try:
@@ -183,7 +201,11 @@ class Engine(threading.Thread):
             item.answer.set_result(item.tasks or None)
 
     def _save(self, step: _Step) -> None:
-        """Write until it is written: to act on what could be forgotten is the one thing never to do."""
+        """Write until it is written: to act on what could be forgotten is the one thing never to do.
+
+        Raises:
+            StoreFault: it cannot be written, and `stop` was called.
+        """
         while True:
             try:
                 self._store.save(step.tasks.values(), step.attempts.values(), step.records, step.submission)
@@ -191,6 +213,8 @@ class Engine(threading.Thread):
                 if not self.store_fault:
                     _log.error("store", fault=str(fault))
                 self.store_fault = str(fault)
+                if self._stopped.is_set():
+                    raise
                 time.sleep(_STORE_AGAIN)
             else:
                 self.store_fault = ""

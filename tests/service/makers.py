@@ -85,7 +85,7 @@ class Daemon:
 
 
 def catalogue(folder: Path) -> Catalogue:
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for name, text in (("halving", HALVING), ("plain", PLAIN), ("broken", BROKEN)):
         (folder / f"{name}.toml").write_text(text)
     return Catalogue([folder])
