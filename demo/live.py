@@ -110,6 +110,5 @@ def _picture(tasks: Sequence[TaskView], plan: PlanView, began: float) -> Group:
     legend = Text.assemble(*((f"■ {name}  ", colour) for name, colour in _COLOURS.items()))
     queue = [f"{task.id}:{task.application}" for task in tasks if task.state == "queued"]
     waiting = Text("waiting: " + (", ".join(queue) or "nobody"), overflow="ellipsis", no_wrap=True)
-    return Group(
-        _summary(tasks, plan, began), grid, Text("▓ done  █ running  ░ planned   ", end="").append(legend), waiting
-    )
+    marks = Text("▓ done  █ running  ░ planned   ").append(legend)
+    return Group(_summary(tasks, plan, began), waiting, grid, marks)
