@@ -12,6 +12,7 @@ import os
 import sys
 import time
 import warnings
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _LOOK_SECONDS = 0.02
+_EVENTS_AT_ONCE = 5000  # about a second's work: a long log after a restart must not use up the time limit of a call
 
 
 class _Manager:
@@ -63,12 +65,12 @@ class _Manager:
         return _plain(self._schedd().act(getattr(self._library.JobAction, action), constraint, reason=(reason, 0)))
 
     def follow(self, log: str, timeout: float) -> list[dict[str, Any]]:
-        """Return what was added to an event log since the last call, waiting for something."""
+        """Return what was added to an event log since the last call, a bounded part at once; wait for something."""
         end = time.monotonic() + timeout
         if log not in self._logs:
             self._logs[log] = self._library.JobEventLog(log)
         while True:
-            events = [_event(event) for event in self._logs[log].events(0)]
+            events = [_event(event) for event in islice(self._logs[log].events(0), _EVENTS_AT_ONCE)]
             left = end - time.monotonic()
             if events or left <= 0:
                 return events
