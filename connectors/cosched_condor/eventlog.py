@@ -98,8 +98,11 @@ def _after(process: Process, event: Mapping[str, Any]) -> Process:
         return _ended(process, event)
     if number == _EXECUTE:
         return Process(JobState.RUNNING, started=_time(event))
-    if number in (_SUBMIT, _RELEASED) or (number == _HELD and event.get("HoldReasonCode") == SUBMITTED_ON_HOLD):
+    if number == _SUBMIT or (number == _HELD and event.get("HoldReasonCode") == SUBMITTED_ON_HOLD):
         return Process(JobState.QUEUED)
+    if number == _RELEASED:
+        # The scheduler writes this, the shadow writes the start: on a claimed host the start may well come first.
+        return Process(JobState.QUEUED) if process.state is JobState.HELD else process
     if number == _HELD:
         return Process(JobState.HELD, reason=_words(event))
     if number == _RECONNECTED:

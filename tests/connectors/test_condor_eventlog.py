@@ -45,6 +45,18 @@ def test_a_group_runs_when_all_run() -> None:
     assert _states(log.read([_event(_EXECUTE, 2, 1)])) == ["running"]
 
 
+def test_a_release_that_is_logged_after_the_start_does_not_forget_the_start() -> None:
+    reports = EventLog().read([*_submitted(), _event(_EXECUTE, 3), _event(_RELEASED, 3), _ENDED])
+    assert _states(reports) == ["queued", "running", "completed"]
+    assert reports[-1].started == 1769860803.5
+
+
+def test_a_group_starts_with_the_last_of_its_processes() -> None:
+    reports = EventLog().read([*_submitted(2), _event(_EXECUTE, 1, 0), _event(_EXECUTE, 4, 1)])
+    assert _states(reports) == ["queued", "running"]
+    assert reports[-1].started == 1769860804.5
+
+
 def test_a_signal_is_128_and_its_number() -> None:
     ended = _event(_TERMINATED, 9, TerminatedNormally=False, TerminatedBySignal=15)
     assert EventLog().read([*_submitted(), _event(_EXECUTE), ended])[-1].exit_code == 143
