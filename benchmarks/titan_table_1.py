@@ -12,12 +12,11 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from cosched.scheduling.baselines import BASELINES
 from demo import report
-from demo.live import run
+from demo.live import run, wide_console
 from demo.site import Site
 from demo.workload import draw
 
@@ -38,7 +37,7 @@ def main() -> None:
     parser.add_argument("--noise", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    console = Console()
+    console = wide_console()
     orders = draw(30, options.seed, options.scale)
     rows: dict[str, report.Outcome] = {}
     for policy in (*BASELINES, "genetic"):
@@ -50,6 +49,7 @@ def main() -> None:
             site.client() as client,
         ):
             console.print(f"{policy}:")
+            site.settle()
             began, tasks = run(client, orders, console)
             rows[policy] = report.measure(tasks, began)
     console.print(_table(rows, options))

@@ -7,10 +7,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.console import Console
-
 from demo import report
-from demo.live import run
+from demo.live import run, wide_console
 from demo.site import Site
 from demo.workload import draw
 
@@ -22,7 +20,7 @@ _OUTPUT = Path("demo-output")
 def main() -> None:
     """Run the demonstration; exits with 1 where a task did not complete."""
     options = _options()
-    console = Console()
+    console = wide_console()
     orders = draw(options.tasks, options.seed, options.scale)
     console.print(f"{options.tasks} tasks of the seven Warwick kernels on 16 hosts, {options.connector} connector. "
                   f"Times are scaled: one published second takes {options.scale:g} s.")  # fmt: skip
@@ -30,6 +28,7 @@ def main() -> None:
         Site(options.connector, scale=options.scale, noise=options.noise, seed=options.seed) as site,
         site.client() as client,
     ):
+        site.settle()
         began, tasks = run(client, orders, console)
     outcome = report.measure(tasks, began)
     makespans = {"cosched": outcome.makespan, **report.baselines(orders, options.scale, options.seed)}

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rich.console import Group
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -16,13 +16,11 @@ from cosched.portal.documents import TaskRequest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rich.console import Console
-
     from cosched.client import Client
     from cosched.portal.documents import PlanView, TaskView
     from demo.workload import Order
 
-__all__ = ["run"]
+__all__ = ["run", "wide_console"]
 
 _COLOURS = {"sweep3d": "blue", "fft": "green", "improc": "red", "closure": "cyan", "jacobi": "magenta",
            "memsort": "yellow", "cpi": "bright_blue"}  # fmt: skip
@@ -30,6 +28,12 @@ _FINAL = ("completed", "failed", "cancelled")
 _WIDTH = 72
 _EVERY = 0.5  # seconds between two pictures
 _SAY_EVERY = 5.0  # seconds between two lines where there is no terminal
+
+
+def wide_console() -> Console:
+    """Return a console that does not cut tables off where the output goes into a file."""
+    console = Console()
+    return console if console.is_terminal else Console(width=120)
 
 
 def run(client: Client, orders: Sequence[Order], console: Console) -> tuple[float, Sequence[TaskView]]:

@@ -108,6 +108,11 @@ class Site:
                 raise SystemFault(f"the daemon did not start: {self.log.read_text()[-2000:]}")
             time.sleep(0.05)
 
+    def settle(self) -> None:
+        """Wait until a resource manager that has just been started works at full speed."""
+        if self.pool is not None:
+            self.pool.settle()
+
     def stop(self) -> None:
         """End the daemon as an administrator does; jobs go on."""
         if self._daemon is not None:
