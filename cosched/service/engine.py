@@ -8,6 +8,7 @@ Nothing is done, and nobody is told that anything was accepted, before it is on 
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
@@ -40,7 +41,7 @@ __all__ = ["Engine"]
 _log = structlog.get_logger("cosched.engine")
 _T = TypeVar("_T")
 
-_TICK = 0.25  # seconds without an event after which the core is told that time went by
+_TICK = 0.25  # seconds after which the core is told that time went by, however many questions keep it busy
 _BATCH = 200  # events written in one commit at most
 _SNAPSHOT = 0.05  # seconds between two snapshots for the search at least
 _STORE_AGAIN = 1.0  # seconds between tries to write
@@ -77,6 +78,7 @@ class Engine(threading.Thread):
         self._number = store.last_number()
         self._replan = False
         self._planned_at = 0.0
+        self._ticked_at = 0.0
         self._stopped = threading.Event()
         self.store_fault = ""
         self.failed: BaseException | None = None
@@ -144,16 +146,15 @@ class Engine(threading.Thread):
             self.on_failure()
 
     def _take(self) -> list[_Item]:
-        try:
-            item = self._inbox.get(timeout=_SNAPSHOT if self._replan else _TICK)
-        except queue.Empty:
-            return [_Item(event=Tick(self._clock.now()))] if self._core.tasks else []
-        batch = [] if item is None else [item]
-        while len(batch) < _BATCH and not self._inbox.empty():
-            more = self._inbox.get()
-            if more is not None:
-                batch.append(more)
-        return batch
+        items: list[_Item | None] = []
+        with contextlib.suppress(queue.Empty):
+            items.append(self._inbox.get(timeout=_SNAPSHOT if self._replan else _TICK))
+        while len(items) < _BATCH and not self._inbox.empty():
+            items.append(self._inbox.get())
+        if self._core.tasks and time.monotonic() >= self._ticked_at + _TICK:
+            self._ticked_at = time.monotonic()
+            items.append(_Item(event=Tick(self._clock.now())))
+        return [item for item in items if item is not None]
 
     def _serve(self, batch: list[_Item]) -> None:
         """Handle items in order; consecutive events share a commit, keys and questions end one."""

@@ -107,6 +107,17 @@ def test_a_mistake_of_cosched_ends_it_with_what_is_on_disk(here: Daemon, monkeyp
     assert isinstance(here.engine.failed, IndexError)
 
 
+def test_time_goes_by_for_the_core_however_much_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that asked every few milliseconds kept tasks from leaving for as long as it did."""
+    monkeypatch.setattr("cosched.service.engine._TICK", 0.05)
+    with daemon(tmp_path, staging=0.1) as here:
+        accept(here).result(20)
+        until = time.monotonic() + 20
+        while not here.manager.submitted:
+            here.engine.ask(lambda _core, _time: None).result(20)
+            assert time.monotonic() < until
+
+
 def test_a_question_that_fails_fails_for_the_one_who_asked(here: Daemon) -> None:
     with pytest.raises(ZeroDivisionError):
         here.engine.ask(lambda _core, _time: 1 / 0).result(20)

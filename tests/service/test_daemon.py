@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cosched.errors import SystemFault
+from cosched.portal.documents import TaskRequest
+from cosched.service.configuration import load
+from cosched.service.daemon import Daemon
+from demo.site import Site
+from tests.history import faults, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# The HTTP library leaves the socket to the garbage collector where nobody listens.
+pytestmark = pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning")
+
+
+def until(holds: Callable[[], object]) -> None:
+    give_up = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < give_up, "it did not come about in time"
+        time.sleep(0.02)
+
+
+def search_of(daemon: int) -> int | None:
+    """Return the process of a daemon's search."""
+    for task in Path(f"/proc/{daemon}/task").iterdir():
+        with suppress(OSError):
+            for child in (task / "children").read_text().split():
+                if b"cosched.service.planner" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    return int(child)
+    return None
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with Site("local", scale=0.05) as site:
+        yield site
+
+
+def test_tasks_leave_while_the_search_keeps_dying_and_it_comes_back(site: Site) -> None:
+    with site.client() as client:
+        ids = [task.id for task in client.submit_all([TaskRequest(application="jacobi", hosts="1-4")] * 24)]
+        killed = set()
+        while client.status().tasks["queued"]:
+            search = search_of(site.pid)
+            if search is not None and search not in killed:
+                os.kill(search, signal.SIGKILL)
+                killed.add(search)
+            time.sleep(0.01)
+        assert {task.state for task in client.wait(ids, timeout=30)} == {"completed"}
+        assert killed
+        until(lambda: search_of(site.pid) not in (None, *killed))
+        assert not faults(read(site.journal), [task.id for task in client.tasks(limit=1000).tasks])
+
+
+def test_a_daemon_that_is_killed_leaves_no_search_behind(site: Site) -> None:
+    until(lambda: search_of(site.pid) is not None)
+    search = search_of(site.pid)
+    assert search is not None
+    site.kill()
+    until(lambda: not alive(search))
+    site.start()
+
+
+def test_two_daemons_never_work_on_one_state(site: Site) -> None:
+    command = [sys.executable, "-m", "cosched.cli.main", "serve", "--config", str(site.config)]
+    second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert second.returncode == 2
+    assert "another cosched runs with" in second.stderr
+    with site.client() as client:
+        assert client.status().faults == ()
+
+
+def test_jobs_outlive_the_daemon_and_are_taken_up_again(site: Site) -> None:
+    with site.client() as client:
+        task = client.submit(TaskRequest(command=("/bin/sleep", "2"), profile=(2.0,)))
+        until(lambda: client.task(task.id).state == "running")
+        attempt = client.task(task.id).tries[0].uuid
+        site.stop()
+        site.start()
+        (done,) = client.wait([task.id], timeout=30)
+        assert (done.state, [attempt.uuid for attempt in done.tries]) == ("completed", [attempt])
+
+
+def test_it_ends_at_a_mistake_of_its_own_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "cosched.toml"
+    config.write_text(f'[domain]\nstate = "{tmp_path}/state"\n[planning]\npolicy = "fcfs-maximum"\n'
+                      f'[connector.local]\nspool = "{tmp_path}/spool"\n')  # fmt: skip
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # this process keeps its own
+    daemon = Daemon(load(config, {}))
+
+    def mistake(*_arguments: Any) -> None:
+        raise IndexError("nobody thought of that")
+
+    monkeypatch.setattr(daemon._core, "handle", mistake)
+    with pytest.raises(SystemFault, match=r"made a mistake \(IndexError\('nobody thought of that'\).*nothing .* lost"):
+        daemon.run()
+    left = [thread.name for thread in threading.enumerate()]
+    assert not {"engine", "web", "manager-actions", "manager-events", "manager-hosts"}.intersection(left)
