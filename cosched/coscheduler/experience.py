@@ -1,0 +1,42 @@
+"""What runs have taught: how wrong the models are, and how long the manager takes to start a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.task import TaskState
+from cosched.prediction.feedback import Correction, Handover
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.task import Attempt, Task
+
+__all__ = ["Experience"]
+
+
+class Experience:
+    """Corrections by `Task.correction`, and the hand-over.
+
+    Attributes:
+        corrections: what each application's runs on a class of hosts have taught.
+        handover: time from a decision to the start of its job.
+    """
+
+    def __init__(self) -> None:
+        self.corrections: dict[str, Correction] = {}
+        self.handover = Handover()
+
+    def ended(self, task: Task) -> None:
+        """Learn from a task that has completed; others teach nothing."""
+        completed = task.state is TaskState.COMPLETED and task.actual is not None
+        if completed and task.actual is not None and task.profile is not None and task.correction:
+            known = self.corrections.get(task.correction, Correction())
+            self.corrections[task.correction] = known.learn(task.profile.on(len(task.hosts)), task.actual)
+
+    def began(self, attempt: Attempt) -> None:
+        """Learn from an attempt that has just begun on the hosts chosen for it."""
+        if attempt.hosts and attempt.started is not None:
+            self.handover = self.handover.learn(attempt.started - attempt.created)
+
+    def factors(self) -> dict[str, float]:
+        """Return the correction factors by key."""
+        return {key: correction.factor for key, correction in self.corrections.items()}

@@ -1,0 +1,86 @@
+"""The live tasks and attempts of a domain, and what the event under way changes of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.decisions import Decision, Outcome, Replan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cosched.coscheduler.task import Attempt, Task
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """Every change of a task or an attempt goes through here, so that none is left out of an outcome.
+
+    Attributes:
+        tasks: live tasks by identifier.
+        attempts: live attempts by UUID; a task has at most one.
+    """
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, Task] = {}
+        self.attempts: dict[str, Attempt] = {}
+        self._live: dict[str, str] = {}  # task → its live attempt
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with an event: nothing has changed yet."""
+        self._changed_tasks: dict[str, Task] = {}
+        self._changed_attempts: dict[str, Attempt] = {}
+        self._decisions: list[Decision] = []
+        self._replan = False
+
+    def outcome(self) -> Outcome:
+        """Return what the event has changed and decided; a new snapshot for the search comes last."""
+        decisions = (*self._decisions, Replan()) if self._replan else tuple(self._decisions)
+        return Outcome(tuple(self._changed_tasks.values()), tuple(self._changed_attempts.values()), decisions)
+
+    def decide(self, *decisions: Decision) -> None:
+        """Have something done once the changes are written down."""
+        self._decisions += decisions
+
+    def replan(self) -> None:
+        """Say that what waits, what runs or the hosts have changed."""
+        self._replan = True
+
+    def load(self, tasks: Iterable[Task], attempts: Iterable[Attempt]) -> None:
+        """Take in what was written down before: that is no change."""
+        self.tasks |= {task.id: task for task in tasks}
+        self.attempts |= {attempt.uuid: attempt for attempt in attempts}
+        self._live |= {attempt.task: attempt.uuid for attempt in self.attempts.values()}
+
+    def attempt_of(self, task: str) -> Attempt | None:
+        """Return the live attempt of a task, if there is one."""
+        uuid = self._live.get(task)
+        return None if uuid is None else self.attempts[uuid]
+
+    def put(self, task: Task) -> None:
+        """Keep a task as it is now."""
+        if self.tasks.get(task.id) != task:
+            self.tasks[task.id] = task
+            self._changed_tasks[task.id] = task
+
+    def close(self, task: Task) -> None:
+        """Write a task's end down and forget it."""
+        self.put(task)
+        del self.tasks[task.id]
+        self.replan()
+
+    def put_attempt(self, attempt: Attempt) -> None:
+        """Keep an attempt as it is now."""
+        if self.attempts.get(attempt.uuid) != attempt:
+            self.attempts[attempt.uuid] = attempt
+            self._live[attempt.task] = attempt.uuid
+            self._changed_attempts[attempt.uuid] = attempt
+
+    def close_attempt(self, attempt: Attempt) -> None:
+        """Write an attempt's end down and forget it."""
+        self._changed_attempts[attempt.uuid] = attempt
+        del self.attempts[attempt.uuid]
+        del self._live[attempt.task]
+        self.replan()

@@ -1,0 +1,68 @@
+"""Who waits: tasks with a profile in planned order, tasks without one in order of arrival."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.waiting import Waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cosched.coscheduler.task import Task
+
+__all__ = ["Queue"]
+
+
+class Queue:
+    """The waiting tasks, and which of them may leave.
+
+    Attributes:
+        waiting: those with a profile: the current plan.
+        held_back: tasks that are not tried again before an epoch time.
+    """
+
+    def __init__(self, staging: float) -> None:
+        self.waiting = Waiting()
+        self.held_back: dict[str, float] = {}
+        self._staging = staging
+        self._passing: dict[str, None] = {}  # tasks without a profile; a dictionary keeps its order
+        self._searched: set[str] = set()  # tasks that a settled plan of the search has covered
+
+    def add(self, task: Task) -> None:
+        """Put a new task at the end."""
+        if task.profile is None:
+            self._passing[task.id] = None
+        else:
+            self.waiting.add(task.id)
+
+    def add_again(self, task: Task) -> None:
+        """Put a task that had begun at the front; it has been through staging before."""
+        if task.profile is None:
+            self._passing = {task.id: None, **self._passing}
+        else:
+            self.waiting.add_first(task.id)
+            self._searched.add(task.id)
+
+    def remove(self, task: str) -> None:
+        """Take a task out that leaves or has ended."""
+        self.waiting.remove(task)
+        self._passing.pop(task, None)
+        self._searched.discard(task)
+        self.held_back.pop(task, None)
+
+    def searched(self, tasks: Iterable[str]) -> None:
+        """Note that the search has looked at these tasks: their staging is over."""
+        self._searched.update(task for task in tasks if task in self.waiting)
+
+    def passing(self, time: float) -> list[str]:
+        """Return the tasks without a profile that may leave now."""
+        return [task for task in self._passing if self.may_leave(task, time)]
+
+    def may_leave(self, task: str, time: float) -> bool:
+        """Whether nothing holds the task back any more."""
+        return self.held_back.get(task, 0.0) <= time
+
+    def staged(self, task: Task, time: float) -> bool:
+        """Whether the task has waited long enough for the search."""
+        return task.id in self._searched or time >= task.submitted + self._staging
