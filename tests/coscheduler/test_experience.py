@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cosched.coscheduler.experience import Experience
+from cosched.coscheduler.task import Attempt, Task, TaskState
+from tests.coscheduler.makers import a_task
+
+DONE = replace(a_task(1, [10.0, 6.0]), state=TaskState.COMPLETED, actual=12.0, hosts=("a", "b"))
+
+
+def test_a_completed_task_teaches_by_the_time_predicted_on_as_many_hosts() -> None:
+    known = Experience()
+    known.ended(DONE)
+    assert known.factors() == {"app/test": pytest.approx(2.0)}
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        replace(DONE, state=TaskState.FAILED),
+        replace(DONE, actual=None),
+        replace(DONE, correction=""),
+        replace(DONE, profile=None),
+    ],
+)
+def test_other_tasks_teach_nothing(task: Task) -> None:
+    known = Experience()
+    known.ended(task)
+    assert known.factors() == {}
+
+
+def test_only_pinned_attempts_teach_how_long_a_start_takes() -> None:
+    known = Experience()
+    attempt = Attempt(uuid="u", task="1", hosts=(), count=1, predicted=None, created=1.0, started=9.0)
+    known.began(attempt)
+    assert known.handover.jobs == 0
+    known.began(replace(attempt, hosts=("a",)))
+    assert known.handover.mean == 8.0

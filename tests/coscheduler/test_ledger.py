@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from cosched.coscheduler.decisions import Cancel, Replan
+from cosched.coscheduler.ledger import Ledger
+from cosched.coscheduler.task import Attempt
+from tests.coscheduler.makers import a_task
+
+ATTEMPT = Attempt(uuid="u", task="1", hosts=("node01",), count=1, predicted=10.0, created=0.0)
+
+
+def test_an_outcome_holds_what_changed_and_a_new_snapshot_comes_last() -> None:
+    ledger = Ledger()
+    ledger.put(a_task(1))
+    ledger.replan()
+    ledger.decide(Cancel("u"))
+    assert ledger.outcome().tasks == (a_task(1),)
+    assert ledger.outcome().decisions == (Cancel("u"), Replan())
+
+
+def test_what_stays_as_it_was_is_no_change() -> None:
+    ledger = Ledger()
+    ledger.load([a_task(1)], [ATTEMPT])
+    ledger.put(a_task(1))
+    ledger.put_attempt(ATTEMPT)
+    assert ledger.outcome().tasks == ledger.outcome().attempts == ()
+
+
+def test_an_attempt_that_ended_is_written_down_and_forgotten() -> None:
+    ledger = Ledger()
+    ledger.load([a_task(1)], [ATTEMPT])
+    assert ledger.attempt_of("1") == ATTEMPT
+    ledger.close_attempt(ATTEMPT)
+    assert ledger.attempt_of("1") is None
+    assert ledger.outcome().attempts == (ATTEMPT,)
+
+
+def test_a_new_event_begins_with_no_changes() -> None:
+    ledger = Ledger()
+    ledger.put(a_task(1))
+    ledger.begin()
+    assert ledger.outcome().tasks == ()
+    assert ledger.tasks == {"1": a_task(1)}

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from cosched.connector.interface import JobState
+from cosched.coscheduler.events import AttemptMissing, HostsObserved, SubmitFailed
+from cosched.coscheduler.task import AttemptState, TaskState
+from tests.coscheduler.makers import a_core, a_task, cancelled, dispatched, hosts, located, report, start, submit
+
+
+def test_a_host_that_goes_down_before_the_job_begins_calls_the_attempt_back() -> None:
+    core = a_core(2)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    outcome = core.handle(HostsObserved(1.0, hosts(2, down=[1])))
+    assert cancelled(outcome) == [attempt.uuid]
+    (second,) = dispatched(report(core, attempt, JobState.REMOVED, 2.0))
+    assert second.hosts == ("node02",)
+
+
+def test_a_host_that_goes_down_under_a_job_is_left_to_the_managers_word() -> None:
+    core = a_core(2)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, attempt, 0.5)
+    assert not cancelled(core.handle(HostsObserved(1.0, hosts(2, down=[1]))))  # draining hosts let their jobs end
+
+
+def test_a_submit_refused_because_of_our_own_cancel_does_not_fail_the_task() -> None:
+    core = a_core(2)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    core.handle(HostsObserved(1.0, hosts(2, down=[1])))
+    outcome = core.handle(SubmitFailed(1.1, attempt.uuid, "it was cancelled before", transient=False))
+    assert [item.hosts for item in dispatched(outcome)] == [("node02",)]
+
+
+def test_a_missing_attempt_is_written_down_as_given_up_before_it_is_fenced() -> None:
+    core = a_core()
+    (attempt,) = dispatched(submit(core, a_task(1)))
+    outcome = core.handle(AttemptMissing(30.0, attempt.uuid))
+    assert [item.state for item in outcome.attempts] == [AttemptState.CANCELLING]
+    assert cancelled(outcome) == located(outcome) == [attempt.uuid]
+    assert core.tasks["1"].state is TaskState.DISPATCHING
+
+
+def test_a_task_that_lost_its_hosts_twice_is_held_back_for_a_growing_while() -> None:
+    core = a_core(1, retry=1.0)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    for time, pause in ((10.0, 0.0), (20.0, 1.0), (30.0, 2.0)):
+        report(core, attempt, JobState.EVICTED, time)
+        left = dispatched(report(core, attempt, JobState.REMOVED, time))
+        assert bool(left) == (pause == 0.0)
+        if not left:
+            assert core.held_back_until("1") == time + pause
+            left = dispatched(core.handle(HostsObserved(time + pause, hosts(1))))
+        (attempt,) = left
