@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+
+from demo import report
+from demo.workload import HOSTS, draw
+from tests.demo.views import ran
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def shown(table: Table) -> str:
+    out = io.StringIO()
+    Console(width=140, file=out).print(table)
+    return out.getvalue()
+
+
+def test_a_run_is_measured_by_what_the_manager_reported() -> None:
+    hosts = tuple(f"h{number}" for number in range(HOSTS))
+    tasks = [ran("1", hosts, 100.0, 104.0, on_time=True), ran("2", hosts, 105.0, 110.0, on_time=False)]
+    outcome = report.measure(tasks, began=100.0)
+    assert outcome.makespan == 10.0
+    assert outcome.idle == pytest.approx(0.1)
+    assert outcome.handover == pytest.approx(0.1)
+    assert (outcome.gap, outcome.on_time) == (1.0, 1)
+
+
+def test_waiting_for_another_host_is_not_lost_in_the_hand_over() -> None:
+    tasks = [ran("1", ("a",), 0.0, 4.0), ran("2", ("b",), 0.0, 9.0), ran("3", ("a", "b"), 9.5, 10.0)]
+    assert report.measure(tasks, 0.0).handover == pytest.approx(2 * 0.5 / (10.0 * HOSTS))
+
+
+def test_plain_first_come_first_served_is_never_better_than_the_bound() -> None:
+    orders = draw(12, 3, 1.0)
+    makespans = report.baselines(orders, 1.0, seed=3)
+    assert set(makespans) == {"fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"}
+    assert min(makespans.values()) >= report.bound(orders, 1.0) > 0
+    text = shown(report.comparison({"cosched": 9.0, **makespans}, report.bound(orders, 1.0)))
+    assert all(policy in text for policy in makespans)
+
+
+def test_the_table_shows_every_task_and_by_how_much_it_was_early() -> None:
+    tasks = [ran("1", ("h1", "h2"), 101.0, 103.0, deadline=105.5), ran("2", ("h1",), 103.0, 109.0, deadline=108.0)]
+    text = shown(report.table(tasks, began=100.0))
+    assert "2.5" in text
+    assert "-1.0" in text
+    assert "2: h1 … h2" in text
+
+
+def test_the_picture_is_a_chart_of_what_ran() -> None:
+    tasks = [ran("1", ("h1",), 101.0, 103.0), replace(ran("2", ("h2",), 0.0, 0.0), started=None, finished=None)]
+    root = ElementTree.fromstring(report.picture(tasks, 100.0, "local"))
+    assert root.tag.endswith("svg")
+    assert "2 tasks on 16 hosts under cosched (local connector)" in "".join(root.itertext())
+
+
+def test_the_sentence_names_the_figures() -> None:
+    sentence = report.sentence(report.Outcome(10.0, 0.25, 7, 0.031, 0.42), 9)
+    assert "deadlines met: 7 of 9; idle 25%" in sentence
+    assert "3.1%" in sentence
