@@ -22,7 +22,8 @@ def test_what_stays_as_it_was_is_no_change() -> None:
     ledger.load([a_task(1)], [ATTEMPT])
     ledger.put(a_task(1))
     ledger.put_attempt(ATTEMPT)
-    assert ledger.outcome().tasks == ledger.outcome().attempts == ()
+    assert ledger.outcome().tasks == ()
+    assert ledger.outcome().attempts == ()
 
 
 def test_an_attempt_that_ended_is_written_down_and_forgotten() -> None:
