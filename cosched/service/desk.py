@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as NoAnswerError
 from typing import TYPE_CHECKING, TypeVar
 
@@ -190,9 +190,13 @@ class Desk:
     def _wait(self, answer: Future[_T]) -> _T:
         try:
             return answer.result(_PATIENCE)
-        except NoAnswerError as error:
+        except (NoAnswerError, CancelledError) as error:
             why = self._engine.store_fault or "it is busy"
-            raise SystemFault(f"cosched cannot answer ({why}): try again; nothing that was accepted is lost") from error
+            # Taken back where it has not been begun: else whoever tries again would have it done twice.
+            if answer.cancel():
+                raise SystemFault(f"cosched cannot answer ({why}): try again; nothing was done") from error
+            raise SystemFault(f"cosched cannot answer ({why}): it may yet be done, so look before you try again, "
+                              "or use the same key") from error  # fmt: skip
 
 
 def _check_same(key: str, digest: str, before: str) -> None:

@@ -91,7 +91,10 @@ class Engine(threading.Thread):
         self._inbox.put(_Item(event=event))
 
     def accept(self, tasks: Sequence[Task], submission: Submission | None = None) -> Future[tuple[Task, ...]]:
-        """Number these tasks and take them in, all or none; the answer comes when they are on disk."""
+        """Number these tasks and take them in, all or none; the answer comes when they are on disk.
+
+        Until it is at work on them, cancelling the future takes them back.
+        """
         item = _Item(tasks=tasks, submission=submission)
         self._inbox.put(item)
         return item.answer
@@ -160,6 +163,8 @@ class Engine(threading.Thread):
         """Handle items in order; consecutive events share a commit, keys and questions end one."""
         step = _Step()
         for item in batch:
+            if not item.answer.set_running_or_notify_cancel():
+                continue  # whoever asked has been told that nothing will come of it
             if item.question is not None:
                 self._finish(step)
                 step = _Step()

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import sqlite3
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -60,6 +63,26 @@ def test_a_key_used_many_times_at_once_makes_one_task(here: Daemon) -> None:
         answers = list(pool.map(lambda _: here.desk.submit([HALVING], "key", "digest"), range(16)))
     assert {answer[0].id for answer in answers} == {"1"}
     assert here.desk.tasks([], 10, 0).total == 1
+
+
+def test_a_submission_that_is_not_answered_in_time_is_taken_back_or_said_to_be_open(
+    here: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cosched.service.desk._PATIENCE", 0.3)
+    monkeypatch.setattr("cosched.service.engine._STORE_AGAIN", 0.02)
+    gate = threading.Event()
+    here.engine.ask(lambda _core, _time: gate.wait(20))
+    with pytest.raises(SystemFault, match="try again; nothing was done"):
+        here.desk.submit([HALVING], "key", "digest")
+    gate.set()
+    made = here.desk.submit([HALVING], "key", "digest")
+    assert here.desk.tasks([], 10, 0).total == len(made) == 1
+    with closing(sqlite3.connect(tmp_path / "cosched.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(SystemFault, match="it may yet be done, so look before you try again, or use the same key"):
+            here.desk.submit([HALVING], "other", "digest")
+    monkeypatch.setattr("cosched.service.desk._PATIENCE", 20.0)
+    assert [task.id for task in here.desk.submit([HALVING], "other", "digest")] == ["2"]
 
 
 def test_a_forecast_stores_nothing(here: Daemon) -> None:

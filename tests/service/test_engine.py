@@ -57,6 +57,21 @@ def test_a_locked_database_delays_and_nothing_is_done_before_it_is_written(here:
     assert here.engine.store_fault == ""
 
 
+def test_a_submission_that_nobody_waits_for_any_more_is_not_taken_in(here: Daemon, tmp_path: Path) -> None:
+    """Whoever was told to try again would have it twice."""
+    other = sqlite3.connect(tmp_path / "cosched.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    begun = accept(here)
+    until_faulty(here)
+    waiting = accept(here)
+    assert not begun.cancel()
+    assert waiting.cancel()
+    other.close()
+    assert len(begun.result(20)) == 1
+    assert len(accept(here, "key").result(20)) == 1
+    assert sum(here.store.counts().values()) == 2
+
+
 def test_a_full_disk_delays_and_nothing_is_done_before_it_is_written(here: Daemon) -> None:
     pages = set_most_pages(here, 1)
     big = [a_request([5.0])] * 2000
