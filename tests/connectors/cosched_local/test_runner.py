@@ -1,0 +1,102 @@
+"""The process that looks after one attempt, and what is left when it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cosched.connector import JobState
+from tests.connectors.cosched_local.traces import bearing, runner_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from cosched.connector.contract import Bench
+
+
+def test_a_killed_runner_is_an_eviction_and_nothing_of_it_survives(bench: Bench, spool: Path) -> None:
+    ready = bench.workplace / "ready"
+    script = 'setsid sh -c ": > \\"$0\\"; sleep 60" "$0" & sleep 60'
+    launch = bench.shell(script, str(ready), hosts=bench.up(1))
+    bench.submit(launch)
+    bench.await_file(ready)
+    bench.until(launch, JobState.RUNNING)
+    os.kill(runner_of(spool, launch.attempt), signal.SIGKILL)
+    report = bench.listen(launch, JobState.EVICTED)[-1]
+    assert "runner was lost" in report.reason
+    assert bearing(launch.attempt) == []
+
+
+def test_a_runner_killed_while_no_daemon_runs_is_found_by_the_next(bench: Bench, spool: Path) -> None:
+    launch, _ = bench.waiter(hosts=bench.up(1))
+    bench.submit(launch)
+    bench.until(launch, JobState.RUNNING)
+    bench.restart(lambda: os.kill(runner_of(spool, launch.attempt), signal.SIGKILL))
+    assert bench.listen(launch, JobState.EVICTED)[-1].finished is not None
+    assert bearing(launch.attempt) == []
+
+
+def test_cancel_reaches_what_ignores_it_and_what_has_fled(bench: Bench) -> None:
+    ready = bench.workplace / "ready"
+    script = 'trap "" TERM; setsid sh -c ": > \\"$0\\"; sleep 60" "$0" & while :; do sleep 60; done'
+    launch = bench.shell(script, str(ready), hosts=bench.up(1))
+    bench.submit(launch)
+    bench.await_file(ready)
+    bench.connector.cancel(launch.attempt)
+    bench.until(launch, JobState.REMOVED)
+    assert bearing(launch.attempt) == []
+
+
+def test_a_job_that_ends_leaves_no_background_process_in_its_group(bench: Bench) -> None:
+    launch = bench.shell("sleep 60 &", hosts=bench.up(1))
+    bench.submit(launch)
+    bench.until(launch, JobState.COMPLETED)
+    assert bearing(launch.attempt) == []
+
+
+def test_a_time_limit_removes_the_job_with_a_reason(bench: Bench) -> None:
+    launch, _ = bench.waiter(hosts=bench.up(1))
+    bench.submit(replace(launch, time_limit=0.1))
+    assert "time limit of 0.1 s" in bench.until(launch, JobState.REMOVED).reason
+
+
+def test_a_runner_that_cannot_begin_is_an_eviction_with_its_last_words(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cosched_local.runner.__file__", "/no/such/runner.py")
+    launch, _ = bench.diary(hosts=bench.up(1))
+    bench.submit(launch)
+    report = bench.listen(launch, JobState.EVICTED)[-1]
+    assert "ended before it began" in report.reason
+    assert "/no/such/runner.py" in report.reason
+
+
+def test_a_missing_directory_fails_with_its_name(bench: Bench) -> None:
+    launch = replace(bench.launch("/bin/true", hosts=bench.up(1)), directory="/no/such/folder")
+    bench.submit(launch)
+    assert "/no/such/folder" in bench.until(launch, JobState.FAILED).reason
+
+
+def test_the_daemons_own_environment_stays_with_it(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COSCHED_SECRET", "s3cret")
+    seen = bench.workplace / "environment"
+    launch = bench.shell('env > "$0"', str(seen), hosts=bench.up(1))
+    bench.submit(launch)
+    bench.until(launch, JobState.COMPLETED)
+    assert "PATH=" in seen.read_text()
+    assert "s3cret" not in seen.read_text()
+
+
+def test_a_job_starts_with_no_signal_ignored(bench: Bench) -> None:
+    seen = bench.workplace / "status"
+    launch = bench.launch("/bin/sh", "-c", 'grep -E "^Sig(Blk|Ign)" /proc/self/status > "$0"', str(seen),
+                          hosts=bench.up(1))  # fmt: skip
+    bench.submit(launch)
+    bench.until(launch, JobState.COMPLETED)
+    masks = [int(line.split()[1], 16) for line in seen.read_text().splitlines()]
+    assert len(masks) == 2
+    assert not any(mask & 0x7FFFFFFF for mask in masks)  # 32 and above belong to the C library

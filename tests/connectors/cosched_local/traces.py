@@ -1,0 +1,26 @@
+"""What the processes of an attempt leave to be seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cosched_local.spool import Spool
+
+
+def runner_of(spool: Path, attempt: str) -> int:
+    claim = Spool(spool).claim(attempt)
+    assert claim is not None
+    return claim.pid
+
+
+def bearing(attempt: str) -> list[int]:
+    """Return the living processes that belong to the attempt."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            dead = (folder / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+            if not dead and f"COSCHED_ATTEMPT={attempt}".encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
