@@ -76,7 +76,9 @@ def write_durably(path: str, text: str) -> None:
     """Write a file that is whole on disk when this returns."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     try:
-        os.write(file, text.encode(errors="replace"))
+        left = text.encode(errors="replace")
+        while left:  # a disk that fills up takes a part first, and only then says so
+            left = left[os.write(file, left) :]
         os.fsync(file)
     finally:
         os.close(file)
