@@ -1,0 +1,121 @@
+"""One attempt as the connector watches it, from what an earlier daemon may have left of it."""
+
+from __future__ import annotations
+
+import signal
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector import JobState, Launch
+from cosched_local.job import Job
+from cosched_local.launcher import reap
+from cosched_local.spool import Spool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def files(spool: Path) -> Spool:
+    files = Spool(spool)
+    files.create()
+    return files
+
+
+@pytest.fixture
+def launch(files: Spool) -> Iterator[Launch]:
+    """An attempt that runs until it is ended."""
+    launch = Launch(str(uuid.uuid4()), "17", "jacobi", ("/bin/sleep", "60"), hosts=("a",))
+    files.write_launch(launch)
+    yield launch
+    claim = files.claim(launch.attempt)
+    if claim is not None:
+        claim.send(signal.SIGTERM)
+    reap()
+
+
+def until(job: Job, state: JobState) -> None:
+    give_up = time.monotonic() + 20
+    while job.report.state is not state:
+        assert time.monotonic() < give_up, f"waited for {state}, but it says {job.report}"
+        job.look()
+        reap()
+        time.sleep(0.01)
+
+
+def test_a_life(files: Spool, launch: Launch) -> None:
+    job = Job(files, launch, 0.2)
+    job.wait_because("waits for host a, which is busy")
+    assert (job.report.state, job.report.reason) == (JobState.QUEUED, "waits for host a, which is busy")
+    job.start()
+    assert not job.waiting
+    until(job, JobState.RUNNING)
+    job.stop(JobState.REMOVED, "cancelled")
+    until(job, JobState.REMOVED)
+    assert job.handle is None
+
+
+def test_it_is_restless_while_something_will_happen_soon(files: Spool, launch: Launch) -> None:
+    job = Job(files, launch, 0.2)
+    seen = [job.restless]
+    job.start()
+    seen.append(job.restless)
+    until(job, JobState.RUNNING)
+    seen.append(job.restless)
+    job.stop(JobState.REMOVED, "cancelled")
+    seen.append(job.restless)
+    until(job, JobState.REMOVED)
+    assert seen == [False, True, False, True]
+
+
+def test_another_object_follows_a_runner_that_it_did_not_start(files: Spool, launch: Launch) -> None:
+    first = Job(files, launch, 0.2)
+    first.start()
+    until(first, JobState.RUNNING)
+    first.release()
+    second = Job(files, launch, 0.2)
+    assert not second.waiting
+    until(second, JobState.RUNNING)
+    second.stop(JobState.REMOVED, "cancelled")
+    until(second, JobState.REMOVED)
+
+
+def test_an_order_comes_before_the_start(files: Spool, launch: Launch) -> None:
+    job = Job(files, launch, 0.2)
+    job.stop(JobState.REMOVED, "cancelled")
+    assert not job.waiting  # nothing may start it any more
+    assert job.look()
+    assert (job.report.state, job.report.started) == (JobState.REMOVED, None)
+
+
+def test_an_order_that_was_written_and_not_carried_out_is(files: Spool, launch: Launch) -> None:
+    files.write_stop(launch.attempt, JobState.EVICTED, "host a was lost")
+    job = Job(files, launch, 0.2)
+    assert job.stopping
+    assert job.look()
+    assert (job.report.state, job.report.reason) == (JobState.EVICTED, "host a was lost")
+
+
+def test_a_runner_that_ignores_its_order_is_killed_with_all_it_started(files: Spool, launch: Launch) -> None:
+    job = Job(files, launch, -5.0)  # its patience is over when it begins
+    job.start()
+    until(job, JobState.RUNNING)
+    claim = files.claim(launch.attempt)
+    assert claim is not None
+    claim.send(signal.SIGSTOP)
+    job.stop(JobState.REMOVED, "cancelled")
+    until(job, JobState.REMOVED)
+    assert not claim.alive
+
+
+def test_a_runner_that_lost_the_claim_to_a_cancel_runs_nothing(files: Spool, launch: Launch) -> None:
+    files.write_stop(launch.attempt, JobState.REMOVED, "cancelled")
+    assert files.fence(launch.attempt)
+    job = Job(files, launch, 0.2)
+    job.start()
+    until(job, JobState.REMOVED)
+    assert not (files.folder(launch.attempt) / "out.0").exists()
