@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -110,7 +111,8 @@ class CondorConnector:
         reports = [self._fence_shown(report) for report in self._log.settled(reports)]
         for report in reports:
             if report.state is JobState.QUEUED and self._attempts.fenced(report.attempt):
-                self._remove(report.attempt)
+                with contextlib.suppress(ConnectorError):  # the fence holds all the same; the reports come only once
+                    self._remove(report.attempt)
         return reports
 
     def close(self) -> None:

@@ -83,8 +83,12 @@ class _Manager:
         return self._schedd_found
 
     def forget(self) -> None:
-        """Look the daemons up anew at the next request: after an error they may have moved."""
+        """Look the daemons up anew at the next request, and follow logs from their beginning.
+
+        After an error the daemons may have moved, and what was read of a log before it is lost.
+        """
         self._schedd_found = None
+        self._logs.clear()
 
 
 def _plain(ad: Any) -> dict[str, Any]:
@@ -112,11 +116,11 @@ def _answers(manager: _Manager, requests: Iterator[str]) -> Iterator[dict[str, o
 
 def main() -> None:
     """Answer requests until there are no more."""
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the library prints must not get among the answers
-    for answer in _answers(_Manager(sys.argv[1]), iter(sys.stdin)):
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
+    with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as answers:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the library prints must not get among the answers
+        for answer in _answers(_Manager(sys.argv[1]), iter(sys.stdin)):
+            answers.write(json.dumps(answer) + "\n")
+            answers.flush()
 
 
 if __name__ == "__main__":

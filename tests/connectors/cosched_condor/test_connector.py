@@ -1,0 +1,227 @@
+"""What the connector asks of HTCondor, and what it makes of its answers; HTCondor itself is played."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
+
+from cosched.connector import ConnectorError, JobState, Launch
+from cosched.errors import UserError
+from cosched_condor import CondorConnector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ATTEMPT = str(uuid.uuid4())
+LAUNCH = Launch(ATTEMPT, "17", "jacobi", ("/bin/true",), hosts=("a", "b"), count=2)
+DOWN = ConnectorError("HTCondor did not answer within 30 s: is its scheduler well?", transient=True)
+NOTE = f"cosched {ATTEMPT} 1"
+
+
+class Played:
+    """HTCondor's part: each verb has an answer, an error, or a function of the request."""
+
+    def __init__(self, **script: Any) -> None:
+        self.script: dict[str, Any] = {
+            "submit": 7, "act": {"TotalSuccess": 1}, "queue": [], "history": [], "follow": [], "hosts": [], **script,
+        }  # fmt: skip
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+
+    def call(self, verb: str, wait: float = 0.0, **arguments: Any) -> Any:
+        self.calls.append((verb, arguments))
+        answer = self.script[verb]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer(arguments) if callable(answer) else answer
+
+    def close(self) -> None:
+        self.calls.append(("close", {}))
+
+    @property
+    def verbs(self) -> list[str]:
+        return [arguments.get("action", verb) for verb, arguments in self.calls]
+
+
+@pytest.fixture
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[CondorConnector, Played]]:
+    def connector(**script: Any) -> tuple[CondorConnector, Played]:
+        played = Played(**script)
+        monkeypatch.setattr("cosched_condor.connector.Worker", lambda *_: played)
+        return CondorConnector({"spool": str(tmp_path / "spool")}), played
+
+    return connector
+
+
+def ad(rank: int = 0, count: int = 1, **values: Any) -> dict[str, Any]:
+    return {"ClusterId": 7, "ProcId": rank, "CoschedAttempt": ATTEMPT, "CoschedCount": count, **values}
+
+
+def event(number: int, **values: Any) -> dict[str, Any]:
+    return {"EventTypeNumber": number, "Cluster": 7, "Proc": 0, "EventTime": "2026-01-31T12:00:00", **values}
+
+
+def done(rank: int, count: int) -> dict[str, Any]:
+    return ad(rank, count, JobStatus=4, ExitCode=0, CompletionDate=9, JobCurrentStartDate=1,
+              JobCurrentStartExecutingDate=2)  # fmt: skip
+
+
+def test_nothing_runs_before_its_release(play: Callable[..., tuple[CondorConnector, Played]]) -> None:
+    connector, played = play()
+    assert connector.submit(LAUNCH) == "7"
+    assert played.verbs == ["submit", "Release"]
+    assert "hold = true" in played.calls[0][1]["description"]
+    assert played.calls[1][1]["constraint"] == "ClusterId == 7"
+
+
+def test_what_was_submitted_is_not_submitted_again(play: Callable[..., tuple[CondorConnector, Played]]) -> None:
+    connector, played = play()
+    connector.submit(LAUNCH)
+    played.script["queue"] = [ad(0, 2, JobStatus=1), ad(1, 2, JobStatus=1)]
+    assert connector.submit(LAUNCH) == "7"
+    assert played.verbs.count("submit") == 1
+
+
+def test_what_was_cancelled_is_not_submitted(play: Callable[..., tuple[CondorConnector, Played]]) -> None:
+    connector, played = play()
+    connector.cancel(ATTEMPT)
+    with pytest.raises(ConnectorError, match="cancelled before it was submitted") as caught:
+        connector.submit(LAUNCH)
+    assert not caught.value.transient
+    assert "submit" not in played.verbs
+
+
+def test_a_cancel_during_the_submit_removes_what_came_of_it(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    def cancelled_meanwhile(_request: dict[str, Any]) -> int:
+        connector.cancel(ATTEMPT)
+        return 7
+
+    connector, played = play(submit=cancelled_meanwhile)
+    with pytest.raises(ConnectorError, match="cancelled before it was submitted"):
+        connector.submit(LAUNCH)
+    assert played.verbs == ["submit", "Remove", "Remove"]
+
+
+def test_a_cancel_is_a_fence_although_htcondor_is_away(play: Callable[..., tuple[CondorConnector, Played]]) -> None:
+    connector, played = play(act=DOWN)
+    with pytest.raises(ConnectorError, match="did not answer"):
+        connector.cancel(ATTEMPT)
+    with pytest.raises(ConnectorError, match="cancelled before it was submitted"):
+        connector.submit(LAUNCH)
+    assert "submit" not in played.verbs
+
+
+@pytest.mark.parametrize("count", ["TotalPermissionDenied", "TotalError"])
+def test_a_refused_release_says_what_to_do(play: Callable[..., tuple[CondorConnector, Played]], count: str) -> None:
+    connector, _ = play(act={count: 1})
+    with pytest.raises(ConnectorError, match="submit and run cosched as one user"):
+        connector.submit(LAUNCH)
+
+
+@pytest.mark.parametrize("attempt", ["", '" || true', "../x"])
+def test_what_is_not_a_uuid_never_reaches_htcondor(
+    play: Callable[..., tuple[CondorConnector, Played]], attempt: str
+) -> None:
+    connector, played = play()
+    for ask in (connector.cancel, connector.find, lambda attempt: connector.status([attempt])):
+        with pytest.raises(UserError, match="not a UUID"):
+            ask(attempt)
+    assert played.calls == []
+
+
+def test_a_submission_that_was_cut_off_is_released_when_it_is_seen(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    connector, played = play(queue=[ad(JobStatus=5, HoldReasonCode=15)])
+    report = connector.find(ATTEMPT)
+    assert report is not None
+    assert report.state is JobState.QUEUED
+    assert played.verbs == ["queue", "Release"]
+    connector.cancel(ATTEMPT)
+    connector.find(ATTEMPT)
+    assert played.verbs[2:] == ["Remove", "queue", "Remove"]
+
+
+def test_the_history_is_asked_only_for_what_the_queue_does_not_show_whole(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    connector, played = play(queue=[ad(0, 2, JobStatus=1), ad(1, 2, JobStatus=1)])
+    connector.status([ATTEMPT])
+    assert "history" not in played.verbs
+    played.script.update(queue=[ad(0, 2, JobStatus=1)], history=[done(1, 2)])
+    assert connector.status([ATTEMPT])[ATTEMPT].state is JobState.QUEUED
+    assert played.verbs[-1] == "history"
+
+
+def test_a_history_that_cannot_be_read_is_not_taken_for_absence(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    connector, _ = play(history=DOWN)
+    with pytest.raises(ConnectorError, match="did not answer"):
+        connector.find(ATTEMPT)
+
+
+def test_the_history_is_read_back_to_the_submission_and_no_further(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    connector, played = play()
+    connector.find(ATTEMPT)
+    assert played.calls[-1][1]["since"] == ""  # nobody knows since when
+    connector.submit(LAUNCH)
+    connector.find(ATTEMPT)
+    assert played.calls[-1][1]["since"].startswith("EnteredCurrentStatus < ")
+
+
+def test_asking_for_nothing_asks_nobody(play: Callable[..., tuple[CondorConnector, Played]]) -> None:
+    connector, played = play()
+    assert connector.status([]) == {}
+    assert played.calls == []
+
+
+def test_a_script_that_ended_at_the_fence_was_cancelled(play: Callable[..., tuple[CondorConnector, Played]]) -> None:
+    ended = ad(JobStatus=4, ExitCode=143, CompletionDate=9, JobCurrentStartDate=1, JobCurrentStartExecutingDate=2)
+    connector, _ = play(history=[ended])
+    report = connector.find(ATTEMPT)
+    assert report is not None
+    assert report.state is JobState.FAILED  # nobody cancelled it: it is the program's own
+    connector.cancel(ATTEMPT)
+    report = connector.find(ATTEMPT)
+    assert report is not None
+    assert (report.state, report.exit_code) == (JobState.REMOVED, None)
+
+
+def test_reports_are_told_although_a_job_cannot_be_removed_now(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    """The log is read once: what is not told then would be missing until somebody asks for the status."""
+    connector, _ = play(act=DOWN, follow=[event(0, LogNotes=NOTE)])
+    with pytest.raises(ConnectorError):
+        connector.cancel(ATTEMPT)
+    assert [report.state for report in connector.events(0.0)] == [JobState.QUEUED]
+
+
+def test_after_an_error_events_are_taken_from_the_logs_beginning(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    connector, played = play(follow=[event(0, LogNotes=NOTE)])
+    connector.events(0.0)
+    played.script["follow"] = DOWN
+    with pytest.raises(ConnectorError):
+        connector.events(0.0)
+    played.script["follow"] = [event(0, LogNotes=NOTE), event(1)]
+    assert [report.state for report in connector.events(0.0)] == [JobState.QUEUED, JobState.RUNNING]
+
+
+def test_a_spool_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    connector = CondorConnector({"spool": str(tmp_path / "file" / "spool")})
+    for ask in (lambda: connector.submit(LAUNCH), lambda: connector.cancel(ATTEMPT), lambda: connector.events(0.0)):
+        with pytest.raises(ConnectorError, match=f"cannot work in its spool.*{tmp_path}") as caught:
+            ask()
+        assert caught.value.transient

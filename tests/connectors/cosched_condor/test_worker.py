@@ -1,0 +1,149 @@
+"""The process that talks to HTCondor, with a stand-in for HTCondor's library."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cosched_condor import worker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class Event(dict[str, Any]):
+    def __str__(self) -> str:
+        return str(self["Text"])
+
+
+class Log:
+    """An event log; what the last `broken` reads find is not readable."""
+
+    broken: list[Exception]
+    lines: tuple[str, ...] = ("000 (007.000.000) 2026-01-31 12:00:00.123Z Job submitted", "001 (007.000.000) 12:00 Job")
+
+    def __init__(self, name: str) -> None:
+        self._left = [Event(EventTypeNumber=number, Text=line, Log=name) for number, line in enumerate(self.lines)]
+
+    def events(self, _wait: float) -> Iterator[Event]:
+        while self._left:
+            yield self._left.pop(0)
+            if self.broken:
+                raise self.broken.pop()
+
+
+class Collector:
+    located = 0
+
+    def locate(self, kind: str, name: str | None) -> tuple[str, str | None]:
+        type(self).located += 1
+        return kind, name
+
+    def query(self, kind: str, projection: list[str]) -> list[dict[str, Any]]:
+        return [{"Machine": "node01", "Kind": kind, "Asked": ",".join(projection), "Start": object()}]
+
+
+class Schedd:
+    def __init__(self, found: tuple[str, str | None]) -> None:
+        self.found = found
+
+    def query(self, constraint: str, projection: list[str]) -> list[dict[str, Any]]:
+        if constraint == "down":
+            raise RuntimeError("Failed to\nconnect")
+        return [{"Of": str(self.found[1]), "Constraint": constraint, "Asked": len(projection)}]
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    library = types.ModuleType("htcondor2")
+    daemons = types.SimpleNamespace(Schedd="schedd")
+    kinds = types.SimpleNamespace(Startd="startd")
+    vars(library).update(Collector=Collector, Schedd=Schedd, JobEventLog=Log, DaemonType=daemons, AdType=kinds)
+    monkeypatch.setitem(sys.modules, "htcondor2", library)
+    monkeypatch.setattr(Collector, "located", 0)
+    Log.broken = []
+    return library
+
+
+@pytest.fixture
+def exchange(
+    library: types.ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> Callable[..., list[dict[str, Any]]]:
+    """Run a worker over these requests (verb, arguments) and return its answers."""
+
+    def run(*requests: tuple[str, dict[str, object]], schedd: str = "") -> list[dict[str, Any]]:
+        lines = "".join(json.dumps({"verb": verb, "arguments": arguments}) + "\n" for verb, arguments in requests)
+        with (tmp_path / "answers").open("w+b") as out:
+            monkeypatch.setattr(sys, "argv", ["worker", schedd])
+            monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+            monkeypatch.setattr("os.dup2", lambda *_: None)
+            monkeypatch.setattr(sys, "stdout", out)
+            worker.main()
+            out.seek(0)
+            return [json.loads(line) for line in out.read().splitlines()]
+
+    return run
+
+
+def test_a_request_is_answered_by_literal_values_alone(exchange: Callable[..., list[dict[str, Any]]]) -> None:
+    answers = exchange(("hosts", {"projection": ["Machine", "Start"]}))
+    assert answers == [{"answer": [{"Machine": "node01", "Kind": "startd", "Asked": "Machine,Start"}]}]
+
+
+@pytest.mark.parametrize(("name", "asked"), [("", "None"), ("s@h", "s@h")])
+def test_the_scheduler_is_this_machines_or_the_one_that_is_named(
+    exchange: Callable[..., list[dict[str, Any]]], name: str, asked: str
+) -> None:
+    (answer,) = exchange(("queue", {"constraint": "true", "projection": []}), schedd=name)
+    assert answer["answer"] == [{"Of": asked, "Constraint": "true", "Asked": 0}]
+
+
+def test_an_error_is_an_answer_of_one_line_and_the_scheduler_is_looked_up_again(
+    exchange: Callable[..., list[dict[str, Any]]],
+) -> None:
+    fine, down = (
+        ("queue", {"constraint": "true", "projection": []}),
+        ("queue", {"constraint": "down", "projection": []}),
+    )
+    answers = exchange(fine, fine, down, fine)
+    assert answers[2] == {"error": "Failed to connect", "kind": "RuntimeError"}
+    assert answers[0] == answers[1] == answers[3]
+    assert Collector.located == 2
+
+
+def test_a_request_that_a_verb_does_not_understand_does_not_end_the_worker(
+    exchange: Callable[..., list[dict[str, Any]]],
+) -> None:
+    answers = exchange(("queue", {"nonsense": 1}), ("queue", {"constraint": "true", "projection": []}))
+    assert "nonsense" in answers[0]["error"]
+    assert answers[1]["answer"]
+
+
+def test_a_log_is_told_once_with_the_kind_of_its_times(exchange: Callable[..., list[dict[str, Any]]]) -> None:
+    follow = ("follow", {"log": "/events.log", "timeout": 0.0})
+    first, second = exchange(follow, follow)
+    assert [(event["EventTypeNumber"], event["Utc"]) for event in first["answer"]] == [(0, True), (1, False)]
+    assert second["answer"] == []
+
+
+def test_a_long_log_is_told_in_parts(
+    exchange: Callable[..., list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "_EVENTS_AT_ONCE", 1)
+    follow = ("follow", {"log": "/events.log", "timeout": 0.0})
+    parts = [answer["answer"] for answer in exchange(follow, follow, follow)]
+    assert [[event["EventTypeNumber"] for event in part] for part in parts] == [[0], [1], []]
+
+
+def test_after_an_error_a_log_is_told_from_its_beginning(exchange: Callable[..., list[dict[str, Any]]]) -> None:
+    """The connector forgets its jobs then: what the worker had read would be missing for good."""
+    Log.broken = [RuntimeError("unreadable")]
+    follow = ("follow", {"log": "/events.log", "timeout": 0.0})
+    failed, again = exchange(follow, follow)
+    assert failed["error"] == "unreadable"
+    assert [event["EventTypeNumber"] for event in again["answer"]] == [0, 1]
