@@ -79,3 +79,26 @@ def test_folders_are_as_open_as_the_spool(attempts: Attempts, mode: int) -> None
     attempts.create("a")
     assert stat.S_IMODE(attempts.folder("a").stat().st_mode) == mode
     assert stat.S_IMODE(attempts.log.stat().st_mode) == mode & 0o666
+
+
+def test_a_fence_needs_no_attempt_and_may_be_laid_twice(attempts: Attempts) -> None:
+    assert not attempts.fenced("a")
+    attempts.fence("a")
+    attempts.fence("a")
+    assert attempts.fenced("a")
+    assert not attempts.create("a")
+
+
+def test_an_attempt_is_as_old_as_its_script(attempts: Attempts) -> None:
+    launch = _launch("/bin/true")
+    assert attempts.created(launch.attempt) is None
+    attempts.create(launch.attempt)
+    assert attempts.created(launch.attempt) is None
+    os.utime(attempts.write_script(launch), (0, 1000.0))
+    assert attempts.created(launch.attempt) == 1000.0
+
+
+def test_what_the_event_log_tells_outlives_a_restart(attempts: Attempts) -> None:
+    attempts.log.write_text("events")
+    attempts.prepare()
+    assert attempts.log.read_text() == "events"
