@@ -11,6 +11,7 @@ import heapq
 import itertools
 import threading
 import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -31,7 +32,7 @@ from cosched.errors import CoschedError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cosched.connector.interface import Connector, Host
+    from cosched.connector.interface import Connector, Host, JobReport
     from cosched.coscheduler.task import Attempt, Task
     from cosched.service.clock import Clock
 
@@ -124,9 +125,9 @@ class Manager:
         except CoschedError as error:
             transient = isinstance(error, ConnectorError) and error.transient
             _log.warning("submit", task=launch.task, attempt=launch.attempt, fault=str(error), transient=transient)
-            self._post(SubmitFailed(self._clock.now(), launch.attempt, str(error), transient))
+            self._post(SubmitFailed(self._clock.now(), launch.attempt, _storable(str(error)), transient))
         else:
-            self._post(AttemptSubmitted(self._clock.now(), launch.attempt, job))
+            self._post(AttemptSubmitted(self._clock.now(), launch.attempt, _storable(job)))
 
     def _cancel(self, uuid: str) -> None:
         try:
@@ -168,7 +169,7 @@ class Manager:
         if report is None:
             return None
         self._missing.pop(uuid, None)
-        return None if report.state is JobState.UNKNOWN else JobReported(self._clock.now(), report)
+        return None if report.state is JobState.UNKNOWN else self._heard(report)
 
     def _grace_is_over(self, uuid: str) -> bool:
         now = time.monotonic()
@@ -182,7 +183,7 @@ class Manager:
                     with contextlib.suppress(CoschedError):  # the watch says so; these reports come only once
                         self._look_at_hosts()  # before the core sends the task to the same host again
                 for report in reports:
-                    self._post(JobReported(self._clock.now(), report))
+                    self._post(self._heard(report))
             except CoschedError as error:
                 _log.warning("events", fault=str(error))
                 self._stopped.wait(_UNREACHABLE_AGAIN)
@@ -195,7 +196,7 @@ class Manager:
                 if time.monotonic() >= asked + self._status_every:
                     asked = time.monotonic()
                     for report in _call(self._connector.status, self._live()).values():
-                        self._post(JobReported(self._clock.now(), report))
+                        self._post(self._heard(report))
             except CoschedError as error:
                 if self.fault != str(error):
                     _log.warning("hosts", fault=str(error))
@@ -204,11 +205,21 @@ class Manager:
 
     def _look_at_hosts(self) -> None:
         with self._looking:
-            hosts = tuple(sorted(_call(self._connector.hosts), key=lambda host: host.name))
+            shown = [replace(host, reason=_storable(host.reason)) for host in _call(self._connector.hosts)]
+            hosts = tuple(sorted(shown, key=lambda host: host.name))
             self.fault = ""
             if hosts != self._hosts:
                 self._hosts = hosts
                 self._post(HostsObserved(self._clock.now(), hosts))
+
+    def _heard(self, report: JobReport) -> JobReported:
+        known = replace(report, job=_storable(report.job), reason=_storable(report.reason))
+        return JobReported(self._clock.now(), known)
+
+
+def _storable(words: str) -> str:
+    """Return a manager's words as a database and JSON can carry them: no half surrogate pairs, no zeros."""
+    return words.encode(errors="replace").decode().replace("\0", "?")
 
 
 def _call(verb: Callable[_P, _T], *arguments: _P.args, **options: _P.kwargs) -> _T:

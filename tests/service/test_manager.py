@@ -268,6 +268,30 @@ def test_live_attempts_are_asked_for_now_and_then() -> None:
     assert "status of u,v" in connector.calls
 
 
+def test_a_managers_words_reach_the_core_as_a_database_can_keep_them() -> None:
+    """Bytes that are no UTF-8 become half surrogate pairs: writing one ended the daemon, again after every start."""
+    odd, kept = "gr\udcfcn\0", "gr?n?"
+    lost = JobReport("u", JobState.FAILED, odd, reason=odd)
+    script = {"submit": [ConnectorError(odd, transient=True), odd], "find": [lost], "status": [{"u": lost}],
+              "events": [[lost], []], "hosts": [[Host("h1", up=False, reason=odd)]]}  # fmt: skip
+    with manager(Scripted(**script), status=0.0) as (running, told):
+        running.submit(ATTEMPT, TASK)
+        running.submit(ATTEMPT, TASK)
+        running.locate("u", fence=False)
+        assert told.hosts.get(timeout=20).hosts == (Host("h1", up=False, reason=kept),)
+        seen: set[type[Event]] = set()
+        while seen != {SubmitFailed, AttemptSubmitted, JobReported} or len(told.order) < 20:
+            event = told.next()
+            seen.add(type(event))
+            match event:
+                case SubmitFailed():
+                    assert event.message == kept
+                case AttemptSubmitted():
+                    assert event.job == kept
+                case JobReported():
+                    assert event.report == JobReport("u", JobState.FAILED, kept, reason=kept)
+
+
 def test_a_launch_carries_the_attempt_and_the_task() -> None:
     connector = Scripted()
     task = replace(TASK, environment={"A": "1"}, directory="/tmp", time_limit=60.0)
