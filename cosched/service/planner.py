@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -77,6 +78,9 @@ class _Inbox(threading.Thread):
                 snapshot = pickle.load(self._source)  # noqa: S301  from the daemon that started this process
             except (EOFError, pickle.UnpicklingError):
                 os._exit(0)  # the daemon has gone, maybe in mid-word; nothing here is worth saving
+            except Exception:  # a new version was installed under a daemon that runs: it must hear of it
+                traceback.print_exc()
+                os._exit(1)
             with self._arrived:
                 self._newest = snapshot
                 self._arrived.notify()

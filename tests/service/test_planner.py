@@ -98,3 +98,11 @@ def test_it_ends_quietly_where_nobody_reads_its_plans() -> None:
         give(process, pickle.dumps(snapshot(tasks=50)))
         assert process.wait(30) == 0
         assert said(process) == ""
+
+
+def test_it_ends_at_a_snapshot_that_it_does_not_understand() -> None:
+    """Deaf, it would live on, and the daemon would plan no more."""
+    with planner() as process:
+        give(process, b"ccosched.service.planner\nNoLonger\n.")
+        assert process.wait(30) == 1
+        assert "NoLonger" in said(process)
