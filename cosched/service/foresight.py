@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.decoder import decode
+from cosched.scheduling.decoder import decode, spans
+from cosched.scheduling.free_times import FreeTimes
 from cosched.scheduling.problem import Plan, Problem
 
 if TYPE_CHECKING:
@@ -41,11 +42,10 @@ def place(core: Coscheduler, task: Task, time: float) -> Assignment | None:
     extended = _with_one_more(problem, row, deadline)
     order = plan.order.tolist()
     ahead = [other for other in order if problem.deadline[other] <= deadline]
-    behind = [other for other in order if problem.deadline[other] > deadline]
     new = len(problem.tasks)
-    best = _soonest(extended, plan, order, new, [])
+    best = _soonest(extended, plan, order, new)
     if best.end > deadline:
-        best = min(best, _soonest(extended, plan, ahead, new, behind), key=lambda place: place.end)
+        best = min(best, _soonest(extended, plan, ahead, new), key=lambda place: place.end)
     return type(best)(best.task, best.hosts, time + best.start, time + best.end)
 
 
@@ -82,11 +82,13 @@ def _with_one_more(problem: Problem, row: NDArray[np.float64], deadline: float) 
     )
 
 
-def _soonest(problem: Problem, plan: Plan, ahead: list[int], new: int, behind: list[int]) -> Assignment:
-    """Return the place of the task `new` between others, on the host count that ends first (ties: the smaller)."""
-    order = np.array([*ahead, new, *behind], dtype=np.int64)
-    places = []
-    for count in np.flatnonzero(np.isfinite(problem.seconds[0, new])) + 1:
-        schedule = decode(problem, Plan(order, np.append(plan.counts, count)))
-        places.append(schedule.assignments[len(ahead)])
-    return min(places, key=lambda place: place.end)
+def _soonest(problem: Problem, plan: Plan, ahead: list[int], new: int) -> Assignment:
+    """Return the place of the task `new` behind these, on the host count that ends first (ties: the smaller)."""
+    ends = spans(problem, Plan(np.array(ahead, dtype=np.int64), np.append(plan.counts, 1)))[1]
+    free = FreeTimes(problem.free.tolist())
+    for other in ahead:
+        free.take(int(plan.counts[other]), ends[other])
+    seconds = problem.seconds[0, new].tolist()
+    count = min(range(1, len(seconds) + 1), key=lambda count: (free.earliest(count) + seconds[count - 1], count))
+    schedule = decode(problem, Plan(np.array([*ahead, new], dtype=np.int64), np.append(plan.counts, count)))
+    return schedule.assignments[-1]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,11 @@ from cosched.coscheduler.events import HostsObserved, TaskSubmitted
 from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Task
 from cosched.prediction.profile import Profile, Source
+from cosched.service import foresight
 from cosched.service.foresight import place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NOW = 1_750_000_000.0
 INSTANCE = "1b671a64-40d5-491e-99b0-da01ff1f3341"
@@ -80,3 +85,39 @@ def test_a_forecast_is_possible_and_changes_nothing(
     if before is not None and after is not None:
         assert before[1] == after[1]
     assert "99" not in core.tasks
+
+
+@given(st.lists(PROFILES, max_size=6), PROFILES)
+@settings(deadline=None, max_examples=50)
+def test_no_other_number_of_hosts_would_end_sooner_behind_the_queue(
+    queue: list[tuple[float, ...]], seconds: tuple[float, ...]
+) -> None:
+    core = a_core(4, *(a_task(number, profile) for number, profile in enumerate(queue, start=1)))
+    spot = place(core, a_task(99, seconds), NOW)
+    assert spot is not None
+    for count in range(1, len(seconds) + 1):
+        other = place(core, a_task(99, (math.inf,) * (count - 1) + (seconds[count - 1],)), NOW)
+        assert other is not None
+        assert spot.end <= other.end
+
+
+def test_a_long_queue_is_gone_through_a_few_times_and_not_once_for_each_number_of_hosts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread that owns the core waits for it: an eighth of a second with a thousand tasks and 16 hosts."""
+    core = a_core(16, *(a_task(number, (100.0,) * 16, NOW + 9999) for number in range(1, 51)))
+    calls: list[str] = []
+
+    def counted(name: str) -> Callable[..., Any]:
+        real = getattr(foresight, name)
+
+        def call(*arguments: Any) -> Any:
+            calls.append(name)
+            return real(*arguments)
+
+        return call
+
+    for name in ("decode", "spans"):
+        monkeypatch.setattr(foresight, name, counted(name))
+    assert place(core, a_task(99, (10.0,) * 16, NOW + 100), NOW) is not None
+    assert len(calls) <= 4
