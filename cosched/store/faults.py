@@ -5,18 +5,22 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 
 from cosched.errors import SystemFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["StoreFault", "explained"]
+__all__ = ["RefusedError", "StoreFault", "explained"]
 
 
 class StoreFault(SystemFault):
-    """The database could not do what was asked; nothing of the step was written."""
+    """The database could not do what was asked, and may later; nothing of the step was written."""
+
+
+class RefusedError(SystemFault):
+    """The database does not take what is to be written, however often it is tried; nothing of the step was written."""
 
 
 # A part of the driver's message (lower case) → what to do about it.
@@ -36,10 +40,14 @@ def explained(name: str) -> Iterator[None]:
     """Turn database errors inside the block into one line about the database `name`.
 
     Raises:
-        StoreFault: in place of any error of the database or its driver.
+        RefusedError: what is written contradicts what is there, or is no value of its column.
+        StoreFault: in place of any other error of the database or its driver.
     """
     try:
         yield
+    except (IntegrityError, DataError) as error:
+        raise RefusedError(f"the database {name} refuses a change ({str(error.orig).splitlines()[0]}): "
+                           "see to it that no other cosched uses it") from error  # fmt: skip
     except SQLAlchemyError as error:
         raise StoreFault(f"the database {name} {_advice(error)}") from error
 

@@ -90,6 +90,7 @@ class Store:
         Several steps may be written at once: of two values for one task or attempt the later counts.
 
         Raises:
+            RefusedError: nothing was written, nor ever will be: it contradicts what is there.
             StoreFault: nothing was written.
         """
         new_tasks = {task.id: task_row(task) for task in tasks}

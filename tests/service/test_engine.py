@@ -3,6 +3,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from cosched.coscheduler.events import HostsObserved
 from cosched.coscheduler.task import TaskState
 from cosched.store import StoreFault, Submission
+from cosched.store.faults import RefusedError
 from tests.service.lives import a_request
 from tests.service.makers import Daemon, daemon
 
@@ -120,6 +122,17 @@ def test_a_mistake_of_cosched_ends_it_with_what_is_on_disk(here: Daemon, monkeyp
     here.engine.post(HostsObserved(here.clock.now(), ()))
     assert failed.wait(20)
     assert isinstance(here.engine.failed, IndexError)
+
+
+def test_what_the_database_will_never_take_ends_it(here: Daemon) -> None:
+    """Two daemons on one database give one number twice; the second tried to write its task for ever."""
+    failed = threading.Event()
+    here.engine.on_failure = failed.set
+    (other,) = accept(here).result(20)
+    here.store.save([replace(other, id="another", number=other.number + 1)])
+    accept(here)
+    assert failed.wait(20)
+    assert isinstance(here.engine.failed, RefusedError)
 
 
 def test_time_goes_by_for_the_core_however_much_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

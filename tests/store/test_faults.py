@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ from sqlalchemy import event
 
 from cosched.coscheduler.task import Task
 from cosched.store import Store, StoreFault
+from cosched.store.faults import RefusedError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,4 +59,16 @@ def test_a_database_that_may_not_be_written(url: str) -> None:
     pragma(store, "query_only=1")
     with pytest.raises(StoreFault, match="is read-only"):
         store.save([TASK])
+    store.close()
+
+
+def test_what_a_database_will_never_take_is_not_to_be_tried_again(url: str) -> None:
+    store = Store(url)
+    store.save([TASK])
+    with pytest.raises(
+        RefusedError, match=r"refuses a change \(UNIQUE .*tasks.number\): see to it that no other"
+    ) as caught:
+        store.save([replace(TASK, id="another")])
+    assert not isinstance(caught.value, StoreFault)
+    assert store.tasks() == (TASK,)
     store.close()

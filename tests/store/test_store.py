@@ -13,7 +13,8 @@ from uuid import UUID
 import pytest
 
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
-from cosched.store import Record, Store, StoreFault, Submission
+from cosched.store import Record, Store, Submission
+from cosched.store.faults import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +80,7 @@ def test_the_later_of_two_values_in_one_step_counts(store: Store) -> None:
 
 
 def test_a_failed_step_writes_nothing(store: Store) -> None:
-    with pytest.raises(StoreFault, match="FOREIGN KEY"):
+    with pytest.raises(RefusedError, match="FOREIGN KEY"):
         store.save([task(1)], [attempt("a", 99, AttemptState.SUBMITTING)])
     assert store.task("1") is None
 
@@ -103,7 +104,7 @@ def test_a_key_stands_for_its_first_request_and_its_owner(store: Store) -> None:
     store.save([task(1)], submission=submission)
     assert store.by_key("k", "ann") == submission
     assert store.by_key("k", "bob") is None
-    with pytest.raises(StoreFault):
+    with pytest.raises(RefusedError):
         store.save([task(2)], submission=submission)
     assert store.task("2") is None
 
