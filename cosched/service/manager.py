@@ -11,9 +11,8 @@ import heapq
 import itertools
 import threading
 import time
-from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -28,19 +27,18 @@ from cosched.coscheduler.events import (
     SubmitFailed,
 )
 from cosched.errors import CoschedError
+from cosched.service.guarded import GuardedConnector
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cosched.connector.interface import Connector, Host, JobReport
+    from cosched.connector.interface import Connector, Host
     from cosched.coscheduler.task import Attempt, Task
     from cosched.service.clock import Clock
 
 __all__ = ["Manager"]
 
 _log = structlog.get_logger("cosched.manager")
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 
 _FIND_AGAIN = 0.5  # seconds between looks for an attempt during the grace
 _UNREACHABLE_AGAIN = 2.0  # seconds between tries where the manager does not answer
@@ -63,7 +61,7 @@ class Manager:
             status: seconds between questions for the status of all live attempts.
             live: returns the UUIDs of the live attempts that the manager has been given.
         """
-        self._connector = connector
+        self._connector = GuardedConnector(connector)
         self._post = post
         self._clock = clock
         self._grace = grace
@@ -76,6 +74,7 @@ class Manager:
         self._missing: dict[str, float] = {}  # attempt → monotonic time of the first look in a row that found nothing
         self._hosts: tuple[Host, ...] = ()
         self._looking = threading.Lock()
+        self._warned: dict[str, str] = {}  # verb → its last fault, while it lasts
         self._stopped = threading.Event()
         self._threads = [
             threading.Thread(target=self._actions.run, name="manager-actions", daemon=True),
@@ -96,7 +95,8 @@ class Manager:
         self._actions.stop()
         for thread in self._threads:
             thread.join(timeout=2 * _LISTEN)
-        self._connector.close()
+        with contextlib.suppress(CoschedError):  # the log has it, and the daemon ends all the same
+            self._connector.close()
 
     def submit(self, attempt: Attempt, task: Task) -> None:
         """Hand an attempt to the manager."""
@@ -121,26 +121,28 @@ class Manager:
 
     def _submit(self, launch: Launch) -> None:
         try:
-            job = _call(self._connector.submit, launch)
+            job = self._connector.submit(launch)
         except CoschedError as error:
             transient = isinstance(error, ConnectorError) and error.transient
             _log.warning("submit", task=launch.task, attempt=launch.attempt, fault=str(error), transient=transient)
-            self._post(SubmitFailed(self._clock.now(), launch.attempt, _storable(str(error)), transient))
+            self._post(SubmitFailed(self._clock.now(), launch.attempt, str(error), transient))
         else:
-            self._post(AttemptSubmitted(self._clock.now(), launch.attempt, _storable(job)))
+            self._post(AttemptSubmitted(self._clock.now(), launch.attempt, job))
 
     def _cancel(self, uuid: str) -> None:
         try:
-            _call(self._connector.cancel, uuid)
+            self._connector.cancel(uuid)
+            self._warned.pop("cancel", None)
         except CoschedError as error:
-            _log.warning("cancel", attempt=uuid, fault=str(error))  # the core asks again
+            self._warn("cancel", error)  # the core asks again
 
     def _locate(self, uuid: str) -> None:
         pause = _FIND_AGAIN
         try:
             answer = self._look_for(uuid)
+            self._warned.pop("find", None)
         except CoschedError as error:
-            _log.warning("find", attempt=uuid, fault=str(error))
+            self._warn("find", error)
             answer, pause = None, _UNREACHABLE_AGAIN
         if answer is None:
             self._actions.put(partial(self._locate, uuid), pause)
@@ -155,21 +157,21 @@ class Manager:
         Absent is not lost: an attempt is given up only after the grace, and fenced, and not fenced before it is written
         down that it shall be: found fenced after a crash, it would pass for one that a user removed.
         """
-        report = _call(self._connector.find, uuid)
+        report = self._connector.find(uuid)
         if report is None and self._grace_is_over(uuid):
             with self._locating_guard:
                 fence = self._locating[uuid]
             if not fence:
                 return AttemptMissing(self._clock.now(), uuid)
-            _call(self._connector.cancel, uuid)
-            report = _call(self._connector.find, uuid)
+            self._connector.cancel(uuid)
+            report = self._connector.find(uuid)
             if report is None:
                 del self._missing[uuid]
                 return AttemptAbsent(self._clock.now(), uuid)
         if report is None:
             return None
         self._missing.pop(uuid, None)
-        return None if report.state is JobState.UNKNOWN else self._heard(report)
+        return None if report.state is JobState.UNKNOWN else JobReported(self._clock.now(), report)
 
     def _grace_is_over(self, uuid: str) -> bool:
         now = time.monotonic()
@@ -178,14 +180,15 @@ class Manager:
     def _listen(self) -> None:
         while not self._stopped.is_set():
             try:
-                reports = _call(self._connector.events, _LISTEN)
+                reports = self._connector.events(_LISTEN)
+                self._warned.pop("events", None)
                 if any(report.state is JobState.EVICTED for report in reports):
                     with contextlib.suppress(CoschedError):  # the watch says so; these reports come only once
                         self._look_at_hosts()  # before the core sends the task to the same host again
                 for report in reports:
-                    self._post(self._heard(report))
+                    self._post(JobReported(self._clock.now(), report))
             except CoschedError as error:
-                _log.warning("events", fault=str(error))
+                self._warn("events", error)
                 self._stopped.wait(_UNREACHABLE_AGAIN)
 
     def _watch(self) -> None:
@@ -195,8 +198,8 @@ class Manager:
                 self._look_at_hosts()
                 if time.monotonic() >= asked + self._status_every:
                     asked = time.monotonic()
-                    for report in _call(self._connector.status, self._live()).values():
-                        self._post(self._heard(report))
+                    for report in self._connector.status(self._live()):
+                        self._post(JobReported(self._clock.now(), report))
             except CoschedError as error:
                 if self.fault != str(error):
                     _log.warning("hosts", fault=str(error))
@@ -205,37 +208,17 @@ class Manager:
 
     def _look_at_hosts(self) -> None:
         with self._looking:
-            shown = [replace(host, reason=_storable(host.reason)) for host in _call(self._connector.hosts)]
-            hosts = tuple(sorted(shown, key=lambda host: host.name))
+            hosts = self._connector.hosts()
             self.fault = ""
             if hosts != self._hosts:
                 self._hosts = hosts
                 self._post(HostsObserved(self._clock.now(), hosts))
 
-    def _heard(self, report: JobReport) -> JobReported:
-        known = replace(report, job=_storable(report.job), reason=_storable(report.reason))
-        return JobReported(self._clock.now(), known)
-
-
-def _storable(words: str) -> str:
-    """Return a manager's words as a database and JSON can carry them: no half surrogate pairs, no zeros."""
-    return words.encode(errors="replace").decode().replace("\0", "?")
-
-
-def _call(verb: Callable[_P, _T], *arguments: _P.args, **options: _P.kwargs) -> _T:
-    """Call a connector. Its own mistakes count as a manager that does not answer: whoever waits asks again.
-
-    Raises:
-        CoschedError: whatever went wrong.
-    """
-    try:
-        return verb(*arguments, **options)
-    except CoschedError:
-        raise
-    except Exception as error:
-        _log.exception("the connector failed in a way it should not")
-        raise ConnectorError(f"the connector failed ({type(error).__name__}: {error}): see the log",
-                             transient=True) from error  # fmt: skip
+    def _warn(self, verb: str, error: CoschedError) -> None:
+        """Log a fault when it is new: what is tried every other second for a night would fill the disk."""
+        if self._warned.get(verb) != str(error):
+            self._warned[verb] = str(error)
+            _log.warning(verb, fault=str(error))
 
 
 class _Actions:

@@ -6,8 +6,10 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
+from unittest.mock import MagicMock
 
 import pytest
+from structlog.testing import capture_logs
 
 from cosched.connector.interface import ConnectorError, Host, JobReport, JobState
 from cosched.coscheduler.events import (
@@ -268,28 +270,41 @@ def test_live_attempts_are_asked_for_now_and_then() -> None:
     assert "status of u,v" in connector.calls
 
 
-def test_a_managers_words_reach_the_core_as_a_database_can_keep_them() -> None:
-    """Bytes that are no UTF-8 become half surrogate pairs: writing one ended the daemon, again after every start."""
-    odd, kept = "gr\udcfcn\0", "gr?n?"
-    lost = JobReport("u", JobState.FAILED, odd, reason=odd)
-    script = {"submit": [ConnectorError(odd, transient=True), odd], "find": [lost], "status": [{"u": lost}],
-              "events": [[lost], []], "hosts": [[Host("h1", up=False, reason=odd)]]}  # fmt: skip
-    with manager(Scripted(**script), status=0.0) as (running, told):
-        running.submit(ATTEMPT, TASK)
-        running.submit(ATTEMPT, TASK)
+@pytest.mark.parametrize("verb", ["events", "find", "hosts"])
+def test_a_fault_that_lasts_is_logged_once(verb: str) -> None:
+    """At a look every other second, a manager that was away for a night filled the log."""
+    connector = Scripted(**{verb: [DOWN]})
+    with capture_logs() as lines, manager(connector) as (running, _told):
         running.locate("u", fence=False)
-        assert told.hosts.get(timeout=20).hosts == (Host("h1", up=False, reason=kept),)
-        seen: set[type[Event]] = set()
-        while seen != {SubmitFailed, AttemptSubmitted, JobReported} or len(told.order) < 20:
-            event = told.next()
-            seen.add(type(event))
-            match event:
-                case SubmitFailed():
-                    assert event.message == kept
-                case AttemptSubmitted():
-                    assert event.job == kept
-                case JobReported():
-                    assert event.report == JobReport("u", JobState.FAILED, kept, reason=kept)
+        until = time.monotonic() + 20
+        while connector.calls.count(verb) < 4:
+            assert time.monotonic() < until
+            time.sleep(0.005)
+    assert [line["event"] for line in lines if line["log_level"] == "warning"] == [verb]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [{"events": [None, [found(JobState.RUNNING)]]}, {"events": [[None], [found(JobState.RUNNING)]]},
+     {"status": [None, {"u": found(JobState.RUNNING)}]}, {"hosts": [None, [Host("h1", up=False)]],
+      "events": [[], [found(JobState.RUNNING)]]}],
+)  # fmt: skip
+def test_an_answer_of_a_wrong_form_ends_no_thread(script: dict[str, Any]) -> None:
+    """Nobody missed the thread: the daemon went on, and heard no more of its jobs."""
+    with manager(Scripted(**script), status=0.0) as (_running, told):
+        event = told.next()
+        assert isinstance(event, JobReported)
+        assert event.report == found(JobState.RUNNING)
+        assert told.hosts.get(timeout=20).hosts
+
+
+def test_a_connector_that_cannot_be_closed_does_not_keep_the_daemon_from_ending() -> None:
+    connector = Scripted()
+    running = Manager(cast("Any", connector), Told().post, Clock(), grace=1, watch=0.01, status=1000, live=list)
+    connector.close = MagicMock(side_effect=MISTAKE)  # type: ignore[method-assign]  # a mock is a method, too
+    running.start()
+    running.stop()
+    connector.close.assert_called_once()
 
 
 def test_a_launch_carries_the_attempt_and_the_task() -> None:
