@@ -1,26 +1,32 @@
-"""Plan quality and speed: `python -m benchmarks.scheduling`, about a minute.
+"""Plan quality and speed: `python -m benchmarks.scheduling [--braun FOLDER]`, about two minutes.
 
 Queues of the seven kernels, the same for every policy. Quality is makespan ÷ lower bound, the mean over the seeds;
 with deadlines also the share of tasks on time. The search's time includes its heuristics but no compiling.
+Independent tasks on heterogeneous machines are drawn as by Braun et al.; their own files are read from FOLDER.
 """
 
 from __future__ import annotations
 
+import argparse
 import platform
 import sys
 import time
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 
+from benchmarks.etc_matrices import BEST_KNOWN, matrix
 from benchmarks.kernels import queue
 from benchmarks.stock_deap import stock_deap
 from cosched.scheduling import compiled
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.checker import check
 from cosched.scheduling.metrics import Metrics, measure
-from cosched.scheduling.policies import Policy, plan
+from cosched.scheduling.policies import INDEPENDENT, Policy, plan
+from cosched.scheduling.price_search import warm_up as warm_up_prices
 from cosched.scheduling.problem import Plan, Problem, Weights
+from cosched.scheduling.problem_file import read
 from cosched.scheduling.search import Search, warm_up
 from cosched.scheduling.widths import useful
 
@@ -32,11 +38,19 @@ MAKESPAN = Weights(1.0, 0.0, 0.0)
 
 def main() -> None:
     """Print every figure."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scheduling", description=__doc__)
+    parser.add_argument("--braun", type=Path, metavar="FOLDER", help="with u_c_hihi.0 and the like")
+    options = parser.parse_args()
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "deap"))
     print(f"{platform.machine()}, Python {platform.python_version()}, {versions}; seeds {list(SEEDS)}\n")
     warm_up()
+    warm_up_prices()
     for tasks, hosts in SIZES:
         _quality(tasks, hosts)
+    _independent({f"drawn {seed}": matrix(512, 16, seed) for seed in SEEDS}, {})
+    if options.braun:
+        files = {path.name: read(path) for path in sorted(options.braun.glob("u_*"))}
+        _independent(files, BEST_KNOWN)
     _generations()
     _decodes()
 
@@ -44,7 +58,7 @@ def main() -> None:
 def _quality(tasks: int, hosts: int) -> None:
     print(f"{tasks} tasks on {hosts} hosts".ljust(28) + "÷ bound   with deadlines: ÷ bound  on time  mean lateness (s)")
     rows: list[tuple[str, Policy, float]] = [
-        (str(policy), policy, 0.0) for policy in Policy if policy is not Policy.GENETIC
+        (str(policy), policy, 0.0) for policy in Policy if policy is not Policy.GENETIC and policy not in INDEPENDENT
     ]
     rows += [(f"genetic {budget * 1000:.0f} ms", Policy.GENETIC, budget) for budget in BUDGETS]
     for name, policy, budget in rows:
@@ -58,6 +72,22 @@ def _quality(tasks: int, hosts: int) -> None:
         problem = queue(tasks, hosts, seed)
         ratios.append(stock_deap(problem, BUDGETS[-1], seed)[0] / lower_bound(problem))
     print(f"{'stock DEAP 1000 ms':26} {np.mean(ratios):9.4f}\n")
+
+
+def _independent(problems: dict[str, Problem], best_known: dict[str, float]) -> None:
+    """Print the geometric mean of makespan ÷ best known, else ÷ lower bound, over the problems."""
+    sizes = {(len(problem.tasks), len(problem.hosts)) for problem in problems.values()}
+    title = ", ".join(f"{tasks} independent tasks on {machines} machines" for tasks, machines in sizes)
+    print(f"{title}, {len(problems)} matrices".ljust(60) + ("÷ best known" if best_known else "÷ LP bound"))
+    rows = [(str(policy), policy, 0.0) for policy in sorted(INDEPENDENT - {Policy.DUAL_PRICE})]
+    rows += [(f"dual-price {budget * 1000:.0f} ms", Policy.DUAL_PRICE, budget) for budget in BUDGETS]
+    for name, policy, budget in rows:
+        ratios = []
+        for problem_name, problem in problems.items():
+            metrics, bound = _planned(problem, policy, budget, MAKESPAN)
+            ratios.append(metrics.makespan / best_known.get(problem_name, bound))
+        print(f"{name:60} {np.exp(np.mean(np.log(ratios))):11.4f}")
+    print()
 
 
 def _planned(problem: Problem, policy: Policy, budget: float, weights: Weights) -> tuple[Metrics, float]:

@@ -28,9 +28,7 @@ __all__ = ["command"]
 def command(
     problem: Annotated[Path, typer.Argument(help="JSON file with hosts and tasks, or an ETC matrix.")],
     policy: Annotated[Policy, typer.Option(help="How the plan is made.")] = Policy.GENETIC,
-    budget: Annotated[
-        float, typer.Option(help="Seconds that the genetic search may take.", min=0.0, max=86400.0)
-    ] = 1.0,
+    budget: Annotated[float, typer.Option(help="Seconds that a search may take.", min=0.0, max=86400.0)] = 1.0,
     seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0, max=2**63 - 1)] = 0,
     json: JsonOption = False,
     gantt: Annotated[Path | None, typer.Option(help="Draw the schedule into this SVG file.")] = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.scheduling.decoder import dependency_order
-from cosched.scheduling.widths import best_seconds
+from cosched.scheduling.widths import best_seconds, single_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,14 +23,20 @@ def lower_bound(problem: Problem) -> float:
     It is the larger of
     - the task bound: each task on its best count, after its release and its predecessors, on the hosts free first;
     - the area bound: the hosts' time from when they are free must hold every task at its cheapest, where only the
-      counts that can end by the bound itself are of use; also for the tasks released late, on their own.
+      counts that can end by the bound itself are of use; also for the tasks released late, on their own;
+    - on several classes, where no task can use more than one host: the bound of `prices` (loads numba).
     """
     if not problem.tasks:
         return 0.0
     seconds = best_seconds(problem)
     earliest_end = _earliest_end(problem, seconds)
     shortest = earliest_end.min(axis=1)
-    return float(max(shortest.max(), _area(problem, seconds, earliest_end), _late_area(problem, seconds)))
+    bounds = [shortest.max(), _area(problem, seconds, earliest_end), _late_area(problem, seconds)]
+    if single_class(problem) is None and not np.isfinite(problem.seconds[:, :, 1:]).any():
+        from cosched.scheduling.prices import machine_prices  # no other bound needs machine code
+
+        bounds.append(machine_prices(problem.seconds[problem.host_class, :, 0].T)[1])
+    return float(max(bounds))
 
 
 def _earliest_end(problem: Problem, seconds: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,11 +14,11 @@ from cosched.scheduling.jit import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["mate", "mutate", "replace"]
+__all__ = ["draw", "mate", "mutate", "replace"]
 
 
 @compiled
-def _draw(state: NDArray[np.uint64]) -> float:
+def draw(state: NDArray[np.uint64]) -> float:
     """Return a random number in [0, 1) and advance the state (xorshift64*; Vigna, ACM TOMS 42(4), 2016)."""
     x = state[0]
     x ^= x >> np.uint64(12)
@@ -43,11 +43,11 @@ def mate(
     for child in range(individuals):
         child_orders[child, :] = orders[child]
         child_counts[child, :] = counts[child]
-        if _draw(state) >= share:
+        if draw(state) >= share:
             continue
-        partner = int(_draw(state) * individuals)
-        begin = int(_draw(state) * tasks)
-        length = 1 + int(_draw(state) * (tasks - 1))
+        partner = int(draw(state) * individuals)
+        begin = int(draw(state) * tasks)
+        length = 1 + int(draw(state) * (tasks - 1))
         kept[:] = False
         for step in range(length):
             kept[orders[child, (begin + step) % tasks]] = True
@@ -81,19 +81,19 @@ def mutate(
     for individual in range(orders.shape[0]):
         again = True
         while again:
-            kind = _draw(state)
+            kind = draw(state)
             if kind < 0.3:
                 _move(state, orders[individual])
             elif kind < 0.55:
                 _swap(state, orders[individual])
             else:
                 _resize(state, widths, first, counts[individual])
-            again = _draw(state) < 0.35
+            again = draw(state) < 0.35
 
 
 @compiled
 def _move(state: NDArray[np.uint64], order: NDArray[np.int64]) -> None:
-    origin, target = int(_draw(state) * order.shape[0]), int(_draw(state) * order.shape[0])
+    origin, target = int(draw(state) * order.shape[0]), int(draw(state) * order.shape[0])
     task = order[origin]
     step = 1 if target > origin else -1
     for place in range(origin, target, step):
@@ -103,7 +103,7 @@ def _move(state: NDArray[np.uint64], order: NDArray[np.int64]) -> None:
 
 @compiled
 def _swap(state: NDArray[np.uint64], order: NDArray[np.int64]) -> None:
-    one, other = int(_draw(state) * order.shape[0]), int(_draw(state) * order.shape[0])
+    one, other = int(draw(state) * order.shape[0]), int(draw(state) * order.shape[0])
     order[one], order[other] = order[other], order[one]
 
 
@@ -112,15 +112,15 @@ def _resize(
     state: NDArray[np.uint64], widths: NDArray[np.int64], first: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> None:
     """Give a task the next smaller or larger useful count, or now and then any."""
-    task = int(_draw(state) * counts.shape[0])
+    task = int(draw(state) * counts.shape[0])
     least, above = first[task], first[task + 1]
-    if _draw(state) < 0.3:
-        counts[task] = widths[least + int(_draw(state) * (above - least))]
+    if draw(state) < 0.3:
+        counts[task] = widths[least + int(draw(state) * (above - least))]
         return
     place = least
     while widths[place] < counts[task] and place + 1 < above:
         place += 1
-    place += 1 if _draw(state) < 0.5 else -1
+    place += 1 if draw(state) < 0.5 else -1
     counts[task] = widths[min(max(place, least), above - 1)]
 
 

@@ -2,6 +2,8 @@
 
 The three first-come-first-served ones stand for a batch system on its own, whose users say how many hosts they want
 (see `baselines`): tasks start strictly in the order of arrival (release, then position), none before the one ahead.
+Backfilling takes the calculated counts. The policies for independent tasks place each on one host (see `independent`
+and `price_search`) and refuse any other problem.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.scheduling import backfill, independent
 from cosched.scheduling.baselines import BASELINES, baseline_count
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import decode
@@ -21,10 +24,12 @@ from cosched.scheduling.problem import Plan, Weights
 from cosched.scheduling.widths import best_seconds
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule
 
-__all__ = ["Policy", "Statistics", "plan"]
+__all__ = ["INDEPENDENT", "Policy", "Statistics", "plan"]
 
 _GENERATIONS = 10  # between two looks at the clock
 
@@ -38,6 +43,20 @@ class Policy(StrEnum):
     FCFS_ARBITRARY = "fcfs-arbitrary"
     FCFS_MAXIMUM = "fcfs-maximum"
     FCFS_CALCULATED = "fcfs-calculated"
+    EASY = "easy"
+    CONSERVATIVE = "conservative"
+    MIN_MIN = "min-min"
+    MAX_MIN = "max-min"
+    SUFFERAGE = "sufferage"
+    A_MM = "a-mm"
+    A_MM_EXECUTION = "a-mm-execution"
+    DUAL_PRICE = "dual-price"
+
+
+INDEPENDENT = frozenset(
+    (Policy.MIN_MIN, Policy.MAX_MIN, Policy.SUFFERAGE, Policy.A_MM, Policy.A_MM_EXECUTION, Policy.DUAL_PRICE)
+)
+"""Policies for independent tasks on one host each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +66,7 @@ class Statistics:
     Attributes:
         bound: lower bound of the makespan in seconds.
         evaluations: complete plans that were compared; 1 where a policy makes just one.
-        generations: of the genetic search.
+        generations: of the genetic search; rounds of annealing of the dual-price search.
         elapsed: seconds of planning; reading or compiling machine code is not counted.
     """
 
@@ -69,14 +88,22 @@ def plan(
     Args:
         problem: at least one task.
         policy: which.
-        budget: seconds that the genetic search may take; it ends early when the objective cannot get better.
-        seed: of the genetic search and of arbitrary host counts.
-        weights: of the objective of the genetic search.
+        budget: seconds that a search may take; it ends early when the objective cannot get better.
+        seed: of the searches and of arbitrary host counts.
+        weights: of the objective of the genetic search. That of the dual-price search is the makespan.
 
     Returns:
         The schedule, the plan that it was decoded from, and statistics. The schedules of the first-come-first-served
-        policies are decoded with `in_order`.
+        policies are decoded with `in_order`. Those of independent tasks are not decoded: such a plan does not say which
+        host a task takes. The genetic policy hands what is an ETC matrix in all but name to the dual-price search.
+
+    Raises:
+        UserError: a policy for independent tasks is asked for and they are not.
     """
+    if policy is Policy.GENETIC and independent.one_host_only(problem):
+        policy = Policy.DUAL_PRICE
+    if policy in INDEPENDENT:
+        return _independent(problem, policy, budget, seed)
     if policy is Policy.GENETIC:
         found, statistics = _search(problem, budget, seed, weights or Weights())
         return decode(problem, found), found, statistics
@@ -85,6 +112,46 @@ def plan(
     schedule = decode(problem, found, in_order=policy in BASELINES)
     elapsed = time.perf_counter() - began
     return schedule, found, Statistics(lower_bound(problem), 1, 0, elapsed)
+
+
+def _independent(problem: Problem, policy: Policy, budget: float, seed: int) -> tuple[Schedule, Plan, Statistics]:
+    seconds = independent.one_host_seconds(problem)
+    if policy is Policy.DUAL_PRICE:
+        machine, order, statistics = _price_search(problem, seconds, budget, seed)
+    else:
+        began = time.perf_counter()
+        machine, order, evaluations = _mapped(seconds, policy)
+        elapsed = time.perf_counter() - began
+        statistics = Statistics(lower_bound(problem), evaluations, 0, elapsed)
+    found = Plan(order, np.ones(len(order), dtype=np.int64))
+    return independent.place(problem, machine, order), found, statistics
+
+
+def _mapped(seconds: NDArray[np.float64], policy: Policy) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    if policy in (Policy.A_MM, Policy.A_MM_EXECUTION):
+        return independent.adaptive(seconds, execution=policy is Policy.A_MM_EXECUTION)
+    mappings = {
+        Policy.MIN_MIN: independent.min_min,
+        Policy.MAX_MIN: independent.max_min,
+        Policy.SUFFERAGE: independent.sufferage,
+    }
+    return *mappings[policy](seconds), 1
+
+
+def _price_search(
+    problem: Problem, seconds: NDArray[np.float64], budget: float, seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Statistics]:
+    from cosched.scheduling.price_search import PriceSearch, warm_up  # loads numba
+
+    warm_up()
+    began = time.perf_counter()
+    search = PriceSearch(seconds, seed)
+    while time.perf_counter() - began < budget and not search.finished:
+        search.step()
+    elapsed = time.perf_counter() - began
+    shortest_first = np.argsort(seconds[np.arange(len(seconds)), search.machine], kind="stable")
+    bound = max(search.bound, lower_bound(problem))
+    return search.machine, shortest_first, Statistics(bound, search.evaluations, search.rounds, elapsed)
 
 
 def _search(problem: Problem, budget: float, seed: int, weights: Weights) -> tuple[Plan, Statistics]:
@@ -105,5 +172,12 @@ def _without_search(problem: Problem, policy: Policy, seed: int) -> Plan:
     if policy is Policy.EDF:
         return earliest_deadline_first(problem)
     seconds = best_seconds(problem)
-    counts = [baseline_count(policy, row, f"{seed} {task}") for task, row in enumerate(seconds)]
-    return Plan(np.argsort(problem.release, kind="stable").astype(np.int64), np.array(counts, dtype=np.int64))
+    users = str(policy) if policy in BASELINES else "fcfs-calculated"
+    counts = np.array(
+        [baseline_count(users, row, f"{seed} {task}") for task, row in enumerate(seconds)], dtype=np.int64
+    )
+    if policy is Policy.EASY:
+        return backfill.easy(problem, counts)
+    if policy is Policy.CONSERVATIVE:
+        return backfill.conservative(problem, counts)
+    return Plan(np.argsort(problem.release, kind="stable").astype(np.int64), counts)

@@ -35,7 +35,10 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-@pytest.mark.parametrize("policy", ["genetic", "two-phase", "edf", "fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"])
+@pytest.mark.parametrize(
+    "policy",
+    ["genetic", "two-phase", "edf", "fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated", "easy", "conservative"],
+)
 def test_json_has_the_keys_of_the_contract(problem: Path, policy: str) -> None:
     result = run(problem, "--json", "--policy", policy, "--budget", "0.01", "--seed", "3")
     assert result.exit_code == 0
@@ -61,6 +64,26 @@ def test_without_deadlines_those_figures_are_null(tmp_path: Path) -> None:
     path.write_text("2 2 0\n1 2\n3 4\n")
     document = json.loads(run(path, "--json", "--policy", "two-phase").stdout)
     assert (document["on_time"], document["average_delay"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "policy", ["genetic", "dual-price", "min-min", "max-min", "sufferage", "a-mm", "a-mm-execution"]
+)
+def test_a_matrix_is_planned_by_the_policies_for_independent_tasks(tmp_path: Path, policy: str) -> None:
+    path = tmp_path / "matrix.etc"
+    path.write_text("4 2 0\n2 9\n2 9\n9 2\n9 2\n")
+    document = json.loads(run(path, "--json", "--policy", policy, "--budget", "0.01").stdout)
+    assert document["makespan"] == 4.0
+    assert document["lower_bound"] == pytest.approx(4.0)
+    assert [len(item["hosts"]) for item in document["assignments"]] == [1] * 4
+
+
+def test_a_policy_for_independent_tasks_refuses_others(tmp_path: Path) -> None:
+    path = tmp_path / "late.json"
+    path.write_text(json.dumps({"hosts": 2, "tasks": [{"id": "a", "profile": [1], "release": 3}]}))
+    result = run(path, "--policy", "min-min")
+    assert isinstance(result.exception, UserError)
+    assert "a is released later; choose another policy" in str(result.exception)
 
 
 def test_text_is_a_table_and_a_summary(problem: Path) -> None:

@@ -14,6 +14,8 @@ from cosched.scheduling.widths import best_seconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
 
 def a_problem(
     profiles: Sequence[Sequence[float]],
@@ -39,6 +41,27 @@ def a_problem(
         deadline=np.array(deadline if deadline is not None else [math.inf] * len(profiles), dtype=np.float64),
         depends_on=depends_on,
     )
+
+
+def a_matrix(seconds: NDArray[np.float64]) -> Problem:
+    """Return the independent one-host tasks of an (m, N) matrix of run times; every host is a class of its own."""
+    tasks, hosts = seconds.shape
+    table = np.full((hosts, tasks, hosts), math.inf)
+    table[:, :, 0] = seconds.T
+    names = tuple(f"h{host}" for host in range(hosts))
+    return Problem(tuple(f"t{task}" for task in range(tasks)), names, names, np.arange(hosts, dtype=np.int64),
+                   np.zeros(hosts), table, np.zeros(tasks), np.full(tasks, math.inf))  # fmt: skip
+
+
+@st.composite
+def matrices(draw: st.DrawFn, *, tasks: int = 10, hosts: int = 4) -> Problem:
+    """Draw independent one-host tasks, of which some cannot run on some hosts."""
+    m, n = draw(st.integers(1, tasks)), draw(st.integers(1, hosts))
+    times = st.one_of(st.integers(1, 9).map(float), st.floats(0.1, 1e6))
+    cells = draw(st.lists(times | st.just(math.inf), min_size=m * n, max_size=m * n))
+    seconds = np.array(cells).reshape(m, n)
+    seconds[~np.isfinite(seconds).any(axis=1), 0] = draw(times)
+    return a_matrix(seconds)
 
 
 def a_plan(order: Sequence[int], counts: Sequence[int]) -> Plan:

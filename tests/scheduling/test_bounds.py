@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import decode
-from tests.scheduling.problems import a_problem, plans, problems
+from tests.scheduling.problems import a_matrix, a_problem, plans, problems
 
 if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
@@ -35,3 +36,9 @@ def test_no_plan_ends_before_the_bound(data: st.DataObject) -> None:
 )
 def test_bounds_worked_out_by_hand(problem: Problem, bound: float) -> None:
     assert lower_bound(problem) == pytest.approx(bound)
+
+
+def test_one_host_tasks_on_several_classes_are_bounded_by_prices() -> None:
+    problem = a_matrix(np.array([[2.0, 6.0], [6.0, 2.0], [4.0, 4.0]]))
+    assert lower_bound(problem) == pytest.approx(4.0)  # the area on the best machines alone says 8/3 and 4
+    assert lower_bound(a_matrix(np.array([[1.0, 3.0]] * 8))) == pytest.approx(6.0, rel=1e-3)

@@ -1,19 +1,23 @@
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from cosched.errors import UserError
 from cosched.scheduling.checker import check
-from cosched.scheduling.policies import Policy, plan
-from tests.scheduling.problems import a_problem, problems
+from cosched.scheduling.policies import INDEPENDENT, Policy, plan
+from tests.scheduling.problems import a_matrix, a_problem, matrices, problems
 
 if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
 
 
-@pytest.mark.parametrize("policy", list(Policy))
+@pytest.mark.parametrize("policy", sorted(set(Policy) - INDEPENDENT))
 @settings(deadline=None, max_examples=25)
 @given(problem=problems())
 def test_every_policy_gives_a_feasible_schedule_no_better_than_the_bound(policy: Policy, problem: Problem) -> None:
@@ -51,3 +55,42 @@ def test_the_search_stops_when_nothing_can_be_better() -> None:
     schedule, _, statistics = plan(a_problem([[4.0], [4.0]]), budget=60.0)
     assert schedule.makespan == 4.0
     assert statistics.generations == 0
+
+
+@pytest.mark.parametrize("policy", sorted({*INDEPENDENT, Policy.GENETIC}))
+@settings(max_examples=15)
+@given(problem=matrices())
+def test_every_policy_for_independent_tasks_gives_a_feasible_schedule(policy: Policy, problem: Problem) -> None:
+    schedule, found, statistics = plan(problem, policy, budget=0.001)
+    assert check(problem, schedule) == []
+    assert schedule.makespan >= statistics.bound * (1 - 1e-9)
+    assert sorted(found.order.tolist()) == list(range(len(problem.tasks)))
+
+
+@pytest.mark.parametrize("policy", sorted(INDEPENDENT))
+@pytest.mark.parametrize(
+    ("problem", "obstacle"),
+    [
+        (a_problem([[1.0], [1.0]], depends_on=((), (0,))), "b depends on a"),
+        (a_problem([[1.0], [1.0]], release=[0.0, 3.0]), "b is released later"),
+        (a_problem([[1.0]], free=[0.0, 3.0]), "h1 is busy"),
+        (a_problem([[math.inf, 1.0]]), "a cannot run on one host"),
+    ],
+)
+def test_tasks_that_are_not_independent_are_refused(policy: Policy, problem: Problem, obstacle: str) -> None:
+    with pytest.raises(UserError, match=obstacle):
+        plan(problem, policy)
+
+
+def test_the_default_policy_solves_an_etc_matrix_by_prices() -> None:
+    problem = a_matrix(np.random.default_rng(1).uniform(1, 100, (60, 5)))
+    default, _, statistics = plan(problem, budget=0.05, seed=4)
+    assert statistics.generations > 0
+    heuristics = sorted(INDEPENDENT - {Policy.DUAL_PRICE})
+    assert default.makespan < min(plan(problem, policy)[0].makespan for policy in heuristics)
+
+
+def test_a_deadline_keeps_one_host_tasks_with_the_genetic_search() -> None:
+    problem = replace(a_matrix(np.array([[2.0, 3.0], [2.0, 9.0]])), deadline=np.array([np.inf, 2.0]))
+    schedule = plan(problem, budget=0.02)[0]
+    assert {item.task: item.end for item in schedule.assignments}["t1"] == 2.0

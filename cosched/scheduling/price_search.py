@@ -1,0 +1,214 @@
+"""The dual-price search: which machine runs which of many independent tasks, so that the last ends soonest.
+
+Prices on the machines' time (see `prices`) say where a task may go at little loss; it keeps only machines where its
+priced time is near its minimum. Among these, simulated annealing (Kirkpatrick, Gelatt, Vecchi: Science 220, 1983) moves
+and exchanges tasks in machine code. What it minimises is the priced time above the lower bound, summed over the
+machines: it is nothing but the loss against the bound, and changes with every move, while the makespan seldom does.
+Loading this module loads numba.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cosched.scheduling.jit import compiled
+from cosched.scheduling.operators import draw
+from cosched.scheduling.prices import machine_prices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["PriceSearch", "warm_up"]
+
+# The coarser the grain (machines ÷ tasks), the further from the prices a good assignment lies. Found on 512 x 16.
+_NEAR = 12.8  # grains by which a task's priced time may exceed its minimum: 40 %
+_LEAST_NEAR = 0.1
+_HOT, _COLD = 0.1, 0.01  # temperatures, in grains, of losses relative to the bound
+_SQUARED = 1.0  # weight of the squared excess, per grain, in every other round: it evens the machines out
+_EXCHANGES = 0.3  # share of moves that bring another task back
+_MOVES = 100  # tried in a round for each task
+_FEWEST = 5_000
+_LONGER_AFTER = 8  # rounds; then they are twice as long, and so on
+_LONGEST = 6  # times
+
+
+class _Ground(NamedTuple):
+    """What does not change: run times (m, N), prices with a mean of 1, choices (task, machine), who may go where.
+
+    And the lower bound and machines ÷ tasks.
+    """
+
+    seconds: NDArray[np.float64]
+    prices: NDArray[np.float64]
+    tasks: NDArray[np.int64]
+    machines: NDArray[np.int64]
+    allowed: NDArray[np.bool_]
+    bound: float
+    grain: float
+
+
+class _State(NamedTuple):
+    """An assignment on its way: machine of each task, loads, and the movable tasks of each machine in any order."""
+
+    machine: NDArray[np.int64]
+    loads: NDArray[np.float64]
+    members: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+
+class PriceSearch:
+    """A search for the assignment with the smallest makespan; seed and number of rounds decide its outcome.
+
+    Attributes:
+        bound: lower bound of the makespan in seconds, that of the linear program.
+        machine: (m,) the machine of each task in the best assignment so far.
+        makespan: of that assignment, in seconds.
+        rounds: of annealing done so far.
+        evaluations: assignments compared so far.
+    """
+
+    def __init__(self, seconds: NDArray[np.float64], seed: int = 0) -> None:
+        """Find the prices; the first assignment is each task's cheapest machine.
+
+        Args:
+            seconds: (m, N) run time of each task on each machine, infinite where it cannot run.
+            seed: of the random numbers.
+        """
+        prices, self.bound = machine_prices(seconds)
+        priced = seconds * prices
+        self._cheapest = priced.argmin(axis=1)
+        grain = seconds.shape[1] / seconds.shape[0]
+        allowed = priced <= (1 + max(_NEAR * grain, _LEAST_NEAR)) * priced.min(axis=1, keepdims=True)
+        allowed[allowed.sum(axis=1) == 1] = False  # nothing to choose: such a task is never moved
+        tasks, machines = np.nonzero(allowed)
+        self._ground = _Ground(
+            np.ascontiguousarray(seconds), prices * len(prices), tasks, machines, allowed, self.bound, grain
+        )
+        self._random = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
+        self.machine = self._cheapest.copy()
+        self.makespan = self._makespan(self.machine)
+        self.rounds = 0
+        self.evaluations = 1
+
+    @property
+    def finished(self) -> bool:
+        """True when nothing can get better: the bound is reached, or no task has a choice."""
+        return self.makespan <= self.bound * (1 + 1e-12) or not len(self._ground.tasks)
+
+    def step(self) -> bool:
+        """Do one round, by turns from the cheapest machines and from the best assignment; return whether it helped.
+
+        Once the search is finished there is nothing to do.
+        """
+        if self.finished:
+            return False
+        again = self.rounds % 2 == 1
+        state = _state(self._ground, self.machine if again else self._cheapest)
+        moves = max(_FEWEST, _MOVES * len(self.machine)) << min(self.rounds // _LONGER_AFTER, _LONGEST)
+        found = state.machine.copy()
+        _anneal(self._ground, state, self._random, _SQUARED / self._ground.grain if again else 0.0, moves, found)
+        self.rounds += 1
+        self.evaluations += moves
+        makespan = self._makespan(found)
+        if makespan >= self.makespan:
+            return False
+        self.machine, self.makespan = found, makespan
+        return True
+
+    def _makespan(self, machine: NDArray[np.int64]) -> float:
+        return float(_loads(self._ground.seconds, machine).max())
+
+
+def warm_up() -> None:
+    """Compile everything, or load it from the disk, so that the searches to come start at once."""
+    PriceSearch(np.array([[2.0, 2.0], [2.0, 2.0], [1.0, 1.0]])).step()
+
+
+def _loads(seconds: NDArray[np.float64], machine: NDArray[np.int64]) -> NDArray[np.float64]:
+    taken = seconds[np.arange(len(machine)), machine]
+    loads = np.zeros(seconds.shape[1])
+    np.add.at(loads, machine, taken)
+    return loads
+
+
+def _state(ground: _Ground, machine: NDArray[np.int64]) -> _State:
+    tasks, machines = ground.seconds.shape
+    members, sizes = np.zeros((machines, tasks), dtype=np.int64), np.zeros(machines, dtype=np.int64)
+    place = np.zeros(tasks, dtype=np.int64)
+    movable = np.unique(ground.tasks)
+    for number in range(machines):
+        here = movable[machine[movable] == number]
+        members[number, : len(here)] = here
+        place[here] = np.arange(len(here))
+        sizes[number] = len(here)
+    return _State(machine.astype(np.int64), _loads(ground.seconds, machine), members, sizes, place)
+
+
+@compiled
+def _anneal(
+    ground: _Ground, state: _State, random: NDArray[np.uint64], squared: float, moves: int, found: NDArray[np.int64]
+) -> None:
+    """Try so many moves while the temperature falls; leave the assignment with the smallest makespan in `found`."""
+    best = state.loads.max()
+    temperature = _HOT * ground.grain
+    cooling = (_COLD / _HOT) ** (64.0 / moves)
+    for move in range(moves):
+        if move % 64 == 63:
+            temperature *= cooling
+        choice = int(draw(random) * ground.tasks.shape[0])
+        task, target = ground.tasks[choice], ground.machines[choice]
+        origin = state.machine[task]
+        if target == origin:
+            continue
+        back = _partner(ground, state, random, origin, target)
+        if back == -2:
+            continue
+        left = state.loads[origin] - ground.seconds[task, origin]
+        right = state.loads[target] + ground.seconds[task, target]
+        if back >= 0:
+            left += ground.seconds[back, origin]
+            right -= ground.seconds[back, target]
+        change = _loss(ground, origin, left, squared) - _loss(ground, origin, state.loads[origin], squared)
+        change += _loss(ground, target, right, squared) - _loss(ground, target, state.loads[target], squared)
+        if change > 0 and draw(random) >= np.exp(-change / temperature):
+            continue
+        state.loads[origin], state.loads[target] = left, right
+        _carry_out(state, task, back, origin, target)
+        if left < best and right < best and state.loads.max() < best:
+            best = state.loads.max()
+            found[:] = state.machine
+
+
+@compiled
+def _partner(ground: _Ground, state: _State, random: NDArray[np.uint64], origin: int, target: int) -> int:
+    """Return the task that comes back in exchange, -1 for none, -2 for one that must not."""
+    if draw(random) >= _EXCHANGES or state.sizes[target] == 0:
+        return -1
+    back = state.members[target, int(draw(random) * state.sizes[target])]
+    return int(back) if ground.allowed[back, origin] else -2
+
+
+@compiled
+def _loss(ground: _Ground, machine: int, load: float, squared: float) -> float:
+    excess = max(load / ground.bound - 1.0, 0.0)
+    return float(ground.prices[machine] * excess * (1.0 + squared * excess))
+
+
+@compiled
+def _carry_out(state: _State, task: int, back: int, origin: int, target: int) -> None:
+    here = state.place[task]
+    state.machine[task] = target
+    if back >= 0:
+        there = state.place[back]
+        state.machine[back] = origin
+        state.members[target, there], state.place[task] = task, there
+        state.members[origin, here], state.place[back] = back, here
+        return
+    state.sizes[origin] -= 1
+    last = state.members[origin, state.sizes[origin]]
+    state.members[origin, here], state.place[last] = last, here
+    state.members[target, state.sizes[target]], state.place[task] = task, state.sizes[target]
+    state.sizes[target] += 1
