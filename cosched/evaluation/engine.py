@@ -13,10 +13,12 @@ from cosched.evaluation.application import checked
 from cosched.evaluation.budget import DEFAULT_STEPS, Budget
 from cosched.evaluation.decomposition import factors
 from cosched.evaluation.faults import CountError, fail
+from cosched.evaluation.lanes import TooManyStepsError, UnbatchableError
 from cosched.evaluation.machine import Machine
 from cosched.evaluation.objects import CompiledObject
 from cosched.evaluation.results import Evaluation, ProcessorTime
 from cosched.evaluation.run import Programs, Run
+from cosched.evaluation.sidebyside import times
 from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
 from cosched.language.syntax import OpcodeCount, walk
 
@@ -62,24 +64,78 @@ def profile(
         UserError: a parameter or a number of hosts that makes no sense.
         ModelError: the model cannot be evaluated; or it covers none of the numbers of hosts.
     """
-    given = checked(application, parameters or {})
+    key = hosts if isinstance(hosts, range) else tuple(hosts)
+    return _profile(application, hardware, key, tuple((parameters or {}).items()), steps).copy()
+
+
+@lru_cache(maxsize=256)
+def _profile(application: Application, hardware: Hardware, hosts: Sequence[int],
+             parameters: tuple[tuple[str, float], ...], steps: int | None) -> NDArray[np.float64]:  # fmt: skip
+    """Do what `profile` does; that one remembers it."""
+    given = checked(application, dict(parameters))
     left = DEFAULT_STEPS * math.ceil(len(hosts) / 16) if steps is None else steps
     compiled = _compiled(application, hardware)
-    times: NDArray[np.float64] = np.full(len(hosts), math.inf)
+    seconds: NDArray[np.float64] = np.full(len(hosts), math.inf)
     unusable: CountError | None = None
+    done = _side_by_side(application, compiled, hosts, given, left)
     for index, count in enumerate(hosts):
+        if index in done:
+            seconds[index] = done[index]
+            continue
         budget = Budget(min(left, DEFAULT_STEPS))
         try:
             program = _program(application, compiled, count, given, budget)
             machine = Machine(count, budget)
             _carry_out(program, machine, count)
-            times[index] = max(machine.clocks) / 1e6
+            seconds[index] = max(machine.clocks) / 1e6
         except CountError as error:
             unusable = unusable or error
         left -= budget.total - budget.left
-    if unusable is not None and not np.isfinite(times).any():
+    if unusable is not None and not np.isfinite(seconds).any():
         raise unusable
-    return times
+    return seconds
+
+
+def _side_by_side(application: Application, compiled: CompiledObject, hosts: Sequence[int],
+                  given: Mapping[str, float], steps: int) -> dict[int, float]:  # fmt: skip
+    """Return the seconds, by index, of those numbers of hosts that can be evaluated together."""
+    done: dict[int, float] = {}
+    waiting = [list(range(len(hosts)))]
+    while waiting:
+        group = waiting.pop()
+        ready = {index: values for index in group
+                 if (values := _initial(application, compiled, hosts[index], given)) is not None}  # fmt: skip
+        if not ready:
+            continue
+        try:
+            found = times(application.root, compiled.hardware, [hosts[index] for index in ready],
+                          list(ready.values()), steps)  # fmt: skip
+        except TooManyStepsError:
+            halves = group[: len(group) // 2], group[len(group) // 2 :]
+            waiting += halves if len(group) > 1 else ()
+        except UnbatchableError:
+            break
+        else:
+            done.update(zip(ready, (found / 1e6).tolist(), strict=True))
+    return done
+
+
+def _initial(application: Application, compiled: CompiledObject, count: int,
+             given: Mapping[str, float]) -> dict[str, Value] | None:  # fmt: skip
+    """Return the application's variables before `init`; None where that is not enough to know the count is covered."""
+    try:
+        frame = _frame(application, compiled, count, given, Budget())
+        return frame.values if _check_count(compiled, frame, count, late=False) else None
+    except (UserError, RecursionError):
+        return None
+
+
+def _frame(application: Application, compiled: CompiledObject, count: int, given: Mapping[str, float],
+           budget: Budget) -> Frame:  # fmt: skip
+    if not 1 <= count <= MOST_HOSTS:
+        raise UserError(f"{count} hosts: the number of hosts is 1 to {MOST_HOSTS}")
+    values: dict[str, Value] = {**_decomposed(application, count, given), **given}
+    return compiled.start(Run(Programs(budget, count)), values)
 
 
 def evaluate(application: Application, hardware: Hardware, hosts: int, parameters: Mapping[str, float] | None = None,
@@ -144,11 +200,8 @@ def _without_cost(linked: Linked, node: OpcodeCount, hardware: Hardware) -> Diag
 def _program(application: Application, compiled: CompiledObject, count: int, given: Mapping[str, float],
              budget: Budget) -> list[Segment]:  # fmt: skip
     """Return what the application does on `count` hosts, as segments in order."""
-    if not 1 <= count <= MOST_HOSTS:
-        raise UserError(f"{count} hosts: the number of hosts is 1 to {MOST_HOSTS}")
     try:
-        values: dict[str, Value] = {**_decomposed(application, count, given), **given}
-        frame = compiled.start(Run(Programs(budget, count)), values)
+        frame = _frame(application, compiled, count, given, budget)
         known = _check_count(compiled, frame, count, late=False)
         program = compiled.run(frame)
         if not known:

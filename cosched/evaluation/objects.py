@@ -41,7 +41,7 @@ class CompiledObject:
         self.types = {PROCESSORS: "numeric", **item.declared()}
         self.below = {name: others.get(other) or CompiledObject(other, hardware, others)
                       for name, other in linked.includes.items()}  # fmt: skip
-        self._hardware = hardware
+        self.hardware = hardware
         self._procedures: dict[str, Callable[[Frame, tuple[float, ...], Position], float]] = {}
         self._expressions = Expressions(self.source, self.types, frozenset(), self._procedures)
         self.initial: list[tuple[str, Valued | None]] = [
@@ -116,10 +116,10 @@ class CompiledObject:
         expressions = Expressions(self.source, {**self.types, **locals_}, frozenset(locals_), self._procedures)
         body: Block | Numeric
         if procedure.kind == "cflow":
-            cflow = CflowCompiler(expressions, self._hardware.operations)
+            cflow = CflowCompiler(expressions, self.hardware.operations)
             body = cflow.block(cast("tuple[Cflow, ...]", procedure.body))
         else:
-            exec_ = ExecCompiler(expressions, self._hardware, self._enter)
+            exec_ = ExecCompiler(expressions, self.hardware, self._enter)
             body = exec_.block(cast("tuple[Exec, ...]", procedure.body))
         return self._callable(procedure, body)
 

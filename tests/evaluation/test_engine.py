@@ -369,7 +369,9 @@ def test_the_budget_grows_with_the_numbers_of_hosts_but_not_for_one_of_them(
     model: Callable[[str], Application], plain: Hardware, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "DEFAULT_STEPS", 1000)
-    application = model("var numeric: n = 90, i; proc exec init { for (i = 0; i < n; i = i + 1) i = i + 0; }")
+    # Elements of a list are not for evaluation side by side.
+    application = model("""var numeric: n = 90, i; var vector: v = [0, 0];
+        proc exec init { for (i = 0; i < n; i = i + 1) i = i + v[1]; }""")
     # A turn takes a few steps: 90 turns fit 1000 steps, 16 times 90 turns do not, 1000 turns never do.
     with pytest.raises(ModelError, match=r"\(on \d+ hosts\)"):
         profile(application, plain, range(1, 17))

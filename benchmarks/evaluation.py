@@ -1,0 +1,115 @@
+"""Speed of model evaluation: `python -m benchmarks.evaluation`, about half a minute.
+
+Each figure is the best of a few runs beside its target. The limit is what the events of an evaluation would cost if
+each were nothing but an addition and a maximum in an array, measured here: no engine with a clock for each processor
+goes below. An event is a step of a processor that is carried out; turns that repeat are not.
+"""
+
+from __future__ import annotations
+
+import platform
+import resource
+import sys
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+from unittest import mock
+
+import numpy as np
+
+from cosched.evaluation import lanes, load, load_hardware, profile
+from cosched.evaluation.maxplus import Plan
+from cosched.language import default_library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from cosched.evaluation.maxplus import Columns
+
+REPEATS = 5
+LARGE = {"it_g": 1000, "jt_g": 1000}
+LARGE_STEPS = 100_000_000
+
+
+class _Counting(Plan):
+    """A plan that counts the events it carries out."""
+
+    events = 0
+
+    def __init__(self, columns: Columns, processors: int) -> None:
+        super().__init__(columns, processors)
+        self._steps = len(columns.kind)
+
+    def advance(self, clocks: NDArray[np.float64]) -> NDArray[np.float64]:
+        _Counting.events += self._steps
+        return super().advance(clocks)
+
+
+def main() -> None:
+    """Print every figure."""
+    an_event = _limit()
+    print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}; "
+          f"an addition and a maximum: {an_event * 1e9:.1f} ns")  # fmt: skip
+    print(f"\n{'':44}{'measured':>12}{'target':>12}{'limit':>12}")
+    _profiles("sweep3d", range(1, 17), 5e-3, an_event)
+    _profiles("jacobi", range(1, 257), 50e-3, an_event)
+    slowest = max((min(_timed(partial(load, path.stem)) for _ in range(REPEATS)), path.stem)
+                  for root in default_library() for path in root.rglob("applications/*.psl"))  # fmt: skip
+    _row(f"parse, check and link {slowest[1]}, the slowest", slowest[0], 30e-3)
+    large = partial(profile, load("sweep3d"), load_hardware("sgi_origin2000"), [10_000], LARGE)
+    taken = _timed(partial(large, steps=LARGE_STEPS))
+    events = _events(partial(large, steps=LARGE_STEPS - 1))
+    _row(f"sweep3d on 10000, {events} events", taken, 10.0, events * an_event)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 if sys.platform == "darwin" else 2**-10) / 2**20
+    print(f"{'largest memory of this process':44}{memory:9.0f} MB{'2000 MB':>12}")
+
+
+def _profiles(name: str, hosts: range, target: float, an_event: float) -> None:
+    """Print the time of a profile with parameters that no run before had, and of the same again."""
+    run = partial(profile, load(name), load_hardware("sgi_origin2000"), hosts)
+    run({"iterations": 1})
+    taken = min(_timed(partial(run, {"iterations": 100 + turn})) for turn in range(REPEATS))
+    known = partial(run, {"iterations": 99})
+    events = _events(known)
+    _row(f"{name} on 1 to {hosts[-1]}, {events} events", taken, target, events * an_event)
+    _row(f"{name} on 1 to {hosts[-1]}, again", min(_timed(known) for _ in range(REPEATS)), 20e-6)
+
+
+def _limit() -> float:
+    """Return the seconds of one addition and one maximum in an array that fits the cache."""
+    clocks, costs = np.arange(10_000.0), np.arange(10_000.0)[::-1].copy()
+
+    def work() -> None:
+        for _ in range(100):
+            np.maximum(clocks + costs, costs)
+
+    return min(_timed(work) for _ in range(REPEATS)) / 100 / len(clocks)
+
+
+def _events(work: Callable[[], object]) -> int:
+    _Counting.events = 0
+    with mock.patch.object(lanes, "Plan", _Counting):
+        work()
+    return _Counting.events
+
+
+def _timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _row(what: str, seconds: float, target: float, limit: float | None = None) -> None:
+    print(f"{what:44}{_shown(seconds):>12}{_shown(target):>12}{'' if limit is None else _shown(limit):>12}")
+
+
+def _shown(seconds: float) -> str:
+    if seconds >= 1:
+        return f"{seconds:.1f} s"
+    return f"{seconds * 1e3:.2f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.1f} us"
+
+
+if __name__ == "__main__":
+    main()

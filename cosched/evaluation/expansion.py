@@ -1,0 +1,208 @@
+"""Which loops can have all their turns side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from cosched.language.names import FUNCTIONS
+from cosched.language.syntax import (
+    Assign,
+    Binary,
+    Call,
+    Element,
+    For,
+    If,
+    Invoke,
+    Name,
+    Procedure,
+    Return,
+    Step,
+    Variables,
+    While,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cosched.language.syntax import Exec, Expression, Node
+
+__all__ = ["Analysis", "Counted", "counted"]
+
+
+class Counted(NamedTuple):
+    """A loop `for (i = start; i + shift <= end; i = i + stride)` whose turns do not depend on one another.
+
+    Attributes:
+        name: of the variable that counts.
+        start: its first value.
+        shift: None where the condition has none.
+        end: where it stops.
+        closed: whether `end` itself is reached: `<=` and not `<`.
+        stride: what it grows by.
+        written: what its turns assign, the counting variable among it.
+    """
+
+    name: str
+    start: Expression
+    shift: Expression | None
+    end: Expression
+    closed: bool
+    stride: Expression
+    written: frozenset[str]
+
+
+def _assigned(statements: Iterable[Node]) -> frozenset[str]:
+    """Return the variables that statements assign."""
+    names: set[str] = set()
+    for node, _ in walk(*statements):
+        if isinstance(node, Assign):
+            names.add(node.name)
+        elif isinstance(node, Variables):
+            names.update(item.name for item in node.declarations if item.value is not None)
+    return frozenset(names)
+
+
+class Analysis:
+    """What holds for the statements of an application whatever the numbers: found once, kept by their identity."""
+
+    def __init__(self) -> None:
+        self._loops: dict[int, Counted | None] = {}
+        self._assigned: dict[int, frozenset[str]] = {}
+        self._returns: dict[int, bool] = {}
+        self._own: dict[int, frozenset[str]] = {}
+
+    def loop(self, loop: For, procedures: Mapping[str, Procedure]) -> Counted | None:
+        """Return the parts of a loop whose turns can go side by side."""
+        if id(loop) not in self._loops:
+            self._loops[id(loop)] = counted(loop, procedures)
+        return self._loops[id(loop)]
+
+    def assigned(self, statement: Exec) -> frozenset[str]:
+        """Return the variables that a statement assigns, in its branches or turns too."""
+        if id(statement) not in self._assigned:
+            self._assigned[id(statement)] = _assigned([statement])
+        return self._assigned[id(statement)]
+
+    def returns(self, statement: Exec) -> bool:
+        """Return whether a statement holds a `return`."""
+        if id(statement) not in self._returns:
+            self._returns[id(statement)] = any(isinstance(node, Return) for node, _ in walk(statement))
+        return self._returns[id(statement)]
+
+    def own(self, procedure: Procedure) -> frozenset[str]:
+        """Return the parameters and variables of a procedure."""
+        if id(procedure) not in self._own:
+            self._own[id(procedure)] = frozenset(_own(procedure))
+        return self._own[id(procedure)]
+
+
+def counted(loop: For, procedures: Mapping[str, Procedure]) -> Counted | None:
+    """Return the loop's parts where its turns can go side by side, else None.
+
+    They can where the turns emit steps, call no object and no procedure that does more than compute a value, never
+    return, and read no variable that another turn assigned.
+    """
+    parts = _parts(loop)
+    nodes = [node for node, _ in walk(*loop.body)]
+    if parts is None or not any(isinstance(node, Step) for node in nodes):
+        return None
+    if any(isinstance(node, Call | Return | While) for node in nodes) or loop.start.name in _assigned(loop.body):
+        return None
+    invoked = [node.name for node, _ in walk(loop) if isinstance(node, Invoke) and node.name not in FUNCTIONS]
+    if not all(_pure(procedures[name]) for name in invoked):
+        return None
+    fixed = [expression for expression in (parts.start, parts.shift, parts.end, parts.stride) if expression]
+    if any(_reads(expression, procedures) & parts.written for expression in fixed):
+        return None
+    if not _private(loop.body, parts.written - {parts.name}, set(), procedures):
+        return None
+    return parts
+
+
+def _parts(loop: For) -> Counted | None:
+    condition, advance, name = loop.condition, loop.advance.value, loop.start.name
+    if not (isinstance(condition, Binary) and condition.operator in ("<", "<=") and loop.advance.name == name):
+        return None
+    if not (isinstance(advance, Binary) and advance.operator == "+" and _is(advance.left, name)):
+        return None
+    left = condition.left
+    shifted = isinstance(left, Binary) and left.operator == "+"
+    first, shift = (left.left, left.right) if isinstance(left, Binary) and shifted else (left, None)
+    if not _is(first, name):
+        return None
+    written = _assigned(loop.body) | {name}
+    return Counted(name, loop.start.value, shift, condition.right, condition.operator == "<=", advance.right, written)
+
+
+def _is(expression: Expression, name: str) -> bool:
+    return isinstance(expression, Name) and expression.id == name
+
+
+def _pure(procedure: Procedure) -> bool:
+    """Return whether a procedure does nothing but compute: from its arguments and what no procedure changes here."""
+    if procedure.kind == "cflow":
+        return True
+    nodes = [node for node, _ in walk(*procedure.body)]
+    own = _own(procedure)
+    return all(not isinstance(node, Step | Call | While | For) and (not isinstance(node, Assign) or node.name in own)
+               and (not isinstance(node, Invoke) or node.name in FUNCTIONS) for node in nodes)  # fmt: skip
+
+
+def _reads(root: Node, procedures: Mapping[str, Procedure]) -> set[str]:
+    """Return the variables that a node may read, those of the procedures that it invokes among them."""
+    names: set[str] = set()
+    waiting, seen = [root], set[str]()
+    while waiting:
+        item = waiting.pop()
+        found = {name for node, _ in walk(item) for name in _named(node)}
+        names |= found - _own(item) if isinstance(item, Procedure) else found
+        for node, _ in walk(item):
+            if isinstance(node, Invoke | Call) and node.name in procedures and node.name not in seen:
+                seen.add(node.name)
+                waiting.append(procedures[node.name])
+    return names
+
+
+def _named(node: Node) -> tuple[str, ...]:
+    if isinstance(node, Name):
+        return (node.id,)
+    return (node.name,) if isinstance(node, Element) else ()
+
+
+def _own(procedure: Procedure) -> set[str]:
+    own = {parameter.name for parameter in procedure.parameters}
+    return own | {item.name for node, _ in walk(*procedure.body) if isinstance(node, Variables)
+                  for item in node.declarations}  # fmt: skip
+
+
+def _private(body: Iterable[Exec], written: frozenset[str], known: set[str],
+             procedures: Mapping[str, Procedure]) -> bool:  # fmt: skip
+    """Return whether each turn assigns what it reads of `written` first; adds to `known` what is assigned for sure."""
+
+    def sound(root: Node, also: str = "") -> bool:
+        return not _reads(root, procedures) & written - known - {also}
+
+    for statement in body:
+        match statement:
+            case Assign():
+                good = sound(statement.value)
+                known.add(statement.name)
+            case Variables():
+                good = sound(statement)
+                known |= {item.name for item in statement.declarations if item.value is not None}
+            case If():
+                ways = [(part, set(known)) for part in (statement.then, statement.otherwise)]
+                good = sound(statement.condition)
+                good = good and all(_private(part, written, way, procedures) for part, way in ways)
+                known |= ways[0][1] & ways[1][1]
+            case For():
+                name = statement.start.name
+                good = sound(statement.start) and sound(statement.condition, name) and sound(statement.advance, name)
+                good = _private(statement.body, written, known | {name}, procedures) and good
+                known.add(name)
+            case _:
+                good = sound(statement)
+        if not good:
+            return False
+    return True
