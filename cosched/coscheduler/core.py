@@ -20,6 +20,7 @@ from cosched.coscheduler.experience import Experience
 from cosched.coscheduler.ledger import Ledger
 from cosched.coscheduler.lifecycle import Lifecycle
 from cosched.coscheduler.queue import Queue
+from cosched.coscheduler.task import AttemptState
 from cosched.coscheduler.waiting import Outlook
 from cosched.scheduling.baselines import baseline_count
 from cosched.scheduling.bounds import lower_bound
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from cosched.scheduling.schedule import Schedule
 
 __all__ = ["Coscheduler"]
+
+# Tasks without a profile that are handed to the manager at once. It takes one attempt after the other: behind thousands
+# of them a planned task would wait for minutes while its hosts stay idle.
+_MOST_PASSING = 8
 
 
 class Coscheduler:
@@ -192,12 +197,17 @@ class Coscheduler:
         return self.waiting.problem(self.tasks, self.domain.up(), self.taken(time), time, outlook)
 
     def _dispatch(self, time: float) -> None:
-        for name in self._queue.passing(time):
+        for name in self._queue.passing(time)[: self._doors()]:
             self._lifecycle.start(self.tasks[name], (), None, time)
         for departure in self._departures(time):
             seconds = departure.seconds - self._experience.handover.seconds
             self._lifecycle.start(self.tasks[departure.task], departure.hosts, seconds, time)
             self._ledger.replan()
+
+    def _doors(self) -> int:
+        """Return how many more tasks without a profile may be on their way to the manager."""
+        on_the_way = sum(a.state is AttemptState.SUBMITTING and not a.hosts for a in self.attempts.values())
+        return max(_MOST_PASSING - on_the_way, 0)
 
     def _departures(self, time: float) -> list[Departure]:
         if not len(self.waiting):

@@ -117,6 +117,19 @@ def test_a_task_without_a_profile_passes_straight_through() -> None:
     assert (attempt.hosts, attempt.count, attempt.predicted) == ((), 3, None)
 
 
+def test_a_crowd_without_profiles_goes_through_the_door_a_few_at_a_time() -> None:
+    """The manager takes one after the other: a planned task waited behind all of them, its hosts idle."""
+    core = a_core()
+    crowd = [attempt for number in range(1, 31) for attempt in dispatched(submit(core, a_task(number, None)))]
+    assert len(crowd) == 8
+    (planned,) = dispatched(submit(core, a_task(99)))
+    assert planned.hosts
+    for through in crowd:
+        outcome = core.handle(AttemptSubmitted(1.0, through.uuid, "job"))
+        crowd += dispatched(outcome)  # the next one in order
+    assert [attempt.task for attempt in crowd] == [str(number) for number in range(1, 31)]
+
+
 def test_a_lost_host_moves_the_task_elsewhere_after_the_manager_confirmed() -> None:
     core = a_core(2)
     (first,) = dispatched(submit(core, a_task(1, [10.0])))
