@@ -241,14 +241,15 @@ class Engine(threading.Thread):
                     self._replan = True
 
     def _plan(self) -> None:
-        if not self._replan or self.search is None or time.monotonic() < self._planned_at + _SNAPSHOT:
+        if not self._replan or time.monotonic() < self._planned_at + _SNAPSHOT:
             return
-        now = self._clock.now()
-        snapshot = self._core.snapshot(now)
-        if snapshot is not None:
-            self.search.plan(now, *snapshot)
-        self._planned_at = time.monotonic()
         self._replan = False
+        if self.search is not None:
+            now = self._clock.now()
+            snapshot = self._core.snapshot(now)
+            if snapshot is not None:
+                self.search.plan(now, *snapshot)
+        self._planned_at = time.monotonic()
 
 
 class _Step:

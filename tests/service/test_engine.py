@@ -146,6 +146,15 @@ def test_time_goes_by_for_the_core_however_much_it_is_asked(tmp_path: Path, monk
             assert time.monotonic() < until
 
 
+def test_without_a_search_no_snapshot_stays_due(here: Daemon) -> None:
+    """Under a first-come-first-served policy it woke 20 times a second for one that nobody takes."""
+    accept(here).result(20)
+    until = time.monotonic() + 20
+    while here.engine._replan:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
 def test_a_question_that_fails_fails_for_the_one_who_asked(here: Daemon) -> None:
     with pytest.raises(ZeroDivisionError):
         here.engine.ask(lambda _core, _time: 1 / 0).result(20)
