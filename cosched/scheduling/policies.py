@@ -3,7 +3,7 @@
 The three first-come-first-served ones stand for a batch system on its own, whose users say how many hosts they want
 (see `baselines`): tasks start strictly in the order of arrival (release, then position), none before the one ahead.
 Backfilling takes the calculated counts. The policies for independent tasks place each on one host (see `independent`
-and `price_search`) and refuse any other problem.
+and `price_search`) and refuse any other problem. `titan-classic` is for comparison (see there).
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Policy(StrEnum):
     """How a plan is made."""
 
     GENETIC = "genetic"
+    TITAN_CLASSIC = "titan-classic"
     TWO_PHASE = "two-phase"
     EDF = "edf"
     FCFS_ARBITRARY = "fcfs-arbitrary"
@@ -66,7 +67,7 @@ class Statistics:
     Attributes:
         bound: lower bound of the makespan in seconds.
         evaluations: complete plans that were compared; 1 where a policy makes just one.
-        generations: of the genetic search; rounds of annealing of the dual-price search.
+        generations: of the genetic searches; rounds of annealing of the dual-price search.
         elapsed: seconds of planning; reading or compiling machine code is not counted.
     """
 
@@ -90,12 +91,13 @@ def plan(
         policy: which.
         budget: seconds that a search may take; it ends early when the objective cannot get better.
         seed: of the searches and of arbitrary host counts.
-        weights: of the objective of the genetic search. That of the dual-price search is the makespan.
+        weights: of the objective of the genetic searches. That of the dual-price search is the makespan.
 
     Returns:
         The schedule, the plan that it was decoded from, and statistics. The schedules of the first-come-first-served
-        policies are decoded with `in_order`. Those of independent tasks are not decoded: such a plan does not say which
-        host a task takes. The genetic policy hands what is an ETC matrix in all but name to the dual-price search.
+        policies are decoded with `in_order`. Those of independent tasks and of titan-classic are not decoded: such a
+        plan does not say which hosts a task takes. The genetic policy hands what is an ETC matrix in all but name to
+        the dual-price search.
 
     Raises:
         UserError: a policy for independent tasks is asked for and they are not.
@@ -104,6 +106,8 @@ def plan(
         policy = Policy.DUAL_PRICE
     if policy in INDEPENDENT:
         return _independent(problem, policy, budget, seed)
+    if policy is Policy.TITAN_CLASSIC:
+        return _titan_classic(problem, budget, seed, weights or Weights())
     if policy is Policy.GENETIC:
         found, statistics = _search(problem, budget, seed, weights or Weights())
         return decode(problem, found), found, statistics
@@ -112,6 +116,19 @@ def plan(
     schedule = decode(problem, found, in_order=policy in BASELINES)
     elapsed = time.perf_counter() - began
     return schedule, found, Statistics(lower_bound(problem), 1, 0, elapsed)
+
+
+def _titan_classic(problem: Problem, budget: float, seed: int, weights: Weights) -> tuple[Schedule, Plan, Statistics]:
+    from cosched.scheduling.titan_classic import TitanClassic, warm_up  # loads numba
+
+    warm_up()
+    began = time.perf_counter()
+    search = TitanClassic(problem, weights, seed)
+    while time.perf_counter() - began < budget:
+        search.step()
+    elapsed = time.perf_counter() - began
+    statistics = Statistics(lower_bound(problem), search.evaluations, search.generations, elapsed)
+    return search.schedule, search.plan, statistics
 
 
 def _independent(problem: Problem, policy: Policy, budget: float, seed: int) -> tuple[Schedule, Plan, Statistics]:

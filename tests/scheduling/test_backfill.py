@@ -64,15 +64,12 @@ def test_who_would_delay_the_head_waits(backfill: _Backfill) -> None:
 
 
 def test_only_easy_lets_one_overtake_who_delays_the_second_in_the_queue() -> None:
-    # a holds one of three hosts until 4; b needs two of the three: it runs until 2. Head c needs all three at 4. d (two
-    # hosts, 3 s) is next; e (one host, 9 s) would fit beside nobody.
+    # On three hosts a (two of them) runs until 4; then b (two) leaves one host over. d takes that one at once under
+    # EASY and keeps c (all three) waiting until 10; conservative backfilling has promised c a start at 8.
     inf = float("inf")
-    problem = a_problem([[6.0], [inf, 4.0], [inf, 3.0], [inf, inf, 2.0], [10.0]], hosts=4)
-    counts = [1, 2, 2, 3, 1]
-    # c is the head at 0 and starts at 4, then one host is spare: e takes it now under EASY, and d waits for three hosts
-    # until 10; conservative backfilling keeps d at 7.
-    assert starts(problem, easy, counts)[3] == 7.0
-    assert starts(problem, conservative, counts)[3] == 7.0
+    problem = a_problem([[inf, 4.0], [inf, 4.0], [inf, inf, 2.0], [10.0]], hosts=3)
+    assert starts(problem, easy, [2, 2, 3, 1]) == [0.0, 4.0, 10.0, 0.0]
+    assert starts(problem, conservative, [2, 2, 3, 1]) == [0.0, 4.0, 8.0, 10.0]
 
 
 @BOTH
