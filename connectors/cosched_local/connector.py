@@ -27,6 +27,7 @@ __all__ = ["LocalConnector"]
 _QUICK = 0.02  # seconds between looks while a job starts or is being ended
 _SLOW = 0.5  # seconds between looks for hosts that are taken off or given back
 _DAY = 86400.0
+_PRUNE_AGAIN = 3600.0  # seconds between looks for attempts that ended long ago
 
 
 class LocalConnector:
@@ -45,12 +46,15 @@ class LocalConnector:
         self._jobs: dict[str, Job] = {}  # in the order of submission; only what has not ended
         self._news: list[JobReport] = []
         self._closed = False
+        self._pruned_at = 0.0
         self._lock: int | None = None
         self._bell = -1  # eventfd that ends a wait in `events`
 
     def hosts(self) -> Sequence[Host]:
         """Return the slots; those with a marker in the spool's folder `offline` are down."""
         with self._working():
+            if time.monotonic() >= self._pruned_at + _PRUNE_AGAIN:
+                self._prune()
             off = self._spool.offline()
         return [Host(name, up=name not in off, reason=off.get(name, "")) for name in self._settings.hosts]
 
@@ -160,9 +164,13 @@ class LocalConnector:
             raise ConnectorError(f"the spool {self._spool.root} is in use by another cosched: stop that one or "
                                  "configure another spool", transient=True) from None  # fmt: skip
         self._lock = lock
-        self._spool.prune(time.time() - self._settings.keep_days * _DAY)
+        self._prune()
         for attempt in self._spool.attempts():
             self._load(attempt)
+
+    def _prune(self) -> None:
+        self._spool.prune(time.time() - self._settings.keep_days * _DAY)
+        self._pruned_at = time.monotonic()
 
     def _load(self, attempt: str) -> None:
         end = self._spool.end(attempt)

@@ -148,7 +148,7 @@ class Spool:
     def prune(self, older_than: float) -> None:
         """Delete the folders of attempts that ended before this time."""
         for attempt in self.attempts():
-            if self.end(attempt) is not None and self.folder(attempt).stat().st_mtime < older_than:
+            if self.folder(attempt).stat().st_mtime < older_than and self.end(attempt) is not None:
                 shutil.rmtree(self.folder(attempt), ignore_errors=True)
 
     def _modified(self, attempt: str, name: str) -> float | None:

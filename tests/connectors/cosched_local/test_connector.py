@@ -254,6 +254,21 @@ def test_old_attempts_are_deleted_and_others_kept(bench: Bench, spool: Path) -> 
     assert bench.connector.find(young.attempt) is not None
 
 
+def test_a_daemon_that_runs_for_months_deletes_old_attempts_too(
+    bench: Bench, spool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were deleted at a start alone: the spool of a daemon that stayed up grew without end."""
+    old, _ = bench.diary(hosts=bench.up(1))
+    bench.submit(old)
+    bench.until(old, JobState.COMPLETED)
+    os.utime(spool / "attempts" / old.attempt, (0, time.time() - 8 * 86400))
+    bench.connector.hosts()
+    assert bench.connector.find(old.attempt) is not None  # it does not look all the time
+    monkeypatch.setattr("cosched_local.connector._PRUNE_AGAIN", 0.0)
+    bench.connector.hosts()
+    assert bench.connector.find(old.attempt) is None
+
+
 def test_a_submit_from_another_thread_is_followed_while_events_waits(bench: Bench) -> None:
     launch, _ = bench.diary(hosts=bench.up(1))
     submitter = threading.Timer(0.05, bench.connector.submit, (launch,))
