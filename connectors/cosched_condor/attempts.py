@@ -32,8 +32,9 @@ exec {command}
 class Attempts:
     """The folders of attempts.
 
-    They and what is in them are open to others as far as the spool itself is: a pool whose jobs do not run as cosched's
-    own user needs a spool that this user may write to (mode 1777 or a common group).
+    They and what is in them are open to others as far as the spool itself is; a spool that is made here is its owner's
+    alone, for scripts hold users' environments. A pool whose jobs do not run as cosched's own user needs a spool that
+    this user may write to (mode 1777 or a common group).
     """
 
     def __init__(self, spool: Path) -> None:
@@ -42,7 +43,7 @@ class Attempts:
 
     def prepare(self) -> None:
         """Make the spool and the event log where they are missing."""
-        self.root.mkdir(parents=True, exist_ok=True)
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not self.log.exists():
             self.log.touch(exist_ok=True)
             self.log.chmod(self._mode() & 0o666)

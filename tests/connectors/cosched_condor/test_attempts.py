@@ -103,3 +103,10 @@ def test_what_the_event_log_tells_outlives_a_restart(attempts: Attempts) -> None
     attempts.log.write_text("events")
     attempts.prepare()
     assert attempts.log.read_text() == "events"
+
+
+def test_a_spool_that_is_made_here_is_for_its_owner_alone(attempts: Attempts) -> None:
+    """Scripts hold users' environments, and with them passwords."""
+    attempts.create("a")
+    for path in (attempts.root, attempts.log, attempts.folder("a")):
+        assert path.stat().st_mode & 0o077 == 0
