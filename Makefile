@@ -1,5 +1,5 @@
 # Two commands: `make demo` and `make test`. Both install all they need first; a second run finds it there.
-# `make demo CONNECTOR=condor` runs the same on a real HTCondor pool that it sets up from Debian's packages.
+# `make demo CONNECTOR=condor` (or slurm) runs the same on a real HTCondor pool (Slurm cluster) that it sets up from Debian's packages.
 .PHONY: demo test clean
 
 CONNECTOR ?= local
@@ -15,6 +15,7 @@ test:
 	$(PYTHON_IN_VENV) -m ruff format --check .
 	$(PYTHON_IN_VENV) -m mypy
 	$(PYTHON_IN_VENV) -m tests.testbed.condor --prepare
+	$(PYTHON_IN_VENV) -m tests.testbed.slurm --prepare
 	$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup $(PYTEST_OPTIONS)
 
 clean:

@@ -18,10 +18,11 @@ from cosched.errors import SystemFault
 from demo.workload import HARDWARE, HOSTS, KERNELS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from tests.testbed.condor_pool import CondorPool
+    from tests.testbed.slurm_cluster import SlurmCluster
 
 __all__ = ["Site"]
 
@@ -43,7 +44,7 @@ class Site:
         """Describe a site.
 
         Args:
-            connector: "local" or "condor".
+            connector: "local", "condor" or "slurm".
             scale: seconds of a kernel are multiplied by this.
             noise: sigma of the log-normal factor between model and run.
             seed: of the noise.
@@ -55,7 +56,8 @@ class Site:
         self._settings = settings or {}
         self._stack = ExitStack()
         self._daemon: subprocess.Popen[bytes] | None = None
-        self.pool: CondorPool | None = None
+        self.pool: CondorPool | SlurmCluster | None = None
+        self._settle: Callable[[], None] = lambda: None
         self.folder = Path()
         self.journal = Path()
         self.server = ""
@@ -110,8 +112,7 @@ class Site:
 
     def settle(self) -> None:
         """Wait until a resource manager that has just been started works at full speed."""
-        if self.pool is not None:
-            self.pool.settle()
+        self._settle()
 
     def stop(self) -> None:
         """End the daemon as an administrator does; jobs go on."""
@@ -156,11 +157,17 @@ class Site:
             from tests.testbed.condor_pool import CondorPool
 
             self.pool = stack.enter_context(CondorPool(hosts=HOSTS))
+            self._settle = self.pool.settle
             self.journal = Path(self.pool.spool) / "journal"
             self.journal.touch()
             self.journal.chmod(0o666)  # the pool's user writes it
             return {"config": str(self.pool.config), "spool": str(self.pool.spool)}
         self.journal = self.folder / "journal"
+        if self.connector == "slurm":
+            from tests.testbed.slurm_cluster import SlurmCluster
+
+            cluster = self.pool = stack.enter_context(SlurmCluster(hosts=HOSTS))
+            return cluster.settings
         stack.callback(_end_local_jobs, self._spool)
         return {"spool": str(self._spool)}
 

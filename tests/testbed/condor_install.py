@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 from tests.testbed.cache import cached
 from tests.testbed.debian import unpack
+from tests.testbed.relink import relink
 
 __all__ = ["SUITE", "prefix"]
 
@@ -20,7 +19,6 @@ _LOADER = "usr/lib64/ld-linux-x86-64.so.2"
 _LIBRARIES = ("usr/lib/x86_64-linux-gnu", "usr/lib")
 _PATCHED = ("usr/bin/c*_*", "usr/sbin/*", "usr/libexec/condor/*", "usr/lib/*.so*")
 _UNUSED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info")
-_BATCH = 20
 
 
 def prefix() -> Path:
@@ -40,28 +38,4 @@ def _install(target: Path) -> None:
         shutil.rmtree(work, ignore_errors=True)
     for folder in _UNUSED:
         shutil.rmtree(target / folder, ignore_errors=True)
-    _relink(target)
-
-
-def _relink(target: Path) -> None:
-    """Make HTCondor's programs load the prefix's C library and all else from it.
-
-    A search path in the programs and not in the environment: jobs, which run the machine's own programs, inherit none.
-    """
-    files = {path.resolve() for pattern in _PATCHED for path in target.glob(pattern) if path.is_file()}
-    objects = sorted(path for path in files if target in path.parents and _is_elf(path))
-    programs = [path for path in objects if ".so" not in path.name]
-    libraries = ":".join(str(target / folder) for folder in _LIBRARIES)
-    _patchelf(target, ["--force-rpath", "--set-rpath", libraries], objects)
-    _patchelf(target, ["--set-interpreter", str(target / _LOADER)], programs)
-
-
-def _is_elf(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(4) == b"\x7fELF"
-
-
-def _patchelf(target: Path, options: list[str], files: list[Path]) -> None:
-    loader = [str(target / _LOADER), "--library-path", str(target / _LIBRARIES[0]), str(target / "usr/bin/patchelf")]
-    for first in range(0, len(files), _BATCH):
-        subprocess.run([*loader, *options, *files[first : first + _BATCH]], check=True, env=dict(os.environ))
+    relink(target, _PATCHED, _LIBRARIES, _LOADER)

@@ -1,0 +1,111 @@
+"""Slurm's commands: argument vectors, a time limit, and errors that say whether to try again."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector import ConnectorError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched_slurm.settings import SlurmSettings
+
+__all__ = ["Commands"]
+
+_KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SLURM_CONF")
+_PATH = "/usr/local/bin:/usr/bin:/bin"
+# What no second try changes; all else may be the controller's state of the moment.
+_FINAL = ("invalid", "not available", "more processors", "permission", "denied", "not permitted", "unrecognized",
+          "unable to open file", "violates")  # fmt: skip
+
+
+class Commands:
+    """Runs Slurm's commands in an environment that holds nothing of ours but who we are."""
+
+    def __init__(self, settings: SlurmSettings) -> None:
+        self._settings = settings
+        self._nodes: tuple[str, ...] = ("scontrol", "show", "nodes", "--all", "--json")
+
+    def path(self, program: str) -> str:
+        """Return where a command is.
+
+        Raises:
+            ConnectorError: it is not where it is looked for.
+        """
+        where = self._settings.bin
+        found = shutil.which(program, path=str(where)) if where else shutil.which(program)
+        if found is None:
+            place = where or "PATH"
+            raise ConnectorError(f"there is no program {program} in {place}: install Slurm's client commands or set "
+                                 "the key bin of [connector.slurm]", transient=True)  # fmt: skip
+        return found
+
+    def submit(self, options: Sequence[str]) -> str:
+        """Run sbatch and return the job's number.
+
+        Raises:
+            ConnectorError: refused, or the answer was lost (`transient`).
+        """
+        answer = self._run("sbatch", "--parsable", *options).strip().partition(";")[0]
+        if not answer.isdecimal():
+            raise ConnectorError(f"sbatch answered {answer[:80]!r} and no job number", transient=True)
+        return answer
+
+    def cancel(self, jobs: Sequence[str]) -> None:
+        """End jobs; those that have ended already are left as they are."""
+        if jobs:
+            self._run("scancel", "--quiet", *jobs)
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """Return all jobs that the controller remembers, those that ended included."""
+        return self._listed("jobs", "squeue", "--all", "--states=all", "--json")
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Return all nodes."""
+        try:
+            return self._listed("nodes", *self._nodes)
+        except ConnectorError as error:
+            if "unrecognized option" not in str(error):
+                raise
+            self._nodes = ("sinfo", "--all", "--json")  # before 23.02 it is this command that tells
+            return self._listed("nodes", *self._nodes)
+
+    def _listed(self, key: str, *command: str) -> list[dict[str, Any]]:
+        output = self._run(*command)
+        try:
+            document = json.loads(output)
+            faults = document.get("errors")
+            rows = document[key]
+            usable = isinstance(rows, list) and all(isinstance(row, dict) for row in rows)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            faults, rows, usable = None, [], False
+        if faults:
+            raise ConnectorError(f"{command[0]} reports {str(faults)[:200]}", transient=True)
+        if not usable:
+            raise ConnectorError(f"{command[0]} gave no list of {key}: {output[:80]!r}", transient=True)
+        return list(rows)
+
+    def _run(self, program: str, *arguments: str) -> str:
+        environment = {key: os.environ[key] for key in _KEPT if key in os.environ} | {"PATH": _PATH}
+        if self._settings.config is not None:
+            environment["SLURM_CONF"] = str(self._settings.config)
+        limit = self._settings.timeout
+        try:
+            done = subprocess.run([self.path(program), *arguments], env=environment, stdin=subprocess.DEVNULL,
+                                  capture_output=True, timeout=limit, check=False,
+                                  start_new_session=True)  # fmt: skip  # a Ctrl-C is not for a submit under way
+        except subprocess.TimeoutExpired:
+            message = f"{program} did not answer within {limit:.0f} s: is slurmctld well?"
+            raise ConnectorError(message, transient=True) from None
+        except OSError as error:
+            raise ConnectorError(f"{program} cannot be started: {error.strerror}", transient=True) from error
+        if done.returncode:
+            words = " ".join(done.stderr.decode(errors="replace").split())
+            final = program == "sbatch" and any(word in words.lower() for word in _FINAL)
+            raise ConnectorError(f"{program} failed: {words or f'exit code {done.returncode}'}", transient=not final)
+        return done.stdout.decode(errors="replace")

@@ -1,0 +1,161 @@
+"""What Slurm says of jobs, in the words of every version: 22.05 writes plain values, later ones sets of states.
+
+Where 22.05 has `"job_state": "RUNNING"` and `"start_time": 1700000000`, 24.11 has `"job_state": ["RUNNING"]` and
+`"start_time": {"set": true, "infinite": false, "number": 1700000000}`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["Record", "comment", "meaning", "number", "records", "words"]
+
+_COMMENT = re.compile(r"cosched:([0-9a-f-]{36}):([1-9][0-9]{0,6})\Z")
+# The base states of a job, and the flags that Slurm shows beside or instead of them.
+_STATES = {
+    "PENDING": JobState.QUEUED,
+    "CONFIGURING": JobState.QUEUED,
+    "REQUEUED": JobState.QUEUED,
+    "REQUEUE_FED": JobState.QUEUED,
+    "POWER_UP_NODE": JobState.QUEUED,
+    "REQUEUE_HOLD": JobState.HELD,
+    "SPECIAL_EXIT": JobState.HELD,
+    "RESV_DEL_HOLD": JobState.HELD,
+    "SUSPENDED": JobState.HELD,
+    "STOPPED": JobState.HELD,
+    "RUNNING": JobState.RUNNING,
+    "RESIZING": JobState.RUNNING,
+    "SIGNALING": JobState.RUNNING,
+    "STAGE_OUT": JobState.RUNNING,
+    "COMPLETING": JobState.RUNNING,  # whatever its end is, processes may still be there
+    "COMPLETED": JobState.COMPLETED,
+    "FAILED": JobState.FAILED,
+    "OUT_OF_MEMORY": JobState.FAILED,
+    "CANCELLED": JobState.REMOVED,
+    "TIMEOUT": JobState.REMOVED,
+    "DEADLINE": JobState.REMOVED,
+    "REVOKED": JobState.REMOVED,
+    "NODE_FAIL": JobState.EVICTED,
+    "BOOT_FAIL": JobState.EVICTED,
+    "PREEMPTED": JobState.EVICTED,
+}
+# Of several words, the first of these in order decides: a job that is completing is not over.
+_PRECEDENCE = ("COMPLETING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "SUSPENDED", "STOPPED", "CONFIGURING")
+_HOLDS = ("JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue", "launch_failed_requeued_held")
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One job as Slurm shows it.
+
+    Attributes:
+        attempt: UUID from the comment.
+        count: number of processes, from the comment.
+        job: Slurm's number.
+        state: what its states mean.
+        started: start, in whole seconds; None before it.
+        finished: end, in whole seconds; None before it.
+        exit_code: 128 + n for signal n; None before the end.
+        reason: Slurm's words where it did not end well.
+    """
+
+    attempt: str
+    count: int
+    job: str
+    state: JobState
+    started: float | None = None
+    finished: float | None = None
+    exit_code: int | None = None
+    reason: str = ""
+
+    @property
+    def over(self) -> bool:
+        """True when Slurm does nothing more about it."""
+        return self.state.final or self.state is JobState.EVICTED
+
+
+def comment(attempt: str, count: int) -> str:
+    """Return the comment that a job carries."""
+    return f"cosched:{attempt}:{count}"
+
+
+def records(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Record]]:
+    """Return the jobs of each attempt, oldest first; jobs that are not cosched's are left out."""
+    found: dict[str, list[Record]] = {}
+    for row in rows:
+        marked = _COMMENT.match(str(row.get("comment") or ""))
+        job = number(row.get("job_id"))
+        if marked and job is not None:
+            found.setdefault(marked[1], []).append(_record(row, marked[1], int(marked[2]), str(int(job))))
+    for same in found.values():
+        same.sort(key=lambda record: int(record.job))
+    return found
+
+
+def meaning(states: Iterable[str], reason: str = "") -> JobState:
+    """Return what Slurm's states mean; UNKNOWN where one of them has no meaning here."""
+    known = list(states)
+    if not known or any(state not in _STATES for state in known):
+        return JobState.UNKNOWN
+    if known == ["PENDING"] and reason in _HOLDS:
+        return JobState.HELD
+    decisive = next((word for word in _PRECEDENCE if word in known), known[0])
+    return _STATES[decisive]
+
+
+def words(value: object) -> list[str]:
+    """Return a state or a set of states as words in capitals."""
+    if isinstance(value, str):
+        value = value.split("+")
+    if not isinstance(value, list):
+        return []
+    return [str(word).upper() for word in value]
+
+
+def number(value: object) -> float | None:
+    """Return a plain number or one in Slurm's later form; None where it is not set or infinite."""
+    if isinstance(value, dict):
+        value = value.get("number") if value.get("set") and not value.get("infinite") else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)
+
+
+def _record(row: Mapping[str, Any], attempt: str, count: int, job: str) -> Record:
+    states = words(row.get("job_state"))
+    why = str(row.get("state_reason") or "")
+    state = meaning(states, why)
+    over = state.final or state is JobState.EVICTED
+    described = str(row.get("state_description") or "")
+    reasons = [word for word in ("+".join(states).lower(), why, described) if word and word != "None"]
+    has_begun = over or state in (JobState.RUNNING, JobState.HELD)  # before that it is Slurm's own guess
+    return Record(
+        attempt,
+        count,
+        job,
+        state,
+        started=(number(row.get("start_time")) or None) if has_begun else None,
+        finished=number(row.get("end_time")) or None if over else None,
+        exit_code=_exit_code(row.get("exit_code")) if state in (JobState.COMPLETED, JobState.FAILED) else None,
+        reason="" if state in (JobState.COMPLETED, JobState.RUNNING) else ": ".join(reasons),
+    )
+
+
+def _exit_code(value: object) -> int | None:
+    """Return the code of a wait status (22.05) or of Slurm's later form."""
+    if isinstance(value, dict) and "return_code" in value:
+        signal = value.get("signal")
+        killed = number(signal.get("id", signal.get("signal_id"))) if isinstance(signal, dict) else None
+        code = number(value["return_code"])
+        return 128 + int(killed) if killed else None if code is None else int(code)
+    status = number(value)
+    if status is None:
+        return None
+    return 128 + (int(status) & 0x7F) if int(status) & 0x7F else int(status) >> 8

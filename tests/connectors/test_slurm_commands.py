@@ -1,0 +1,105 @@
+"""Slurm's commands, played by scripts that answer as a cluster in trouble does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector import ConnectorError
+from cosched_slurm.commands import Commands
+from cosched_slurm.settings import SlurmSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Play = Callable[[str, str], Commands]
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Play:
+    def write(program: str, script: str) -> Commands:
+        file = tmp_path / program
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+        return Commands(SlurmSettings.read({"bin": str(tmp_path), "spool": str(tmp_path), "timeout": 1}))
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "exit 0",
+        'echo \'{"jobs": [{"job_id": 1\'',
+        "echo 'slurm_load_jobs error' >&2; exit 0",
+        "echo '{\"jobs\": null}'",
+        "echo '{\"jobs\": [1]}'",
+        "echo '[]'",
+        "echo '{}'",
+        'echo \'{"errors": [{"error": "no connection"}], "jobs": []}\'',
+        "echo 'Unable to contact slurm controller (connect failure)' >&2; exit 1",
+        "kill -9 $$",
+        "exec sleep 60",
+    ],
+)
+def test_no_list_is_an_error_that_may_pass_and_never_an_empty_queue(play: Play, script: str) -> None:
+    with pytest.raises(ConnectorError, match="squeue") as refusal:
+        play("squeue", script).jobs()
+    assert refusal.value.transient
+
+
+def test_an_empty_queue_is_empty(play: Play) -> None:
+    assert play("squeue", 'echo \'{"errors": [], "jobs": []}\'').jobs() == []
+
+
+def test_nodes_come_from_the_command_that_has_them(play: Play) -> None:
+    assert play("scontrol", 'echo \'{"nodes": [{"name": "a"}]}\'').nodes() == [{"name": "a"}]
+    play("scontrol", "echo \"scontrol: unrecognized option '--json'\" >&2; exit 1")
+    old = play("sinfo", 'echo \'{"nodes": [{"name": "b"}]}\'')
+    assert old.nodes() == [{"name": "b"}]
+    play("scontrol", "echo down >&2; exit 1")
+    assert old.nodes() == [{"name": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("message", "transient"),
+    [
+        ("sbatch: error: Batch job submission failed: Invalid node name specified", False),
+        ("sbatch: error: Batch job submission failed: Requested node configuration is not available", False),
+        ("sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)", True),
+        ("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", True),
+        ("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying", True),
+    ],
+)
+def test_a_refusal_says_whether_to_try_again(play: Play, message: str, transient: bool) -> None:
+    with pytest.raises(ConnectorError, match="sbatch failed") as refusal:
+        play("sbatch", f"echo '{message}' >&2; exit 1").submit([])
+    assert refusal.value.transient is transient
+
+
+@pytest.mark.parametrize("answer", ["", "Submitted", "-1", "4711x"])
+def test_an_answer_without_a_number_is_an_error(play: Play, answer: str) -> None:
+    with pytest.raises(ConnectorError, match="no job number"):
+        play("sbatch", f"echo '{answer}'").submit([])
+
+
+def test_the_number_comes_without_the_cluster(play: Play) -> None:
+    assert play("sbatch", "echo '4711;east'").submit([]) == "4711"
+
+
+def test_nothing_of_our_environment_reaches_a_job(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SBATCH_PARTITION", "other")
+    monkeypatch.setenv("MY_SECRET", "x")
+    monkeypatch.setenv("TZ", "UTC")
+    with pytest.raises(ConnectorError) as refusal:
+        play("scancel", "env >&2; exit 1").cancel(["1"])
+    assert "TZ=UTC" in str(refusal.value)
+    assert "MY_SECRET" not in str(refusal.value)
+    assert "SBATCH" not in str(refusal.value)
+
+
+def test_a_missing_program_is_named_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ConnectorError, match=r"no program squeue.*bin"):
+        Commands(SlurmSettings.read({"bin": str(tmp_path), "spool": str(tmp_path)})).jobs()

@@ -1,0 +1,119 @@
+"""Slurm's words for jobs, of several versions, and words that nobody knows."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.connector import JobState
+from cosched_slurm.jobs import comment, meaning, number, records, words
+
+_ATTEMPT = str(uuid.UUID(int=7))
+
+# As `squeue --json` of 22.05.8 printed it, without the fields that nobody reads.
+_OLD = {
+    "job_id": 1, "comment": comment(_ATTEMPT, 2), "name": "wrap", "job_state": "COMPLETED", "state_reason": "None",
+    "state_description": "", "submit_time": 1795215376, "start_time": 1795215377, "end_time": 1795215377,
+    "exit_code": 0, "derived_exit_code": 0, "nodes": "node[01,03]", "restart_cnt": 0, "time_limit": 525600,
+}  # fmt: skip
+
+# The same in the form of data_parser 0.0.42.
+_NEW = {
+    **_OLD,
+    "job_state": ["COMPLETED"],
+    "start_time": {"set": True, "infinite": False, "number": 1795215377},
+    "end_time": {"set": True, "infinite": False, "number": 1795215377},
+    "exit_code": {
+        "status": ["SUCCESS"],
+        "return_code": {"set": True, "infinite": False, "number": 0},
+        "signal": {"id": {"set": False, "infinite": False, "number": 0}, "name": ""},
+    },
+}
+
+
+def _one(row: dict[str, Any]) -> Any:
+    (record,) = records([row])[_ATTEMPT]
+    return record
+
+
+def test_both_forms_say_the_same() -> None:
+    assert _one(_OLD) == _one(_NEW)
+    assert (_one(_OLD).state, _one(_OLD).exit_code, _one(_OLD).started) == (JobState.COMPLETED, 0, 1795215377.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        (7 << 8, {"return_code": {"set": True, "number": 7}, "signal": {"id": {"set": False, "number": 0}}}, 7),
+        (9, {"return_code": {"set": False, "number": 0}, "signal": {"id": {"set": True, "number": 9}}}, 137),
+        (15, {"return_code": 0, "signal": {"signal_id": 15, "name": "TERM"}}, 143),
+    ],
+)
+def test_exit_codes_and_signals(old: int, new: dict[str, Any], code: int) -> None:
+    assert _one({**_OLD, "job_state": "FAILED", "exit_code": old}).exit_code == code
+    assert _one({**_NEW, "job_state": ["FAILED"], "exit_code": new}).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("states", "state"),
+    [
+        ("PENDING", JobState.QUEUED), (["PENDING", "REQUEUED"], JobState.QUEUED), ("CONFIGURING", JobState.QUEUED),
+        (["RUNNING", "CONFIGURING"], JobState.QUEUED), ("RUNNING", JobState.RUNNING), ("SUSPENDED", JobState.HELD),
+        (["CANCELLED", "COMPLETING"], JobState.RUNNING), ("COMPLETING", JobState.RUNNING),
+        ("FAILED", JobState.FAILED), ("OUT_OF_MEMORY", JobState.FAILED), ("CANCELLED", JobState.REMOVED),
+        ("TIMEOUT", JobState.REMOVED), ("DEADLINE", JobState.REMOVED), ("NODE_FAIL", JobState.EVICTED),
+        ("PREEMPTED", JobState.EVICTED), ("BOOT_FAIL", JobState.EVICTED),
+        ("TELEPORTED", JobState.UNKNOWN), (["COMPLETED", "TELEPORTED"], JobState.UNKNOWN), ("", JobState.UNKNOWN),
+        ([], JobState.UNKNOWN), (None, JobState.UNKNOWN), (3, JobState.UNKNOWN), ({}, JobState.UNKNOWN),
+    ],
+)  # fmt: skip
+def test_states(states: object, state: JobState) -> None:
+    assert _one({**_OLD, "job_state": states}).state is state
+
+
+def test_a_held_job_says_why() -> None:
+    record = _one({**_OLD, "job_state": "PENDING", "state_reason": "JobHeldUser"})
+    assert record.state is JobState.HELD
+    assert "JobHeldUser" in record.reason
+
+
+def test_the_guess_at_a_start_is_none() -> None:
+    assert _one({**_OLD, "job_state": "PENDING"}).started is None
+
+
+def test_jobs_of_others_are_left_out() -> None:
+    foreign = [{**_OLD, "comment": text} for text in ("", None, "cosched", f"x{comment(_ATTEMPT, 1)}", "cosched:1:1")]
+    assert records(foreign) == {}
+
+
+def test_several_jobs_of_one_attempt_are_in_order() -> None:
+    found = records([{**_OLD, "job_id": 12}, {**_OLD, "job_id": 9}])[_ATTEMPT]
+    assert [record.job for record in found] == ["9", "12"]
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["set", "number", "x"]), inner),
+    max_leaves=8,
+)
+
+
+@given(st.sampled_from(["job_state", "state_reason", "start_time", "comment", "job_id", "state_description"]), _JSON)
+def test_no_value_of_a_field_is_an_accident(field: str, value: object) -> None:
+    assert set(records([{**_OLD, field: value}])) <= {_ATTEMPT}
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=3))
+def test_what_is_not_known_is_never_an_end(invented: list[str]) -> None:
+    assert meaning(["COMPLETED", *(word + "?" for word in invented)]) is JobState.UNKNOWN
+
+
+def test_numbers_and_words() -> None:
+    assert number({"set": True, "infinite": True, "number": 3}) is None
+    assert number({"set": False, "infinite": False, "number": 3}) is None
+    assert number(True) is None
+    assert words("idle+drain") == ["IDLE", "DRAIN"]

@@ -1,0 +1,49 @@
+"""Slurm's nodes as hosts, in the words of several versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cosched.connector import Host
+from cosched_slurm.nodes import hosts
+
+# As `sinfo --json` of 22.05.8 printed it, without the fields that nobody reads.
+_OLD: dict[str, Any] = {
+    "name": "node01", "state": "idle", "state_flags": [], "features": "testbed,class-Origin",
+    "active_features": "testbed,class-Origin", "partitions": ["all"], "reason": "",
+}  # fmt: skip
+_NEW = {**_OLD, "state": ["IDLE"], "features": ["testbed", "class-Origin"],
+        "active_features": ["testbed", "class-Origin"]}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", [_OLD, {**_NEW, "state_flags": None}])
+def test_a_node_is_a_host_of_its_class(row: dict[str, Any]) -> None:
+    assert hosts([row], "", "class-") == [Host("node01", "Origin")]
+    assert hosts([row], "", "") == [Host("node01")]
+
+
+@pytest.mark.parametrize(
+    ("state", "flags"),
+    [
+        ("down", []), ("idle", ["DRAIN"]), (["IDLE", "DRAIN"], []), ("idle", ["NOT_RESPONDING"]), ("unknown", []),
+        (["ALLOCATED", "FAIL"], []), (["IDLE", "POWERED_DOWN"], []), (["IDLE", "MAINTENANCE"], []), ("levitating", []),
+        (None, None), ([], []),
+    ],
+)  # fmt: skip
+def test_what_takes_no_jobs_is_not_up_and_says_why(state: object, flags: object) -> None:
+    (host,) = hosts([{**_OLD, "state": state, "state_flags": flags, "reason": "new  memory\n"}], "", "")
+    assert not host.up
+    assert host.reason.endswith("new memory")
+
+
+@pytest.mark.parametrize("state", ["allocated", "mixed", ["ALLOCATED", "COMPLETING"], ["IDLE", "CLOUD"]])
+def test_a_busy_node_is_up(state: object) -> None:
+    assert hosts([{**_OLD, "state": state}], "", "")[0].up
+
+
+def test_only_the_partition_counts() -> None:
+    rows = [_OLD, {**_OLD, "name": "node02", "partitions": ["gpu"]}, {**_OLD, "name": "node03", "partitions": None}]
+    assert [host.name for host in hosts(rows, "gpu", "")] == ["node02"]
+    assert [host.name for host in hosts(rows, "", "")] == ["node01", "node02", "node03"]

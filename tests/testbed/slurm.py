@@ -1,0 +1,67 @@
+"""Command: a real Slurm cluster for whoever is not a Python program.
+
+python -m tests.testbed.slurm --hosts 16   starts a cluster, prints it as one line of JSON, and stops it when
+                                           interrupted, terminated or when its input ends
+python -m tests.testbed.slurm --prepare    only downloads and unpacks Slurm
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from tests.testbed.debian import PackageError
+from tests.testbed.slurm_cluster import ClusterError, SlurmCluster
+from tests.testbed.slurm_install import prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import FrameType
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the arguments say and return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.testbed.slurm", description="A real Slurm cluster.")
+    parser.add_argument("--hosts", type=int, default=16, help="how many hosts (default 16)")
+    parser.add_argument("--prepare", action="store_true", help="only download and unpack Slurm")
+    options = parser.parse_args(arguments)
+    try:
+        if options.prepare:
+            print(prefix())
+        else:
+            _keep(options.hosts)
+    except (PackageError, ClusterError) as error:
+        print(f"testbed: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _keep(hosts: int) -> None:
+    """Start a cluster and keep it until nobody needs it."""
+    over = threading.Event()
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        over.set()
+
+    def end_with_input() -> None:
+        sys.stdin.read()
+        over.set()
+
+    # Before the start, so that an early Ctrl-C still removes what was started.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+    with SlurmCluster(hosts) as cluster:
+        print(json.dumps(cluster.described()), flush=True)
+        if not sys.stdin.isatty():
+            threading.Thread(target=end_with_input, daemon=True).start()
+        over.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

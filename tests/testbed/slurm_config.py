@@ -1,0 +1,85 @@
+"""The configuration of a whole Slurm cluster on one machine: many hosts, loopback only, quick cycles."""
+
+from __future__ import annotations
+
+import random
+import socket
+from typing import TYPE_CHECKING
+
+from tests.testbed.slurm_install import PLUGINS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+__all__ = ["cluster_configuration", "free_ports"]
+
+_COMMON = """\
+# Written by the testbed for one cluster; removed with it.
+ClusterName=testbed
+SlurmctldHost={machine}(127.0.0.1)
+SlurmctldPort={port}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={directory}/munge/socket
+CredType=cred/munge
+PluginDir={prefix}/{plugins}
+StateSaveLocation={directory}/state
+SlurmdSpoolDir={directory}/nodes/%n
+SlurmctldPidFile={directory}/log/slurmctld.pid
+SlurmdPidFile={directory}/log/%n.pid
+SlurmctldLogFile={directory}/log/slurmctld
+SlurmdLogFile={directory}/log/%n
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/filetxt
+JobCompLoc={directory}/completions
+MinJobAge={job_age}
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
+KillWait=2
+SlurmdTimeout=5
+ReturnToService=2
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def cluster_configuration(prefix: Path, directory: Path, ports: Mapping[str, int], user: str, job_age: int) -> str:
+    """Return slurm.conf.
+
+    Args:
+        prefix: where Slurm is installed.
+        directory: the cluster's folder.
+        ports: a port for "slurmctld" and for each host.
+        user: name of the user that all daemons run as.
+        job_age: seconds for which the controller remembers ended jobs.
+    """
+    text = _COMMON.format(prefix=prefix, directory=directory, plugins=PLUGINS, machine=socket.gethostname(),
+                          port=ports["slurmctld"], user=user, job_age=job_age)  # fmt: skip
+    return text + "".join(
+        f"NodeName={host} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs=1 Feature=testbed,class-Testbed\n"
+        for host, port in ports.items()
+        if host != "slurmctld"
+    )
+
+
+def free_ports(count: int) -> list[int]:
+    """Return free ports of the loopback, below those that the system hands out by itself."""
+    found: list[int] = []
+    candidates = random.sample(range(15000, 32000), 2000)
+    while len(found) < count:
+        port = candidates.pop()
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found.append(port)
+    return found

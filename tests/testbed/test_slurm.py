@@ -1,0 +1,71 @@
+"""The testbed's cluster comes, changes and goes as it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.testbed.debian import PackageError
+from tests.testbed.slurm_cluster import ClusterError, SlurmCluster
+from tests.testbed.slurm_config import free_ports
+from tests.testbed.slurm_install import prefix
+
+pytestmark = pytest.mark.pool
+
+
+@pytest.fixture(autouse=True)
+def installed() -> None:
+    try:
+        prefix()
+    except PackageError as error:
+        pytest.skip(f"Debian's Slurm cannot be had here: {error}")
+
+
+def test_the_command_starts_a_cluster_and_leaves_nothing() -> None:
+    command = [sys.executable, "-m", "tests.testbed.slurm", "--hosts", "2"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as keeper:
+        assert keeper.stdout is not None
+        shown = json.loads(keeper.stdout.readline())
+        environment = {**os.environ, "SLURM_CONF": shown["config"]}
+        sinfo = [f"{shown['bin']}/sinfo", "--noheader", "--Node", "--format=%N"]
+        listed = subprocess.run(sinfo, env=environment, capture_output=True, text=True, check=True).stdout
+        assert listed.split() == shown["hosts"] == ["node01", "node02"]
+        keeper.send_signal(signal.SIGTERM)
+        assert keeper.wait() == 0
+    assert not Path(shown["directory"]).exists()
+    assert not _processes_with(shown["directory"])
+
+
+def test_two_clusters_live_side_by_side() -> None:
+    with SlurmCluster(1) as one, SlurmCluster(1) as two:
+        assert not set(one.processes()) & set(two.processes())
+        one.stop()
+        assert one.processes() == []
+        assert two.tool("sinfo", "--noheader", "--Node", "--format=%N").split() == ["node01"]
+
+
+def test_a_cluster_takes_its_jobs_along() -> None:
+    with SlurmCluster(1) as cluster:
+        cluster.tool("sbatch", f"--chdir={cluster.spool}", "--wrap", "sleep 1000")
+        cluster.wait("the job", lambda: "RUNNING" in cluster.tool("squeue", "--noheader", "--format=%T"))
+    assert cluster.processes() == []
+
+
+def test_an_unknown_host_is_named() -> None:
+    with SlurmCluster(1) as cluster, pytest.raises(ClusterError, match="node09"):
+        cluster.take_host("node09")
+
+
+def test_ports_are_free_and_each_is_another() -> None:
+    assert len(set(free_ports(20))) == 20
+
+
+def _processes_with(folder: str) -> list[str]:
+    lines = subprocess.run(["ps", "axo", "args"], capture_output=True, text=True, check=True).stdout.splitlines()
+    return [line for line in lines if folder in line]
