@@ -68,7 +68,7 @@ class Stamps:
 
 
 class Attempts:
-    """The folders of attempts."""
+    """The folders of attempts; closed to other users, for scripts hold environments and jobs run as cosched's user."""
 
     def __init__(self, spool: Path) -> None:
         self.root = spool
@@ -83,9 +83,9 @@ class Attempts:
 
     def create(self, attempt: str) -> bool:
         """Make the attempt's folder, durably; False where it was there before."""
-        self.root.mkdir(parents=True, exist_ok=True)
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            self.folder(attempt).mkdir()
+            self.folder(attempt).mkdir(mode=0o700)
         except FileExistsError:
             return False
         _sync(self.root)
@@ -152,7 +152,7 @@ class Attempts:
         """Write a script into the attempt's folder."""
         script = self.folder(attempt) / name
         script.write_text(text, encoding="utf-8")
-        script.chmod(0o755)
+        script.chmod(0o700)
         return script
 
 

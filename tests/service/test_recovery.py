@@ -30,6 +30,7 @@ pytestmark = [
 CONNECTORS = [
     "local",
     pytest.param("condor", marks=[pytest.mark.pool, pytest.mark.xdist_group("condor")]),
+    pytest.param("slurm", marks=[pytest.mark.pool]),
 ]
 SCALE = 0.1  # seconds that one published second takes
 SETTINGS = {"dispatch": {"grace": "1s", "retry": "200ms"}}
