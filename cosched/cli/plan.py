@@ -13,7 +13,7 @@ from cosched.errors import UserError
 from cosched.scheduling.gantt import Bar
 from cosched.scheduling.gantt import gantt as draw
 from cosched.scheduling.metrics import measure
-from cosched.scheduling.policies import Policy, Statistics
+from cosched.scheduling.policies import Objective, Policy, Statistics
 from cosched.scheduling.policies import plan as make_plan
 from cosched.scheduling.problem_file import read
 
@@ -28,6 +28,7 @@ __all__ = ["command"]
 def command(
     problem: Annotated[Path, typer.Argument(help="JSON file with hosts and tasks, or an ETC matrix.")],
     policy: Annotated[Policy, typer.Option(help="How the plan is made.")] = Policy.GENETIC,
+    objective: Annotated[Objective, typer.Option(help="What the genetic search minimises.")] = Objective.BALANCED,
     budget: Annotated[float, typer.Option(help="Seconds that a search may take.", min=0.0, max=86400.0)] = 1.0,
     seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0, max=2**63 - 1)] = 0,
     json: JsonOption = False,
@@ -35,7 +36,7 @@ def command(
 ) -> None:
     """Make a schedule for a queue given as a file."""
     queue = read(problem)
-    schedule, _, statistics = make_plan(queue, policy, budget, seed)
+    schedule, _, statistics = make_plan(queue, policy, budget, seed, objective.weights)
     metrics = measure(queue, schedule)
     if gantt is not None:
         title = f"{problem.name}: {policy}, makespan {metrics.makespan:.6g} s"

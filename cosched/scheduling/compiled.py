@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cosched.scheduling.jit import compiled
+from cosched.scheduling.metrics import MISSED
 from cosched.scheduling.widths import single_class
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Tables(NamedTuple):
         deadline: (m,) deadlines.
         before: indices of predecessors, those of task j in before[first[j]:first[j+1]].
         first: (m+1,) see `before`.
-        weights: (3,) of makespan, idle and lateness, each already divided by what makes its term a pure number.
+        weights: (4,) of makespan, idle and lateness, each already divided by what makes its term a pure number, and of
+            a missed deadline.
     """
 
     seconds: NDArray[np.float64]
@@ -64,7 +66,7 @@ def tables(problem: Problem, weights: Weights, bound: float) -> Tables:
         deadline=_plain(problem.deadline),
         before=np.array([other for others in before for other in others], dtype=np.int64),
         first=np.cumsum([0, *[len(others) for others in before]], dtype=np.int64),
-        weights=weight * scale / weight.sum(),
+        weights=np.append(weight * scale / weight.sum(), MISSED if weights.deadlines_first else 0.0),
     )
 
 
@@ -253,8 +255,10 @@ def _objective(
 ) -> float:
     """Return the objective; `metrics` has the formulas and explains the idle one."""
     makespan, late, used = 0.0, 0.0, 0.0
+    missed = 0
     for task in range(counts.shape[0]):
         makespan = max(makespan, ends[task])
+        missed += ends[task] > problem.deadline[task]
         late += max(0.0, float(ends[task] - problem.deadline[task]))
     for task in range(counts.shape[0]):
         used += counts[task] * ((makespan - starts[task]) ** 2 - (makespan - ends[task]) ** 2)
@@ -262,4 +266,5 @@ def _objective(
     for host in range(problem.free.shape[0]):
         available += (makespan - min(float(problem.free[host]), makespan)) ** 2
     idle = max(0.0, available - used) / (makespan * makespan)
-    return float(problem.weights[0] * makespan + problem.weights[1] * idle + problem.weights[2] * late)
+    terms = problem.weights[0] * makespan + problem.weights[1] * idle + problem.weights[2] * late
+    return float(problem.weights[3] * missed + terms)

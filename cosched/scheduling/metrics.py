@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem, Weights
     from cosched.scheduling.schedule import Schedule
 
-__all__ = ["Metrics", "measure", "objective"]
+__all__ = ["MISSED", "Metrics", "measure", "objective"]
+
+MISSED = 1e6
+"""What a missed deadline costs where deadlines come first: far above the other terms, far below the end of a float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ def measure(problem: Problem, schedule: Schedule) -> Metrics:
 def objective(metrics: Metrics, weights: Weights, bound: float) -> float:
     """Return the weighted mean of makespan ÷ bound, front-weighted idle share and mean lateness ÷ bound.
 
+    Where deadlines come first, each that is missed adds `MISSED`.
+
     Args:
         metrics: of the schedule.
         weights: not negative, not all zero.
@@ -74,9 +79,9 @@ def objective(metrics: Metrics, weights: Weights, bound: float) -> float:
     """
     late = metrics.lateness / (max(metrics.with_deadline, 1) * bound)
     total = weights.makespan + weights.idle + weights.lateness
-    return (
-        weights.makespan * metrics.makespan / bound + weights.idle * metrics.front_idle + weights.lateness * late
-    ) / total
+    missed = MISSED * (metrics.with_deadline - metrics.on_time) if weights.deadlines_first else 0.0
+    terms = weights.makespan * metrics.makespan / bound + weights.idle * metrics.front_idle + weights.lateness * late
+    return missed + terms / total
 
 
 def _idle(problem: Problem, schedule: Schedule) -> tuple[float, float, float]:

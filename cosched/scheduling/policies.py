@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule
 
-__all__ = ["INDEPENDENT", "Policy", "Statistics", "plan"]
+__all__ = ["INDEPENDENT", "Objective", "Policy", "Statistics", "plan"]
 
 _GENERATIONS = 10  # between two looks at the clock
 
@@ -58,6 +58,21 @@ INDEPENDENT = frozenset(
     (Policy.MIN_MIN, Policy.MAX_MIN, Policy.SUFFERAGE, Policy.A_MM, Policy.A_MM_EXECUTION, Policy.DUAL_PRICE)
 )
 """Policies for independent tasks on one host each."""
+
+
+class Objective(StrEnum):
+    """What the genetic search minimises."""
+
+    BALANCED = "balanced"
+    DEADLINES_FIRST = "deadlines-first"
+    MAKESPAN = "makespan"
+
+    @property
+    def weights(self) -> Weights:
+        """The weights that an objective stands for."""
+        if self is Objective.MAKESPAN:
+            return Weights(makespan=1.0, idle=0.0, lateness=0.0)
+        return Weights(deadlines_first=self is Objective.DEADLINES_FIRST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,8 +55,16 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights of the objective: each term is normalised to a pure number of order one before it is weighted."""
+    """Weights of the objective: each term is normalised to a pure number of order one before it is weighted.
+
+    Attributes:
+        makespan: of makespan ÷ lower bound.
+        idle: of the front-weighted idle share.
+        lateness: of the mean lateness ÷ lower bound.
+        deadlines_first: fewer missed deadlines are always better; the weighted terms decide between equals.
+    """
 
     makespan: float = 1.0
     idle: float = 0.2
     lateness: float = 5.0
+    deadlines_first: bool = False

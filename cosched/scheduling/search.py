@@ -218,6 +218,8 @@ def _seeds(problem: Problem, warm: Plan | None) -> list[Plan]:
     plans = list(heuristics.threshold_plans(problem, _THRESHOLDS))
     plans += [heuristics.earliest_deadline_first(problem), heuristics.longest_first(problem),
               heuristics.earliest_finish(problem)]  # fmt: skip
+    if np.isfinite(problem.deadline).any():
+        plans.append(heuristics.late_last(problem))
     if warm is None:
         return plans
     spans(problem, warm)  # machine code does not look before it leaps: counts must be possible

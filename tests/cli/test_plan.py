@@ -86,6 +86,16 @@ def test_a_policy_for_independent_tasks_refuses_others(tmp_path: Path) -> None:
     assert "a is released later; choose another policy" in str(result.exception)
 
 
+@pytest.mark.parametrize(("objective", "on_time"), [("balanced", 1 / 3), ("deadlines-first", 2 / 3)])
+def test_the_objective_is_the_users_choice(tmp_path: Path, objective: str, on_time: float) -> None:
+    tasks = [{"id": "a", "profile": [1], "deadline": 1}, {"id": "b", "profile": [10], "deadline": 10},
+             {"id": "c", "profile": [10], "deadline": 20}]  # fmt: skip
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps({"hosts": 1, "tasks": tasks}))
+    document = json.loads(run(path, "--json", "--objective", objective, "--budget", "0.05").stdout)
+    assert document["on_time"] == pytest.approx(on_time)
+
+
 def test_text_is_a_table_and_a_summary(problem: Path) -> None:
     result = run(problem, "--policy", "edf")
     assert result.exit_code == 0

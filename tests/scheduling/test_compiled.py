@@ -11,7 +11,7 @@ from cosched.scheduling.metrics import measure, objective
 from cosched.scheduling.problem import Weights
 from tests.scheduling.problems import plans, problems
 
-WEIGHTS = Weights(1.0, 0.3, 2.0)
+WEIGHTS = Weights(1.0, 0.3, 2.0, deadlines_first=True)
 
 
 @settings(deadline=None)

@@ -17,6 +17,7 @@ ALL = [
     heuristics.earliest_finish,
     heuristics.longest_first,
     heuristics.earliest_deadline_first,
+    heuristics.late_last,
 ]
 
 
@@ -58,6 +59,18 @@ def test_earliest_deadline_first_is_as_cheap_as_the_deadline_allows() -> None:
 def test_a_hopeless_task_is_not_hurried_at_the_others_cost() -> None:
     problem = a_problem([[10.0, 6.0], [10.0]], deadline=[1.0, 10.0])
     assert measure(problem, decode(problem, heuristics.earliest_deadline_first(problem))).on_time == 1
+
+
+def test_who_is_late_anyway_makes_room() -> None:
+    # By deadlines a, b, c on one host: b cannot be in time behind a, and would make c late.
+    problem = a_problem([[3.0], [3.0], [3.0]], hosts=1, deadline=[3.0, 5.0, 6.5])
+    assert heuristics.earliest_deadline_first(problem).order.tolist() == [0, 1, 2]
+    assert heuristics.late_last(problem).order.tolist() == [0, 2, 1]
+
+
+def test_who_waits_for_a_late_task_is_behind_it() -> None:
+    problem = a_problem([[3.0], [3.0], [3.0]], hosts=1, deadline=[1.0, 9.0, 9.0], depends_on=((), (0,), ()))
+    assert heuristics.late_last(problem).order.tolist() == [2, 0, 1]
 
 
 @given(st.data())

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 
 from cosched.errors import UserError
 from cosched.scheduling.checker import check
-from cosched.scheduling.policies import INDEPENDENT, Policy, plan
+from cosched.scheduling.policies import INDEPENDENT, Objective, Policy, plan
+from cosched.scheduling.problem import Weights
 from tests.scheduling.problems import a_matrix, a_problem, matrices, problems
 
 if TYPE_CHECKING:
@@ -94,3 +95,9 @@ def test_a_deadline_keeps_one_host_tasks_with_the_genetic_search() -> None:
     problem = replace(a_matrix(np.array([[2.0, 3.0], [2.0, 9.0]])), deadline=np.array([np.inf, 2.0]))
     schedule = plan(problem, budget=0.02)[0]
     assert {item.task: item.end for item in schedule.assignments}["t1"] == 2.0
+
+
+def test_objectives_stand_for_weights() -> None:
+    assert Objective.BALANCED.weights == Weights()
+    assert Objective.DEADLINES_FIRST.weights == Weights(deadlines_first=True)
+    assert (Objective.MAKESPAN.weights.idle, Objective.MAKESPAN.weights.lateness) == (0.0, 0.0)

@@ -34,7 +34,7 @@ def a_queue(seed: int, tasks: int = 20, hosts: int = 8) -> Problem:
 def test_the_best_plan_is_feasible_and_never_worse_than_a_seed(data: st.DataObject) -> None:
     problem = data.draw(problems())
     warm = data.draw(plans(problem))
-    weights = Weights(1.0, 0.2, data.draw(st.sampled_from([0.0, 2.0])))
+    weights = Weights(1.0, 0.2, data.draw(st.sampled_from([0.0, 2.0])), data.draw(st.booleans()))
     search = Search(problem, weights, seed=1, warm=warm)
     search.step(5)
     assert check(problem, decode(problem, search.best)) == []
@@ -86,6 +86,20 @@ def test_a_search_goes_on_from_the_last_best() -> None:
     first.step(500)
     again = Search(a_queue(3), seed=2, warm=first.best)
     assert again.objective == pytest.approx(first.objective)
+
+
+def test_deadlines_come_first_where_that_is_asked() -> None:
+    # One host. With a first b and c are late by 1 each; with a last a alone is late, but by 20.
+    problem = a_problem([[1.0], [10.0], [10.0]], hosts=1, deadline=[1.0, 10.0, 20.0])
+    assert missed(problem, Weights(0.0, 0.0, 1.0)) == 2
+    assert missed(problem, Weights(0.0, 0.0, 1.0, deadlines_first=True)) == 1
+
+
+def missed(problem: Problem, weights: Weights) -> int:
+    search = Search(problem, weights, seed=1)
+    search.step(300)
+    metrics = measure(problem, decode(problem, search.best))
+    return metrics.with_deadline - metrics.on_time
 
 
 def test_a_search_without_deadlines_meets_its_bound_where_that_is_easy() -> None:
