@@ -76,6 +76,26 @@ def predict(
         console.print(f"{count:>7} hosts  {_time(value)}", markup=False)
 
 
+@app.command("parameters")
+def list_parameters(
+    application: Annotated[str, typer.Argument(metavar="APP", help="Name in models/ or a .psl file.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Print what may be set in a model, with defaults and limits.
+
+    With --json: a list of {"name", "default", "min", "max"}; null where the model does not say.
+    """
+    found = parameters(load(application))
+    if as_json:
+        emit_json([{"name": item.name, "default": item.default, "min": finite(item.least), "max": finite(item.most)}
+                   for item in found])  # fmt: skip
+        return
+    for item in found:
+        default = "no default" if item.default is None else f"default {item.default:g}"
+        limits = f", {item.least:g} to {item.most:g}" if math.isfinite(item.least) else ""
+        console.print(f"{item.name:20} {default}{limits}", markup=False)
+
+
 def _time(seconds: float) -> str:
     return f"{seconds:14.6g} s" if math.isfinite(seconds) else "cannot be used: the model does not cover it"
 

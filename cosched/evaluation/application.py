@@ -15,6 +15,7 @@ from cosched.language.diagnostics import ModelError, suggestion
 from cosched.language.library import default_library, locate
 from cosched.language.linker import Linker
 from cosched.language.names import FUNCTIONS, PROCESSORS
+from cosched.language.scope import constant
 from cosched.language.source import Source
 from cosched.language.syntax import Assign, Invoke, Text, walk
 
@@ -64,10 +65,14 @@ class Parameter:
     Attributes:
         name: as declared.
         default: None where it has none, or one that depends on the number of hosts or on the hardware.
+        least: smallest value that the model allows, -inf where it does not say.
+        most: greatest value that the model allows, inf where it does not say.
     """
 
     name: str
     default: float | None
+    least: float = -math.inf
+    most: float = math.inf
 
 
 def load(name_or_path: str | Path, library: Sequence[Path] | None = None) -> Application:
@@ -112,7 +117,9 @@ def parameters(application: Application) -> tuple[Parameter, ...]:
             default = None if value is None else _constant(value, constants)
             if default is not None:
                 constants[name] = default
-            found.append(Parameter(name, default))
+            least, most = (constant(limit) for limit in declared.limits) if declared.limits else (None, None)
+            found.append(Parameter(name, default, -math.inf if least is None else least,
+                                   math.inf if most is None else most))  # fmt: skip
     return tuple(found)
 
 
@@ -120,15 +127,18 @@ def checked(application: Application, given: Mapping[str, float]) -> dict[str, f
     """Return the parameters a user gave as floats.
 
     Raises:
-        UserError: a name that is no parameter, or a value that is no finite number.
+        UserError: a name that is no parameter, or a value that is no finite number or outside the model's limits.
     """
-    known = [parameter.name for parameter in parameters(application)]
+    known = {parameter.name: parameter for parameter in parameters(application)}
     for name, value in given.items():
         if name not in known:
             near = suggestion(name, known) or f": it has {', '.join(known) or 'none'}"
             raise UserError(f"{application.name} has no parameter {name}{near}")
         if not math.isfinite(value):
             raise UserError(f"parameter {name} of {application.name} is {value}: give a finite number")
+        least, most = known[name].least, known[name].most
+        if not least <= value <= most:
+            raise UserError(f"parameter {name} of {application.name} is {value:g}: give {least:g} to {most:g}")
     return {name: float(value) for name, value in given.items()}
 
 

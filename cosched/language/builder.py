@@ -94,7 +94,7 @@ def _procedure(kind: str) -> Callable[[Position, Children], syntax.Procedure]:
 
 
 def _declaration(at: Position, children: Children) -> syntax.Declaration:
-    return syntax.Declaration(at, str(children[0]), children[1])
+    return syntax.Declaration(at, str(children[0]), children[1], children[2] or ())
 
 
 def _opcode_count(_: Position, children: Children) -> syntax.OpcodeCount:
@@ -102,8 +102,8 @@ def _opcode_count(_: Position, children: Children) -> syntax.OpcodeCount:
     return syntax.OpcodeCount(_position(opcode), count, str(opcode))
 
 
-_LISTS = frozenset({"start", "arguments", "links", "options", "parameters", "exec_body", "block", "cflow_body",
-                    "cflow_block", "arm_body"})  # fmt: skip
+_LISTS = frozenset({"start", "arguments", "limits", "links", "options", "parameters", "exec_body", "block",
+                    "cflow_body", "cflow_block", "arm_body"})  # fmt: skip
 
 _RULES: dict[str, Callable[[Position, Children], Any]] = {
     # expressions

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cosched.language.diagnostics import suggestion
 from cosched.language.names import FUNCTIONS, HARDWARE, OPTIONS, PROCESSORS
 from cosched.language.procedures import ProcedureChecker, check_declarations
-from cosched.language.scope import Scope
+from cosched.language.scope import Scope, constant
 from cosched.language.syntax import Call, Text, Variables, walk
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class _Checker:
         self.unique("include", item.includes)
         self.unique("option", item.options)
         check_declarations(item.variables, self.scope)
+        self.limits()
         for link in item.links:
             if link.target not in self.includes | {HARDWARE}:
                 self.report(link, f"{link.target} is linked but not included{suggestion(link.target, self.includes)}")
@@ -64,6 +65,28 @@ class _Checker:
             first = seen.setdefault(node.name, node)
             if first is not node:
                 self.report(node, f"{what} {node.name} is already given in line {first.at.line}")
+
+    def limits(self) -> None:
+        """Check the limits of parameters: constant numbers, the lower one first, the default between them."""
+        inside = [declared for procedure in self.object.procedures for node, _ in walk(*procedure.body)
+                  if isinstance(node, Variables) for declared in node.declarations]  # fmt: skip
+        outside = [declared for group in self.object.variables if self.object.kind != "application"
+                   or group.type != "numeric" for declared in group.declarations]  # fmt: skip
+        for declared in (*inside, *outside):
+            if declared.limits:
+                self.report(
+                    declared.limits[0], "only the numeric variables of an application have limits: users set those"
+                )
+        for declared in (item for group in self.object.variables for item in group.declarations if item.limits):
+            least, most = (constant(limit) for limit in declared.limits)
+            if least is None or most is None:
+                self.report(declared.limits[0], "a limit is a number, with or without a unit")
+            elif least > most:
+                self.report(declared.limits[1], f"the upper limit of {declared.name} lies below the lower one")
+            else:
+                value = None if declared.value is None else constant(declared.value)
+                if value is not None and declared.value is not None and not least <= value <= most:
+                    self.report(declared.value, f"the default of {declared.name} lies outside its limits")
 
     def options(self) -> None:
         for option in self.object.options:

@@ -15,9 +15,19 @@ if TYPE_CHECKING:
 
     from cosched.language.syntax import Expression, Node, Procedure
 
-__all__ = ["Scope"]
+__all__ = ["Scope", "constant"]
 
 _COMPARISONS = ("==", "!=")
+
+
+def constant(expression: Expression) -> float | None:
+    """Return the value of a literal, signed or not; None for any other expression."""
+    match expression:
+        case Number():
+            return expression.value
+        case Unary(_, "-", Number(_, value)):
+            return -value
+    return None
 
 
 @dataclass

@@ -227,10 +227,11 @@ Cflow = Compute | Loop | Case | Measured | Call
 
 @dataclass(frozen=True, slots=True)
 class Declaration(Node):
-    """A declared variable and its initial value, if any."""
+    """A declared variable, its initial value, if any, and the least and greatest that a user may set, if stated."""
 
     name: str
     value: Expression | None
+    limits: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

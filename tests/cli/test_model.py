@@ -70,6 +70,19 @@ def test_predict_uses_the_hardware_that_the_model_names() -> None:
     assert "cannot be used" in text
 
 
+def test_parameters_with_defaults_and_limits(tmp_path: Path) -> None:
+    path = tmp_path / "form.psl"
+    path.write_text("application form { var numeric: a = 2 in (1, 8), b; proc exec init { } }")
+    assert json.loads(run("parameters", str(path), "--json").stdout) == [
+        {"name": "a", "default": 2, "min": 1, "max": 8},
+        {"name": "b", "default": None, "min": None, "max": None},
+    ]
+    assert [line.split() for line in run("parameters", str(path)).stdout.splitlines()] == [
+        ["a", "default", "2,", "1", "to", "8"],
+        ["b", "no", "default"],
+    ]
+
+
 def test_trace_is_a_timeline_of_the_most_hosts(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     assert run("predict", "jacobi", "--hosts", "1-4", "--set", "iterations=2", "--trace", str(path)).exit_code == 0

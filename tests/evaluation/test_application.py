@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.errors import UserError
-from cosched.evaluation import Application, Parameter, load, parameters
+from cosched.evaluation import Application, Parameter, load, parameters, profile
 from cosched.language import ModelError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from cosched.evaluation import Hardware
 
 
 def test_parameters_are_what_a_user_may_set(model: Callable[[str], Application]) -> None:
@@ -28,6 +30,16 @@ def test_parameters_are_what_a_user_may_set(model: Callable[[str], Application])
         Parameter("needed", None),
         Parameter("bad", None),
     )
+
+
+def test_limits_of_parameters_are_kept(model: Callable[[str], Application], plain: Hardware) -> None:
+    application = model("var numeric: a = 2 in (-1, 1 ms), b = 3; proc exec init { step cpu { confdev abs(a); } }")
+    assert parameters(application) == (Parameter("a", 2, -1, 1000), Parameter("b", 3))
+    for value in (-1.0, 0.0, 1000.0):
+        assert profile(application, plain, [1], {"a": value})[0] == abs(value) / 1e6
+    for value in (-1.5, 1001.0):
+        with pytest.raises(UserError, match=r"parameter a of model is .*: give -1 to 1000"):
+            profile(application, plain, [1], {"a": value})
 
 
 def test_options_are_read(model: Callable[[str], Application]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from cosched.errors import UserError
@@ -26,12 +26,14 @@ LIBRARY = sorted(path.stem for root in default_library() for path in root.rglob(
 STRUCTURAL = [name for name in LIBRARY if not name.endswith("_measured")]
 
 
-def one_by_one(application: Application, hardware: Hardware, counts: range) -> list[float] | str:
+def one_by_one(
+    application: Application, hardware: Hardware, counts: range, steps: int = 10_000_000
+) -> list[float] | str:
     """Return the run times from `evaluate`, which never goes side by side; or its first error."""
     found: list[float] = []
     for count in counts:
         try:
-            found.append(evaluate(application, hardware, count).seconds)
+            found.append(evaluate(application, hardware, count, steps=steps).seconds)
         except CountError:
             found.append(math.inf)
         except UserError as error:
@@ -90,7 +92,7 @@ def statements(draw: st.DrawFn, depth: int = 0) -> str:
             if kind == "if":
                 made.append(f"if ({draw(EXPRESSIONS)}) {{ {body} }} else {{ {draw(statements(depth=depth + 1))} }}")
             elif kind == "while":
-                made.append(f"y = 3; while (y > 1) {{ {body} y = y - 1; }}")
+                made.append(f"z = 3; while (z > 1) {{ {body} z = z - 1; }}")
             else:
                 name = draw(st.sampled_from(["p", "q"]))
                 compare, stride = draw(st.sampled_from(["<", "<="])), draw(st.sampled_from(["1", "2", "x"]))
@@ -112,7 +114,7 @@ subtask s { include u; var numeric: z; link { u: z = 2 * z; } }
 partmp u { var numeric: z; proc exec init { step cpu { confdev z; } } }
 partmp t {
     var numeric: x, y;
-    proc exec init { var numeric: p = 1, q = 1; BODY }
+    proc exec init { var numeric: p = 1, q = 1, z; BODY }
     proc exec f(p) { if (p > 2) return p - 1; return x; }
     proc exec g(a, b) { var numeric: c; c = a * b; if (c > 4 || a == 1) { c = c / 2; } return c + y; }
     proc cflow w { case (<is clc, IFBR>) { 0.5: compute <is clc, 2*AFDL>; } loop (<is clc, LFOR>, x) call v; }
@@ -121,14 +123,20 @@ partmp t {
 """
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=80)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much],
+    deadline=None,
+    max_examples=80,
+)
 @given(statements())
 def test_random_templates_mean_the_same(model: Callable[[str], Application], plain: Hardware, body: str) -> None:
     application = model(PROGRAM.replace("BODY", body))
     counts = range(1, 6)
-    expected = one_by_one(application, plain, counts)
+    expected = one_by_one(application, plain, counts, steps=5_000)
+    # Some of these programs never end, and what is left of the budget then differs.
+    assume(not (isinstance(expected, str) and "stopped here" in expected))
     try:
-        found: list[float] | str = list(profile(application, plain, counts))
+        found: list[float] | str = list(profile(application, plain, counts, steps=100_000))
     except UserError as error:
         found = str(error)
     if isinstance(expected, str):

@@ -66,6 +66,13 @@ def test_faults_of_statements(body: str, message: str) -> None:
     ("sections", "messages"),
     [
         ("var numeric: a, a;", ["variable a is already given in line 1"]),
+        ("var numeric: a = 1 in (0, 1), b in (-2, 3 s);", []),
+        ("var numeric: a = 1 in (b, 1), b;", ["a limit is a number, with or without a unit"]),
+        ("var numeric: a in (2, 1);", ["the upper limit of a lies below the lower one"]),
+        ("var numeric: a = 3 in (1, 2);", ["the default of a lies outside its limits"]),
+        ("var vector: v in (1, 2);", ["only the numeric variables of an application have limits: users set those"]),
+        ("proc exec f { var numeric: a in (1, 2); }",
+         ["only the numeric variables of an application have limits: users set those"]),
         ("include b; include b;", ["include b is already given in line 1"]),
         ("proc exec f { } proc cflow f { }", ["procedure f is already given in line 1"]),
         ("option { hrduse = 3; }", ['option hrduse is a text: write hrduse = "…"']),
