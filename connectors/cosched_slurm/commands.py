@@ -62,8 +62,8 @@ class Commands:
             self._run("scancel", "--quiet", *jobs)
 
     def jobs(self) -> list[dict[str, Any]]:
-        """Return all jobs that the controller remembers, those that ended included."""
-        return self._listed("jobs", "squeue", "--all", "--states=all", "--json")
+        """Return all jobs that the controller remembers, those that ended included; 22.05 adds other users'."""
+        return self._listed("jobs", "squeue", "--me", "--all", "--states=all", "--json")
 
     def nodes(self) -> list[dict[str, Any]]:
         """Return all nodes."""
@@ -72,7 +72,7 @@ class Commands:
         except ConnectorError as error:
             if "unrecognized option" not in str(error):
                 raise
-            self._nodes = ("sinfo", "--all", "--json")  # before 23.02 it is this command that tells
+            self._nodes = ("sinfo", "--all", "--json")  # in 22.05 it is this command that tells
             return self._listed("nodes", *self._nodes)
 
     def _listed(self, key: str, *command: str) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Watch"]
 
 _LOOK = 0.05  # seconds between two looks at the stamps
-_SOON = 0.25  # seconds between two questions while the end of a job is near
+_SOON = 0.25  # seconds after which Slurm is asked for a job whose end is near
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class Watch:
         self._followed: dict[str, _Followed] = {}
         self._told: set[str] = set()  # attempts whose end was reported and whose job Slurm still shows
         self._asked: float | None = None
-        self._hurry = False
+        self._pause = poll
 
     def follow(self, record: Record) -> None:
         """Follow a job that was just submitted."""
@@ -90,8 +90,7 @@ class Watch:
         with self._guard:
             if self._asked is None:
                 return True
-            pause = _SOON if self._hurry else self._poll
-            return bool(self._followed) and time.monotonic() >= self._asked + pause
+            return bool(self._followed) and time.monotonic() >= self._asked + self._pause
 
     def _look(self) -> list[JobReport]:
         """Report those whose processes left new stamps."""
@@ -103,7 +102,8 @@ class Watch:
             if change != seen.change:
                 seen.change = change
                 news += self._tell(attempt, seen, self._report(attempt, seen.record))
-                self._hurry = self._hurry or self._ends_badly(seen)
+                if self._ends_badly(seen):
+                    self._pause = min(_SOON, self._poll)
         return news
 
     def _compare(self, records: Mapping[str, Record]) -> list[JobReport]:
@@ -115,11 +115,10 @@ class Watch:
                     seen = self._followed.setdefault(attempt, _Followed(record))
                     seen.record = record
             followed = dict(self._followed)
-            self._hurry = False
+            self._pause = min(2 * self._pause, self._poll)  # an end that does not come is asked for ever less often
         news: list[JobReport] = []
         for attempt, seen in followed.items():
             news += self._tell(attempt, seen, self._report(attempt, records.get(attempt)))
-            self._hurry = self._hurry or self._ends_badly(seen)
         return news
 
     def _tell(self, attempt: str, seen: _Followed, report: JobReport | None) -> Iterable[JobReport]:
