@@ -11,6 +11,7 @@ At most one attempt of a task is live at any time, and none is given up before t
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.dispatching import Departure, departures, departures_in_order
@@ -42,6 +43,7 @@ __all__ = ["Coscheduler"]
 # Tasks without a profile that are handed to the manager at once. It takes one attempt after the other: behind thousands
 # of them a planned task would wait for minutes while its hosts stay idle.
 _MOST_PASSING = 8
+_CROWD = 0.25  # seconds during which tasks that arrive are looked at together
 
 
 class Coscheduler:
@@ -57,6 +59,7 @@ class Coscheduler:
         self.settings = settings
         self.domain = Domain()
         self.improved: ScheduleImproved | None = None
+        self._dispatched_at = -math.inf
         self._ledger = Ledger()
         self._queue = Queue(settings.staging)
         self._experience = Experience()
@@ -82,8 +85,9 @@ class Coscheduler:
                 self._lifecycle.ask_again(event.time)
             case _:
                 self._lifecycle.hear(event)
-        if event.time >= self._lifecycle.paused_until:
+        if event.time >= self._lifecycle.paused_until and not self._may_wait(event):
             self._dispatch(event.time)
+            self._dispatched_at = event.time
         return self._ledger.outcome()
 
     def restore(
@@ -170,6 +174,16 @@ class Coscheduler:
             self._ledger.put(task)
             self._ledger.replan()
             self._queue.add(task)
+
+    def _may_wait(self, event: Event) -> bool:
+        """Whether the event only adds a task that is still to be searched for, shortly after the last look at the plan.
+
+        By that nothing can leave; and to decode the plan for each of a thousand tasks that arrive together takes long.
+        """
+        if not isinstance(event, TaskSubmitted) or self.settings.policy != "genetic":
+            return False
+        staged = event.task.id not in self.waiting or self._queue.staged(event.task, event.time)
+        return not staged and event.time < self._dispatched_at + _CROWD
 
     def _observe(self, event: HostsObserved) -> None:
         if self.domain.observe(event.hosts):

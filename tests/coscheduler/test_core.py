@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from hypothesis import settings as hypothesis_settings
@@ -25,6 +26,7 @@ from cosched.coscheduler.events import (
     Tick,
 )
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.scheduling.decoder import decode
 from tests.coscheduler.makers import (
     a_core,
     a_task,
@@ -115,6 +117,25 @@ def test_a_task_without_a_profile_passes_straight_through() -> None:
     core = Coscheduler(settings(staging=100.0))  # not even hosts are known
     (attempt,) = dispatched(submit(core, a_task(1, None, count=3)))
     assert (attempt.hosts, attempt.count, attempt.predicted) == ((), 3, None)
+
+
+def test_tasks_that_arrive_together_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan was decoded for each: a request of a thousand tasks kept the daemon from everything for ten seconds."""
+    looks = MagicMock(wraps=decode)
+    monkeypatch.setattr("cosched.coscheduler.core.decode", looks)
+    core = a_core(staging=1.0)
+    for number in range(1, 101):
+        submit(core, a_task(number), 0.001 * number)
+    assert looks.call_count <= 2
+    assert dispatched(core.handle(Tick(1.2)))
+
+
+def test_a_task_that_is_due_leaves_while_others_keep_arriving() -> None:
+    core = a_core(staging=1.0)
+    arrivals = [submit(core, a_task(number, submitted=0.1 * number), 0.1 * number) for number in range(1, 31)]
+    leaving = [number for number, outcome in enumerate(arrivals, start=1) if dispatched(outcome)]
+    assert leaving
+    assert leaving[0] <= 14  # due at 1.1 s, the eleventh arrival
 
 
 def test_a_crowd_without_profiles_goes_through_the_door_a_few_at_a_time() -> None:
