@@ -48,6 +48,7 @@ def main() -> None:
     warm_up_prices()
     for tasks, hosts in SIZES:
         _quality(tasks, hosts)
+    _long_queue(1000, 64)
     _independent({f"drawn {seed}": matrix(512, 16, seed) for seed in SEEDS}, {})
     if options.braun:
         files = {path.name: read(path) for path in sorted(options.braun.glob("u_*"))}
@@ -72,6 +73,21 @@ def _quality(tasks: int, hosts: int) -> None:
         problem = queue(tasks, hosts, seed)
         ratios.append(stock_deap(problem, BUDGETS[-1], seed)[0] / lower_bound(problem))
     print(f"{'stock DEAP 1000 ms':26} {np.mean(ratios):9.4f}\n")
+
+
+def _long_queue(tasks: int, hosts: int) -> None:
+    print(f"{tasks} tasks on {hosts} hosts".ljust(28) + "÷ bound")
+    rows = [("two-phase", Policy.TWO_PHASE, 0.0)]
+    rows += [(f"genetic {budget * 1000:.0f} ms", Policy.GENETIC, budget) for budget in BUDGETS]
+    for name, policy, budget in rows:
+        planned = [_planned(queue(tasks, hosts, seed), policy, budget, MAKESPAN) for seed in SEEDS]
+        print(f"{name:26} {_ratio(planned):9.4f}")
+    took = []
+    for seed in SEEDS:
+        problem, began = queue(tasks, hosts, seed), time.perf_counter()
+        Search(problem, MAKESPAN)
+        took.append(time.perf_counter() - began)
+    print(f"all heuristics for the search to start from: {1e3 * float(np.median(took)):.0f} ms\n")
 
 
 def _with_deadlines(tasks: int, hosts: int, policy: Policy, budget: float, weights: Weights) -> str:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.problem import Problem
 
+    _Lister = Callable[[Problem, Sequence[int], Sequence[int], Sequence[float]], list[int]]
+
 __all__ = [
     "append",
     "earliest_deadline_first",
@@ -57,7 +59,7 @@ def two_phase(problem: Problem) -> Plan:
     return best
 
 
-def threshold_plans(problem: Problem, most: int = _MOST_THRESHOLDS) -> Iterator[Plan]:
+def threshold_plans(problem: Problem, most: int = _MOST_THRESHOLDS, lister: _Lister = list_order) -> Iterator[Plan]:
     """Yield the plans of the two-phase method (Turek, Wolf, Yu: SPAA 1992), the likeliest first.
 
     First the widths: for a threshold D each task takes the count with the least host-seconds that runs it within D (its
@@ -67,11 +69,12 @@ def threshold_plans(problem: Problem, most: int = _MOST_THRESHOLDS) -> Iterator[
     Args:
         problem: what is scheduled.
         most: try at most so many thresholds, those with the smallest max(longest run time, area ÷ hosts).
+        lister: does what `listing.list_order` does.
     """
-    return (plan for _, plan in _promising_plans(problem, most))
+    return (plan for _, plan in _promising_plans(problem, most, lister))
 
 
-def _promising_plans(problem: Problem, most: int) -> Iterator[tuple[float, Plan]]:
+def _promising_plans(problem: Problem, most: int, lister: _Lister = list_order) -> Iterator[tuple[float, Plan]]:
     """Yield (a makespan that plans of this threshold and those after it cannot beat on identical hosts, plan)."""
     seconds = np.where(useful(problem), best_seconds(problem), np.inf)
     areas = seconds * np.arange(1, seconds.shape[1] + 1)
@@ -82,7 +85,7 @@ def _promising_plans(problem: Problem, most: int) -> Iterator[tuple[float, Plan]
         if np.isfinite(problem.deadline).any():
             keys.append((-length, problem.deadline))
         for key in keys:
-            order = list_order(problem, np.lexsort(key).tolist(), counts.tolist(), length.tolist())
+            order = lister(problem, np.lexsort(key).tolist(), counts.tolist(), length.tolist())
             yield promise, Plan(np.array(order, dtype=np.int64), counts)
 
 

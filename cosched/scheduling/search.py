@@ -14,10 +14,11 @@ import numpy as np
 from deap import base, tools
 
 from cosched.errors import UserError
-from cosched.scheduling import compiled, heuristics, operators
+from cosched.scheduling import compiled, operators
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import spans
 from cosched.scheduling.problem import Plan, Problem, Weights
+from cosched.scheduling.seeding import seeds
 from cosched.scheduling.widths import useful
 
 if TYPE_CHECKING:
@@ -215,11 +216,7 @@ def _then_repair(tables: compiled.Tables) -> Callable[[_Operator], _Operator]:
 
 
 def _seeds(problem: Problem, warm: Plan | None) -> list[Plan]:
-    plans = list(heuristics.threshold_plans(problem, _THRESHOLDS))
-    plans += [heuristics.earliest_deadline_first(problem), heuristics.longest_first(problem),
-              heuristics.earliest_finish(problem)]  # fmt: skip
-    if np.isfinite(problem.deadline).any():
-        plans.append(heuristics.late_last(problem))
+    plans = seeds(problem, _THRESHOLDS)
     if warm is None:
         return plans
     spans(problem, warm)  # machine code does not look before it leaps: counts must be possible

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,6 +96,11 @@ def problems(draw: st.DrawFn, *, tasks: int = 8, hosts: int = 6, classes: int = 
         deadline=np.array(draw(st.lists(times | st.just(math.inf), min_size=m, max_size=m))),
         depends_on=tuple(tuple(sorted(others)) for others in before) if draw(st.booleans()) else (),
     )
+
+
+def unconstrained(problem: Problem) -> Problem:
+    """Return the problem without releases and dependencies."""
+    return replace(problem, release=np.zeros(len(problem.tasks)), depends_on=())
 
 
 @st.composite

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.scheduling import heuristics
+from cosched.scheduling.listing import list_order
+from cosched.scheduling.seeding import fast_list_order, seeds
+from cosched.scheduling.widths import best_seconds
+from tests.scheduling.problems import plans, problems, unconstrained
+
+if TYPE_CHECKING:
+    from cosched.scheduling.problem import Plan, Problem
+
+
+def lists(plan: Plan) -> tuple[list[int], list[int]]:
+    return plan.order.tolist(), plan.counts.tolist()
+
+
+def the_same_from_the_heuristics(problem: Problem) -> list[tuple[list[int], list[int]]]:
+    expected = [*heuristics.threshold_plans(problem, 6), heuristics.earliest_deadline_first(problem),
+                heuristics.longest_first(problem), heuristics.earliest_finish(problem)]  # fmt: skip
+    if np.isfinite(problem.deadline).any():
+        expected.append(heuristics.late_last(problem))
+    return [lists(plan) for plan in expected]
+
+
+@given(problems())
+def test_the_plans_are_those_of_the_heuristics(problem: Problem) -> None:
+    assert [lists(plan) for plan in seeds(problem, 6)] == the_same_from_the_heuristics(problem)
+
+
+@given(problems().map(unconstrained))
+def test_so_they_are_from_machine_code(problem: Problem) -> None:
+    assert [lists(plan) for plan in seeds(problem, 6)] == the_same_from_the_heuristics(problem)
+
+
+@given(st.data())
+def test_lists_are_scheduled_alike(data: st.DataObject) -> None:
+    problem = unconstrained(data.draw(problems(classes=1, tasks=12)))
+    plan = data.draw(plans(problem))
+    seconds = best_seconds(problem)[np.arange(len(plan.counts)), plan.counts - 1].tolist()
+    priority, counts = lists(plan)
+    assert fast_list_order(problem, priority, counts, seconds) == list_order(problem, priority, counts, seconds)
