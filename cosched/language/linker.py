@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.language.checker import check_object
+from cosched.language.collectives import expand
 from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
 from cosched.language.library import find
 from cosched.language.names import HARDWARE, PROCESSORS
@@ -60,7 +61,7 @@ class Linker:
                     raise ModelError([Diagnostic(str(path), 1, 1, f"the model has more than {_MOST_FILES} files")])
                 source = read(path)
                 objects = parse_psl(source)
-                self._files[path] = objects
+                self._files[path] = tuple(map(expand, objects))
                 if not objects:
                     self.faults.append(source.fault((1, 1), "the file holds no application, subtask or partmp"))
                 self._unique(objects)

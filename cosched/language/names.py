@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DEVICES", "FUNCTIONS", "HARDWARE", "MESSAGES", "OPTIONS", "PROCESSORS", "Device"]
+__all__ = ["COLLECTIVES", "DEVICES", "FUNCTIONS", "HARDWARE", "MESSAGES", "OPTIONS", "PROCESSORS", "Device"]
 
 PROCESSORS = "Nproc"
 """The external variable that holds the number of processors."""
@@ -38,7 +38,16 @@ DEVICES: Mapping[str, Device] = {
     "pvmsend": Device(_MESSAGE, "pvm", sends=True),
     "pvmrecv": Device(_MESSAGE, "pvm"),
 }
-"""Devices of steps."""
+"""Devices of steps that the evaluator carries out."""
+
+COLLECTIVES: Mapping[str, tuple[str, ...]] = {
+    "mpibcast": ("root", "bytes"),
+    "mpireduce": ("root", "bytes", "time"),
+    "mpiallreduce": ("bytes", "time"),
+    "mpibarrier": (),
+    "mpialltoall": ("bytes",),
+}
+"""Devices of steps that stand for messages of all processors; what their `confdev` takes."""
 
 MESSAGES = tuple(sorted({device.group for device in DEVICES.values() if device.group}))
 """HMCL groups that give the costs of messages."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.language import syntax
 from cosched.language.diagnostics import suggestion
-from cosched.language.names import DEVICES, HARDWARE, PROCESSORS
+from cosched.language.names import COLLECTIVES, DEVICES, HARDWARE, PROCESSORS
 from cosched.language.opcodes import OPCODES, unknown
 from cosched.language.syntax import Number, OpcodeUsage
 
@@ -135,19 +135,22 @@ class ProcedureChecker:
             self.scope.number(statement.value)
 
     def _step(self, statement: Step) -> None:
-        device = DEVICES.get(statement.device)
-        if device is None:
-            self.report(statement, f"device {statement.device} is not known{suggestion(statement.device, DEVICES)}")
+        name, known = statement.device, {**COLLECTIVES, **{key: item.arguments for key, item in DEVICES.items()}}
+        wanted = known.get(name)
+        if wanted is None:
+            self.report(statement, f"device {name} is not known{suggestion(name, known)}")
         if statement.on is not None:
             self.scope.number(statement.on)
-            if device is not None and device.group:
-                self.report(statement, f"{statement.device} takes no `on`: its processor is in the confdev")
+            if name in COLLECTIVES:
+                self.report(statement, f"{name} takes no `on`: all processors take part")
+            elif wanted is not None and DEVICES[name].group:
+                self.report(statement, f"{name} takes no `on`: its processor is in the confdev")
         for confdev in statement.confdevs:
             for value in confdev.values:
                 self.scope.number(value)
-            if device is not None and len(confdev.values) != len(device.arguments):
-                wanted = ", ".join(device.arguments)
-                self.report(confdev, f"confdev of {statement.device} takes {wanted}: not {len(confdev.values)} values")
+            if wanted is not None and len(confdev.values) != len(wanted):
+                takes = ", ".join(wanted) or "nothing"
+                self.report(confdev, f"confdev of {name} takes {takes}: not {len(confdev.values)} values")
 
     def _compute(self, statement: Compute) -> None:
         self._usage(statement.usage)
