@@ -137,7 +137,7 @@ def _settings(configuration: Configuration, instance: str) -> Settings:
     return Settings(
         instance=instance,
         policy=planning.policy,
-        weights=Weights(objective.makespan, objective.idle, objective.lateness),
+        weights=Weights(objective.makespan, objective.idle, objective.lateness, objective.deadlines_first),
         staging=planning.staging,
         margin=planning.margin,
         attempts=dispatch.attempts,

@@ -61,7 +61,7 @@ def defaults(environment: Mapping[str, str], state: object) -> Layer:
         "domain": {"name": "local", "hardware": "sgi_origin2000", "state": str(folder)},
         "connector": {"kind": "local", "local": {"hosts": 16, "spool": str(folder / "local")}},
         "database": {"url": f"sqlite:///{folder / 'cosched.db'}"},
-        "objective": {"makespan": 1.0, "idle": 0.2, "lateness": 5.0},
+        "objective": {"makespan": 1.0, "idle": 0.2, "lateness": 5.0, "deadlines_first": False},
         "planning": {
             "policy": "genetic",
             "staging": 1.0,

@@ -85,6 +85,7 @@ class Objective(_Section):
     makespan: Weight
     idle: Weight
     lateness: Weight
+    deadlines_first: bool
 
     @model_validator(mode="after")
     def _something(self) -> Objective:
