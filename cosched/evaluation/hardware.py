@@ -12,7 +12,7 @@ from cosched.evaluation.faults import fail
 from cosched.evaluation.frame import Frame
 from cosched.evaluation.run import Programs, Run
 from cosched.language.diagnostics import ModelError
-from cosched.language.hardware_checker import COSTS, check_config
+from cosched.language.hardware_checker import COSTS, LONG, PARTS, check_config, describes
 from cosched.language.library import default_library, locate
 from cosched.language.names import MESSAGES
 from cosched.language.parser import parse_hmcl
@@ -111,13 +111,30 @@ def _settings(config: Config) -> dict[str, dict[str, Value]]:
             settings[setting.name] = frame.values[setting.name] = value
             if group.name != "hardware" and not (isinstance(value, float) and 0 <= value < math.inf):
                 fail(config.source, setting.value.at, f"{setting.name} is {value}: a cost is finite and not negative")
+            if setting.name.endswith("_bandwidth") and value == 0 and group.name in MESSAGES:
+                fail(config.source, setting.value.at, f"{setting.name} is 0: leave it out where the size costs nothing")
     return groups
 
 
 def _message(settings: Mapping[str, Value]) -> MessageCost:
-    def linear(cost: str) -> Linear:
-        values = [settings[f"DD_{cost}_{letter}"] for letter in "ABCDE"]
-        return Linear(*(value for value in values if isinstance(value, float)))
-
-    transfer, send, receive = (linear(cost) for cost in COSTS)
+    make = _described if describes(settings) else _coefficients
+    transfer, send, receive = (make({name: value for name, value in settings.items() if isinstance(value, float)}, cost)
+                               for cost in COSTS)  # fmt: skip
     return MessageCost(transfer, send, receive)
+
+
+def _coefficients(settings: Mapping[str, float], cost: str) -> Linear:
+    return Linear(*(settings[f"DD_{cost}_{letter}"] for letter in "ABCDE"))
+
+
+def _described(settings: Mapping[str, float], cost: str) -> Linear:
+    """Return a cost given as latency and bandwidth; long messages cost the same where nothing else is said."""
+    latency, bandwidth = PARTS[cost]
+    short = settings[latency], _a_byte(settings.get(bandwidth))
+    above = settings.get(f"long_{latency}", short[0])
+    rate = settings.get(f"long_{bandwidth}", settings.get(bandwidth))
+    return Linear(settings.get(LONG, math.inf), *short, above, _a_byte(rate))
+
+
+def _a_byte(bandwidth: float | None) -> float:
+    return 0.0 if bandwidth is None else 1 / bandwidth

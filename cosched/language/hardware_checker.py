@@ -15,12 +15,22 @@ if TYPE_CHECKING:
     from cosched.language.diagnostics import Diagnostic
     from cosched.language.syntax import Config, Node
 
-__all__ = ["COSTS", "check_config"]
+__all__ = ["COSTS", "LONG", "PARTS", "check_config", "describes"]
 
 COSTS = ("COMM", "TSEND", "TRECV")
 """Parts of a message's cost: network transfer, and the processor's time at each end."""
 
+PARTS = {"COMM": ("transfer_latency", "transfer_bandwidth"), "TSEND": ("send_overhead", "send_bandwidth"),
+         "TRECV": ("receive_overhead", "receive_bandwidth")}  # fmt: skip
+"""The same in the self-describing form: the time of an empty message and, where it is not infinite, the rate."""
+
+LONG = "long_message"
+"""The size above which the settings with the prefix `long_` hold."""
+
 _COEFFICIENTS = tuple(f"DD_{cost}_{letter}" for cost in COSTS for letter in "ABCDE")
+_REQUIRED = tuple(latency for latency, _ in PARTS.values())
+_PLAIN = tuple(name for part in PARTS.values() for name in part)
+_DESCRIBING = (*_PLAIN, LONG, *(f"long_{name}" for name in _PLAIN))
 _GROUPS = ("hardware", *MESSAGES, "clc")
 
 
@@ -43,17 +53,41 @@ def check_config(config: Config) -> list[Diagnostic]:
             for fault_at, message in _setting(group, setting, seen):
                 report(fault_at, message)
             seen.add(setting.name)
-        missing = [name for name in _COEFFICIENTS if name not in {setting.name for setting in group.settings}]
-        if group.name in MESSAGES and missing:
-            report(group, f"{group.name} lacks {', '.join(missing)}")
+        if group.name in MESSAGES:
+            for fault_at, message in _messages(group):
+                report(fault_at, message)
     return sorted(faults)
+
+
+def describes(names: Iterable[str]) -> bool:
+    """Return whether the settings of a message group are in the self-describing form."""
+    return any(name in _DESCRIBING for name in names)
+
+
+def _messages(group: Group) -> Iterable[tuple[Node, str]]:
+    """Yield what a message group lacks, or has too much: it is in one of the two forms."""
+    given = {setting.name: setting for setting in group.settings}
+    if not describes(given):
+        missing = [name for name in _COEFFICIENTS if name not in given]
+    else:
+        missing = [name for name in _REQUIRED if name not in given]
+        for name, setting in given.items():
+            if name in _COEFFICIENTS:
+                yield setting, f"{name} does not mix with {', '.join(_REQUIRED)}: use one form in a group"
+            if name.startswith("long_") and LONG not in given:
+                yield setting, f"{name} needs {LONG}, the size above which it holds"
+    if missing:
+        yield group, f"{group.name} lacks {', '.join(missing)}"
 
 
 def _setting(group: Group, setting: Assign, seen: set[str]) -> Iterable[tuple[Node, str]]:
     if group.name == "clc" and setting.name not in OPCODES:
         yield setting, unknown(setting.name)
-    if group.name in MESSAGES and setting.name not in _COEFFICIENTS:
-        yield setting, f"{setting.name} is no cost of a message{suggestion(setting.name, _COEFFICIENTS)}"
+    if group.name in MESSAGES and setting.name not in (*_COEFFICIENTS, *_DESCRIBING):
+        yield (
+            setting,
+            f"{setting.name} is no cost of a message{suggestion(setting.name, (*_COEFFICIENTS, *_DESCRIBING))}",
+        )
     if group.name != "hardware" and isinstance(setting.value, Text):
         yield setting.value, "a number is needed here, not a text"
     if isinstance(setting.value, Text):

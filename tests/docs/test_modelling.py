@@ -31,11 +31,22 @@ def test_a_psl_example_is_evaluated(text: str, tmp_path: Path) -> None:
 
 
 def test_the_hardware_example_serves_the_ring(tmp_path: Path) -> None:
-    (hardware,), ring = blocks("hmcl"), blocks("psl")[1]
+    hardware, ring = blocks("hmcl")[0], blocks("psl")[1]
     (tmp_path / "my_cluster.hmcl").write_text(hardware, encoding="utf-8")
     (tmp_path / "ring.psl").write_text(ring, encoding="utf-8")
     assert check_files([tmp_path / "my_cluster.hmcl"], default_library()) == []
     assert profile(load(tmp_path / "ring.psl"), load_hardware(tmp_path / "my_cluster.hmcl"), [8])[0] > 0
+
+
+def test_the_example_in_words_has_the_costs_that_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "described.hmcl"
+    path.write_text(blocks("hmcl")[1], encoding="utf-8")
+    assert check_files([path], default_library()) == []
+    costs = load_hardware(path).messages["mpi"]
+    # 1.25 GB/s are 1250 bytes a microsecond.
+    assert costs.transfer(1250) == pytest.approx(10 + 1)
+    assert costs.transfer(11_000) == pytest.approx(12 + 10)
+    assert costs.send(5000) == costs.receive(5000) == pytest.approx(2)
 
 
 def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,12 +21,38 @@ def test_a_message_costs_less_a_byte_up_to_the_threshold(plain: Hardware, size: 
     assert plain.messages["mpi"].transfer(size) == pytest.approx(cost)
 
 
+def test_both_forms_of_message_costs_mean_the_same(tmp_path: Path, plain: Hardware) -> None:
+    path = tmp_path / "words.hmcl"
+    path.write_text("""config words { mpi {
+        transfer_latency = 10 us, transfer_bandwidth = 10, send_overhead = 1 us, send_bandwidth = 100 MB/s;
+        receive_overhead = 3, receive_bandwidth = 1 / 0.03, long_message = 100 B, long_transfer_latency = 20;
+        long_transfer_bandwidth = 5, long_send_overhead = 2, long_send_bandwidth = 50, long_receive_overhead = 4;
+        long_receive_bandwidth = 25;
+    } }""")
+    one, other = plain.messages["mpi"], load_hardware(path).messages["mpi"]
+    for size in (0, 50, 100, 101, 1000):
+        assert one.transfer(size) == pytest.approx(other.transfer(size))
+        assert one.send(size) == pytest.approx(other.send(size))
+        assert one.receive(size) == pytest.approx(other.receive(size))
+
+
+def test_what_is_left_out_of_the_describing_form_costs_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "short.hmcl"
+    path.write_text("config short { mpi { transfer_latency = 7, send_overhead = 1, receive_overhead = 2; } }")
+    costs = load_hardware(path).messages["mpi"]
+    assert (costs.transfer(1e9), costs.send(1e9), costs.receive(0)) == (7, 1, 2)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("config a { clc { LFOR = 1 / 0; } }", r"a\.hmcl:1:27: division by zero"),
         ("config a { clc { LFOR = 0 - 1; } }", r"LFOR is -1.0: a cost is finite and not negative"),
         ("config a { clc { LFOR = 1e308 * 10; } }", r"LFOR is inf"),
+        (
+            "config a { mpi { transfer_latency = 1, send_overhead = 1, receive_overhead = 1, send_bandwidth = 0; } }",
+            r"send_bandwidth is 0: leave it out",
+        ),
         ("config a { } config b { }", r"the file holds 2 configs: one is needed"),
         ("", r"the file holds 0 configs"),
         ("config a { clc { LFOP = 1; } }", r"unknown opcode LFOP"),

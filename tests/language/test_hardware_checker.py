@@ -10,6 +10,9 @@ MPI = (
 )
 
 
+WORDS = "transfer_latency = 5 us, send_overhead = 1, receive_overhead = 1;"
+
+
 def faults(groups: str) -> list[str]:
     (config,) = parse_hmcl(Source("x.hmcl", f"config c {{ {groups} }}"))
     return [fault.message for fault in check_config(config)]
@@ -17,6 +20,10 @@ def faults(groups: str) -> list[str]:
 
 def test_a_sound_configuration() -> None:
     assert faults(f'hardware {{ Tclk = 1 / 2, Desc = "d"; }} {MPI} clc {{ LFOR = max(2, 3) * Tclk; }}') == []
+
+
+def test_message_costs_in_words() -> None:
+    assert faults(f"mpi {{ {WORDS} }} pvm {{ {WORDS} long_message = 1 KiB, long_send_overhead = 3; }}") == []
 
 
 @pytest.mark.parametrize(
@@ -31,6 +38,13 @@ def test_a_sound_configuration() -> None:
         ("clc { LFOR = [1]; }", "a number is needed here"),
         ("clc { LFOR = sqr(1); }", "function sqr is not known: did you mean sqrt?"),
         ("clc { LFOR = sqrt(); }", "sqrt takes 1 arguments, not 0"),
+        ("mpi { transfer_latency = 1; }", "mpi lacks send_overhead, receive_overhead"),
+        (f"mpi {{ {WORDS} DD_COMM_A = 1; }}", "DD_COMM_A does not mix with transfer_latency, send_overhead"),
+        (f"mpi {{ {WORDS} long_send_overhead = 1; }}", "long_send_overhead needs long_message"),
+        (
+            f"mpi {{ {WORDS} send_bandwith = 1 GB/s; }}",
+            "send_bandwith is no cost of a message: did you mean send_bandw",
+        ),
         (MPI.replace("DD_COMM_B = 1;", ""), "mpi lacks DD_COMM_B"),
         (MPI.replace("DD_COMM_B", "DD_COMM_F"), "DD_COMM_F is no cost of a message: did you mean"),
     ],
