@@ -14,7 +14,7 @@ from cosched.cli.output import JsonOption, console, emit_json, finite
 from cosched.errors import UserError
 from cosched.evaluation import evaluate, load, load_hardware, parameters, profile
 from cosched.evaluation.trace import chrome_trace
-from cosched.language import check_files, default_library
+from cosched.language import check_files, default_library, format_source, read
 
 if TYPE_CHECKING:
     from cosched.evaluation import Application, Hardware
@@ -42,6 +42,29 @@ def check(
         if not faults:
             console.print(f"{len(files)} file{'s' if len(files) > 1 else ''} checked: no faults", markup=False)
     if faults:
+        raise typer.Exit(1)
+
+
+@app.command("format")
+def format_files(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="PSL (.psl) and HMCL (.hmcl) files.")],
+    only_check: Annotated[bool, typer.Option("--check", help="Change nothing; exit code 1 if a file would.")] = False,
+) -> None:
+    """Give files the canonical layout; what they say, their line breaks and their comments stay.
+
+    Prints the name of each file that changes.
+    """
+    texts = {path: read(path) for path in files}
+    laid_out = {path: format_source(source) for path, source in texts.items()}
+    changed = [path for path in files if laid_out[path] != texts[path].text]
+    for path in changed:
+        console.print(str(path), markup=False)
+        if not only_check:
+            try:
+                path.write_text(laid_out[path], encoding="utf-8")
+            except OSError as error:
+                raise UserError(f"{path} cannot be written: {error.strerror or error}") from None
+    if only_check and changed:
         raise typer.Exit(1)
 
 

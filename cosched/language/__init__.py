@@ -2,6 +2,7 @@
 
 from cosched.language.check import check_files
 from cosched.language.diagnostics import Diagnostic, ModelError
+from cosched.language.formatter import format_source
 from cosched.language.library import default_library
 from cosched.language.linker import Linked, Linker
 from cosched.language.opcodes import OPCODES
@@ -18,6 +19,7 @@ __all__ = [
     "check_files",
     "decode",
     "default_library",
+    "format_source",
     "parse_hmcl",
     "parse_psl",
     "read",

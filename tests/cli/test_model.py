@@ -70,6 +70,27 @@ def test_predict_uses_the_hardware_that_the_model_names() -> None:
     assert "cannot be used" in text
 
 
+def test_format_changes_layout_only(tmp_path: Path) -> None:
+    path = tmp_path / "messy.psl"
+    path.write_text("application messy {\nproc exec init{step cpu{confdev 1 ;} (* one *)\n}}\n")
+    found = run("format", "--check", str(path))
+    assert (found.exit_code, found.stdout) == (1, f"{path}\n")
+    assert "{step" in path.read_text()
+    assert run("format", str(path)).exit_code == 0
+    assert path.read_text() == ("application messy {\n    proc exec init { step cpu { confdev 1; } (* one *)\n} }\n")
+    found = run("format", "--check", str(path))
+    assert (found.exit_code, found.stdout) == (0, "")
+
+
+def test_a_file_with_faults_is_not_formatted_and_none_beside_it(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.psl", tmp_path / "bad.psl"
+    good.write_text("application good{proc exec init{}}")
+    bad.write_text("application bad {")
+    with pytest.raises(UserError, match=r"bad\.psl:1:18: the file ends too early"):
+        CliRunner().invoke(app, ["format", str(good), str(bad)], catch_exceptions=False)
+    assert good.read_text() == "application good{proc exec init{}}"
+
+
 def test_parameters_with_defaults_and_limits(tmp_path: Path) -> None:
     path = tmp_path / "form.psl"
     path.write_text("application form { var numeric: a = 2 in (1, 8), b; proc exec init { } }")
