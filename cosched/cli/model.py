@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
+# Enough for a wavefront on 10,000 processors: a process of the user's own may take 1 GB for that, the daemon may not.
+_STEPS_OF_ONE = 50_000_000
+
 app = typer.Typer(help="Check and evaluate performance models.", no_args_is_help=True)
 
 
@@ -84,7 +87,8 @@ def predict(
     model = load(application)
     resource = load_hardware(hardware or _named(model))
     given, counts = _settings(settings or []), parse_counts(hosts)
-    seconds = [float(value) for value in profile(model, resource, counts, given)]
+    steps = _STEPS_OF_ONE if len(counts) == 1 else None
+    seconds = [float(value) for value in profile(model, resource, counts, given, steps=steps)]
     if trace is not None:
         most = max(count for count, value in zip(counts, seconds, strict=True) if math.isfinite(value))
         _write_trace(trace, model, resource, most, given)

@@ -104,6 +104,12 @@ def test_parameters_with_defaults_and_limits(tmp_path: Path) -> None:
     ]
 
 
+def test_one_large_number_of_hosts_can_be_predicted() -> None:
+    found = run("predict", "sweep3d", "--hosts", "2700", "--set", "it_g=600", "--set", "jt_g=600", "--json")
+    assert found.exit_code == 0
+    assert json.loads(found.stdout)["seconds"][0] > 1
+
+
 def test_trace_is_a_timeline_of_the_most_hosts(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     assert run("predict", "jacobi", "--hosts", "1-4", "--set", "iterations=2", "--trace", str(path)).exit_code == 0
