@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import queue
 import signal
-import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -39,6 +40,7 @@ __all__ = ["Daemon"]
 
 _log = structlog.get_logger("cosched.daemon")
 
+_LOOK = 1.0  # seconds after which a signal that woke nobody is noticed
 _WATCH = 1.0  # seconds between looks at the hosts
 _STATUS = 60.0  # seconds between questions for the status of all live attempts; events tell sooner
 
@@ -82,12 +84,13 @@ class Daemon:
         Raises:
             SystemFault: cosched ended by its own mistake.
         """
-        ended = threading.Event()
-        self._engine.on_failure = ended.set
+        # A signal handler may put into a SimpleQueue whatever the main thread is doing; an Event it may deadlock on.
+        ended: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._engine.on_failure = partial(ended.put, None)
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: ended.set())
+            signal.signal(number, lambda *_: ended.put(None))
         self.start()
-        ended.wait()
+        _await(ended)
         self.stop()
         if self._engine.failed is not None:
             raise SystemFault(f"cosched made a mistake ({self._engine.failed!r}; its log says where) and ended: "
@@ -130,6 +133,16 @@ class Daemon:
         if self._engine.store_fault:
             faults.append(f"database: {self._engine.store_fault}")
         return faults
+
+
+def _await(ended: queue.SimpleQueue[None]) -> None:
+    """Wait for an item. A signal that comes just before a wait without end begins would wake nobody: so look again."""
+    while True:
+        try:
+            ended.get(timeout=_LOOK)
+        except queue.Empty:
+            continue
+        return
 
 
 def _settings(configuration: Configuration, instance: str) -> Settings:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -88,6 +89,15 @@ def test_two_daemons_never_work_on_one_state(site: Site) -> None:
     assert "another cosched runs with" in second.stderr
     with site.client() as client:
         assert client.status().faults == ()
+
+
+def test_a_signal_that_woke_nobody_ends_it_all_the_same(site: Site) -> None:
+    # Taken by another thread than the main one, a SIGTERM interrupts no wait: so does one that comes a moment early.
+    other = next(int(task.name) for task in Path(f"/proc/{site.pid}/task").iterdir() if int(task.name) != site.pid)
+    assert ctypes.CDLL(None).tgkill(site.pid, other, int(signal.SIGTERM)) == 0
+    until(lambda: not alive(site.pid))
+    site.stop()
+    site.start()
 
 
 def test_jobs_outlive_the_daemon_and_are_taken_up_again(site: Site) -> None:
