@@ -11,7 +11,7 @@ import numpy as np
 from cosched.scheduling.problem import Plan, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -164,11 +164,6 @@ class Waiting:
         """Make a plan the current one; tasks that it does not name keep behind."""
         names = [problem.tasks[place] for place in plan.order]
         self.counts = self.reordered(names, [int(plan.counts[place]) for place in plan.order])
-
-    def forget(self, tasks: Iterable[str]) -> None:
-        """Take several tasks out."""
-        for task in tasks:
-            self.remove(task)
 
 
 def _slack(task: Task, now: float, margin: float) -> float:

@@ -17,7 +17,6 @@ class Source(StrEnum):
     """Who answered "how long on n hosts?"."""
 
     MODEL = "model"
-    HISTORY = "history"
     USER = "user"
 
 
