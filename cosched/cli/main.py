@@ -27,6 +27,7 @@ _NOUNS = {
 _COMMANDS = {
     "plan": "Make a schedule for a queue given as a file.",
     "serve": "Run the daemon.",
+    "simulate": "Run an experiment in virtual time.",
 }
 
 

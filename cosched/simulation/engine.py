@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.decisions import Cancel, Dispatch, Locate
+from cosched.coscheduler.decisions import Cancel, Dispatch, Locate, Replan
 from cosched.coscheduler.events import (
     AttemptAbsent,
     AttemptSubmitted,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.settings import Settings
     from cosched.coscheduler.task import Attempt, Task
+    from cosched.simulation.planner import Planner
 
 __all__ = ["Run", "SimulatedDomain"]
 
@@ -56,19 +57,28 @@ class SimulatedDomain:
         runs: every run that completed, in order of completion.
     """
 
-    def __init__(self, settings: Settings, hosts: int | Iterable[str], seconds: Callable[[Task, int], float]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        hosts: int | Iterable[str],
+        seconds: Callable[[Task, int], float],
+        planner: Planner | None = None,
+    ) -> None:
         """Build a domain.
 
         Args:
             settings: of the core.
             hosts: how many, or their names.
             seconds: what a task really takes on that many hosts.
+            planner: the search; without one tasks leave in the simpler order that the core knows by itself.
         """
         names = [f"node{number:02d}" for number in range(1, hosts + 1)] if isinstance(hosts, int) else list(hosts)
         self.core = Coscheduler(settings)
         self.time = 0.0
         self.runs: list[Run] = []
         self._seconds = seconds
+        self._planner = planner
+        self._stale = False
         self._hosts = {name: Host(name) for name in names}
         self._jobs: dict[str, _Job] = {}
         self._calendar: list[tuple[float, int, Event]] = []
@@ -95,10 +105,20 @@ class SimulatedDomain:
             when, _, event = heapq.heappop(self._calendar)
             self.time = max(self.time, when)
             self._happen(event)
+            self._search()
             if not self._calendar and self.core.tasks and self.time < until:
                 self._nudge()
         if until != float("inf"):
             self.time = max(self.time, until)
+
+    def _search(self) -> None:
+        """Search once for all that has changed at this moment, after the last event of the moment."""
+        if not self._stale or (self._calendar and self._calendar[0][0] <= self.time):
+            return
+        self._stale = False
+        answer = None if self._planner is None else self._planner.answer(self.core, self.time)
+        if answer is not None:
+            self.post(answer)
 
     def _nudge(self) -> None:
         """Let time go by where tasks wait for nothing but that; stop where nothing would ever change."""
@@ -122,8 +142,8 @@ class SimulatedDomain:
                     self._stop(uuid)
                 case Locate(uuid):
                     self._answer(uuid)
-                case _:
-                    pass
+                case Replan():
+                    self._stale = True
 
     def _start(self, attempt: Attempt, task: Task) -> None:
         seconds = self._seconds(task, attempt.count)

@@ -1,0 +1,55 @@
+"""The seven kernels of the Titan experiments: their times from the models in models/, and queues drawn from them."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from functools import cache
+
+from cosched.evaluation import load, load_hardware, profile
+from cosched.prediction.profile import Profile, Source
+
+__all__ = ["HARDWARE", "HOSTS", "KERNELS", "Order", "draw", "kernel_profile"]
+
+KERNELS = ("sweep3d", "fft", "improc", "closure", "jacobi", "memsort", "cpi")
+HARDWARE = "sgi_origin2000"
+HOSTS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One task to be submitted.
+
+    Attributes:
+        kernel: name of the application.
+        allowance: the deadline, in seconds after submission.
+    """
+
+    kernel: str
+    allowance: float
+
+
+@cache
+def kernel_profile(kernel: str) -> Profile:
+    """Return a kernel's published times on 1…16 processors of an SGI Origin 2000, in seconds."""
+    times = profile(load(f"{kernel}_measured"), load_hardware(HARDWARE), range(1, HOSTS + 1))
+    return Profile(tuple(float(value) for value in times), Source.MODEL, HARDWARE)
+
+
+def draw(count: int, kernels: int, seed: int) -> list[Order]:
+    """Draw tasks; each deadline is uniform between the kernel's shortest time and four times its time on one host.
+
+    That is how the published ranges of deadlines come about.
+
+    Args:
+        count: how many tasks.
+        kernels: the first so many of `KERNELS` are drawn from, each as likely as any other.
+        seed: of the draw.
+    """
+    source = random.Random(seed)  # noqa: S311  a repeatable draw, not a secret
+    orders = []
+    for _ in range(count):
+        kernel = source.choice(KERNELS[:kernels])
+        times = kernel_profile(kernel)
+        orders.append(Order(kernel, source.uniform(times.shortest, 4 * times.on(1))))
+    return orders

@@ -1,0 +1,38 @@
+"""What every experiment keeps to."""
+
+from __future__ import annotations
+
+import pytest
+
+from cosched.errors import UserError
+from cosched.simulation.experiments import NAMES, experiment
+
+# Small enough for a test, by experiment.
+TINY: dict[str, dict[str, str]] = {
+    "titan-table-1": {"tasks": "6", "generations": "2"},
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tiny_run_is_the_same_from_the_same_seed_and_has_the_named_columns(name: str) -> None:
+    chosen = experiment(name)
+    assert chosen.name == name
+    options = chosen.settings(TINY[name])
+    rows = chosen.run(7, options)
+    assert rows == chosen.run(7, options)
+    labels = [tuple(row[key] for key in chosen.keys) for row in rows]
+    assert len(set(labels)) == len(rows) > 0
+    assert all(list(row) == list(rows[0]) for row in rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_papers_rows_stand_beside_rows_of_ours(name: str) -> None:
+    chosen = experiment(name)
+    rows = chosen.run(1, chosen.settings(TINY[name]))
+    for published in chosen.paper:
+        assert set(published) <= set(rows[0])
+
+
+def test_an_unknown_one_is_refused_with_the_names_there_are() -> None:
+    with pytest.raises(UserError, match="no experiment is called 'titan': there are titan-table-1"):
+        experiment("titan")
