@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.language.diagnostics import suggestion
-from cosched.language.names import FUNCTIONS, MESSAGES
+from cosched.language.names import FUNCTIONS, GROUPS, MESSAGES
 from cosched.language.opcodes import OPCODES, unknown
 from cosched.language.syntax import Assign, Element, Group, Invoke, Name, Text, Vector, walk
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cosched.language.diagnostics import Diagnostic
     from cosched.language.syntax import Config, Node
 
-__all__ = ["COSTS", "LONG", "PARTS", "check_config", "describes"]
+__all__ = ["COSTS", "LONG", "PARTS", "SETTINGS", "check_config", "describes"]
 
 COSTS = ("COMM", "TSEND", "TRECV")
 """Parts of a message's cost: network transfer, and the processor's time at each end."""
@@ -31,7 +31,8 @@ _COEFFICIENTS = tuple(f"DD_{cost}_{letter}" for cost in COSTS for letter in "ABC
 _REQUIRED = tuple(latency for latency, _ in PARTS.values())
 _PLAIN = tuple(name for part in PARTS.values() for name in part)
 _DESCRIBING = (*_PLAIN, LONG, *(f"long_{name}" for name in _PLAIN))
-_GROUPS = ("hardware", *MESSAGES, "clc")
+SETTINGS = (*_COEFFICIENTS, *_DESCRIBING)
+"""What a message group may set, in either form."""
 
 
 def check_config(config: Config) -> list[Diagnostic]:
@@ -45,8 +46,8 @@ def check_config(config: Config) -> list[Diagnostic]:
         report(node, f"group {name} is already given in line {earlier}")
     seen: set[str] = set()
     for group in config.groups:
-        if group.name not in _GROUPS:
-            report(group, f"group {group.name} is not known{suggestion(group.name, _GROUPS)}")
+        if group.name not in GROUPS:
+            report(group, f"group {group.name} is not known{suggestion(group.name, GROUPS)}")
         for node, name, earlier in _doubles([(setting, setting.name) for setting in group.settings]):
             report(node, f"{name} is already given in line {earlier}")
         for setting in group.settings:
@@ -83,11 +84,8 @@ def _messages(group: Group) -> Iterable[tuple[Node, str]]:
 def _setting(group: Group, setting: Assign, seen: set[str]) -> Iterable[tuple[Node, str]]:
     if group.name == "clc" and setting.name not in OPCODES:
         yield setting, unknown(setting.name)
-    if group.name in MESSAGES and setting.name not in (*_COEFFICIENTS, *_DESCRIBING):
-        yield (
-            setting,
-            f"{setting.name} is no cost of a message{suggestion(setting.name, (*_COEFFICIENTS, *_DESCRIBING))}",
-        )
+    if group.name in MESSAGES and setting.name not in SETTINGS:
+        yield setting, f"{setting.name} is no cost of a message{suggestion(setting.name, SETTINGS)}"
     if group.name != "hardware" and isinstance(setting.value, Text):
         yield setting.value, "a number is needed here, not a text"
     if isinstance(setting.value, Text):

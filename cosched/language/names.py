@@ -7,7 +7,32 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["COLLECTIVES", "DEVICES", "FUNCTIONS", "HARDWARE", "MESSAGES", "OPTIONS", "PROCESSORS", "Device"]
+__all__ = [
+    "COLLECTIVES",
+    "DEVICES",
+    "FUNCTIONS",
+    "GROUPS",
+    "HARDWARE",
+    "KEYWORDS",
+    "KINDS",
+    "MESSAGES",
+    "OPTIONS",
+    "PROCESSORS",
+    "TYPES",
+    "Device",
+]
+
+KINDS = ("application", "subtask", "partmp")
+"""What an object of PSL may be."""
+
+TYPES = ("numeric", "string", "vector", "compute")
+"""Types of variables; `compute` is another word for `numeric`."""
+
+KEYWORDS = (
+    *KINDS, *TYPES, "include", "var", "in", "link", "option", "proc", "exec", "cflow", "for", "while", "if", "else",
+    "return", "call", "step", "on", "confdev", "loop", "case", "measured", "is", "clc",
+)  # fmt: skip
+"""Words of PSL that name nothing else."""
 
 PROCESSORS = "Nproc"
 """The external variable that holds the number of processors."""
@@ -51,6 +76,9 @@ COLLECTIVES: Mapping[str, tuple[str, ...]] = {
 
 MESSAGES = tuple(sorted({device.group for device in DEVICES.values() if device.group}))
 """HMCL groups that give the costs of messages."""
+
+GROUPS = ("hardware", *MESSAGES, "clc")
+"""Groups of an HMCL configuration."""
 
 OPTIONS: Mapping[str, str] = {"hrduse": "string", "decompose": "string", "nstage": "numeric", "seval": "numeric"}
 """Options of objects and their types."""

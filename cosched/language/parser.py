@@ -11,6 +11,7 @@ from lark.exceptions import UnexpectedInput
 
 from cosched.language.builder import build
 from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
+from cosched.language.names import KINDS
 from cosched.language.recovery import resume
 from cosched.language.syntax import walk
 from cosched.language.units import UNITS
@@ -25,7 +26,6 @@ DEEPEST_NESTING = 100
 """Deepest tree of an object; evaluation recurses over it."""
 
 _MOST_ERRORS = 20
-_KINDS = ("application", "subtask", "partmp")
 _MOST_EXPECTED = 6
 
 
@@ -106,7 +106,7 @@ def _unexpected(token: Token, error: UnexpectedInput, source: Source) -> str:
     if token.type == "ID" and before[-1:].isdigit() and _after_number(error):
         return f"{str(token)!r} is no unit{suggestion(token, UNITS) or ', and an operator is missing'}"
     shown = str(token) if len(token) <= 40 else f"{token[:40]}…"
-    words = [word for name in _accepts(error) for word in (_KINDS if name == "KIND" else [name.lower()])]
+    words = [word for name in _accepts(error) for word in (KINDS if name == "KIND" else [name.lower()])]
     near = suggestion(token, words) if token.type == "ID" else ""
     return f"unexpected {shown!r}{near or _expected(error)}"
 

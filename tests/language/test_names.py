@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+from lark import Lark
+
 from cosched.evaluation import functions
+from cosched.language import parser
 from cosched.language.hardware_checker import check_config
-from cosched.language.names import COLLECTIVES, DEVICES, FUNCTIONS, MESSAGES
+from cosched.language.names import COLLECTIVES, DEVICES, FUNCTIONS, KEYWORDS, KINDS, MESSAGES, TYPES
 from cosched.language.parser import parse_hmcl
 from cosched.language.source import Source
 
@@ -19,6 +24,13 @@ def test_each_group_of_message_costs_belongs_to_a_send_and_a_receive() -> None:
         assert sorted(device.sends for device in DEVICES.values() if device.group == group) == [False, True]
         (config,) = parse_hmcl(Source("x.hmcl", f"config c {{ {group} {{ }} }}"))
         assert "lacks" in check_config(config)[0].message
+
+
+def test_the_keywords_are_those_of_the_grammar() -> None:
+    grammar = Lark.open(str(Path(parser.__file__).with_name("psl.lark")), parser="lalr")
+    words = {terminal.pattern.value for terminal in grammar.terminals}
+    assert {word for word in words if word.isalpha()} | set(KINDS) == set(KEYWORDS)
+    assert set(TYPES) < set(KEYWORDS)
 
 
 def test_a_device_is_either_carried_out_or_expanded() -> None:

@@ -1,0 +1,79 @@
+"""Colours for model sources on pages: Pygments lexers of PSL and HMCL.
+
+The grammars for editors in etc/editors follow the same lists of words.
+"""
+
+from __future__ import annotations
+
+from pygments.lexer import RegexLexer, bygroups, words
+from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
+
+from cosched.language.hardware_checker import SETTINGS
+from cosched.language.names import COLLECTIVES, DEVICES, FUNCTIONS, GROUPS, HARDWARE, KEYWORDS, PROCESSORS, TYPES
+from cosched.language.opcodes import OPCODES
+
+__all__ = ["HmclLexer", "PslLexer", "highlight_lexer"]
+
+_NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_UNIT = r"(?:(?:[kMG]?B|[KMG]iB|[kMG]?bit)(?:/s)?|ns|us|ms|s|min|h)\b"
+_QUANTITY = bygroups(Number, Whitespace, Keyword.Pseudo)  # type: ignore[no-untyped-call]  # the stubs lack it
+_COMMON = [
+    (r"\s+", Whitespace),
+    (r"\(\*[\s\S]*?\*\)", Comment.Multiline),
+    (r"\(\*[\s\S]*", Comment.Multiline),
+    (r'"[^"\n]*"?', String.Double),
+    (rf"({_NUMBER})([ \t]*)({_UNIT})", _QUANTITY),
+    (_NUMBER, Number),
+    (r"\|\||&&|[=!<>]=|[-+*/%^!<>=]", Operator),
+    (r"[{}()\[\];:,]", Punctuation),
+    (words(tuple(OPCODES), r"\b", r"\b"), Name.Constant),
+    (words(tuple(FUNCTIONS), r"\b", r"(?=\s*\()"), Name.Builtin),
+]
+_ANY_NAME = (r"[A-Za-z_]\w*", Name)
+
+
+class PslLexer(RegexLexer):
+    """Application models."""
+
+    name = "PSL"
+    aliases = ["psl"]  # noqa: RUF012  Pygments declares its attributes so
+    filenames = ["*.psl"]  # noqa: RUF012
+    url = ""
+    version_added = ""
+    tokens = {  # noqa: RUF012
+        "root": [
+            *_COMMON,
+            (words(TYPES[:-1], r"\b", r"\b"), Keyword.Type),
+            (words(KEYWORDS, r"\b", r"\b"), Keyword),
+            (words((*DEVICES, *COLLECTIVES), r"\b", r"\b"), Name.Builtin),
+            (words((PROCESSORS, HARDWARE), r"\b", r"\b"), Name.Builtin.Pseudo),
+            _ANY_NAME,
+        ]
+    }
+
+
+class HmclLexer(RegexLexer):
+    """Hardware models."""
+
+    name = "HMCL"
+    aliases = ["hmcl"]  # noqa: RUF012
+    filenames = ["*.hmcl"]  # noqa: RUF012
+    url = ""
+    version_added = ""
+    tokens = {  # noqa: RUF012
+        "root": [
+            *_COMMON,
+            (words(("config", *GROUPS), r"\b", r"\b"), Keyword),
+            (words(SETTINGS, r"\b", r"\b"), Name.Attribute),
+            _ANY_NAME,
+        ]
+    }
+
+
+def highlight_lexer(file: str) -> RegexLexer:
+    """Return the Pygments lexer of a model: HMCL for a name that ends in `hmcl`, else PSL.
+
+    Args:
+        file: name of the file, or of the language alone (`psl`, `hmcl`).
+    """
+    return HmclLexer() if file.lower().endswith("hmcl") else PslLexer()
