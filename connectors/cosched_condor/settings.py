@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.connector import safe
-from cosched.errors import UserError
+from cosched.connector.settings import SettingsTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 __all__ = ["CondorSettings"]
 
@@ -48,54 +47,20 @@ class CondorSettings:
         Raises:
             UserError: a key is unknown or its value is not usable; the message names it and what is expected.
         """
-        valid = [field.name for field in fields(cls)]
-        for key in table:
-            if key not in valid:
-                raise UserError(f"connector condor has no setting {key!r}: choose from {', '.join(valid)}")
-        config = table.get("config")
+        keys = SettingsTable("condor", table, [field.name for field in fields(cls)])
         return cls(
-            spool=_path("spool", table.get("spool", "/var/spool/cosched/condor"), "the absolute path of a folder"),
-            config=None if config is None else _file(config),
-            schedd=_name("schedd", table.get("schedd", "")),
-            host_class=_attribute(table.get("host_class", "")),
-            job_lease=int(_number("job_lease", table.get("job_lease", 60), 10, _DAY)),
-            keep_claim=int(_number("keep_claim", table.get("keep_claim", 20), 0, _DAY)),
-            timeout=_number("timeout", table.get("timeout", 30.0), 1, 3600),
+            spool=keys.path("spool", "/var/spool/cosched/condor", "the absolute path of a folder"),
+            config=keys.optional_path("config", "the absolute path of HTCondor's configuration file (condor_config)"),
+            schedd=keys.name("schedd", "a name, as `condor_status -schedd` shows it"),
+            host_class=_attribute(keys, "host_class"),
+            job_lease=int(keys.seconds("job_lease", 60, 10, _DAY)),
+            keep_claim=int(keys.seconds("keep_claim", 20, 0, _DAY)),
+            timeout=keys.seconds("timeout", 30.0, 1, 3600),
         )
 
 
-def _wrong(key: str, value: object, expected: str) -> UserError:
-    return UserError(f"connector condor: {key} = {value!r} is not usable: give {expected}")
-
-
-def _path(key: str, value: object, expected: str) -> Path:
-    if not isinstance(value, str | Path) or not Path(value).is_absolute():
-        raise _wrong(key, value, expected)
-    safe(str(value), f"connector condor: {key}")
-    return Path(value)
-
-
-def _file(value: object) -> Path:
-    expected = "the absolute path of HTCondor's configuration file (condor_config)"
-    path = _path("config", value, expected)
-    if not path.is_file():
-        raise _wrong("config", value, expected)
-    return path
-
-
-def _name(key: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise _wrong(key, value, "a name, as `condor_status -schedd` shows it")
-    return safe(value, f"connector condor: {key}")
-
-
-def _attribute(value: object) -> str:
+def _attribute(keys: SettingsTable, key: str) -> str:
+    value = keys.get(key, "")
     if not isinstance(value, str) or (value and not _ATTRIBUTE.match(value)):
-        raise _wrong("host_class", value, "the name of a ClassAd attribute: letters, digits and underscores")
+        raise keys.wrong(key, value, "the name of a ClassAd attribute: letters, digits and underscores")
     return value
-
-
-def _number(key: str, value: object, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise _wrong(key, value, f"a number of seconds from {low} to {high:.0f}")
-    return float(value)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from cosched.connector import SafeValue, safe
-from cosched.resources import templates
+from cosched.connector.templating import render
 from cosched_condor.eventlog import note
 
 if TYPE_CHECKING:
@@ -45,20 +43,9 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> tu
         "keep_claim": settings.keep_claim,
         "time_limit": 0 if launch.time_limit is None else math.ceil(launch.time_limit),
     }
-    environment = Environment(
-        loader=FileSystemLoader(templates() / "condor"), undefined=StrictUndefined, finalize=_checked,
-        autoescape=False, keep_trailing_newline=True,  # noqa: S701  not HTML; `_checked` lets only safe values through
-    )  # fmt: skip
     items = [{"CoschedHost": str(safe(host, "a host's name"))} for host in launch.hosts]
-    return environment.get_template("vanilla.sub").render(values), items
+    return render("condor", "vanilla.sub", values), items
 
 
 def _path(path: Path, what: str) -> SafeValue:
     return safe(str(path), what)
-
-
-def _checked(value: object) -> object:
-    """Let a template print nothing that was not checked."""
-    if not isinstance(value, SafeValue | int):
-        raise TypeError(f"a template of HTCondor prints {value!r}, which was not checked")
-    return value

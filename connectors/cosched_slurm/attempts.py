@@ -6,13 +6,11 @@ each process, and news without a question to the controller. A process whose `be
 
 from __future__ import annotations
 
-import os
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.connector.launches import environment
-from cosched.errors import UserError
+from cosched.connector.attempts import FENCED, AttemptFolders, command_line, exports
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
     from cosched.connector import Launch
 
 __all__ = ["FENCED", "Attempts", "Stamps"]
-
-FENCED = 143  # what a program gives that ends at SIGTERM
 
 _SCRIPT = """\
 #!/bin/sh
@@ -67,39 +63,12 @@ class Stamps:
     job: str = ""
 
 
-class Attempts:
-    """The folders of attempts; closed to other users, for scripts hold environments and jobs run as cosched's user."""
+class Attempts(AttemptFolders):
+    """The folders of attempts; closed to other users, whatever the spool is, for jobs run as cosched's user."""
 
-    def __init__(self, spool: Path) -> None:
-        self.root = spool
-
-    def folder(self, attempt: str) -> Path:
-        """Return the folder of an attempt."""
-        return self.root / attempt
-
-    def known(self, attempt: str) -> bool:
-        """Whether the attempt belongs to this spool."""
-        return self.folder(attempt).is_dir()
-
-    def create(self, attempt: str) -> bool:
-        """Make the attempt's folder, durably; False where it was there before."""
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            self.folder(attempt).mkdir(mode=0o700)
-        except FileExistsError:
-            return False
-        _sync(self.root)
-        return True
-
-    def fence(self, attempt: str) -> None:
-        """Mark the attempt as cancelled, durably: its processes end before they begin."""
-        self.create(attempt)
-        (self.folder(attempt) / "cancelled").touch()
-        _sync(self.folder(attempt))
-
-    def fenced(self, attempt: str) -> bool:
-        """Whether the attempt was cancelled."""
-        return (self.folder(attempt) / "cancelled").exists()
+    def mode(self) -> int:
+        """Return the mode of attempts' folders."""
+        return 0o700
 
     def changed(self, attempt: str) -> int:
         """Return a number that changes when a process leaves a stamp; 0 where there is no folder."""
@@ -130,30 +99,18 @@ class Attempts:
         """Write what each process runs.
 
         Raises:
-            UserError: the program's name begins with a dash, which `exec` takes for an option.
+            UserError: the program's name begins with a dash.
         """
-        if launch.command[0].startswith("-"):
-            raise UserError(f"program {launch.command[0]!r} starts with '-': give its path")
-        folder = self.folder(launch.attempt)
-        exports = [f"export {name}={shlex.quote(value)}" for name, value in environment(launch).items()
-                   if name != "COSCHED_RANK"]  # fmt: skip
         rank = _RANK_OF_HOST.format(hosts=shlex.join(launch.hosts)) if launch.hosts else 'rank="${SLURM_PROCID:-0}"'
         return self.write(launch.attempt, "run.sh", _SCRIPT.format(
-            folder=shlex.quote(str(folder)),
+            folder=shlex.quote(str(self.folder(launch.attempt))),
             rank=rank,
             fenced=FENCED,
             count=launch.count,
-            directory=shlex.quote(launch.directory or str(folder)),
-            exports="\n".join(exports),
-            command=shlex.join(launch.command),
+            directory=shlex.quote(launch.directory or str(self.folder(launch.attempt))),
+            exports=exports(launch),
+            command=command_line(launch),
         ))  # fmt: skip
-
-    def write(self, attempt: str, name: str, text: str) -> Path:
-        """Write a script into the attempt's folder."""
-        script = self.folder(attempt) / name
-        script.write_text(text, encoding="utf-8")
-        script.chmod(0o700)
-        return script
 
 
 def _words(file: Path) -> list[str]:
@@ -163,12 +120,3 @@ def _words(file: Path) -> list[str]:
     except FileNotFoundError:
         return []
     return text.split() if text.endswith("\n") else []
-
-
-def _sync(folder: Path) -> None:
-    """Bring the names in a folder to disk."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

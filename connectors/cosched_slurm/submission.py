@@ -6,11 +6,9 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from cosched.connector import SafeValue, safe
+from cosched.connector.templating import render
 from cosched.errors import UserError
-from cosched.resources import templates
 from cosched_slurm.jobs import comment
 
 if TYPE_CHECKING:
@@ -65,11 +63,7 @@ def job_script(count: int, script: Path, srun: str) -> str:
         srun: path of Slurm's program that starts them.
     """
     values = {"count": count, "script": safe(str(script), "the spool"), "srun": safe(srun, "the path of srun")}
-    environment = Environment(
-        loader=FileSystemLoader(templates() / "slurm"), undefined=StrictUndefined, finalize=_checked,
-        autoescape=False, keep_trailing_newline=True,  # noqa: S701  not HTML; `_checked` lets only safe values through
-    )  # fmt: skip
-    return environment.get_template("job.sh").render(values)
+    return render("slurm", "job.sh", values)
 
 
 def _host(name: str) -> SafeValue:
@@ -81,10 +75,3 @@ def _host(name: str) -> SafeValue:
 def _time(limit: float | None) -> str:
     """Return a time limit in Slurm's form; it rounds up to minutes by itself."""
     return "" if limit is None else f"0:{max(1, math.ceil(limit))}"
-
-
-def _checked(value: object) -> object:
-    """Let a template print nothing that was not checked."""
-    if not isinstance(value, SafeValue | int):
-        raise TypeError(f"a template of Slurm prints {value!r}, which was not checked")
-    return value

@@ -1,0 +1,40 @@
+r"""What every connector must do, as tests that the author of a connector inherits.
+
+    # tests/conftest.py: lets pytest explain a failed assertion of the contract
+    pytest.register_assert_rewrite("cosched.connector.contract")
+
+    # tests/test_mine.py
+    class TestMine(ConnectorContract):
+        patience = 30.0
+
+        @pytest.fixture
+        def connect(self, pool):
+            return lambda: MyConnector({"address": pool.address})
+
+`connect` is the one fixture that must be given; the others have defaults that fit or skip with a reason. A test that a
+manager cannot pass is overridden with `pytest.skip("why, and what the co-scheduler loses by it")`. Nothing here asserts
+on speed: `patience` is how long to wait for what must come, `quiet` how long to watch for what must not.
+Needs pytest and a POSIX shell on the hosts.
+"""
+
+from cosched.connector.contract.bench import Bench
+from cosched.connector.contract.events import EventsContract
+from cosched.connector.contract.hosts import HostsContract
+from cosched.connector.contract.life import LifeContract
+from cosched.connector.contract.memory import MemoryContract
+from cosched.connector.contract.once import OnceContract
+from cosched.connector.contract.restart import RestartContract
+from cosched.connector.contract.verbatim import VerbatimContract
+
+__all__ = ["Bench", "ConnectorContract"]
+
+
+class ConnectorContract(
+    HostsContract, LifeContract, VerbatimContract, OnceContract, MemoryContract, EventsContract, RestartContract
+):
+    """The contract. Inherit it in a class whose name starts with `Test` and give the fixture `connect`.
+
+    Attributes:
+        patience: seconds to wait for what must come; raise it for a manager that is slow to schedule.
+        quiet: seconds to watch for what must not come: longer than the manager needs to start a job.
+    """

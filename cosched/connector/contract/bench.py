@@ -1,0 +1,133 @@
+"""What the tests of the contract use: one connector, launches of many kinds, and waiting for what must come."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector.interface import JobReport, JobState, Launch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from cosched.connector.interface import Connector
+
+__all__ = ["Bench"]
+
+_WAIT_FOR_FILE = 'while [ ! -e "$0" ]; do sleep 0.02; done'
+
+
+class Bench:
+    """One connector under test, with what the tests do to it; cleans up behind them.
+
+    Attributes:
+        connector: the object under test; `restart` replaces it.
+        workplace: folder that both the tests and the jobs can write to.
+        patience: seconds to wait for what must come.
+    """
+
+    def __init__(self, connect: Callable[[], Connector], workplace: Path, patience: float) -> None:
+        self._connect = connect
+        self.connector = connect()
+        self.workplace = workplace
+        self.patience = patience
+        self._attempts: set[str] = set()
+
+    def up(self, count: int) -> tuple[str, ...]:
+        """Return the names of this many hosts that are up, or skip."""
+        names = tuple(host.name for host in self.connector.hosts() if host.up)
+        if len(names) < count:
+            pytest.skip(f"needs {count} hosts that are up, has {len(names)}")
+        return names[:count]
+
+    def launch(self, *command: str, hosts: tuple[str, ...] = (), count: int | None = None) -> Launch:
+        """Make a launch with a UUID of its own, pinned where hosts are given."""
+        attempt = str(uuid.uuid4())
+        self._attempts.add(attempt)
+        return Launch(attempt=attempt, task="17", name="contract", command=command, hosts=hosts,
+                      count=len(hosts) or 1 if count is None else count)  # fmt: skip
+
+    def shell(self, script: str, *arguments: str, hosts: tuple[str, ...] = (), count: int | None = None) -> Launch:
+        """Make a launch of a shell script; the first argument is its `$0`."""
+        return self.launch("/bin/sh", "-c", script, *arguments, hosts=hosts, count=count)
+
+    def waiter(self, *, hosts: tuple[str, ...] = ()) -> tuple[Launch, Path]:
+        """Make a launch that ends when the file returned beside it exists; it then leaves a file with `.done`."""
+        gate = self.workplace / f"gate-{uuid.uuid4().hex}"
+        return self.shell(_WAIT_FOR_FILE + '; : > "$0.done"', str(gate), hosts=hosts), gate
+
+    def diary(self, *, hosts: tuple[str, ...] = ()) -> tuple[Launch, Path]:
+        """Make a launch each of whose processes writes one line with its rank into the file returned beside it."""
+        file = self.workplace / f"diary-{uuid.uuid4().hex}"
+        return self.shell('echo "$COSCHED_RANK" >> "$0"', str(file), hosts=hosts), file
+
+    def submit(self, launch: Launch) -> str:
+        """Submit; the attempt is cancelled at the end of the test if it still lives."""
+        return self.connector.submit(launch)
+
+    def report(self, launch: Launch) -> JobReport:
+        """Ask for the status of one attempt."""
+        return self.connector.status([launch.attempt])[launch.attempt]
+
+    def until(self, launch: Launch, *states: JobState) -> JobReport:
+        """Wait until the attempt is in one of these states."""
+        return self._until(launch.attempt, states)
+
+    def _until(self, attempt: str, states: tuple[JobState, ...]) -> JobReport:
+        end = time.monotonic() + self.patience
+        while True:
+            report = self.connector.status([attempt])[attempt]
+            if report.state in states:
+                return report
+            if report.state.final or time.monotonic() > end:
+                wanted = " or ".join(states)
+                pytest.fail(f"waited up to {self.patience} s for {wanted}, but the connector says {report}")
+            time.sleep(0.02)
+
+    def listen(self, launch: Launch, *states: JobState) -> list[JobReport]:
+        """Collect the attempt's events until one of these states has come."""
+        seen: list[JobReport] = []
+        end = time.monotonic() + self.patience
+        while time.monotonic() < end:
+            seen += [report for report in self.connector.events(0.2) if report.attempt == launch.attempt]
+            if seen and seen[-1].state in states:
+                return seen
+        pytest.fail(f"waited {self.patience} s for the event {' or '.join(states)}, but saw {seen}")
+
+    def await_file(self, path: Path) -> None:
+        """Wait until a job has made this file."""
+        end = time.monotonic() + self.patience
+        while not path.exists():
+            if time.monotonic() > end:
+                pytest.fail(f"no job made {path.name} within {self.patience} s")
+            time.sleep(0.02)
+
+    def await_host(self, name: str, *, up: bool) -> None:
+        """Wait until the connector shows the host up, or down or absent."""
+        end = time.monotonic() + self.patience
+        while up != any(host.up for host in self.connector.hosts() if host.name == name):
+            if time.monotonic() > end:
+                pytest.fail(f"host {name} is not {'up' if up else 'down'} after {self.patience} s")
+            time.sleep(0.02)
+
+    def restart(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Put a new connector object in the place of the old one, as a restarted daemon does."""
+        self.connector.close()
+        meanwhile()
+        self.connector = self._connect()
+
+    def clear(self) -> None:
+        """Cancel what the test left and wait until it is gone."""
+        try:
+            reports = self.connector.status(sorted(self._attempts))
+            live = [a for a, r in reports.items() if not r.state.final and r.state is not JobState.UNKNOWN]
+            for attempt in live:
+                self.connector.cancel(attempt)
+            for attempt in live:
+                self._until(attempt, (JobState.REMOVED, JobState.COMPLETED, JobState.FAILED, JobState.UNKNOWN))
+        finally:
+            self.connector.close()

@@ -1,0 +1,66 @@
+"""Which hosts there are, and what a lost host does to its jobs."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from cosched.connector.contract.base import ContractBase
+from cosched.connector.interface import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.connector.contract.bench import Bench
+
+__all__ = ["HostsContract"]
+
+_LOST = (JobState.EVICTED, JobState.REMOVED, JobState.QUEUED, JobState.HELD)
+
+
+class HostsContract(ContractBase):
+    """Which hosts there are, and what a lost host does to its jobs."""
+
+    def test_hosts_are_listed_and_up(self, bench: Bench) -> None:
+        """There are hosts, each named once, and those that are up have no reason to be down."""
+        hosts = bench.connector.hosts()
+        assert any(host.up for host in hosts)
+        assert len({host.name for host in hosts}) == len(hosts)
+        assert all(host.name and "," not in host.name for host in hosts)
+
+    def test_a_lost_host_is_down_and_evicts(
+        self, bench: Bench, take_host: Callable[[str], None], give_host: Callable[[str], None]
+    ) -> None:
+        """A job whose host is lost is never COMPLETED, and the host is down until it is given back."""
+        (host,) = bench.up(1)
+        launch, gate = bench.waiter(hosts=(host,))
+        bench.submit(launch)
+        bench.until(launch, JobState.RUNNING)
+        take_host(host)
+        try:
+            bench.await_host(host, up=False)
+            assert bench.until(launch, *_LOST).state in _LOST
+            bench.connector.cancel(launch.attempt)
+        finally:
+            give_host(host)
+        bench.await_host(host, up=True)
+        gate.touch()
+        bench.until(launch, JobState.REMOVED)
+        time.sleep(self.quiet)
+        assert not gate.with_name(gate.name + ".done").exists()
+
+    def test_a_host_given_back_runs_jobs(
+        self, bench: Bench, take_host: Callable[[str], None], give_host: Callable[[str], None]
+    ) -> None:
+        """A host that went and came is as good as before."""
+        (host,) = bench.up(1)
+        take_host(host)
+        try:
+            bench.await_host(host, up=False)
+        finally:
+            give_host(host)
+        bench.await_host(host, up=True)
+        launch, diary = bench.diary(hosts=(host,))
+        bench.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+        assert diary.read_text() == "0\n"

@@ -1,0 +1,108 @@
+"""What goes in comes out as it is, and nothing of it is executed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector.contract.base import ContractBase
+from cosched.connector.interface import ConnectorError, JobState
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from cosched.connector.contract.bench import Bench
+    from cosched.connector.interface import Launch
+
+__all__ = ["VerbatimContract"]
+
+_AWKWARD = (
+    "two words", "", "'single'", '"double"', "$(touch hacked)", "`touch hacked`", "$HOME ${HOME} $$(Memory) $ENV(PATH)",
+    "a\nqueue 500\ninclude command : touch hacked", "tab\there", "back\\slash", "; touch hacked #", "| touch hacked",
+    "-h", "--help", "*", "~", "%s%n", "grüße ☃ 𓀀", "\u202eover", "\r", "#SBATCH --uid=0",
+)  # fmt: skip
+
+
+class VerbatimContract(ContractBase):
+    """What goes in comes out as it is, and nothing of it is executed."""
+
+    def test_arguments_arrive_verbatim(self, bench: Bench) -> None:
+        """Spaces, quotes, dollars, backticks, newlines and letters of the world are text and nothing else."""
+        file = bench.workplace / "arguments"
+        script = r'''for a; do printf '%s\000' "$a"; done > "$0"'''
+        launch = bench.shell(script, str(file), *_AWKWARD, hosts=bench.up(1))
+        launch = replace(launch, directory=str(bench.workplace))
+        bench.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+        assert tuple(file.read_bytes().decode().split("\0")[:-1]) == _AWKWARD
+        assert not list(bench.workplace.rglob("hacked"))
+
+    @pytest.mark.parametrize("value", ["a b", "", "'\"", "$HOME $(touch hacked) `touch hacked`", "one\ntwo", "a;b=c"])
+    def test_environment_arrives_verbatim(self, bench: Bench, value: str) -> None:
+        """A value of the environment is text and nothing else."""
+        file = bench.workplace / "value"
+        launch = bench.shell('printf %s "$MINE" > "$0"', str(file), hosts=bench.up(1))
+        launch = replace(launch, environment={"MINE": value}, directory=str(bench.workplace))
+        bench.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+        assert file.read_text() == value
+        assert not list(bench.workplace.rglob("hacked"))
+
+    def test_the_environment_cannot_change_its_place(self, bench: Bench) -> None:
+        """The COSCHED_ variables win over the user's environment."""
+        launch, diary = bench.diary(hosts=bench.up(1))
+        bench.submit(replace(launch, environment={"COSCHED_RANK": "99"}))
+        bench.until(launch, JobState.COMPLETED)
+        assert diary.read_text() == "0\n"
+
+    @pytest.mark.parametrize("name", ["x\n#SBATCH --uid=0", "a\rb", "nul\0", "$ENV(PATH)", "$(touch hacked)", "-h"])
+    def test_unsafe_names_are_refused(self, bench: Bench, name: str) -> None:
+        """A name with control characters, `$` or a leading dash never reaches the manager."""
+        launch, diary = bench.diary(hosts=bench.up(1))
+        _refused(bench, replace(launch, name=name))
+        assert not diary.exists()
+
+    @pytest.mark.parametrize("argument", ["nul\0byte", "\ud800"])
+    def test_arguments_that_no_system_can_pass_are_refused(self, bench: Bench, argument: str) -> None:
+        """NUL and lone surrogates cannot be in an argument vector."""
+        _refused(bench, bench.launch("/bin/echo", argument, hosts=bench.up(1)))
+
+    @pytest.mark.parametrize("variable", ["", "A=B", "A B", "A\nB", "$A", "1A"])
+    def test_bad_names_of_variables_are_refused(self, bench: Bench, variable: str) -> None:
+        """A variable's name is letters, digits and underscores."""
+        launch = replace(bench.launch("/bin/true", hosts=bench.up(1)), environment={variable: "x"})
+        _refused(bench, launch)
+
+    def test_an_empty_command_is_refused(self, bench: Bench) -> None:
+        """There must be something to run."""
+        _refused(bench, bench.launch(hosts=bench.up(1)))
+
+    def test_an_unknown_host_does_not_run_it(self, bench: Bench) -> None:
+        """A host that does not exist is refused, or the job waits for it; it runs nowhere else."""
+        launch, diary = bench.diary(hosts=("no-such-host",))
+        try:
+            bench.submit(launch)
+        except (UserError, ConnectorError) as error:
+            assert "no-such-host" in str(error)  # noqa: PT017  an error is one of two right answers
+        time.sleep(self.quiet)
+        assert not diary.exists()
+
+    @pytest.mark.parametrize("executable", ["/no/such/program", "no-such-program", "-h", "../../etc/passwd", "/etc"])
+    def test_a_program_that_cannot_start_fails_with_a_reason(self, bench: Bench, executable: str) -> None:
+        """What cannot be executed ends as FAILED, or is refused: it neither hangs nor passes for done."""
+        launch = bench.launch(executable, hosts=bench.up(1))
+        try:
+            bench.submit(launch)
+        except (UserError, ConnectorError) as error:
+            assert str(error)  # noqa: PT017  an error is one of two right answers
+            return
+        report = bench.until(launch, JobState.FAILED, JobState.HELD)
+        assert report.reason or report.exit_code in (126, 127)
+
+
+def _refused(bench: Bench, launch: Launch) -> None:
+    with pytest.raises(UserError):
+        bench.submit(launch)
+    assert bench.report(launch).state is JobState.UNKNOWN

@@ -1,0 +1,39 @@
+"""Templates of submit descriptions and scripts: they print nothing that was not checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from cosched.connector.values import SafeValue
+from cosched.resources import templates
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["render"]
+
+
+def render(folder: str, name: str, values: Mapping[str, object]) -> str:
+    """Return a template filled in.
+
+    Args:
+        folder: of the templates, below `templates/`.
+        name: the template's file.
+        values: what it may print: `SafeValue`s and numbers; lists of them it may go through.
+
+    Raises:
+        TypeError: it prints a value that was not checked.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(templates() / folder), undefined=StrictUndefined, finalize=_checked,
+        autoescape=False, keep_trailing_newline=True,  # noqa: S701  not HTML; `_checked` lets only safe values through
+    )  # fmt: skip
+    return environment.get_template(name).render(values)
+
+
+def _checked(value: object) -> object:
+    if not isinstance(value, SafeValue | int):
+        raise TypeError(f"a template prints {value!r}, which was not checked")
+    return value
