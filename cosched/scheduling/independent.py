@@ -24,9 +24,20 @@ if TYPE_CHECKING:
     _Machines = NDArray[np.int64]
     _Chooser = Callable[["_Waiting"], int]
 
-__all__ = ["adaptive", "max_min", "min_min", "one_host_only", "one_host_seconds", "place", "sufferage"]
+__all__ = [
+    "CRITICAL",
+    "adaptive",
+    "adaptive_at",
+    "max_min",
+    "min_min",
+    "one_host_only",
+    "one_host_seconds",
+    "place",
+    "sufferage",
+]
 
-_CRITICAL = np.arange(2, 21) / 20  # 0.1 … 1 by 0.05: the relative standard deviations above which A-MM turns
+CRITICAL = tuple(step / 20 for step in range(2, 21))
+"""0.1 … 1 by 0.05: the relative standard deviations above which A-MM may turn to Max-Min."""
 
 
 def one_host_only(problem: Problem) -> bool:
@@ -103,11 +114,17 @@ def adaptive(seconds: NDArray[np.float64], *, execution: bool = False) -> tuple[
     Returns:
         As `min_min`, and how many different critical values were tried.
     """
-    shortest = seconds.min(axis=1)
     found = [min_min(seconds)]
-    found += [_map(seconds, _turning(shortest, critical, execution=execution)) for critical in _CRITICAL.tolist()]
+    found += [adaptive_at(seconds, critical, execution=execution) for critical in CRITICAL]
     machine, order = min(found, key=lambda mapping: _makespan(seconds, mapping[0]))
     return machine, order, len(found)
+
+
+def adaptive_at(
+    seconds: NDArray[np.float64], critical: float, *, execution: bool = False
+) -> tuple[_Machines, _Machines]:
+    """Return A-MM's mapping for one critical value; other arguments as of `adaptive`, result as of `min_min`."""
+    return _map(seconds, _turning(seconds.min(axis=1), critical, execution=execution))
 
 
 def _makespan(seconds: NDArray[np.float64], machine: _Machines) -> float:

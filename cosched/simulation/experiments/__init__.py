@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "experiment"]
 
-NAMES = ("titan-table-1",)
+NAMES = ("titan-table-1", "amm-figures")
 
 
 def experiment(name: str) -> Experiment:

@@ -10,6 +10,7 @@ from cosched.simulation.experiments import NAMES, experiment
 # Small enough for a test, by experiment.
 TINY: dict[str, dict[str, str]] = {
     "titan-table-1": {"tasks": "6", "generations": "2"},
+    "amm-figures": {},
 }
 
 
