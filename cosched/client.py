@@ -117,9 +117,20 @@ class Client:
         answer = self._call("POST", "/tasks", _request_document(request), params={"dry_run": "true"})
         return _decode(Forecast, answer)
 
-    def tasks(self, states: Sequence[str] = (), limit: int = 100, offset: int = 0) -> TaskPage:
-        """Return tasks in these states (none given: in any), newest first."""
-        params = {"state": list(states), "limit": str(limit), "offset": str(offset)}
+    def tasks(self, states: Sequence[str] = (), limit: int = 100, offset: int = 0, *, owner: str = "",
+              search: str = "") -> TaskPage:  # fmt: skip
+        """Return tasks in these states (none given: in any), newest first.
+
+        Args:
+            states: by name.
+            limit: at most so many.
+            offset: leave out so many of the newest.
+            owner: only this user's; empty: all that you may see.
+            search: only with these words in name, application or identifier.
+        """
+        params = {"state": list(states), "limit": str(limit), "offset": str(offset), "search": search}
+        if owner:
+            params["owner"] = owner
         return _decode(TaskPage, self._call("GET", "/tasks", params=params))
 
     def task(self, task_id: str) -> TaskDetail:

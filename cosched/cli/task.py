@@ -73,6 +73,8 @@ def submit(
 @app.command("list")
 def list_tasks(
     state: Annotated[list[str] | None, typer.Option(help="Only tasks in this state; several times for more.")] = None,
+    owner: Annotated[str, typer.Option(help="Only this user's.")] = "",
+    search: Annotated[str, typer.Option(help="Only with this in name, application or ID.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many, the newest.")] = 100,
     offset: Annotated[int, typer.Option(min=0, help="Leave out so many of the newest.")] = 0,
     server: ServerOption = "",
@@ -80,7 +82,7 @@ def list_tasks(
 ) -> None:
     """List tasks, newest first."""
     with connect(server) as client:
-        page = client.tasks(state or (), limit, offset)
+        page = client.tasks(state or (), limit, offset, owner=owner, search=search)
         if json:
             emit_json(asdict(page))
             return

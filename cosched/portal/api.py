@@ -3,25 +3,30 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 
 from cosched import __version__
+from cosched.access.evidence import Evidence
+from cosched.access.principal import Principal, Scope
 from cosched.coscheduler.task import TaskState
 from cosched.errors import CoschedError
 from cosched.portal.documents import Explanation, Forecast, HostView, PlanView, Status, TaskDetail, TaskPage, TaskView
 from cosched.portal.guard import Guard
+from cosched.portal.headers import SecureHeaders
+from cosched.portal.identity import Asker, Identified, Identify, csrf_checked, needs, peers_only
 from cosched.portal.interface import Service
 from cosched.portal.problems import MEDIA_TYPE, RequestError, answer, problem
 from cosched.portal.reading import digest, read_requests, request_schema
+from cosched.store.selection import Selection
 
 __all__ = ["build"]
 
@@ -33,16 +38,24 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def build(service: Service, host_names: Collection[str] | None = None) -> FastAPI:
+def build(
+    service: Service,
+    host_names: Collection[str] | None = None,
+    identify: Callable[[Evidence], Identified] = peers_only,
+) -> FastAPI:
     """Make the API.
 
     Args:
         service: does what is asked.
         host_names: names by which a client may call us; None for any (on a unix socket).
+        identify: says who asks.
     """
     app = FastAPI(title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None,
                   redoc_url=None)  # fmt: skip
+    # The last one added sees a request first: headers go on every answer, those of the guard among them.
+    app.add_middleware(Identify, identify=identify)
     app.add_middleware(Guard, largest_body=_LARGEST_BODY, host_names=host_names)
+    app.add_middleware(SecureHeaders)
     app.add_exception_handler(CoschedError, answer)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -53,54 +66,58 @@ def build(service: Service, host_names: Collection[str] | None = None) -> FastAP
 
 
 def _tasks(service: Service) -> APIRouter:
-    router = APIRouter(tags=["tasks"])
+    router = APIRouter(tags=["tasks"], dependencies=[Depends(csrf_checked)])
     router.add_api_route("/tasks", _submission(service), methods=["POST"], status_code=HTTPStatus.CREATED,
-                         response_model=None, openapi_extra=_submission_description())  # fmt: skip
+                         response_model=None, dependencies=[needs(Scope.SUBMIT)],
+                         openapi_extra=_submission_description())  # fmt: skip
 
-    @router.get("/tasks")
+    @router.get("/tasks", dependencies=[needs(Scope.READ)])
     def tasks(
+        asker: Asker,
         state: Annotated[list[TaskState] | None, Query(description="Only tasks in these states.")] = None,
+        owner: Annotated[str | None, Query(description="Only this user's.", max_length=255)] = None,
+        search: Annotated[str, Query(description="Only with this in name, application or id.", max_length=255)] = "",
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
     ) -> TaskPage:
         """List tasks, newest first."""
-        return service.tasks(state or [], limit, offset)
+        return service.tasks(asker, Selection(tuple(state or ()), owner, search), limit, offset)
 
-    @router.get("/tasks/{task_id}")
-    def task(task_id: str) -> TaskDetail:
+    @router.get("/tasks/{task_id}", dependencies=[needs(Scope.READ)])
+    def task(asker: Asker, task_id: str) -> TaskDetail:
         """Show all that is known of a task."""
-        return service.task(task_id)
+        return service.task(asker, task_id)
 
-    @router.get("/tasks/{task_id}/explain")
-    def explain(task_id: str) -> Explanation:
+    @router.get("/tasks/{task_id}/explain", dependencies=[needs(Scope.READ)])
+    def explain(asker: Asker, task_id: str) -> Explanation:
         """Say why a task is where it is, and what would change it."""
-        return service.explain(task_id)
+        return service.explain(asker, task_id)
 
-    @router.post("/tasks/{task_id}/cancel", status_code=HTTPStatus.ACCEPTED)
-    def cancel(task_id: str) -> TaskView:
+    @router.post("/tasks/{task_id}/cancel", status_code=HTTPStatus.ACCEPTED, dependencies=[needs(Scope.SUBMIT)])
+    def cancel(asker: Asker, task_id: str) -> TaskView:
         """Take the wish that a task does not run; its job is ended if there is one."""
-        return service.cancel(task_id)
+        return service.cancel(asker, task_id)
 
     return router
 
 
 def _domain(service: Service) -> APIRouter:
-    router = APIRouter(tags=["domain"])
+    router = APIRouter(tags=["domain"], dependencies=[Depends(csrf_checked), needs(Scope.READ)])
 
     @router.get("/hosts")
-    def hosts() -> list[HostView]:
+    def hosts(asker: Asker) -> list[HostView]:
         """List the hosts of the domain."""
-        return list(service.hosts())
+        return list(service.hosts(asker))
 
     @router.get("/plan")
-    def plan() -> PlanView:
+    def plan(asker: Asker) -> PlanView:
         """Show the schedule in force: what runs and what is planned."""
-        return service.plan()
+        return service.plan(asker)
 
     @router.get("/status")
-    def status() -> Status:
+    def status(asker: Asker) -> Status:
         """Show the daemon's state in short."""
-        return service.status()
+        return service.status(asker)
 
     return router
 
@@ -108,6 +125,7 @@ def _domain(service: Service) -> APIRouter:
 def _submission(service: Service) -> Any:
     async def submit(
         request: Request,
+        asker: Asker,
         dry_run: Annotated[bool, Query(description="Only say what would come of it.")] = False,
         idempotency_key: Annotated[str, Header(description="The same key and body again: the same tasks.")] = "",
     ) -> Response:
@@ -115,19 +133,19 @@ def _submission(service: Service) -> Any:
         if idempotency_key and not _KEY.fullmatch(idempotency_key):
             raise RequestError(HTTPStatus.BAD_REQUEST, "Idempotency-Key must be 1 to 255 printable ASCII characters")
         body = await request.body()
-        return await run_in_threadpool(_submit, service, body, idempotency_key, dry_run=dry_run)
+        return await run_in_threadpool(_submit, service, asker, body, idempotency_key, dry_run=dry_run)
 
     return submit
 
 
-def _submit(service: Service, body: bytes, key: str, *, dry_run: bool) -> Response:
+def _submit(service: Service, asker: Principal, body: bytes, key: str, *, dry_run: bool) -> Response:
     """Read and hand over the tasks; a single one is answered by itself, a list by a list."""
     requests = read_requests(body)
     made: list[TaskView] | list[Forecast]
     if dry_run:
-        made = list(service.foresee(requests))
+        made = list(service.foresee(asker, requests))
     else:
-        made = list(service.submit(requests, key, digest(requests) if key else ""))
+        made = list(service.submit(asker, requests, key, digest(requests) if key else ""))
     alone = not body.lstrip().startswith(b"[")
     status = HTTPStatus.OK if dry_run else HTTPStatus.CREATED
     return JSONResponse(asdict(made[0]) if alone else [asdict(each) for each in made], status)

@@ -184,7 +184,10 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostView:
-    """A host; `task` and `free_at` say what occupies it and until when that is expected."""
+    """A host; `task` and `free_at` say what occupies it and until when that is expected.
+
+    Another user's task has no name here: what is not free has `free_at`.
+    """
 
     name: str
     host_class: str
@@ -196,7 +199,7 @@ class HostView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """A task's place in the plan; `running` where it is there already."""
+    """A task's place in the plan; `running` where it is there already. Another user's task has no name and deadline."""
 
     task: str
     hosts: tuple[str, ...]
@@ -227,7 +230,10 @@ class PlanView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """The daemon in short: `faults` says in sentences what does not work; empty: all is well."""
+    """The daemon in short: `faults` says in sentences what does not work; empty: all is well.
+
+    `tasks` counts those that the asker may see.
+    """
 
     domain: str
     version: str

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.coscheduler.task import TaskState
+    from cosched.access.principal import Principal
     from cosched.portal.documents import (
         Explanation,
         Forecast,
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         TaskRequest,
         TaskView,
     )
+    from cosched.store.selection import Selection
 
 __all__ = ["Service"]
 
@@ -27,47 +28,49 @@ class Service(Protocol):
     """The daemon as the API sees it. Methods may block and are called from several threads at once.
 
     All raise `UserError` where the request is at fault (`NotFoundError`, `ConflictError` where that fits) and
-    `SystemFault` where the daemon, the manager or the database is.
+    `SystemFault` where the daemon, the manager or the database is. The first argument is who asks: of another user's
+    task nobody but an operator learns more than which hosts it takes until when; asked for, it is not there.
     """
 
-    def submit(self, requests: Sequence[TaskRequest], key: str, digest: str) -> Sequence[TaskView]:
+    def submit(self, asker: Principal, requests: Sequence[TaskRequest], key: str, digest: str) -> Sequence[TaskView]:
         """Accept all tasks or none; on return they survive a crash.
 
         Args:
+            asker: who owns them.
             requests: the tasks.
-            key: idempotency key, empty for none: the same key and digest again return the same tasks.
+            key: idempotency key of this owner, empty for none: the same key and digest again return the same tasks.
             digest: of the requests' content.
         """
         ...
 
-    def foresee(self, requests: Sequence[TaskRequest]) -> Sequence[Forecast]:
+    def foresee(self, asker: Principal, requests: Sequence[TaskRequest]) -> Sequence[Forecast]:
         """Say what submitting these tasks would lead to, each for itself; store nothing."""
         ...
 
-    def tasks(self, states: Sequence[TaskState], limit: int, offset: int) -> TaskPage:
-        """Return tasks in these states (none given: in any), newest first."""
+    def tasks(self, asker: Principal, selection: Selection, limit: int, offset: int) -> TaskPage:
+        """Return the tasks of a selection that the asker may see, newest first."""
         ...
 
-    def task(self, task_id: str) -> TaskDetail:
+    def task(self, asker: Principal, task_id: str) -> TaskDetail:
         """Return all that is known of a task."""
         ...
 
-    def explain(self, task_id: str) -> Explanation:
+    def explain(self, asker: Principal, task_id: str) -> Explanation:
         """Say why a task is where it is."""
         ...
 
-    def cancel(self, task_id: str) -> TaskView:
+    def cancel(self, asker: Principal, task_id: str) -> TaskView:
         """Take the wish that a task does not run (any more); a task that has ended stays as it is."""
         ...
 
-    def hosts(self) -> Sequence[HostView]:
+    def hosts(self, asker: Principal) -> Sequence[HostView]:
         """Return all hosts of the domain."""
         ...
 
-    def plan(self) -> PlanView:
+    def plan(self, asker: Principal) -> PlanView:
         """Return the schedule in force."""
         ...
 
-    def status(self) -> Status:
+    def status(self, asker: Principal) -> Status:
         """Return the daemon's state in short."""
         ...

@@ -36,7 +36,8 @@ class RequestError(UserError):
 def problem(status: HTTPStatus, detail: str) -> JSONResponse:
     """Return a problem document as a response."""
     document = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
-    return JSONResponse(document, status.value, media_type=MEDIA_TYPE)
+    headers = {"WWW-Authenticate": 'Bearer realm="cosched"'} if status is HTTPStatus.UNAUTHORIZED else None
+    return JSONResponse(document, status.value, headers, media_type=MEDIA_TYPE)
 
 
 def answer(_request: Request, error: Exception) -> JSONResponse:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as NoAnswerError
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from cosched import __version__
@@ -17,13 +19,15 @@ from cosched.service.foresight import place
 from cosched.service.intake import DomainState
 from cosched.service.schedule_views import ended, explanation_view, host_views, plan_view
 from cosched.service.views import profile_view, task_detail, task_view
+from cosched.store.selection import Selection
 from cosched.store.store import Submission
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cosched.access.principal import Principal
     from cosched.coscheduler.core import Coscheduler
-    from cosched.coscheduler.task import Task, TaskState
+    from cosched.coscheduler.task import Task
     from cosched.portal.documents import Explanation, HostView, PlanView, TaskDetail, TaskRequest, TaskView
     from cosched.scheduling.schedule import Assignment
     from cosched.service.engine import Engine
@@ -59,60 +63,64 @@ class Desk:
         self._names = (domain, connector, policy)
         self._faults = faults
         self._keys = threading.Lock()
-        self._pending: dict[str, tuple[str, Future[tuple[Task, ...]]]] = {}
+        self._pending: dict[tuple[str, str], tuple[str, Future[tuple[Task, ...]]]] = {}
 
-    def submit(self, requests: Sequence[TaskRequest], key: str, digest: str) -> list[TaskView]:
+    def submit(self, asker: Principal, requests: Sequence[TaskRequest], key: str, digest: str) -> list[TaskView]:
         """Accept all tasks or none; see `Service`."""
-        known = self._known(key, digest)
+        submission = Submission(key, digest, (), 0.0, asker.name) if key else None
+        known = self._known(submission)
         if known is None:
-            tasks = self._make(requests, self._ask(_state))
-            known = self._engine.accept(tasks) if not key else self._accept_once(tasks, key, digest)
+            tasks = self._make(asker, requests, self._ask(_state))
+            known = self._engine.accept(tasks) if submission is None else self._accept_once(tasks, submission)
         return [task_view(task) for task in self._wait(known)]
 
-    def foresee(self, requests: Sequence[TaskRequest]) -> list[Forecast]:
+    def foresee(self, asker: Principal, requests: Sequence[TaskRequest]) -> list[Forecast]:
         """Say what submitting would lead to; see `Service`."""
         state = self._ask(_state)
-        return [self._forecast(task, state) for task in self._make(requests, state)]
+        return [self._forecast(task, state) for task in self._make(asker, requests, state)]
 
-    def tasks(self, states: Sequence[TaskState], limit: int, offset: int) -> TaskPage:
+    def tasks(self, asker: Principal, selection: Selection, limit: int, offset: int) -> TaskPage:
         """Return part of the list; see `Service`."""
-        counts = self._store.counts()
-        total = sum(count for state, count in counts.items() if not states or state in states)
-        found = self._store.tasks(states, limit, offset)
+        if not asker.oversees:
+            if selection.owner not in (None, asker.name):
+                return TaskPage(tasks=(), total=0, limit=limit, offset=offset)
+            selection = replace(selection, owner=asker.name)
+        total = sum(self._store.counts(selection).values())
+        found = self._store.tasks(selection, limit, offset)
         return TaskPage(tasks=tuple(map(task_view, found)), total=total, limit=limit, offset=offset)
 
-    def task(self, task_id: str) -> TaskDetail:
+    def task(self, asker: Principal, task_id: str) -> TaskDetail:
         """Return all that is known of a task; see `Service`."""
-        task = self._find(task_id)
+        task = self._find(asker, task_id)
         return task_detail(task, self._store.attempts(task_id), self._store.events(task_id, _LOG_LINES))
 
-    def explain(self, task_id: str) -> Explanation:
+    def explain(self, asker: Principal, task_id: str) -> Explanation:
         """Say why a task is where it is; see `Service`."""
+        task = self._find(asker, task_id)
         found = self._ask(lambda core, time: explain(core, task_id, time))
-        if found is None:
-            return ended(self._find(task_id))
-        return explanation_view(found)
+        return ended(self._find(asker, task.id)) if found is None else explanation_view(found)
 
-    def cancel(self, task_id: str) -> TaskView:
+    def cancel(self, asker: Principal, task_id: str) -> TaskView:
         """Take the wish that a task does not run; see `Service`."""
-        self._find(task_id)
+        self._find(asker, task_id)
         time = self._ask(lambda _core, time: time)
         self._wait(self._engine.do(CancelRequested(time, task_id)))
-        return task_view(self._find(task_id))
+        return task_view(self._find(asker, task_id))
 
-    def hosts(self) -> list[HostView]:
+    def hosts(self, asker: Principal) -> list[HostView]:
         """Return all hosts; see `Service`."""
-        return self._ask(host_views)
+        return self._ask(partial(host_views, asker))
 
-    def plan(self) -> PlanView:
+    def plan(self, asker: Principal) -> PlanView:
         """Return the schedule in force; see `Service`."""
-        return self._ask(plan_view)
+        return self._ask(partial(plan_view, asker))
 
-    def status(self) -> Status:
+    def status(self, asker: Principal) -> Status:
         """Return the daemon's state; see `Service`."""
         time, hosts = self._ask(lambda core, time: (time, list(core.domain.hosts.values())))
         up = sum(host.up for host in hosts)
         domain, connector, policy = self._names
+        counts = self._store.counts(None if asker.oversees else Selection(owner=asker.name))
         return Status(
             domain=domain,
             version=__version__,
@@ -121,45 +129,46 @@ class Desk:
             policy=policy,
             hosts_up=up,
             hosts_down=len(hosts) - up,
-            tasks={str(state): count for state, count in self._store.counts().items()},
+            tasks={str(state): count for state, count in counts.items()},
             faults=tuple(self._faults()),
         )
 
-    def _make(self, requests: Sequence[TaskRequest], state: DomainState) -> list[Task]:
+    def _make(self, asker: Principal, requests: Sequence[TaskRequest], state: DomainState) -> list[Task]:
         tasks = []
         for number, request in enumerate(requests, start=1):
             try:
-                tasks.append(self._intake.task(request, state))
+                tasks.append(replace(self._intake.task(request, state), owner=asker.name))
             except UserError as error:
                 if len(requests) == 1:
                     raise
                 raise UserError(f"task {number} of {len(requests)}: {error}; none was accepted") from error
         return tasks
 
-    def _known(self, key: str, digest: str) -> Future[tuple[Task, ...]] | None:
+    def _known(self, wanted: Submission | None) -> Future[tuple[Task, ...]] | None:
         """Return the answer to an earlier submission under this key, which may still be on its way to the disk."""
-        if not key:
+        if wanted is None:
             return None
-        pending = self._pending.get(key)
+        pending = self._pending.get((wanted.owner, wanted.key))
         if pending is not None:
-            _check_same(key, digest, pending[0])
+            _check_same(wanted, pending[0])
             return pending[1]
-        submission = self._store.by_key(key)
+        submission = self._store.by_key(wanted.key, wanted.owner)
         if submission is None:
             return None
-        _check_same(key, digest, submission.digest)
+        _check_same(wanted, submission.digest)
         answer: Future[tuple[Task, ...]] = Future()
-        answer.set_result(tuple(self._find(task_id) for task_id in submission.tasks))
+        answer.set_result(tuple(task for name in submission.tasks if (task := self._store.task(name)) is not None))
         return answer
 
-    def _accept_once(self, tasks: Sequence[Task], key: str, digest: str) -> Future[tuple[Task, ...]]:
+    def _accept_once(self, tasks: Sequence[Task], wanted: Submission) -> Future[tuple[Task, ...]]:
+        name = (wanted.owner, wanted.key)
         with self._keys:  # two at once: the second finds what the first has begun
-            known = self._known(key, digest)
+            known = self._known(wanted)
             if known is not None:
                 return known
-            answer = self._engine.accept(tasks, Submission(key, digest, (), tasks[0].submitted))
-            self._pending[key] = (digest, answer)
-        answer.add_done_callback(lambda _answer: self._pending.pop(key, None))
+            answer = self._engine.accept(tasks, replace(wanted, created=tasks[0].submitted))
+            self._pending[name] = (wanted.digest, answer)
+        answer.add_done_callback(lambda _answer: self._pending.pop(name, None))
         return answer
 
     def _forecast(self, task: Task, state: DomainState) -> Forecast:
@@ -178,9 +187,10 @@ class Desk:
             earliest_deadline=None if profile is None else state.time + profile.shortest,
         )
 
-    def _find(self, task_id: str) -> Task:
+    def _find(self, asker: Principal, task_id: str) -> Task:
+        """Return a task that the asker may see; another user's is as absent as one that never was."""
         task = self._store.task(task_id)
-        if task is None:
+        if task is None or not asker.may_see(task.owner):
             raise NotFoundError(f"there is no task {task_id[:80]!r}: `cosched task list` shows what there is")
         return task
 
@@ -199,9 +209,9 @@ class Desk:
                               "or use the same key") from error  # fmt: skip
 
 
-def _check_same(key: str, digest: str, before: str) -> None:
-    if digest != before:
-        raise ConflictError(f"the idempotency key {key!r} was used for another request: take a new key")
+def _check_same(wanted: Submission, before: str) -> None:
+    if wanted.digest != before:
+        raise ConflictError(f"the idempotency key {wanted.key!r} was used for another request: take a new key")
 
 
 def _state(core: Coscheduler, time: float) -> DomainState:

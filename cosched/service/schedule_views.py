@@ -9,6 +9,7 @@ from cosched.coscheduler.task import AttemptState
 from cosched.portal.documents import Explanation, HostView, Placement, PlanView
 
 if TYPE_CHECKING:
+    from cosched.access.principal import Principal
     from cosched.coscheduler import explanation
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Attempt, Task
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
 __all__ = ["ended", "explanation_view", "host_views", "plan_view"]
 
 
-def _deadline(core: Coscheduler, task: str) -> float | None:
+def _shown(asker: Principal, core: Coscheduler, task: str) -> tuple[str, float | None]:
+    """Return a task's identifier and deadline as the asker may see them: nothing of other users' tasks."""
     known = core.tasks.get(task)
-    return None if known is None else known.deadline
+    if known is None:
+        return (task if asker.oversees else "", None)
+    return (task, known.deadline) if asker.may_see(known.owner) else ("", None)
 
 
 def _occupied(core: Coscheduler) -> dict[str, Attempt]:
@@ -26,8 +30,8 @@ def _occupied(core: Coscheduler) -> dict[str, Attempt]:
     return {host: attempt for attempt in live for host in attempt.hosts}
 
 
-def host_views(core: Coscheduler, time: float) -> list[HostView]:
-    """Return all hosts, by name, and what occupies each."""
+def host_views(asker: Principal, core: Coscheduler, time: float) -> list[HostView]:
+    """Return all hosts, by name, and what occupies each; of other users' tasks only that they do."""
     occupied = _occupied(core)
     views = []
     for host in sorted(core.domain.hosts.values(), key=lambda host: host.name):
@@ -38,38 +42,25 @@ def host_views(core: Coscheduler, time: float) -> list[HostView]:
                 host_class=host.host_class,
                 up=host.up,
                 reason=host.reason,
-                task="" if attempt is None else attempt.task,
+                task="" if attempt is None else _shown(asker, core, attempt.task)[0],
                 free_at=None if attempt is None else expected_end(attempt, time),
             )
         )
     return views
 
 
-def plan_view(core: Coscheduler, time: float) -> PlanView:
-    """Return the schedule in force: what runs, then what is planned."""
+def plan_view(asker: Principal, core: Coscheduler, time: float) -> PlanView:
+    """Return the schedule in force: what runs, then what is planned; other users' tasks without their names."""
     places = [
-        Placement(
-            task=attempt.task,
-            hosts=attempt.hosts,
-            start=attempt.started or attempt.created,
-            end=expected_end(attempt, time),
-            deadline=_deadline(core, attempt.task),
-            running=True,
-        )
+        _placement(asker, core, attempt.task, attempt.hosts, attempt.started or attempt.created,
+                   expected_end(attempt, time), running=True)
         for attempt in core.attempts.values()
         if attempt.hosts
-    ]
+    ]  # fmt: skip
     forecast = core.forecast(time)
     planned = () if forecast is None else forecast[1].assignments
     places += [
-        Placement(
-            task=spot.task,
-            hosts=spot.hosts,
-            start=time + spot.start,
-            end=time + spot.end,
-            deadline=_deadline(core, spot.task),
-            running=False,
-        )
+        _placement(asker, core, spot.task, spot.hosts, time + spot.start, time + spot.end, running=False)
         for spot in planned
     ]
     improved = core.improved if planned else None
@@ -81,6 +72,12 @@ def plan_view(core: Coscheduler, time: float) -> PlanView:
         gap=None if improved is None or improved.bound <= 0 else improved.makespan / improved.bound - 1,
         evaluations=0 if improved is None else improved.evaluations,
     )
+
+
+def _placement(asker: Principal, core: Coscheduler, task: str, hosts: tuple[str, ...], start: float, end: float, *,
+               running: bool) -> Placement:  # fmt: skip
+    name, deadline = _shown(asker, core, task)
+    return Placement(task=name, hosts=hosts, start=start, end=end, deadline=deadline, running=running)
 
 
 def explanation_view(found: explanation.Explanation) -> Explanation:

@@ -11,10 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from cosched.access.peers import peer_uid
 from cosched.errors import SystemFault
 
 if TYPE_CHECKING:
+    import asyncio
+
     from fastapi import FastAPI
 
     from cosched.service.listen import Listen
@@ -47,13 +51,21 @@ def host_names(listen: Listen) -> frozenset[str] | None:
     return frozenset({"localhost", "127.0.0.1", "[::1]", f"[{listen.host}]" if ":" in listen.host else listen.host})
 
 
+class _KnowsPeer(H11Protocol):
+    """Puts the user id at the other end of a unix socket into the state of each request: `request.state.peer`."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's own is so
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, "peer": peer_uid(transport.get_extra_info("socket"))}
+
+
 class WebServer:
     """Serves an application on a thread until `stop`."""
 
     def __init__(self, app: FastAPI, listening: socket.socket) -> None:
         self._name = listening.getsockname() if listening.family == socket.AF_UNIX else ""
-        config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False, server_header=False,
-                                timeout_graceful_shutdown=5, ws="none")  # fmt: skip
+        config = uvicorn.Config(app, http=_KnowsPeer, lifespan="off", log_config=None, access_log=False,
+                                server_header=False, timeout_graceful_shutdown=5, ws="none")  # fmt: skip
         self._server = uvicorn.Server(config)
         self._socket = listening
         self._thread = threading.Thread(target=self._server.run, args=([listening],), name="web", daemon=True)

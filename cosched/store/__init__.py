@@ -2,6 +2,7 @@
 
 from cosched.store.faults import StoreFault
 from cosched.store.journal import Record, record
+from cosched.store.selection import Selection
 from cosched.store.store import Store, Submission
 
-__all__ = ["Record", "Store", "StoreFault", "Submission", "record"]
+__all__ = ["Record", "Selection", "Store", "StoreFault", "Submission", "record"]

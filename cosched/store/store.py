@@ -16,11 +16,12 @@ from cosched.store.journal import Record
 from cosched.store.rows import attempt_of, attempt_row, task_of, task_row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection, Executable, RowMapping, Table
 
     from cosched.coscheduler.task import Attempt, Task
+    from cosched.store.selection import Selection
 
 __all__ = ["Store", "Submission"]
 
@@ -120,23 +121,22 @@ class Store:
         rows = self._read(query.order_by(schema.tasks.c.finished.desc(), schema.tasks.c.number.desc()).limit(limit))
         return tuple(map(task_of, reversed(rows)))
 
-    def tasks(self, states: Collection[TaskState] = (), limit: int = 100, offset: int = 0) -> tuple[Task, ...]:
-        """Return tasks in these states (none given: in any), the newest first."""
-        query = select(schema.tasks)
-        if states:
-            query = query.where(schema.tasks.c.state.in_([str(state) for state in states]))
-        rows = self._read(query.order_by(schema.tasks.c.number.desc()).limit(limit).offset(offset))
-        return tuple(map(task_of, rows))
+    def tasks(self, selection: Selection | None = None, limit: int = 100, offset: int = 0) -> tuple[Task, ...]:
+        """Return tasks of a selection (none given: all), the newest first."""
+        conditions = () if selection is None else selection.conditions()
+        query = select(schema.tasks).where(*conditions).order_by(schema.tasks.c.number.desc())
+        return tuple(map(task_of, self._read(query.limit(limit).offset(offset))))
 
     def task(self, task_id: str) -> Task | None:
         """Return the task, None where there is none of this identifier."""
         rows = self._read(select(schema.tasks).where(schema.tasks.c.id == task_id))
         return task_of(rows[0]) if rows else None
 
-    def counts(self) -> Mapping[TaskState, int]:
-        """Return the number of tasks in each state."""
+    def counts(self, selection: Selection | None = None) -> Mapping[TaskState, int]:
+        """Return the number of tasks in each state, of a selection (none given: of all)."""
         column = schema.tasks.c.state
-        rows = self._read(select(column, func.count().label("tasks")).group_by(column))
+        conditions = () if selection is None else selection.conditions()
+        rows = self._read(select(column, func.count().label("tasks")).where(*conditions).group_by(column))
         return dict.fromkeys(TaskState, 0) | {TaskState(row["state"]): int(row["tasks"]) for row in rows}
 
     def attempts(self, task_id: str) -> tuple[Attempt, ...]:

@@ -21,9 +21,12 @@ from cosched.portal.documents import (
     TaskView,
 )
 from cosched.portal.problems import ConflictError, NotFoundError
+from cosched.store import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from cosched.access import Principal
 
 VIEW: dict[str, Any] = {
     "id": "1", "name": "n", "application": "sweep3d", "state": "queued", "reason": "", "owner": "",
@@ -49,41 +52,41 @@ class Recorder:
         if self.error is not None:
             raise self.error
 
-    def submit(self, requests: Sequence[TaskRequest], key: str, digest: str) -> list[TaskView]:
+    def submit(self, asker: Principal, requests: Sequence[TaskRequest], key: str, digest: str) -> list[TaskView]:
         self._ask("submit", list(requests), key, digest)
         return [TaskView(**VIEW) for _ in requests]
 
-    def foresee(self, requests: Sequence[TaskRequest]) -> list[Forecast]:
+    def foresee(self, asker: Principal, requests: Sequence[TaskRequest]) -> list[Forecast]:
         self._ask("foresee", list(requests))
         nothing = dict.fromkeys(item.name for item in fields(Forecast)) | {"application": "sweep3d", "name": "n"}
         return [Forecast(**(nothing | {"planned_hosts": ()})) for _ in requests]  # type: ignore[arg-type]  # None fits the rest
 
-    def tasks(self, states: Sequence[TaskState], limit: int, offset: int) -> TaskPage:
-        self._ask("tasks", list(states), limit, offset)
+    def tasks(self, asker: Principal, selection: Selection, limit: int, offset: int) -> TaskPage:
+        self._ask("tasks", selection, limit, offset)
         return TaskPage(tasks=(TaskView(**VIEW),), total=1, limit=limit, offset=offset)
 
-    def task(self, task_id: str) -> TaskDetail:
+    def task(self, asker: Principal, task_id: str) -> TaskDetail:
         self._ask("task", task_id)
         return TaskDetail(**DETAIL)
 
-    def explain(self, task_id: str) -> Explanation:
+    def explain(self, asker: Principal, task_id: str) -> Explanation:
         self._ask("explain", task_id)
         return Explanation(task=task_id, state="queued", waits_for=("w",), planned_start=None, planned_end=None,
                            planned_hosts=(), slack=None, would_change=())  # fmt: skip
 
-    def cancel(self, task_id: str) -> TaskView:
+    def cancel(self, asker: Principal, task_id: str) -> TaskView:
         self._ask("cancel", task_id)
         return TaskView(**VIEW)
 
-    def hosts(self) -> list[HostView]:
+    def hosts(self, asker: Principal) -> list[HostView]:
         self._ask("hosts")
         return [HostView(name="h1", host_class="", up=True, reason="", task="", free_at=None)]
 
-    def plan(self) -> PlanView:
+    def plan(self, asker: Principal) -> PlanView:
         self._ask("plan")
         return PlanView(time=1.0, placements=(), makespan=0.0, bound=None, gap=None, evaluations=0)
 
-    def status(self) -> Status:
+    def status(self, asker: Principal) -> Status:
         self._ask("status")
         return Status(domain="d", version="v", time=1.0, connector="local", policy="genetic", hosts_up=1, hosts_down=0,
                       tasks={}, faults=())  # fmt: skip
@@ -129,7 +132,9 @@ def test_a_dry_run_only_foresees(client: TestClient, service: Recorder) -> None:
 
 def test_reading(client: TestClient, service: Recorder) -> None:
     assert client.get("/api/v1/tasks?state=queued&state=running&limit=5&offset=2").json()["total"] == 1
-    assert service.asked[-1] == ("tasks", [TaskState.QUEUED, TaskState.RUNNING], 5, 2)
+    assert service.asked[-1] == ("tasks", Selection((TaskState.QUEUED, TaskState.RUNNING)), 5, 2)
+    client.get("/api/v1/tasks?owner=ann&search=night")
+    assert service.asked[-1] == ("tasks", Selection((), "ann", "night"), 100, 0)
     assert client.get("/api/v1/tasks/7").json()["parameters"] == {"nx": 5.0}
     assert client.get("/api/v1/tasks/7/explain").json()["waits_for"] == ["w"]
     assert client.post("/api/v1/tasks/7/cancel", json={}).status_code == 202

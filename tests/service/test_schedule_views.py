@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from cosched.access import Principal, Role
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.decisions import Dispatch
@@ -14,7 +15,12 @@ from cosched.prediction.profile import Profile, Source
 from cosched.service.schedule_views import ended, host_views, plan_view
 
 NOW = 1_750_000_000.0
-TASK = Task("1", 1, "n", "a", ("/x",), NOW, profile=Profile((10.0,), Source.USER), deadline=NOW + 60)
+TASK = Task("1", 1, "n", "a", ("/x",), NOW, "me", profile=Profile((10.0,), Source.USER), deadline=NOW + 60)
+
+
+ME = Principal("me", Role.USER)
+YOU = Principal("you", Role.USER)
+CHIEF = Principal("chief", Role.OPERATOR)
 
 
 @pytest.fixture
@@ -30,13 +36,13 @@ def core() -> Coscheduler:
 
 
 def test_hosts_say_what_occupies_them(core: Coscheduler) -> None:
-    busy, down = host_views(core, NOW + 4)
+    busy, down = host_views(ME, core, NOW + 4)
     assert (busy.name, busy.task, busy.free_at) == ("h1", "1", NOW + 10)
     assert (down.up, down.reason, down.task, down.free_at) == (False, "drained", "", None)
 
 
 def test_the_plan_has_what_runs_and_what_waits(core: Coscheduler) -> None:
-    plan = plan_view(core, NOW + 4)
+    plan = plan_view(ME, core, NOW + 4)
     running, waiting = plan.placements
     assert (running.task, running.start, running.end, running.running) == ("1", NOW, NOW + 10, True)
     assert (waiting.task, waiting.start, waiting.end, waiting.running) == ("2", NOW + 10, NOW + 20, False)
@@ -50,3 +56,12 @@ def test_an_ended_task_waits_for_nothing() -> None:
     explanation = ended(task)
     assert explanation.waits_for == ("nothing: the task is failed (exit code 3)",)
     assert explanation.slack == 10
+
+
+def test_of_other_users_tasks_only_times_and_hosts_are_shown(core: Coscheduler) -> None:
+    busy = host_views(YOU, core, NOW + 4)[0]
+    assert (busy.task, busy.free_at) == ("", NOW + 10)
+    plan = plan_view(YOU, core, NOW + 4)
+    seen = [(spot.task, spot.deadline, spot.end) for spot in plan.placements]
+    assert seen == [("", None, NOW + 10), ("", None, NOW + 20)]
+    assert [spot.task for spot in plan_view(CHIEF, core, NOW + 4).placements] == ["1", "2"]

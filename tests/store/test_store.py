@@ -13,7 +13,7 @@ from uuid import UUID
 import pytest
 
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
-from cosched.store import Record, Store, Submission
+from cosched.store import Record, Selection, Store, Submission
 from cosched.store.faults import RefusedError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def test_a_failed_step_writes_nothing(store: Store) -> None:
 def test_tasks_are_filtered_and_paged_newest_first(store: Store) -> None:
     store.save([task(number, TaskState.COMPLETED if number % 2 else TaskState.QUEUED) for number in range(1, 11)])
     assert [item.number for item in store.tasks(limit=3)] == [10, 9, 8]
-    assert [item.number for item in store.tasks([TaskState.QUEUED], limit=2, offset=1)] == [8, 6]
+    assert [item.number for item in store.tasks(Selection((TaskState.QUEUED,)), limit=2, offset=1)] == [8, 6]
     assert store.counts()[TaskState.COMPLETED] == 5
     assert store.last_number() == 10
 
