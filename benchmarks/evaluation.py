@@ -20,6 +20,7 @@ import numpy as np
 from cosched.evaluation import lanes, load, load_hardware, profile
 from cosched.evaluation.maxplus import Plan
 from cosched.language import default_library
+from cosched.language.grammar import parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +59,11 @@ def main() -> None:
     slowest = max((min(_timed(partial(load, path.stem)) for _ in range(REPEATS)), path.stem)
                   for root in default_library() for path in root.rglob("applications/*.psl"))  # fmt: skip
     _row(f"parse, check and link {slowest[1]}, the slowest", slowest[0], 30e-3)
+    _row(
+        "first parser of a process, from its tables",
+        min(_timed(partial(parser.__wrapped__, "psl")) for _ in range(REPEATS)),
+        30e-3,
+    )
     large = partial(profile, load("sweep3d"), load_hardware("sgi_origin2000"), [10_000], LARGE)
     taken = _timed(partial(large, steps=LARGE_STEPS))
     events = _events(partial(large, steps=LARGE_STEPS - 1))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from lark import Lark, Token, Tree
+from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
 
 from cosched.language.builder import build
 from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
+from cosched.language.grammar import parser
 from cosched.language.names import KINDS
 from cosched.language.recovery import resume
 from cosched.language.syntax import walk
@@ -35,7 +34,7 @@ def parse_psl(source: Source) -> tuple[Object, ...]:
     Raises:
         ModelError: every syntax error found, at most 20.
     """
-    return cast("tuple[Object, ...]", _parse("psl.lark", source))
+    return cast("tuple[Object, ...]", _parse("psl", source))
 
 
 def parse_hmcl(source: Source) -> tuple[Config, ...]:
@@ -44,15 +43,10 @@ def parse_hmcl(source: Source) -> tuple[Config, ...]:
     Raises:
         ModelError: every syntax error found, at most 20.
     """
-    return cast("tuple[Config, ...]", _parse("hmcl.lark", source))
+    return cast("tuple[Config, ...]", _parse("hmcl", source))
 
 
-@cache
-def _grammar(name: str) -> Lark:
-    return Lark.open(str(Path(__file__).with_name(name)), parser="lalr", propagate_positions=True)
-
-
-def _parse(grammar: str, source: Source) -> tuple[Node, ...]:
+def _parse(language: str, source: Source) -> tuple[Node, ...]:
     errors: list[Diagnostic] = []
 
     def report(error: UnexpectedInput) -> bool:
@@ -61,9 +55,9 @@ def _parse(grammar: str, source: Source) -> tuple[Node, ...]:
             errors.append(diagnostic)
         return len(errors) < _MOST_ERRORS and resume(error, source.text)
 
-    parser, tree = _grammar(grammar), None
+    tree = None
     try:
-        tree = parser.parse(source.text, on_error=report)
+        tree = parser(language).parse(source.text, on_error=report)
     except UnexpectedInput as error:
         if not errors:
             errors.append(_diagnostic(error, source))

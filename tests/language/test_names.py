@@ -1,11 +1,7 @@
 from __future__ import annotations
 
-from pathlib import Path
-
-from lark import Lark
-
 from cosched.evaluation import functions
-from cosched.language import parser
+from cosched.language.grammar import parser
 from cosched.language.hardware_checker import check_config
 from cosched.language.names import COLLECTIVES, DEVICES, FUNCTIONS, KEYWORDS, KINDS, MESSAGES, TYPES
 from cosched.language.parser import parse_hmcl
@@ -27,8 +23,7 @@ def test_each_group_of_message_costs_belongs_to_a_send_and_a_receive() -> None:
 
 
 def test_the_keywords_are_those_of_the_grammar() -> None:
-    grammar = Lark.open(str(Path(parser.__file__).with_name("psl.lark")), parser="lalr")
-    words = {terminal.pattern.value for terminal in grammar.terminals}
+    words = {terminal.pattern.value for terminal in parser("psl").terminals}
     assert {word for word in words if word.isalpha()} | set(KINDS) == set(KEYWORDS)
     assert set(TYPES) < set(KEYWORDS)
 

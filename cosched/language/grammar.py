@@ -1,0 +1,76 @@
+"""The parsers of PSL and HMCL, made from their grammars once and then read from tables beside the byte code.
+
+Making a parser takes 30 to 200 ms, reading its tables 10. The tables are JSON in the package's own folder: whoever may
+write there may write the program as well, and reading them runs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import lark
+from lark import Lark
+from lark.grammar import Rule
+from lark.lexer import TerminalDef
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["parser"]
+
+_FOLDER = Path(__file__).parent
+
+
+@cache
+def parser(language: str) -> Lark:
+    """Return the LALR parser of `psl` or `hmcl`."""
+    tables = _tables(language, _FOLDER / "__pycache__")
+    try:
+        return _load(tables)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, AssertionError):  # not there, or damaged
+        made = Lark.open(str(_FOLDER / f"{language}.lark"), parser="lalr", propagate_positions=True)
+    if not sys.dont_write_bytecode:
+        with suppress(OSError):  # an installation that only its administrator may write
+            _save(made, tables)
+    return made
+
+
+def _tables(language: str, folder: Path) -> Path:
+    """Return where the tables are kept: another name for another grammar, lark or Python."""
+    made_of = [(_FOLDER / name).read_bytes() for name in (f"{language}.lark", "expressions.lark")]
+    versions = f"{lark.__version__} {sys.version}".encode()
+    return folder / f"{language}.{hashlib.sha256(b'|'.join([*made_of, versions])).hexdigest()[:16]}.json"
+
+
+def _load(tables: Path) -> Lark:
+    data, memo = json.loads(tables.read_text(encoding="utf-8"), object_hook=_with_numbers)
+    return Lark.load({"data": data, "memo": memo})
+
+
+def _with_numbers(found: Mapping[str, Any]) -> dict[str | int, Any]:
+    # States and memoised rules are counted; JSON knows only texts as keys.
+    return {int(key) if key.isdecimal() else key: value for key, value in found.items()}
+
+
+def _save(made: Lark, tables: Path) -> None:
+    """Write the tables whole or not at all, and remove those of earlier grammars."""
+    tables.parent.mkdir(exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=tables.parent, suffix=".tables")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            json.dump(made.memo_serialize([TerminalDef, Rule]), stream)
+        Path(name).chmod(0o644)
+        Path(name).replace(tables)
+    except OSError:
+        Path(name).unlink()
+        raise
+    for old in set(tables.parent.glob(f"{tables.name.partition('.')[0]}.*.json")) - {tables}:
+        old.unlink(missing_ok=True)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from lark import Lark
+
+from cosched.language import default_library, grammar
+from cosched.language.grammar import parser
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXTS = {
+    "psl": [path.read_text(encoding="utf-8") for root in default_library() for path in sorted(root.rglob("*.psl"))],
+    "hmcl": [path.read_text(encoding="utf-8") for root in default_library() for path in sorted(root.rglob("*.hmcl"))],
+}
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_tables_that_were_kept_parse_as_the_grammar_does(language: str, tmp_path: Path) -> None:
+    tables = grammar._tables(language, tmp_path)
+    made = Lark.open(str(grammar._FOLDER / f"{language}.lark"), parser="lalr", propagate_positions=True)
+    grammar._save(made, tables)
+    kept = grammar._load(tables)
+    assert [kept.parse(text) for text in TEXTS[language]] == [made.parse(text) for text in TEXTS[language]]
+
+
+def test_tables_are_kept_once_and_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _copy_of_the_grammars(tmp_path, monkeypatch)
+    parser.__wrapped__("psl")
+    (tables,) = (tmp_path / "__pycache__").iterdir()
+    with monkeypatch.context() as patched:
+        patched.setattr(Lark, "open", _refuse)
+        assert parser.__wrapped__("psl").parse("subtask a { }").children
+    (tmp_path / "expressions.lark").write_text(
+        (tmp_path / "expressions.lark").read_text() + "\n// another one\n", encoding="utf-8"
+    )
+    parser.__wrapped__("psl")
+    (others,) = (tmp_path / "__pycache__").iterdir()
+    assert others != tables
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "[1, 2]", '[{"parser": {}}, {"1": {}}]', "[{}, {}]", "\x00"])
+def test_damaged_tables_are_made_again(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _copy_of_the_grammars(tmp_path, monkeypatch)
+    tables = grammar._tables("hmcl", tmp_path / "__pycache__")
+    tables.parent.mkdir()
+    tables.write_text(damage, encoding="utf-8")
+    assert parser.__wrapped__("hmcl").parse("config a { }").children
+    assert grammar._load(tables).parse("config a { }").children
+
+
+def test_a_folder_that_cannot_be_written_does_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _copy_of_the_grammars(tmp_path, monkeypatch)
+    (tmp_path / "__pycache__").write_text("", encoding="utf-8")
+    assert parser.__wrapped__("hmcl").parse("config a { }").children
+
+
+def _copy_of_the_grammars(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in grammar._FOLDER.glob("*.lark"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(grammar, "_FOLDER", folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise AssertionError("the grammar is read again")
