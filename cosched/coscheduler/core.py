@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.settings import Settings
     from cosched.coscheduler.task import Attempt, Task
     from cosched.coscheduler.waiting import Waiting
+    from cosched.prediction.feedback import Correction
     from cosched.scheduling.problem import Plan, Problem
     from cosched.scheduling.schedule import Schedule
 
@@ -151,6 +152,10 @@ class Coscheduler:
     def factors(self) -> dict[str, float]:
         """Return the learned correction factors by key."""
         return self._experience.factors()
+
+    def corrections(self) -> dict[str, Correction]:
+        """Return what runs have taught of the models, by key."""
+        return dict(self._experience.corrections)
 
     def snapshot(self, time: float) -> tuple[Problem, Plan] | None:
         """Return the problem that waits to be planned and the current plan of it; None where nothing does.

@@ -8,7 +8,7 @@ Models are never executed as Python code; an evaluation is bounded in steps and 
 """
 
 from cosched.evaluation.application import Application, Parameter, load, parameters
-from cosched.evaluation.engine import evaluate, profile
+from cosched.evaluation.engine import error, evaluate, profile
 from cosched.evaluation.faults import CountError
 from cosched.evaluation.hardware import Hardware, load_hardware
 from cosched.evaluation.results import Evaluation, ProcessorTime, TraceEvent
@@ -21,6 +21,7 @@ __all__ = [
     "Parameter",
     "ProcessorTime",
     "TraceEvent",
+    "error",
     "evaluate",
     "load",
     "load_hardware",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cosched.evaluation.steps import Segment
     from cosched.language.linker import Linked
 
-__all__ = ["MOST_HOSTS", "evaluate", "profile"]
+__all__ = ["MOST_HOSTS", "error", "evaluate", "profile"]
 
 MOST_HOSTS = 100_000
 """Most hosts one evaluation may have."""
@@ -136,6 +136,42 @@ def _frame(application: Application, compiled: CompiledObject, count: int, given
         raise UserError(f"{count} hosts: the number of hosts is 1 to {MOST_HOSTS}")
     values: dict[str, Value] = {**_decomposed(application, count, given), **given}
     return compiled.start(Run(Programs(budget, count)), values)
+
+
+def error(application: Application, hardware: Hardware, hosts: Sequence[int],
+          parameters: Mapping[str, float] | None = None) -> NDArray[np.float64] | None:  # fmt: skip
+    """Return how far off the application says that it may be: nine runs in ten are within this part of the run time.
+
+    Args:
+        application: its option `error` may depend on its parameters and the number of hosts.
+        hardware: as for `profile`.
+        hosts: as for `profile`.
+        parameters: as for `profile`.
+
+    Returns:
+        Shape (len(hosts),), each from 0 to less than 1; None where the application says nothing. 0 where a number of
+        hosts is not covered.
+
+    Raises:
+        UserError: as for `profile`.
+        ModelError: the option has no value in that range.
+    """
+    given, compiled = checked(application, parameters or {}), _compiled(application, hardware)
+    found = compiled.option("error")
+    if found is None:
+        return None
+    value, at = found
+    stated: NDArray[np.float64] = np.zeros(len(hosts))
+    for index, count in enumerate(hosts):
+        try:
+            stated[index] = value(_frame(application, compiled, count, given, Budget()))
+        except CountError:
+            continue
+        except ModelError as fault:
+            raise _on_hosts(fault, count) from None
+        if not 0 <= stated[index] < 1:
+            fail(compiled.source, at, f"an error of {stated[index]:g} on {count} hosts: give 0 to less than 1")
+    return stated
 
 
 def evaluate(application: Application, hardware: Hardware, hosts: int, parameters: Mapping[str, float] | None = None,

@@ -76,6 +76,11 @@ class CompiledObject:
         """Return the variables that this object sets in an included one."""
         return {name: value(frame) for name, value, _ in self._links.get(target, ())}
 
+    def option(self, name: str) -> tuple[Numeric, Position] | None:
+        """Return a numeric option, if this object has it."""
+        found = self.object.option(name)
+        return None if found is None else (self._expressions.number(found.value), found.value.at)
+
     def hardware_processors(self) -> tuple[Valued, Position] | None:
         """Return what this object links as the number of processors, if it does."""
         found = [(value, at) for name, value, at in self._links.get(HARDWARE, ()) if name == PROCESSORS]

@@ -95,12 +95,23 @@ class _Checker:
                 self.report(option, f"option {option.name} is not known{suggestion(option.name, OPTIONS)}")
             elif wanted == "string" and not isinstance(option.value, Text):
                 self.report(option, f'option {option.name} is a text: write {option.name} = "…"')
+            elif option.name == "error":
+                self.error(option)
             elif option.name == "decompose" and isinstance(option.value, Text):
                 declared = self.object.declared()
                 for name in (part.strip() for part in option.value.value.split(",")):
                     if declared.get(name) != "numeric":
                         near = suggestion(name, declared)
                         self.report(option, f"decompose: {name or 'nothing'} is no numeric variable here{near}")
+
+    def error(self, option: Assign) -> None:
+        """Check the error that an application states of itself: a part of the run time."""
+        if self.object.kind != "application":
+            self.report(option, f"option error belongs to the application: a {self.object.kind} has none")
+        self.scope.number(option.value)
+        value = constant(option.value)
+        if value is not None and not 0 <= value < 1:
+            self.report(option.value, "an error is a part of the run time, from 0 to less than 1: 0.1 for 10 %")
 
     def procedure(self, procedure: Procedure) -> None:
         self.unique("parameter", procedure.parameters)

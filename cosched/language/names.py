@@ -80,5 +80,7 @@ MESSAGES = tuple(sorted({device.group for device in DEVICES.values() if device.g
 GROUPS = ("hardware", *MESSAGES, "clc")
 """Groups of an HMCL configuration."""
 
-OPTIONS: Mapping[str, str] = {"hrduse": "string", "decompose": "string", "nstage": "numeric", "seval": "numeric"}
+OPTIONS: Mapping[str, str] = {
+    "hrduse": "string", "decompose": "string", "error": "numeric", "nstage": "numeric", "seval": "numeric",
+}  # fmt: skip
 """Options of objects and their types."""

@@ -58,11 +58,21 @@ class TaskRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileView:
-    """Predicted run time in seconds on 1, 2, … hosts, null where that count cannot be used, and who predicted."""
+    """Predicted run time in seconds on 1, 2, … hosts, null where that count cannot be used, and who predicted.
+
+    Attributes:
+        seconds: as expected: half of the runs take longer.
+        source: model or user.
+        hardware: the resource model; empty for the user's own figures.
+        low: what a run in twenty undercuts; null where no uncertainty is known.
+        high: what a run in twenty exceeds; likewise.
+    """
 
     seconds: tuple[float | None, ...]
     source: str
     hardware: str
+    low: tuple[float | None, ...] | None = None
+    high: tuple[float | None, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,30 +1,40 @@
-"""What tasks really took, turned into a factor on later predictions."""
+"""What tasks really took, turned into a factor on later predictions and into what they vary by."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cosched.prediction.profile import Profile
 
 __all__ = ["Correction", "Handover"]
 
 _NEWEST = 0.2  # the newest run weighs at least this much, so that the factor follows a machine that changes
+_REMEMBERED = 2 / _NEWEST - 1  # as many equal weights have the variance of a mean that forgets at that rate
+_STATED = 3.0  # runs; a model's word about itself is soon outweighed
+_FEWEST = 2
 _LARGEST = 10.0  # one run may not say more than this: a stray measurement must not turn the plan over
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """The factor by which an application's model is wrong on a class of hosts, learned from its runs.
+    """How wrong an application's model is on a class of hosts, learned from its runs: a factor, and what varies around.
 
-    A mean of log(actual / predicted): plain over the first runs, exponentially forgetting after that. The logarithm
-    makes twice too long and twice too short cancel.
+    Both are means: plain over the first runs, exponentially forgetting after that. The logarithm makes twice too long
+    and twice too short cancel.
 
     Attributes:
         factor: what a raw prediction is multiplied by; 1 before the first run.
         runs: how many runs it was learned from.
+        variance: mean square of log(actual / corrected prediction), each run against what the runs before it had
+            taught; 0 before the second run, as the first only says where the others are expected.
     """
 
     factor: float = 1.0
     runs: int = 0
+    variance: float = 0.0
 
     def learn(self, predicted: float, actual: float) -> Correction:
         """Return the correction after one more run.
@@ -37,8 +47,32 @@ class Correction:
             return self
         ratio = min(max(actual / predicted, 1 / _LARGEST), _LARGEST)
         weight = max(1 / (self.runs + 1), _NEWEST)
-        factor = math.exp((1 - weight) * math.log(self.factor) + weight * math.log(ratio))
-        return Correction(factor, self.runs + 1)
+        off = math.log(ratio) - math.log(self.factor)
+        factor = math.exp(math.log(self.factor) + weight * off)
+        variance = 0.0
+        if self.runs:
+            weight = max(1 / self.runs, _NEWEST)
+            variance = (1 - weight) * self.variance + weight * off**2
+        return Correction(factor, self.runs + 1, variance)
+
+    def corrected(self, profile: Profile) -> Profile:
+        """Return the profile as the runs have taught: times corrected, uncertainty widened or narrowed.
+
+        What the model states counts as much as `_STATED` runs would; where it states nothing, two deviations are the
+        least that a range is made from.
+        """
+        scaled, stated = profile.scaled(self.factor), profile.spread()
+        seen = min(self.runs - 1, _REMEMBERED)
+        if stated is None:
+            if seen < _FEWEST:
+                return scaled
+            spread = [math.sqrt(self.variance)] * len(profile.seconds)
+            return scaled.with_spread(spread, spread)
+        if seen < 1:
+            return scaled
+        pooled = ([math.sqrt((_STATED * value**2 + seen * self.variance) / (_STATED + seen)) for value in side]
+                  for side in stated)  # fmt: skip
+        return scaled.with_spread(*pooled)
 
 
 # Longer is no hand-over any more but a manager in trouble, and says nothing about the next one. Seconds.

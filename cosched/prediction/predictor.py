@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,8 +72,13 @@ class Predictor:
         if machine is None:
             machine = self._hardware[hardware] = evaluation.load_hardware(hardware, self._folders)
         seconds = evaluation.profile(model, machine, range(1, hosts + 1), values)
+        error = evaluation.error(model, machine, range(1, hosts + 1), values)
         try:
-            return Profile(tuple(float(value) for value in seconds), Source.MODEL, machine.name)
+            predicted = Profile(tuple(seconds.tolist()), Source.MODEL, machine.name)
+            if error is None:
+                return predicted
+            low, high = (tuple((seconds * (1 + side * error)).tolist()) for side in (-1, 1))
+            return replace(predicted, low=low, high=high)
         except UserError as error:
             raise UserError(f"the model {application.model} of {application.name} is wrong: {error}") from error
 

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain
+from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
 
-__all__ = ["Profile", "Source"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["Profile", "Source", "slowest"]
 
 _LONGEST = 10 * 365 * 86400.0
+_NORMAL = NormalDist()
+_TAIL = _NORMAL.inv_cdf(0.95)  # standard deviations from the middle to `low` and `high`
 
 
 class Source(StrEnum):
@@ -25,14 +33,19 @@ class Profile:
     """Predicted run time by number of hosts. Neither monotone nor convex: more hosts may well be slower.
 
     Attributes:
-        seconds: run time in seconds on 1, 2, … hosts; infinite where that count cannot be used.
+        seconds: run time in seconds on 1, 2, … hosts, as expected: half of the runs take longer; infinite where that
+            count cannot be used.
         source: who predicted.
         hardware: name of the resource model it was evaluated on; empty for the user's own figures.
+        low: what a run in twenty undercuts, in seconds on 1, 2, … hosts; None where no uncertainty is known.
+        high: what a run in twenty exceeds, likewise; None together with `low`.
     """
 
     seconds: tuple[float, ...]
     source: Source
     hardware: str = ""
+    low: tuple[float, ...] | None = None
+    high: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not any(math.isfinite(value) for value in self.seconds):
@@ -41,6 +54,18 @@ class Profile:
             if math.isnan(value) or value <= 0 or (math.isfinite(value) and value > _LONGEST):
                 raise UserError(f"the prediction for {count} hosts is {value!r} s: "
                                 f"it must be above 0 and at most {_LONGEST:.0f}")  # fmt: skip
+        if (self.low is None) != (self.high is None):
+            raise UserError("the prediction has one end of its range only: give both low and high, or none")
+        if self.low is not None and self.high is not None:
+            self._check_range(self.low, self.high)
+
+    def _check_range(self, low: tuple[float, ...], high: tuple[float, ...]) -> None:
+        if not len(low) == len(high) == len(self.seconds):
+            raise UserError("the prediction has another number of low or high times than of times: give as many")
+        for count, (least, value, most) in enumerate(zip(low, self.seconds, high, strict=True), start=1):
+            if not 0 < least <= value <= most or math.isinf(most) != math.isinf(value):
+                raise UserError(f"the prediction for {count} hosts is {least!r} to {most!r} s around {value!r} s: "
+                                "low, expected and high must ascend")  # fmt: skip
 
     def on(self, count: int) -> float:
         """Return the run time on `count` hosts in seconds, infinite where that many cannot be used."""
@@ -58,9 +83,75 @@ class Profile:
 
     def scaled(self, factor: float) -> Profile:
         """Return the profile with every time multiplied by `factor` (> 0)."""
-        return Profile(tuple(value * factor for value in self.seconds), self.source, self.hardware)
+        return self._each(lambda times: tuple(value * factor for value in times))
 
     def limited(self, most: int, least: int = 1) -> Profile:
         """Return the profile with host counts outside least…most made impossible and what lies above `most` cut."""
-        kept = (value if count >= least else math.inf for count, value in enumerate(self.seconds[:most], start=1))
-        return Profile(tuple(kept), self.source, self.hardware)
+        return self._each(lambda times: tuple(chain([math.inf] * min(least - 1, most), times[least - 1 : most])))
+
+    def with_spread(self, below: Sequence[float], above: Sequence[float]) -> Profile:
+        """Return the profile with `low` and `high` from standard deviations.
+
+        Args:
+            below: of the logarithm of the run time under the expected one, on 1, 2, … hosts, each ≥ 0.
+            above: likewise over it.
+        """
+        low = (value * math.exp(-_TAIL * spread) for value, spread in zip(self.seconds, below, strict=True))
+        high = (value * math.exp(_TAIL * spread) for value, spread in zip(self.seconds, above, strict=True))
+        return replace(self, low=tuple(low), high=tuple(high))
+
+    def spread(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+        """Return what `with_spread` takes, None where no uncertainty is known."""
+        if self.low is None or self.high is None:
+            return None
+        return _logarithms(self.low, self.seconds), _logarithms(self.seconds, self.high)
+
+    def at_quantile(self, share: float) -> Profile:
+        """Return the times that a share of runs stays below: 0.5 is as expected, 0.95 is `high`, 0.05 is `low`.
+
+        Run times are taken as log-normal on either side of the expected one (products of many small disturbances are).
+
+        Args:
+            share: above 0 and below 1.
+
+        Returns:
+            A profile without uncertainty; this one's times where none is known.
+
+        Raises:
+            UserError: `share` is no such number.
+        """
+        if not 0 < share < 1:
+            raise UserError(f"a quantile of {share!r}: give a number between 0 and 1")
+        known = self.spread()
+        plain = replace(self, low=None, high=None)
+        if known is None:
+            return plain
+        deviations = _NORMAL.inv_cdf(share)
+        side = known[0] if deviations < 0 else known[1]
+        times = (value * math.exp(deviations * spread) for value, spread in zip(self.seconds, side, strict=True))
+        return replace(plain, seconds=tuple(times))
+
+    def _each(self, change: Callable[[tuple[float, ...]], tuple[float, ...]]) -> Profile:
+        low, high = (None if times is None else change(times) for times in (self.low, self.high))
+        return replace(self, seconds=change(self.seconds), low=low, high=high)
+
+
+def slowest(profiles: Sequence[Profile], hardware: str) -> Profile:
+    """Return the profile of hosts of several classes together: on each count the class that takes longest.
+
+    Args:
+        profiles: one for each class, of the same number of counts and from the same source; at least one.
+        hardware: the name to give the whole.
+    """
+    triples = zip(*(zip(item.seconds, item.low or item.seconds, item.high or item.seconds, strict=True)
+                    for item in profiles), strict=True)  # fmt: skip
+    seconds, low, high = zip(*(max(triple) for triple in triples), strict=True)
+    if all(item.low is None for item in profiles):
+        return Profile(seconds, profiles[0].source, hardware)
+    return Profile(seconds, profiles[0].source, hardware, low, high)
+
+
+def _logarithms(least: tuple[float, ...], most: tuple[float, ...]) -> tuple[float, ...]:
+    """Return how many standard deviations of a logarithm 1 lies between each pair of times; 0 between infinities."""
+    return tuple(math.log(high / low) / _TAIL if math.isfinite(high) else 0.0
+                 for low, high in zip(least, most, strict=True))  # fmt: skip

@@ -10,14 +10,10 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from cosched import resources
+from cosched.svg import template, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from jinja2 import Template
 
 __all__ = ["Bar", "gantt"]
 
@@ -82,7 +78,7 @@ def gantt(bars: Sequence[Bar], hosts: Sequence[str], title: str, origin: float |
     row = min(20.0, max(3.0, _HEIGHT / len(hosts)))
     applications = dict(zip(dict.fromkeys(bar.application for bar in bars), cycle(_COLOURS)))
     late = sum(bar.late for bar in bars)
-    return _template().render(
+    return template("gantt.svg.j2").render(
         title=title,
         description=f"{len(bars)} tasks on {len(hosts)} hosts in {span / unit:.4g} {unit_name}; "
         f"{late} of them missed their deadline.",
@@ -90,7 +86,7 @@ def gantt(bars: Sequence[Bar], hosts: Sequence[str], title: str, origin: float |
         width=_WIDTH,
         height=row * len(hosts),
         rows=_rows(hosts, row),
-        ticks=[(value * unit / span * _WIDTH, f"{value:g}") for value in _ticks(span / unit)],
+        ticks=[(value * unit / span * _WIDTH, f"{value:g}") for value in ticks(0.0, span / unit)],
         axis=f"time ({unit_name})",
         boxes=[box for bar in bars for box in _boxes(bar, hosts, row, (left, span), applications[bar.application])],
         legend=list(applications.items()),
@@ -149,30 +145,5 @@ def _rows(hosts: Sequence[str], row: float) -> list[tuple[float, str]]:
     return [(row * (len(hosts) - number - 0.5), host) for number, host in enumerate(hosts) if number % every == 0]
 
 
-def _ticks(span: float) -> list[float]:
-    """Return about eight round values from 0 to `span`."""
-    power = 10.0 ** math.floor(math.log10(span / 8))
-    step = next(power * digit for digit in (1, 2, 5, 10) if span / (power * digit) <= 10)
-    return [number * step for number in range(int(span / step + 1e-9) + 1)]
-
-
 def _margin(hosts: Sequence[str]) -> float:
     return 30 + min(20, max(len(host) for host in hosts)) * _LETTER
-
-
-def _template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(resources.templates()),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["xml"] = _xml
-    environment.filters["n"] = lambda value: f"{value:.2f}".rstrip("0").rstrip(".")
-    return environment.get_template("gantt.svg.j2")
-
-
-def _xml(text: str) -> str:
-    """Replace what XML has no way to write (control characters, lone surrogates)."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

@@ -15,6 +15,7 @@ from cosched.coscheduler.explanation import explain
 from cosched.errors import SystemFault, UserError
 from cosched.portal.documents import Forecast, Status, TaskPage
 from cosched.portal.problems import ConflictError, NotFoundError
+from cosched.prediction.feedback import Correction
 from cosched.service.foresight import place
 from cosched.service.intake import DomainState
 from cosched.service.schedule_views import ended, explanation_view, host_views, plan_view
@@ -172,7 +173,8 @@ class Desk:
         return answer
 
     def _forecast(self, task: Task, state: DomainState) -> Forecast:
-        profile = None if task.profile is None else task.profile.scaled(state.factors.get(task.correction, 1.0))
+        learned = state.corrections.get(task.correction, Correction())
+        profile = None if task.profile is None else learned.corrected(task.profile)
         spot: Assignment | None = self._ask(lambda core, time: place(core, task, time))
         meets = None if spot is None or task.deadline is None else spot.end <= task.deadline
         return Forecast(
@@ -217,4 +219,4 @@ def _check_same(wanted: Submission, before: str) -> None:
 def _state(core: Coscheduler, time: float) -> DomainState:
     classes = {host.host_class for host in core.domain.hosts.values()}
     known = tuple(sorted(classes)) if "" not in classes else ()
-    return DomainState(time, len(core.domain.hosts), known, core.factors())
+    return DomainState(time, len(core.domain.hosts), known, core.corrections())

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Protocol
 from cosched.connector.values import safe
 from cosched.coscheduler.task import Task
 from cosched.errors import SystemFault, UserError
-from cosched.prediction.profile import Profile, Source
+from cosched.prediction.feedback import Correction
+from cosched.prediction.profile import Profile, Source, slowest
 from cosched.service.deadline import parse_deadline, shown
 from cosched.service.duration import parse_duration
 
@@ -46,13 +47,13 @@ class DomainState:
         time: now, seconds since the epoch.
         hosts: how many there are, up or not; 0 while the manager has not said.
         classes: resource models of the hosts as the manager names them; empty where it does not.
-        factors: learned corrections by `Task.correction`.
+        corrections: what runs have taught of the models, by `Task.correction`.
     """
 
     time: float
     hosts: int
     classes: tuple[str, ...] = ()
-    factors: Mapping[str, float] = field(default_factory=dict)
+    corrections: Mapping[str, Correction] = field(default_factory=dict)
 
 
 class Intake:
@@ -103,10 +104,9 @@ class Intake:
             raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
         classes = domain.classes or (self._hardware,)
         profiles = [self._predictor.profile(entry, values, name, domain.hosts) for name in classes]
-        # The slowest host of a mixed set decides.
-        slowest = tuple(max(times) for times in zip(*(profile.seconds for profile in profiles), strict=True))
         hardware = "+".join(classes)
-        return Profile(slowest, Source.MODEL, hardware).limited(most, least), hardware
+        # The slowest host of a mixed set decides.
+        return slowest(profiles, hardware).limited(most, least), hardware
 
 
 def _command_task(request: TaskRequest, domain: DomainState) -> Task:
@@ -180,7 +180,7 @@ def _several(least: int, most: int) -> str:
 
 def _check_slack(task: Task, profile: Profile, domain: DomainState) -> None:
     assert task.deadline is not None
-    shortest = profile.shortest * domain.factors.get(task.correction, 1.0)
+    shortest = domain.corrections.get(task.correction, Correction()).corrected(profile).shortest
     if domain.time + shortest > task.deadline:
         earliest = math.ceil(domain.time + shortest)
         raise UserError(

@@ -44,8 +44,13 @@ def task_detail(task: Task, attempts: Iterable[Attempt], log: Iterable[Record]) 
 
 def profile_view(profile: Profile) -> ProfileView:
     """Return a profile in words that JSON has: null for a host count that cannot be used."""
-    seconds = tuple(value if math.isfinite(value) else None for value in profile.seconds)
-    return ProfileView(seconds=seconds, source=str(profile.source), hardware=profile.hardware)
+    low, high = (None if times is None else _nulled(times) for times in (profile.low, profile.high))
+    return ProfileView(seconds=_nulled(profile.seconds), low=low, high=high, source=str(profile.source),
+                       hardware=profile.hardware)  # fmt: skip
+
+
+def _nulled(times: Iterable[float]) -> tuple[float | None, ...]:
+    return tuple(value if math.isfinite(value) else None for value in times)
 
 
 def _summary(task: Task) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.prediction.profile import Profile, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import RowMapping
 
@@ -59,11 +59,22 @@ def attempt_of(row: RowMapping) -> Attempt:
 
 
 def _profile_document(profile: Profile) -> dict[str, Any]:
-    # JSON has no infinity: a host count that cannot be used is null.
-    seconds = [value if math.isfinite(value) else None for value in profile.seconds]
-    return {"seconds": seconds, "source": str(profile.source), "hardware": profile.hardware}
+    document = {"seconds": _nulled(profile.seconds), "source": str(profile.source), "hardware": profile.hardware}
+    if profile.low is not None and profile.high is not None:
+        document |= {"low": _nulled(profile.low), "high": _nulled(profile.high)}
+    return document
 
 
 def _profile(document: Mapping[str, Any]) -> Profile:
-    seconds = tuple(math.inf if value is None else value for value in document["seconds"])
-    return Profile(seconds, Source(document["source"]), document["hardware"])
+    seconds = _infinite(document["seconds"])
+    low, high = (_infinite(document[end]) if end in document else None for end in ("low", "high"))
+    return Profile(seconds, Source(document["source"]), document["hardware"], low, high)
+
+
+def _nulled(times: Sequence[float]) -> list[float | None]:
+    # JSON has no infinity: a host count that cannot be used is null.
+    return [value if math.isfinite(value) else None for value in times]
+
+
+def _infinite(times: Sequence[float | None]) -> tuple[float, ...]:
+    return tuple(math.inf if value is None else value for value in times)

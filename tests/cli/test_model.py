@@ -70,6 +70,16 @@ def test_predict_uses_the_hardware_that_the_model_names() -> None:
     assert "cannot be used" in text
 
 
+def test_a_model_that_states_its_error_is_predicted_as_a_range(tmp_path: Path) -> None:
+    path, picture = tmp_path / "good.psl", tmp_path / "good.svg"
+    path.write_text(GOOD.replace("proc exec", "option { error = 0.1; } proc exec"))
+    arguments = ("predict", str(path), "--hardware", "sgi_origin2000", "--hosts", "1,2", "--plot", str(picture))
+    found = json.loads(run(*arguments, "--json").stdout)
+    assert (found["low"], found["high"]) == (pytest.approx([1.8, 0.9]), pytest.approx([2.2, 1.1]))
+    assert "1.8 to 2.2 s" in run(*arguments).stdout
+    assert "good, 2: 1 (0.9 to 1.1)" in picture.read_text()
+
+
 def test_format_changes_layout_only(tmp_path: Path) -> None:
     path = tmp_path / "messy.psl"
     path.write_text("application messy {\nproc exec init{step cpu{confdev 1 ;} (* one *)\n}}\n")

@@ -76,6 +76,8 @@ def test_faults_of_statements(body: str, message: str) -> None:
         ("include b; include b;", ["include b is already given in line 1"]),
         ("proc exec f { } proc cflow f { }", ["procedure f is already given in line 1"]),
         ("option { hrduse = 3; }", ['option hrduse is a text: write hrduse = "…"']),
+        ("option { error = 1.5; }", ["an error is a part of the run time, from 0 to less than 1: 0.1 for 10 %"]),
+        ("option { error = 0.1 * z; }", ["variable z is not declared"]),
         ("option { nstages = 3; }", ["option nstages is not known: did you mean nstage?"]),
         ('var numeric: npe; option { decompose = "npi, npe"; }',
          ["decompose: npi is no numeric variable here: did you mean npe?"]),

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.prediction.feedback import Correction, Handover
+from cosched.prediction.profile import Profile, Source
 
 times = st.floats(0.001, 1e6)
 
@@ -47,3 +50,44 @@ def test_a_handover_is_planned_with_in_whole_steps() -> None:
 def test_a_manager_in_trouble_teaches_no_endless_handover() -> None:
     assert Handover().learn(86400.0).mean == 60.0
     assert Handover().learn(-5.0).mean == 0.0
+
+
+STATED = Profile((10.0, 5.0), Source.MODEL, "hw", (9.0, 4.5), (11.0, 5.5))
+PLAIN = Profile((10.0,), Source.MODEL, "hw")
+
+
+def after(*actual: float) -> Correction:
+    known = Correction()
+    for seconds in actual:
+        known = known.learn(10.0, seconds)
+    return known
+
+
+def test_runs_that_keep_to_the_prediction_narrow_what_the_model_states() -> None:
+    narrow = after(*[20.0] * 7).corrected(STATED)
+    assert narrow.seconds == pytest.approx((20.0, 10.0))
+    # Six deviations of 0 beside a stated one that counts as three runs: its variance falls to a third.
+    assert math.log(narrow.at_quantile(0.95).on(1) / 20) == pytest.approx(math.log(1.1) * math.sqrt(3 / 9))
+
+
+def test_runs_that_scatter_widen_it() -> None:
+    wide = after(10.0, 20.0, 5.0, 18.0, 6.0).corrected(STATED)
+    assert wide.low is not None
+    assert wide.high is not None
+    assert wide.high[0] / wide.seconds[0] > 1.3
+    assert wide.low[0] / wide.seconds[0] < 0.8
+
+
+def test_one_deviation_makes_no_range_where_the_model_states_none_and_two_do() -> None:
+    assert after(10.0, 20.0).corrected(PLAIN).high is None
+    # The second run is log 2 off what the first taught; the factor becomes the root of 2: the third is half that off.
+    known = after(10.0, 20.0, 20.0)
+    assert known.variance == pytest.approx((math.log(2) ** 2 + (math.log(2) / 2) ** 2) / 2)
+    high = known.corrected(PLAIN).high
+    assert high is not None
+    assert high[0] == pytest.approx(10 * known.factor * math.exp(1.6449 * math.sqrt(known.variance)), rel=1e-4)
+
+
+def test_without_runs_the_profile_stays_as_it_is() -> None:
+    assert Correction().corrected(STATED) == STATED
+    assert Correction().learn(10.0, 20.0).corrected(STATED) == STATED.scaled(2.0)

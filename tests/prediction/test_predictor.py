@@ -93,3 +93,11 @@ def test_a_fault_in_the_model_is_given_with_its_place(folder: Path) -> None:
     with pytest.raises(UserError, match=r"halves\.psl:5:\d+: ") as caught:
         Predictor([folder]).profile(application(), {"Work": 1.0}, "plain", 2)
     assert "\n" not in str(caught.value)
+
+
+def test_the_error_that_a_model_states_becomes_a_range(folder: Path) -> None:
+    text = MODEL.replace("proc exec", "option { error = 0.1 * Nproc; } proc exec")
+    (folder / "halves.psl").write_text(text)
+    profile = Predictor([folder]).profile(application(), {"Work": 80.0}, "plain", 2)
+    assert profile.low == pytest.approx((80 * 0.9, 40 * 0.8))
+    assert profile.high == pytest.approx((80 * 1.1, 40 * 1.2))

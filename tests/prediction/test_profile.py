@@ -5,7 +5,7 @@ import math
 import pytest
 
 from cosched.errors import UserError
-from cosched.prediction.profile import Profile, Source
+from cosched.prediction.profile import Profile, Source, slowest
 
 
 def a_profile(*seconds: float) -> Profile:
@@ -32,3 +32,61 @@ def test_no_usable_count_at_all_is_refused() -> None:
 def test_limits_make_counts_impossible() -> None:
     assert a_profile(4.0, 3.0, 2.0, 1.0).limited(3, least=2).seconds == (math.inf, 3.0, 2.0)
     assert a_profile(4.0, 3.0).scaled(0.5).seconds == (2.0, 1.5)
+
+
+RANGED = Profile((10.0, 6.0, math.inf), Source.MODEL, "hw", (9.0, 4.0, math.inf), (11.0, 9.0, math.inf))
+
+
+def test_quantiles_give_back_both_ends_and_the_middle() -> None:
+    assert RANGED.at_quantile(0.05).seconds == pytest.approx(RANGED.low)
+    assert RANGED.at_quantile(0.5).seconds == pytest.approx(RANGED.seconds)
+    assert RANGED.at_quantile(0.95).seconds == pytest.approx(RANGED.high)
+    # 0.8416 standard deviations of the 1.6449 that lie between 6 and 9: 6 * 1.5 ** 0.5117
+    assert RANGED.at_quantile(0.8).on(2) == pytest.approx(6 * 1.5 ** (0.8416 / 1.6449), rel=1e-4)
+    assert RANGED.at_quantile(0.8).low is None
+
+
+def test_without_uncertainty_every_quantile_is_the_expected_time() -> None:
+    assert a_profile(4.0, 3.0).at_quantile(0.99) == a_profile(4.0, 3.0)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -1.0, math.nan])
+def test_a_quantile_outside_0_to_1_is_refused(share: float) -> None:
+    with pytest.raises(UserError, match="between 0 and 1"):
+        RANGED.at_quantile(share)
+
+
+def test_the_range_follows_what_is_done_to_the_times() -> None:
+    assert RANGED.scaled(2.0).high == (22.0, 18.0, math.inf)
+    limited = RANGED.limited(2, least=2)
+    assert (limited.low, limited.high) == ((math.inf, 4.0), (math.inf, 9.0))
+    assert RANGED.limited(2, least=1).low == (9.0, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "message"),
+    [
+        ((9.0,), None, "both low and high"),
+        ((9.0,), (11.0, 12.0), "another number"),
+        ((10.5,), (11.0,), "must ascend"),
+        ((0.0,), (11.0,), "must ascend"),
+        ((9.0,), (math.inf,), "must ascend"),
+        ((math.nan,), (11.0,), "must ascend"),
+    ],
+)
+def test_a_range_that_cannot_be_is_refused(
+    low: tuple[float, ...] | None, high: tuple[float, ...] | None, message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        Profile((10.0,), Source.MODEL, "hw", low, high)
+
+
+def test_the_slowest_class_decides_count_by_count_and_brings_its_range() -> None:
+    other = Profile((8.0, 7.0, math.inf), Source.MODEL, "other")
+    both = slowest([RANGED, other], "hw+other")
+    assert (both.seconds, both.low, both.high) == (
+        (10.0, 7.0, math.inf),
+        (9.0, 7.0, math.inf),
+        (11.0, 7.0, math.inf),
+    )
+    assert slowest([other, other], "x").low is None

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
 from cosched.portal.documents import TaskRequest
+from cosched.prediction.feedback import Correction
 from cosched.prediction.profile import Source
 from cosched.service.intake import DomainState, Intake
 from tests.service.makers import Halving, catalogue
@@ -73,7 +74,7 @@ def test_a_deadline_that_cannot_be_met_is_answered_with_the_earliest(intake: Int
         intake.task(request, DOMAIN)
     assert intake.task(replace(request, best_effort=True), DOMAIN).best_effort
     # Runs have shown that the model is too slow by a factor of two.
-    assert intake.task(request, replace(DOMAIN, factors={"halving/fast": 0.5})).deadline == NOW + 9
+    assert intake.task(request, replace(DOMAIN, corrections={"halving/fast": Correction(0.5, 1)})).deadline == NOW + 9
 
 
 REFUSED = [

@@ -39,7 +39,13 @@ def test_all_that_is_known_is_json() -> None:
     attempt = Attempt("u", "7", ("h1",), 1, 2.0, 11.0, AttemptState.HELD, reason="no licence")
     detail = task_detail(TASK, [attempt], [Record(10.0, "submitted", "7", "sweep3d n")])
     document = json.loads(json.dumps(asdict(detail), allow_nan=False))
-    assert document["profile"] == {"seconds": [5.0, None, 2.0], "source": "model", "hardware": "hw"}
+    assert document["profile"] == {
+        "seconds": [5.0, None, 2.0],
+        "source": "model",
+        "hardware": "hw",
+        "low": None,
+        "high": None,
+    }
     assert document["tries"][0]["state"] == "held"
     assert document["log"][0]["kind"] == "submitted"
     assert profile_view(Profile((1.0,), Source.USER)).source == "user"

@@ -26,6 +26,11 @@ PROFILES = st.builds(
     source=st.sampled_from(Source),
     hardware=TEXT,
 )
+WITH_RANGES = st.builds(
+    lambda profile, share: profile.with_spread([share] * len(profile.seconds), [2 * share] * len(profile.seconds)),
+    PROFILES,
+    st.floats(0, 1),
+)
 TASKS = st.builds(
     Task,
     id=st.just("1"),
@@ -39,7 +44,7 @@ TASKS = st.builds(
     environment=st.dictionaries(TEXT, TEXT, max_size=4),
     directory=TEXT,
     deadline=st.none() | TIMES,
-    profile=st.none() | PROFILES,
+    profile=st.none() | PROFILES | WITH_RANGES,
     correction=TEXT,
     count=st.integers(1, 10**6),
     best_effort=st.booleans(),

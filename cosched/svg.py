@@ -1,0 +1,43 @@
+"""What every picture shares: templates whose values cannot break out of their place, and round numbers for axes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from cosched import resources
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+__all__ = ["template", "ticks"]
+
+
+def template(name: str) -> Template:
+    """Return a template of templates/ for SVG: all is escaped; filters `n` (a coordinate) and `xml` (any text)."""
+    environment = Environment(
+        loader=FileSystemLoader(resources.templates()),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["xml"] = _xml
+    environment.filters["n"] = lambda value: f"{value:.2f}".rstrip("0").rstrip(".")
+    return environment.get_template(name)
+
+
+def ticks(first: float, last: float, most: int = 10) -> list[float]:
+    """Return round values from `first` to `last`, at most `most` + 1 of them, 1, 2 or 5 times a power of ten apart."""
+    span = last - first
+    power = 10.0 ** math.floor(math.log10(span / most))
+    step = next(power * digit for digit in (1, 2, 5, 10) if span / (power * digit) <= most)
+    lowest, highest = math.ceil(first / step - 1e-9), math.floor(last / step + 1e-9)
+    return [number * step for number in range(lowest, highest + 1)]
+
+
+def _xml(text: str) -> str:
+    """Replace what XML has no way to write (control characters, lone surrogates)."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
