@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         TaskRequest,
         TaskView,
     )
+    from cosched.portal.feed import Feed
     from cosched.store.selection import Selection
 
 __all__ = ["Service"]
@@ -30,7 +31,12 @@ class Service(Protocol):
     All raise `UserError` where the request is at fault (`NotFoundError`, `ConflictError` where that fits) and
     `SystemFault` where the daemon, the manager or the database is. The first argument is who asks: of another user's
     task nobody but an operator learns more than which hosts it takes until when; asked for, it is not there.
+
+    Attributes:
+        feed: what happens, for those who follow the event stream.
     """
+
+    feed: Feed
 
     def submit(self, asker: Principal, requests: Sequence[TaskRequest], key: str, digest: str) -> Sequence[TaskView]:
         """Accept all tasks or none; on return they survive a crash.

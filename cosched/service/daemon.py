@@ -73,10 +73,10 @@ class Daemon:
         self._engine.manager = self._manager
         if planning.policy == "genetic":
             self._engine.search = self._search
-        desk = Desk(self._engine, self._store, Intake(catalogue, predictor, configuration.domain.hardware),
-                    domain=configuration.domain.name, connector=configuration.connector.kind, policy=planning.policy,
-                    faults=self._faults)  # fmt: skip
-        self._web = WebServer(build(desk, host_names(listen)), open_socket(listen))
+        self._desk = Desk(self._engine, self._store, Intake(catalogue, predictor, configuration.domain.hardware),
+                          domain=configuration.domain.name, connector=configuration.connector.kind,
+                          policy=planning.policy, faults=self._faults)  # fmt: skip
+        self._web = WebServer(build(self._desk, host_names(listen)), open_socket(listen))
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT.
@@ -111,6 +111,7 @@ class Daemon:
     def stop(self) -> None:
         """Answer what has been asked, write down what has happened, and end; jobs go on."""
         _log.info("stopping")
+        self._desk.feed.close()
         self._web.stop()
         if self._engine.search is not None:
             self._search.stop()

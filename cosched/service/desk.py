@@ -14,10 +14,12 @@ from cosched.coscheduler.events import CancelRequested
 from cosched.coscheduler.explanation import explain
 from cosched.errors import SystemFault, UserError
 from cosched.portal.documents import Forecast, Status, TaskPage
+from cosched.portal.feed import Feed
 from cosched.portal.problems import ConflictError, NotFoundError
 from cosched.prediction.feedback import Correction
 from cosched.service.foresight import place
 from cosched.service.intake import DomainState
+from cosched.service.news import happenings
 from cosched.service.schedule_views import ended, explanation_view, host_views, plan_view
 from cosched.service.views import profile_view, task_detail, task_view
 from cosched.store.selection import Selection
@@ -43,7 +45,11 @@ _LOG_LINES = 200
 
 
 class Desk:
-    """Implements `cosched.portal.interface.Service`."""
+    """Implements `cosched.portal.interface.Service`.
+
+    Attributes:
+        feed: what happens; followers of the event stream listen to it.
+    """
 
     def __init__(self, engine: Engine, store: Store, intake: Intake, *, domain: str, connector: str, policy: str,
                  faults: Callable[[], Sequence[str]]) -> None:  # fmt: skip
@@ -58,7 +64,9 @@ class Desk:
             policy: name of the planning policy.
             faults: says what does not work, in sentences.
         """
+        self.feed = Feed()
         self._engine = engine
+        engine.on_change = lambda tasks, events: self.feed.publish(happenings(tasks, events))
         self._store = store
         self._intake = intake
         self._names = (domain, connector, policy)

@@ -24,7 +24,7 @@ from cosched.store.faults import StoreFault
 from cosched.store.journal import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.decisions import Outcome
@@ -67,6 +67,7 @@ class Engine(threading.Thread):
         on_failure: called then, from the thread.
         manager: carries decisions out; set before anything is decided.
         search: gets snapshots; None under a policy that does not search.
+        on_change: called with what has been written down, from the thread; must be quick.
     """
 
     def __init__(self, core: Coscheduler, store: Store, clock: Clock) -> None:
@@ -85,6 +86,7 @@ class Engine(threading.Thread):
         self.on_failure: Callable[[], None] = lambda: None
         self.manager: Manager | None = None
         self.search: SearchProcess | None = None
+        self.on_change: Callable[[Collection[Task], Sequence[Event]], None] = lambda _tasks, _events: None
 
     def post(self, event: Event) -> None:
         """Tell the core that something happened."""
@@ -205,6 +207,8 @@ class Engine(threading.Thread):
         self._act(step.decisions)
         for item in step.items:
             item.answer.set_result(item.tasks or None)
+        if step.events:
+            self.on_change(step.tasks.values(), step.events)
 
     def _save(self, step: _Step) -> None:
         """Write until it is written: to act on what could be forgotten is the one thing never to do.
@@ -257,6 +261,7 @@ class _Step:
 
     def __init__(self) -> None:
         self.items: list[_Item] = []
+        self.events: list[Event] = []
         self.tasks: dict[str, Task] = {}
         self.attempts: dict[str, Attempt] = {}
         self.records: list[Record] = []
@@ -264,6 +269,7 @@ class _Step:
         self.submission: Submission | None = None
 
     def add(self, event: Event, outcome: Outcome) -> None:
+        self.events.append(event)
         self.tasks |= {task.id: task for task in outcome.tasks}
         self.attempts |= {attempt.uuid: attempt for attempt in outcome.attempts}
         self.decisions += outcome.decisions

@@ -20,6 +20,7 @@ from cosched.portal.documents import (
     TaskRequest,
     TaskView,
 )
+from cosched.portal.feed import Feed
 from cosched.portal.problems import ConflictError, NotFoundError
 from cosched.store import Selection
 
@@ -46,6 +47,7 @@ class Recorder:
 
     error: Exception | None = None
     asked: list[Any] = field(default_factory=list)
+    feed: Feed = field(default_factory=Feed)
 
     def _ask(self, *what: Any) -> None:
         self.asked.append(what)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -200,3 +201,14 @@ def test_two_users_may_choose_the_same_key(here: Daemon) -> None:
     mine, yours = (here.desk.submit(asker, [HALVING], "key", "digest") for asker in (ME, YOU))
     assert (mine[0].id, yours[0].id) == ("1", "2")
     assert here.desk.submit(ME, [HALVING], "key", "digest") == mine
+
+
+def test_followers_hear_of_what_is_on_disk(here: Daemon) -> None:
+    async def follow() -> list[tuple[str, str | None, str]]:
+        with here.desk.feed.follow() as follower:
+            follower.take()
+            await asyncio.to_thread(here.desk.submit, ME, [HALVING], "", "")
+            assert await follower.news(30)
+            return [(each.kind, each.owner, each.document().id) for each in follower.take()[0]]
+
+    assert asyncio.run(follow()) == [("task", "me", "1")]
