@@ -24,6 +24,7 @@ from uuid import uuid4
 import httpx2
 
 from cosched import __version__
+from cosched.connector.interface import Output
 from cosched.errors import SystemFault, UserError
 from cosched.portal.documents import (
     Explanation,
@@ -137,6 +138,24 @@ class Client:
         """Return all that is known of a task."""
         return _decode(TaskDetail, self._call("GET", f"/tasks/{_segment(task_id)}"))
 
+    def output(self, task_id: str, stream: str = "out", *, rank: int = 0, attempt: int = 0, offset: int = 0,
+               limit: int = 1 << 20) -> Output | None:  # fmt: skip
+        """Return part of what a process of a task wrote; None where nothing is kept (yet).
+
+        Args:
+            task_id: the task.
+            stream: "out" or "err".
+            rank: of the process.
+            attempt: which try, from 1; 0 for the last.
+            offset: first byte; negative counts from the end.
+            limit: most bytes to return, at most a mebibyte.
+        """
+        params = {"rank": rank, "attempt": attempt, "offset": offset, "limit": limit}
+        response = self._response("GET", f"/tasks/{_segment(task_id)}/output/{_segment(stream)}", params=params)
+        if response.status_code == HTTPStatus.NO_CONTENT:
+            return None
+        return Output(response.content, int(response.headers["Cosched-Offset"]), int(response.headers["Cosched-Size"]))
+
     def explain(self, task_id: str) -> Explanation:
         """Say why a task is where it is."""
         return _decode(Explanation, self._call("GET", f"/tasks/{_segment(task_id)}/explain"))
@@ -174,6 +193,10 @@ class Client:
 
     def _call(self, method: str, path: str, body: Any = None, *, params: dict[str, Any] | None = None,
               headers: dict[str, str] | None = None) -> Any:  # fmt: skip
+        return self._response(method, path, body, params=params, headers=headers).json()
+
+    def _response(self, method: str, path: str, body: Any = None, *, params: dict[str, Any] | None = None,
+                  headers: dict[str, str] | None = None) -> httpx2.Response:  # fmt: skip
         if self.server.startswith("unix:") and not Path(self.server.removeprefix("unix:")).exists():
             # Asked first because the HTTP library leaves a socket that cannot connect to the garbage collector.
             raise _absent(self.server)
@@ -182,7 +205,7 @@ class Client:
         with _explained(self.server):
             response = self._http.request(method, f"/api/v1{path}", content=content, params=params, headers=headers)
         if response.is_success:
-            return response.json()
+            return response
         raise _error(response)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from cosched.connector.attempts import FENCED, AttemptFolders, command_line, exports
+from cosched.connector.attempts import FENCED, AttemptFolders, exports, prepared_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ _SCRIPT = """\
 [ -e {fence} ] && exit {fenced}
 export PATH="${{PATH:-/usr/local/bin:/usr/bin:/bin}}"
 {exports}
-exec {command}
+{command}
 """
 
 
@@ -59,5 +59,5 @@ class Attempts(AttemptFolders):
             fence=shlex.quote(str(self.folder(launch.attempt) / "cancelled")),
             fenced=FENCED,
             exports=exports(launch),
-            command=command_line(launch),
+            command=prepared_command(launch, self.folder(launch.attempt)),
         ))  # fmt: skip

@@ -7,7 +7,8 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch
+from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
+from cosched.connector.attempts import explained
 from cosched.connector.launches import check, check_attempt
 from cosched_condor import ads
 from cosched_condor.attempts import FENCED, Attempts
@@ -115,6 +116,14 @@ class CondorConnector:
                     self._remove(report.attempt)
         return reports
 
+    def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
+        """Return part of what a process wrote."""
+        check_attempt(attempt)
+        try:
+            return self._attempts.output(attempt, stream, rank, offset, limit)
+        except OSError as error:
+            raise self._spool_fault(error) from error
+
     def close(self) -> None:
         """End the processes that talk to HTCondor; jobs go on."""
         self._ask.close()
@@ -143,7 +152,7 @@ class CondorConnector:
         """Show an attempt whose script ended at the fence as what it is."""
         if report.exit_code == FENCED and self._attempts.fenced(report.attempt):
             return replace(report, state=JobState.REMOVED, exit_code=None, reason="cancelled before it began")
-        return report
+        return explained(report, self._attempts.folder(report.attempt))
 
     def _release(self, waiting: Iterable[Mapping[str, Any]]) -> None:
         """Finish submissions that were cut off before the release."""

@@ -11,8 +11,9 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch
+from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.launches import check, check_attempt
+from cosched.connector.outputs import read_output
 from cosched.errors import UserError
 from cosched_local.job import Job
 from cosched_local.launcher import reap
@@ -120,6 +121,12 @@ class LocalConnector:
                 return news
             _wait(handles, bell, min(left, pause))
         return []
+
+    def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
+        """Return part of what a process wrote."""
+        check_attempt(attempt)
+        with self._working():
+            return read_output(self._spool.folder(attempt) / f"{stream}.{rank}", offset, limit)
 
     def close(self) -> None:
         """Let go of the spool; jobs go on. The object is of no use any more."""
@@ -229,6 +236,8 @@ class LocalConnector:
                 job.wait_because(f"this machine cannot start one more process now: {error.strerror}")
 
     def _check_fits(self, launch: Launch) -> None:
+        if launch.native is not None:
+            raise UserError(f"task {launch.name!r} is written for {launch.native.manager}: submit it where that runs")
         for host in launch.hosts:
             if host not in self._settings.hosts:
                 known = self._settings.hosts

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched.connector.attempts import prepared_command
 from cosched.connector.launches import environment
 from cosched_local import runner
 
@@ -29,9 +30,10 @@ def start_runner(launch: Launch, folder: Path, grace: float) -> int:
         OSError: the machine cannot start one more process, or the command is longer than it takes (E2BIG).
     """
     limit = _NO_LIMIT if launch.time_limit is None else str(launch.time_limit)
+    command = ("/bin/sh", "-c", prepared_command(launch, folder)) if launch.prepare else launch.command
     arguments = [
         sys.executable, "-I", "-S", str(Path(runner.__file__)),
-        str(folder), launch.directory or str(folder), str(launch.count), limit, str(grace), *launch.command,
+        str(folder), launch.directory or str(folder), str(launch.count), limit, str(grace), *command,
     ]  # fmt: skip
     variables = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     log = (os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

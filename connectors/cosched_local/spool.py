@@ -16,9 +16,10 @@ import os
 import shutil
 import time
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cosched.connector import JobReport, JobState, Launch
+from cosched.connector.attempts import explained
 from cosched_local.processes import Claim
 from cosched_local.runner import claim, write_durably, write_end
 
@@ -59,7 +60,12 @@ class Spool:
         folder = self.folder(launch.attempt)
         folder.mkdir(exist_ok=True)
         aside = folder / "launch.new"
-        write_durably(str(aside), json.dumps({**asdict(launch), "environment": dict(launch.environment)}))
+        write_durably(
+            str(aside),
+            json.dumps(
+                {**asdict(launch), "environment": dict(launch.environment), "parameters": dict(launch.parameters)}
+            ),
+        )
         aside.rename(folder / "launch.json")
 
     def launch(self, attempt: str) -> Launch | None:
@@ -68,7 +74,10 @@ class Spool:
         if not text:
             return None
         fields = json.loads(text)
-        return Launch(**{**fields, "command": tuple(fields["command"]), "hosts": tuple(fields["hosts"])})
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
+        }
+        return Launch(**values)
 
     def claim(self, attempt: str) -> Claim | None:
         """Return who runs the attempt."""
@@ -106,8 +115,9 @@ class Spool:
         if len(words) != 4:
             return None
         state, started, finished, code = words
-        return JobReport(attempt, JobState(state), attempt[:8], _float(started), _float(finished),
-                         None if code == "None" else int(code), reason.strip())  # fmt: skip
+        end = JobReport(attempt, JobState(state), attempt[:8], _float(started), _float(finished),
+                        None if code == "None" else int(code), reason.strip())  # fmt: skip
+        return explained(end, self.folder(attempt))
 
     def write_end(self, attempt: str, state: JobState, reason: str) -> JobReport:
         """Write the end of an attempt that has no runner, or none any more."""

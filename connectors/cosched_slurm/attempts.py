@@ -10,7 +10,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.connector.attempts import FENCED, AttemptFolders, command_line, exports
+from cosched.connector.attempts import FENCED, AttemptFolders, exports, prepared_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ exec > "$folder/out.$rank" 2> "$folder/err.$rank"
 export COSCHED_RANK="$rank"
 cd {directory} || exit 126
 {exports}
-exec {command}
+{command}
 )
 code=$?
 echo "$(date +%s.%N) $code" > "$folder/ending.$rank" && mv "$folder/ending.$rank" "$folder/ended.$rank"
@@ -109,7 +109,7 @@ class Attempts(AttemptFolders):
             count=launch.count,
             directory=shlex.quote(launch.directory or str(self.folder(launch.attempt))),
             exports=exports(launch),
-            command=command_line(launch),
+            command=prepared_command(launch, self.folder(launch.attempt)),
         ))  # fmt: skip
 
 

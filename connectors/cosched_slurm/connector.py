@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch
+from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
+from cosched.connector.attempts import explained
 from cosched.connector.launches import check, check_attempt
 from cosched_slurm.attempts import Attempts
 from cosched_slurm.commands import Commands
@@ -100,6 +101,14 @@ class SlurmConnector:
         except OSError as error:
             raise self._spool_fault(error) from error
 
+    def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
+        """Return part of what a process wrote."""
+        check_attempt(attempt)
+        try:
+            return self._attempts.output(attempt, stream, rank, offset, limit)
+        except OSError as error:
+            raise self._spool_fault(error) from error
+
     def close(self) -> None:
         """Nothing is held; jobs go on."""
 
@@ -125,7 +134,8 @@ class SlurmConnector:
             fenced = self._attempts.fenced(attempt)
         except OSError as error:
             raise self._spool_fault(error) from error
-        return judge(attempt, record, stamps, fenced=fenced, now=time.time())
+        report = judge(attempt, record, stamps, fenced=fenced, now=time.time())
+        return None if report is None else explained(report, self._attempts.folder(attempt))
 
     def _refuse_fenced(self, attempt: str) -> None:
         if self._attempts.fenced(attempt):

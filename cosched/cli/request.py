@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ __all__ = ["request_of"]
 def request_of(
     application: str, command: Sequence[str], *, now: float, deadline: str = "", settings: Iterable[str] = (),
     hosts: str = "", profile: str = "", name: str = "", directory: str = "", environment: Iterable[str] = (),
-    time_limit: str = "", best_effort: bool = False,
+    time_limit: str = "", best_effort: bool = False, prepare: str = "",
 ) -> tuple[TaskRequest, str]:  # fmt: skip
     """Return the request, and what was assumed about its deadline (empty for nothing).
 
@@ -37,6 +38,7 @@ def request_of(
         environment: additions, NAME=VALUE.
         time_limit: a duration; empty for none.
         best_effort: accept also if the deadline cannot be met.
+        prepare: a command line that runs on each host before the task, split into words as a shell does.
 
     Raises:
         UserError: a word cannot be read; says how to write it.
@@ -57,9 +59,20 @@ def request_of(
         environment=dict(_pair(word, "--env") for word in environment),
         directory=str(Path(where).absolute()) if where else "",
         best_effort=best_effort,
+        prepare=_words(prepare) if prepare else (),
         time_limit=parse_duration(time_limit) if time_limit else None,
     )
     return request, note
+
+
+def _words(text: str) -> tuple[str, ...]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"--prepare {text!r} cannot be split into words ({error}): close its quotes") from error
+    if not words:
+        raise UserError("--prepare is empty: give a program, or leave it out")
+    return (_program(words[0]), *words[1:])
 
 
 def _program(word: str) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from cosched.cli import task_output
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, clean, emit_json, print_table
 from cosched.cli.request import request_of
@@ -23,6 +24,11 @@ app = typer.Typer()
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Identifier of the task.")]
 IdsArgument = Annotated[list[str], typer.Argument(metavar="ID…", help="Identifiers of tasks.")]
+
+RankOption = Annotated[int, typer.Option(min=0, help="Of which process: they are numbered over the hosts.")]
+AttemptOption = Annotated[int, typer.Option(min=0, help="Of which try, from 1; 0: the last.")]
+TailOption = Annotated[int, typer.Option(metavar="BYTES", min=0, help="Only so much of the end.")]
+FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")]
 
 
 class _WithCommand(TyperCommand):
@@ -46,6 +52,7 @@ def submit(
     profile: Annotated[str, typer.Option(metavar="S,S,…", help="Your figures: seconds on 1, 2, … hosts.")] = "",
     name: Annotated[str, typer.Option(help="What to call the task.")] = "",
     directory: Annotated[str, typer.Option(help="Where it runs; a command: here.")] = "",
+    prepare: Annotated[str, typer.Option(metavar="PROGRAM", help="Runs on each host first; may write its input.")] = "",
     env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="An environment variable.")] = None,
     time_limit: Annotated[str, typer.Option(metavar="DURATION", help="After this it may be ended.")] = "",
     best_effort: Annotated[bool, typer.Option("--best-effort", help="Also if the deadline cannot be met.")] = False,
@@ -56,8 +63,8 @@ def submit(
     """Submit a task: an application of the catalogue, or a command after `--`."""
     request, note = request_of(
         application, context.meta.get("command", ()), now=time.time(), deadline=deadline, settings=settings or (),
-        hosts=hosts, profile=profile, name=name, directory=directory, environment=env or (), time_limit=time_limit,
-        best_effort=best_effort,
+        hosts=hosts, profile=profile, name=name, directory=directory, prepare=prepare, environment=env or (),
+        time_limit=time_limit, best_effort=best_effort,
     )  # fmt: skip
     if note:
         sys.stderr.write(f"cosched: {note}\n")
@@ -132,6 +139,43 @@ def cancel(task_ids: IdsArgument, server: ServerOption = "", json: JsonOption = 
     with connect(server) as client:
         tasks = [client.cancel(task_id) for task_id in task_ids]
     _show(json, [asdict(task) for task in tasks], lambda: [f"task {task.id} is {task.state}" for task in tasks])
+
+
+@app.command()
+def out(
+    task_id: IdArgument,
+    rank: RankOption = 0,
+    attempt: AttemptOption = 0,
+    tail: TailOption = 0,
+    follow: FollowOption = False,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Print what a task wrote to its standard output, on one host."""
+    _print_stream(task_id, "out", rank, attempt, tail, server, follow=follow, json=json)
+
+
+@app.command()
+def err(
+    task_id: IdArgument,
+    rank: RankOption = 0,
+    attempt: AttemptOption = 0,
+    tail: TailOption = 0,
+    follow: FollowOption = False,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Print what a task wrote to its standard error, on one host."""
+    _print_stream(task_id, "err", rank, attempt, tail, server, follow=follow, json=json)
+
+
+def _print_stream(task_id: str, stream: str, rank: int, attempt: int, tail: int, server: str, *, follow: bool,
+                  json: bool) -> None:  # fmt: skip
+    with connect(server) as client:
+        if json:
+            emit_json(task_output.document(client, task_id, stream, rank=rank, attempt=attempt, tail=tail))
+        else:
+            task_output.write(client, task_id, stream, rank=rank, attempt=attempt, tail=tail, follow=follow)
 
 
 def _show(json: bool, document: Any, lines: Callable[[], list[str]]) -> None:

@@ -1,6 +1,7 @@
 """The interface between a co-scheduler and a resource manager, and how connectors are found."""
 
-from cosched.connector.interface import Connector, ConnectorError, Host, JobReport, JobState, Launch
+from cosched.connector.interface import Connector, ConnectorError, Host, JobReport, JobState, Launch, Output
+from cosched.connector.native import Native
 from cosched.connector.registry import available, load
 from cosched.connector.values import SafeValue, safe
 
@@ -11,6 +12,8 @@ __all__ = [
     "JobReport",
     "JobState",
     "Launch",
+    "Native",
+    "Output",
     "SafeValue",
     "available",
     "load",

@@ -5,19 +5,34 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cosched.connector.interface import JobReport, JobState
 from cosched.connector.launches import environment
+from cosched.connector.outputs import read_output
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cosched.connector.interface import Launch
+    from cosched.connector.interface import Launch, Output
 
-__all__ = ["FENCED", "AttemptFolders", "command_line", "exports"]
+__all__ = ["FENCED", "AttemptFolders", "explained", "exports", "prepared_command"]
 
 FENCED = 143  # what a program gives that ends at SIGTERM
+
+
+_UNPREPARED = "unprepared"  # name of the mark that a failed preparation leaves, before its rank
+_PREPARED = """\
+{prepare}
+prepared=$?
+if [ "$prepared" -ne 0 ]; then
+    echo "cosched: the preparation ended with exit code $prepared" >&2
+    (echo "$prepared" > {mark}"$COSCHED_RANK") 2> /dev/null
+    exit "$prepared"
+fi
+exec {command}"""
 
 
 class AttemptFolders:
@@ -60,6 +75,10 @@ class AttemptFolders:
         """Whether the attempt was cancelled."""
         return (self.folder(attempt) / "cancelled").exists()
 
+    def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
+        """Return part of what a process wrote into `out.<rank>` or `err.<rank>`; see `Connector.output`."""
+        return read_output(self.folder(attempt) / f"{stream}.{rank}", offset, limit)
+
     def write(self, attempt: str, name: str, text: str) -> Path:
         """Write a script into the attempt's folder, as open to others as the folder."""
         script = self.folder(attempt) / name
@@ -72,7 +91,7 @@ class AttemptFolders:
         return stat.S_IMODE(self.root.stat().st_mode)
 
 
-def command_line(launch: Launch) -> str:
+def _command_line(launch: Launch) -> str:
     """Return the launch's command as a shell's `exec` takes it, every word as it is.
 
     Raises:
@@ -81,6 +100,33 @@ def command_line(launch: Launch) -> str:
     if launch.command[0].startswith("-"):
         raise UserError(f"program {launch.command[0]!r} starts with '-': give its path")
     return shlex.join(launch.command)
+
+
+def prepared_command(launch: Launch, folder: Path) -> str:
+    """Return the lines of a shell script that run the launch's preparation, where it has one, and then its command.
+
+    Args:
+        launch: the attempt.
+        folder: of the attempt, where a preparation that fails leaves its mark.
+
+    Raises:
+        UserError: the program's name begins with a dash.
+    """
+    if not launch.prepare:
+        return f"exec {_command_line(launch)}"
+    return _PREPARED.format(prepare=shlex.join(launch.prepare), command=_command_line(launch),
+                            mark=shlex.quote(f"{folder}/{_UNPREPARED}."))  # fmt: skip
+
+
+def explained(report: JobReport, folder: Path) -> JobReport:
+    """Return the report of a failed attempt with the words for a preparation that failed, if one did."""
+    if report.state is not JobState.FAILED:
+        return report
+    marks = sorted(folder.glob(f"{_UNPREPARED}.*"))
+    if not marks:
+        return report
+    rank = marks[0].name.rpartition(".")[2]
+    return replace(report, reason=f"the preparation on rank {rank} ended with exit code {report.exit_code}")
 
 
 def exports(launch: Launch) -> str:

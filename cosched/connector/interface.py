@@ -1,4 +1,4 @@
-"""What a connector is: six verbs between a domain's co-scheduler and its resource manager.
+"""What a connector is: seven verbs between a domain's co-scheduler and its resource manager.
 
     hosts()   → the places of the domain, up or not
     submit()  → one attempt leaves as a native job
@@ -6,6 +6,7 @@
     cancel()  → an attempt shall not run, now or later
     find()    → is this attempt known, in the queue or in the history?
     events()  → what happened since the last call
+    output()  → what a process wrote
 
 A connector blocks and keeps no state that a crash could lose: the attempt's UUID travels inside the native job and
 every verb works after a restart. All times are seconds since the epoch.
@@ -22,7 +23,9 @@ from cosched.errors import SystemFault
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Connector", "ConnectorError", "Host", "JobReport", "JobState", "Launch"]
+    from cosched.connector.native import Native
+
+__all__ = ["Connector", "ConnectorError", "Host", "JobReport", "JobState", "Launch", "Output"]
 
 
 class ConnectorError(SystemFault):
@@ -59,7 +62,8 @@ class Launch:
     """One attempt at a task, as a connector needs it: what to run, where, and under which UUID.
 
     The command runs once on each host. Beside `environment` every process sees COSCHED_TASK, COSCHED_ATTEMPT,
-    COSCHED_RANK (0 … count-1), COSCHED_HOST_COUNT and COSCHED_HOSTS (names joined by commas; empty when unpinned).
+    COSCHED_RANK (0 … count-1), COSCHED_HOST_COUNT, COSCHED_HOSTS (names joined by commas; empty when unpinned),
+    COSCHED_HOST_CLASSES (one for each host, empty where not known) and COSCHED_PARAMETER_<name>.
 
     Attributes:
         attempt: UUID, written durably before submission; travels in the native job.
@@ -72,6 +76,12 @@ class Launch:
         directory: working directory of the job; empty for the attempt's own spool directory.
         predicted: expected run time in seconds, where known. Never a kill time.
         time_limit: seconds after which the manager may end the job; None for no limit.
+        prepare: argument vector that runs on each host before the command, in its directory and environment; where it
+            ends with another code than 0, the process ends with that code and the command does not run. Empty for none.
+        classes: of the hosts, in rank order; empty where not known.
+        parameters: of the application.
+        native: the job in the manager's own words; its settings win over the connector's, and its script or program
+            runs in place of `command`. None for a task that cosched describes.
     """
 
     attempt: str
@@ -84,6 +94,10 @@ class Launch:
     directory: str = ""
     predicted: float | None = None
     time_limit: float | None = None
+    prepare: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    parameters: Mapping[str, float | str] = field(default_factory=dict)
+    native: Native | None = None
 
 
 class JobState(StrEnum):
@@ -125,6 +139,21 @@ class JobReport:
     finished: float | None = None
     exit_code: int | None = None
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Part of what a process wrote.
+
+    Attributes:
+        data: the bytes asked for.
+        offset: where they begin.
+        size: of all that has been written up to now, bytes.
+    """
+
+    data: bytes
+    offset: int
+    size: int
 
 
 class Connector(Protocol):
@@ -187,6 +216,21 @@ class Connector(Protocol):
 
         Raises:
             ConnectorError: the source of events cannot be read.
+        """
+        ...
+
+    def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
+        """Return part of what a process of an attempt wrote; None where nothing of it is kept (yet).
+
+        Args:
+            attempt: the UUID.
+            stream: "out" or "err".
+            rank: of the process.
+            offset: first byte; negative counts from the end.
+            limit: most bytes to return.
+
+        Raises:
+            ConnectorError: it cannot be read.
         """
         ...
 

@@ -6,6 +6,7 @@ import re
 import uuid
 from typing import TYPE_CHECKING
 
+from cosched.connector.native import check_native
 from cosched.connector.values import safe
 from cosched.errors import UserError
 
@@ -36,6 +37,10 @@ def check(launch: Launch) -> None:
         if not _VARIABLE.match(variable):
             raise UserError(f"environment variable {variable!r}: use letters, digits and underscores only")
         _check_text(value, f"the environment variable {variable}")
+    for argument in launch.prepare:
+        _check_text(argument, f"the preparation of task {launch.name!r}")
+    if launch.native is not None:
+        check_native(launch.native)
     _check_places(launch)
 
 
@@ -61,7 +66,13 @@ def environment(launch: Launch) -> dict[str, str]:
         "COSCHED_ATTEMPT": launch.attempt,
         "COSCHED_HOST_COUNT": str(launch.count),
         "COSCHED_HOSTS": ",".join(launch.hosts),
+        "COSCHED_HOST_CLASSES": ",".join(launch.classes),
+        **{f"COSCHED_PARAMETER_{name}": _shown(value) for name, value in launch.parameters.items()},
     }
+
+
+def _shown(value: float | str) -> str:
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _check_text(text: str, what: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cosched.connector.native import Native
     from cosched.prediction.profile import Profile
 
 __all__ = ["Attempt", "AttemptState", "Task", "TaskState"]
@@ -65,6 +66,8 @@ class Task:
         profile: predicted times on 1…N hosts before correction; None: no model, the task passes through.
         correction: key under which predicted and actual times are compared; empty: not corrected.
         count: number of hosts of a task that passes through (ignored where there is a profile).
+        prepare: argument vector run on each host before the command; empty for none.
+        native: the job in its manager's own words, where the user brought a file; its command is for people then.
         best_effort: accepted although its deadline may not be met.
         reason: why it failed, was cancelled or is held; one line.
         dispatched: when its last attempt was decided.
@@ -88,6 +91,8 @@ class Task:
     profile: Profile | None = None
     correction: str = ""
     count: int = 1
+    prepare: tuple[str, ...] = ()
+    native: Native | None = None
     best_effort: bool = False
     time_limit: float | None = None
     state: TaskState = TaskState.QUEUED

@@ -19,7 +19,7 @@ from cosched.access.evidence import Evidence
 from cosched.access.principal import Principal, Scope
 from cosched.coscheduler.task import TaskState
 from cosched.errors import CoschedError
-from cosched.portal import events
+from cosched.portal import events, outputs
 from cosched.portal.documents import Explanation, Forecast, HostView, PlanView, Status, TaskDetail, TaskPage, TaskView
 from cosched.portal.guard import Guard
 from cosched.portal.headers import SecureHeaders
@@ -61,6 +61,7 @@ def build(
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.include_router(_tasks(service), prefix="/api/v1", responses=_PROBLEMS)
+    app.include_router(outputs.routes(service), prefix="/api/v1", responses=_PROBLEMS)
     app.include_router(_domain(service), prefix="/api/v1", responses=_PROBLEMS)
     app.include_router(events.routes(service.feed), prefix="/api/v1", responses=_PROBLEMS)
     app.get("/healthz", response_class=PlainTextResponse)(_health)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cosched.connector.native import Native  # noqa: TC001  the server reads annotations when it runs
+
 __all__ = [
     "AttemptView",
     "Explanation",
@@ -41,6 +43,8 @@ class TaskRequest:
         directory: working directory, absolute; empty for one that the connector makes.
         best_effort: accept the task although its deadline cannot be met.
         time_limit: seconds (or "2h") after which the manager may end it.
+        prepare: argument vector, run on each host before the command; its failure fails the task.
+        native: the job in the words of the domain's manager, as a user's own file has it; `command` is then for people.
     """
 
     application: str = ""
@@ -54,6 +58,8 @@ class TaskRequest:
     directory: str = ""
     best_effort: bool = False
     time_limit: float | str | None = None
+    prepare: tuple[str, ...] = ()
+    native: Native | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +146,8 @@ class TaskDetail(TaskView):
     parameters: dict[str, float | str]
     environment: dict[str, str]
     directory: str
+    prepare: tuple[str, ...]
+    native: Native | None
     time_limit: float | None
     profile: ProfileView | None
     tries: tuple[AttemptView, ...]

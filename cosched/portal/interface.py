@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cosched.access.principal import Principal
+    from cosched.connector.interface import Output
     from cosched.portal.documents import (
         Explanation,
         Forecast,
@@ -59,6 +60,21 @@ class Service(Protocol):
 
     def task(self, asker: Principal, task_id: str) -> TaskDetail:
         """Return all that is known of a task."""
+        ...
+
+    def output(self, asker: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int,
+               limit: int) -> Output | None:  # fmt: skip
+        """Return part of what a process of a task wrote; None where nothing is kept.
+
+        Args:
+            asker: who wants to know.
+            task_id: the task.
+            stream: "out" or "err".
+            rank: of the process.
+            attempt: which try, from 1; 0 for the last.
+            offset: first byte; negative counts from the end.
+            limit: most bytes.
+        """
         ...
 
     def explain(self, asker: Principal, task_id: str) -> Explanation:

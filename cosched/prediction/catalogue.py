@@ -53,6 +53,7 @@ class Application(BaseModel):
         parameters: by name.
         hosts: how many it can use.
         environment: additions to its environment.
+        prepare: argument vector that runs on each host before the command, with the same placeholders.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -64,12 +65,13 @@ class Application(BaseModel):
     parameters: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], Parameter] = {}
     hosts: HostRange = HostRange()
     environment: dict[str, str] = {}
+    prepare: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _placeholders(self) -> Application:
         if not self.command[0] or self.command[0].startswith("-") or _PIECE.search(self.command[0]):
             raise ValueError(f"command starts with {self.command[0]!r}: name the program there, without placeholders")
-        for argument in self.command:
+        for argument in (*self.command, *self.prepare):
             if "\0" in argument:
                 raise ValueError(f"command has a zero byte in {argument!r}: leave it out")
             for piece in _PIECE.finditer(argument):
@@ -94,7 +96,11 @@ class Application(BaseModel):
 
     def arguments(self, values: Mapping[str, Value]) -> tuple[str, ...]:
         """Return the command with values in place: one argument stays one argument."""
-        return tuple(_PIECE.sub(lambda piece: _replacement(piece, values), argument) for argument in self.command)
+        return _filled(self.command, values)
+
+    def preparation(self, values: Mapping[str, Value]) -> tuple[str, ...]:
+        """Return what runs before the command, with values in place."""
+        return _filled(self.prepare, values)
 
 
 class Catalogue:
@@ -130,6 +136,10 @@ class Catalogue:
             raise UserError(f"no application {name!r}{f' (did you mean {close[0]}?)' if close else ''}: "
                             f"the catalogue is {known}")  # fmt: skip
         return entry
+
+
+def _filled(words: tuple[str, ...], values: Mapping[str, Value]) -> tuple[str, ...]:
+    return tuple(_PIECE.sub(lambda piece: _replacement(piece, values), word) for word in words)
 
 
 def _replacement(piece: re.Match[str], values: Mapping[str, Value]) -> str:
@@ -173,10 +183,13 @@ def _read(path: Path) -> Application:
 
 
 def _anchored(entry: Application, folder: Path) -> Application:
-    program = entry.command[0]
-    if "/" not in program or program.startswith("/"):
-        return entry  # a bare name is looked up where it runs
-    return entry.model_copy(update={"command": (str((folder / program).resolve()), *entry.command[1:])})
+    return entry.model_copy(update={"command": _from(folder, entry.command), "prepare": _from(folder, entry.prepare)})
+
+
+def _from(folder: Path, words: tuple[str, ...]) -> tuple[str, ...]:
+    if not words or "/" not in words[0] or words[0].startswith("/"):
+        return words  # a bare name is looked up where it runs
+    return (str((folder / words[0]).resolve()), *words[1:])
 
 
 def _sentence(location: tuple[int | str, ...], kind: str, message: str) -> str:

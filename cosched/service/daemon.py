@@ -73,9 +73,10 @@ class Daemon:
         self._engine.manager = self._manager
         if planning.policy == "genetic":
             self._engine.search = self._search
-        self._desk = Desk(self._engine, self._store, Intake(catalogue, predictor, configuration.domain.hardware),
-                          domain=configuration.domain.name, connector=configuration.connector.kind,
-                          policy=planning.policy, faults=self._faults)  # fmt: skip
+        intake = Intake(catalogue, predictor, configuration.domain.hardware, configuration.connector.kind)
+        self._desk = Desk(self._engine, self._store, intake, domain=configuration.domain.name,
+                          connector=configuration.connector.kind, policy=planning.policy, faults=self._faults,
+                          output=self._manager.output)  # fmt: skip
         self._web = WebServer(build(self._desk, host_names(listen)), open_socket(listen))
 
     def run(self) -> None:

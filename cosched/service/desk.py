@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cosched.access.principal import Principal
+    from cosched.connector.interface import Output
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
     from cosched.portal.documents import Explanation, HostView, PlanView, TaskDetail, TaskRequest, TaskView
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from cosched.store.store import Store
 
 __all__ = ["Desk"]
+
+if TYPE_CHECKING:
+    Outputs = Callable[[str, str, int, int, int], Output | None]
 
 _T = TypeVar("_T")
 _PATIENCE = 20.0  # seconds to wait for the engine; it writes to disk before it answers
@@ -52,7 +56,7 @@ class Desk:
     """
 
     def __init__(self, engine: Engine, store: Store, intake: Intake, *, domain: str, connector: str, policy: str,
-                 faults: Callable[[], Sequence[str]]) -> None:  # fmt: skip
+                 faults: Callable[[], Sequence[str]], output: Outputs) -> None:  # fmt: skip
         """Set up.
 
         Args:
@@ -63,6 +67,7 @@ class Desk:
             connector: name of the connector.
             policy: name of the planning policy.
             faults: says what does not work, in sentences.
+            output: returns part of what a process of an attempt wrote, by UUID, stream, rank, offset and limit.
         """
         self.feed = Feed()
         self._engine = engine
@@ -71,6 +76,7 @@ class Desk:
         self._intake = intake
         self._names = (domain, connector, policy)
         self._faults = faults
+        self._output = output
         self._keys = threading.Lock()
         self._pending: dict[tuple[str, str], tuple[str, Future[tuple[Task, ...]]]] = {}
 
@@ -102,6 +108,15 @@ class Desk:
         """Return all that is known of a task; see `Service`."""
         task = self._find(asker, task_id)
         return task_detail(task, self._store.attempts(task_id), self._store.events(task_id, _LOG_LINES))
+
+    def output(self, asker: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int,
+               limit: int) -> Output | None:  # fmt: skip
+        """Return part of what a process of a task wrote; see `Service`."""
+        self._find(asker, task_id)
+        tries = self._store.attempts(task_id)
+        if attempt > len(tries):
+            raise NotFoundError(f"task {task_id} has no attempt {attempt}: it has had {len(tries)}")
+        return self._output(tries[attempt - 1].uuid, stream, rank, offset, limit) if tries else None
 
     def explain(self, asker: Principal, task_id: str) -> Explanation:
         """Say why a task is where it is; see `Service`."""

@@ -14,7 +14,7 @@ from cosched.errors import CoschedError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cosched.connector.interface import Connector, Host, JobReport, Launch
+    from cosched.connector.interface import Connector, Host, JobReport, Launch, Output
 
 __all__ = ["GuardedConnector"]
 
@@ -63,6 +63,11 @@ class GuardedConnector:
         """Return what happened to jobs since the last call."""
         with self._guarded():
             return [_report(report) for report in self._connector.events(timeout)]
+
+    def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
+        """Return part of what a process wrote; None where nothing of it is kept."""
+        with self._guarded():
+            return self._connector.output(attempt, stream, rank, offset, limit)
 
     def close(self) -> None:
         """Let go of the manager."""

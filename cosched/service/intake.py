@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol
 
+from cosched.connector.native import check_native
 from cosched.connector.values import safe
 from cosched.coscheduler.task import Task
 from cosched.errors import SystemFault, UserError
@@ -59,14 +60,16 @@ class DomainState:
 class Intake:
     """Makes tasks of requests."""
 
-    def __init__(self, catalogue: Catalogue, predictor: Predicts, hardware: str) -> None:
+    def __init__(self, catalogue: Catalogue, predictor: Predicts, hardware: str, connector: str = "local") -> None:
         """Set up.
 
         Args:
             catalogue: the applications known by name.
             predictor: evaluates their models.
             hardware: resource model of hosts for which the manager names none.
+            connector: name of the domain's connector, for which users' own files must be written.
         """
+        self._connector = connector
         self._catalogue = catalogue
         self._predictor = predictor
         self._hardware = hardware
@@ -78,13 +81,14 @@ class Intake:
             UserError: it cannot be done as asked; says what would be accepted.
             SystemFault: the manager has not yet said which hosts there are, and the task needs to know.
         """
+        _check_native(request, self._connector)
         task = self._catalogue_task(request, domain) if request.application else _command_task(request, domain)
         if task.profile is not None and task.deadline is not None and not task.best_effort:
             _check_slack(task, task.profile, domain)
         return task
 
     def _catalogue_task(self, request: TaskRequest, domain: DomainState) -> Task:
-        if request.command:
+        if request.command and request.native is None:
             raise UserError("give an application or a command, not both")
         entry = self._catalogue.get(request.application)
         values = entry.values(request.parameters)
@@ -95,8 +99,9 @@ class Intake:
         elif entry.model:
             profile, hardware = self._model_profile(entry, values, domain, least, most)
             correction = f"{entry.name}/{hardware}"
-        return _task(request, domain, entry.name, entry.arguments(values), profile, count=least,
-                     correction=correction, values=values, environment=entry.environment)  # fmt: skip
+        command = request.command or entry.arguments(values)
+        return _task(request, domain, entry.name, command, profile, count=least, correction=correction, values=values,
+                     environment=entry.environment, prepare=entry.preparation(values))  # fmt: skip
 
     def _model_profile(self, entry: Application, values: Mapping[str, Value], domain: DomainState,
                        least: int, most: int) -> tuple[Profile, str]:  # fmt: skip
@@ -126,7 +131,7 @@ def _command_task(request: TaskRequest, domain: DomainState) -> Task:
 
 def _task(request: TaskRequest, domain: DomainState, application: str, command: tuple[str, ...],
           profile: Profile | None, *, count: int, correction: str = "", values: Mapping[str, Value] | None = None,
-          environment: Mapping[str, str] | None = None) -> Task:  # fmt: skip
+          environment: Mapping[str, str] | None = None, prepare: tuple[str, ...] = ()) -> Task:  # fmt: skip
     return Task(
         id="",
         number=0,
@@ -141,9 +146,23 @@ def _task(request: TaskRequest, domain: DomainState, application: str, command: 
         profile=profile,
         correction=correction,
         count=count,
+        prepare=_command(request.prepare or (() if request.native else prepare)),
+        native=request.native,
         best_effort=request.best_effort,
         time_limit=_time_limit(request.time_limit),
     )
+
+
+def _check_native(request: TaskRequest, connector: str) -> None:
+    native = request.native
+    if native is None:
+        return
+    if native.manager != connector:
+        raise UserError(f"the file is written for {native.manager!r}, and this domain's resource manager is "
+                        f"{connector!r}: submit it where {native.manager!r} runs")  # fmt: skip
+    if request.prepare:
+        raise UserError("a task from a file of the user's own has no preparation beside it: put it into the file")
+    check_native(native)
 
 
 def _own_profile(request: TaskRequest, least: int, most: int) -> Profile:

@@ -30,9 +30,9 @@ from cosched.errors import CoschedError
 from cosched.service.guarded import GuardedConnector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from cosched.connector.interface import Connector, Host
+    from cosched.connector.interface import Connector, Host, Output
     from cosched.coscheduler.task import Attempt, Task
     from cosched.service.clock import Clock
 
@@ -100,11 +100,16 @@ class Manager:
 
     def submit(self, attempt: Attempt, task: Task) -> None:
         """Hand an attempt to the manager."""
-        self._actions.put(partial(self._submit, _launch(attempt, task)))
+        classes = {host.name: host.host_class for host in self._hosts}
+        self._actions.put(partial(self._submit, _launch(attempt, task, classes)))
 
     def cancel(self, uuid: str) -> None:
         """See to it that an attempt does not run."""
         self._actions.put(partial(self._cancel, uuid))
+
+    def output(self, uuid: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
+        """Return part of what a process of an attempt wrote; see `Connector.output`. Called from any thread."""
+        return self._connector.output(uuid, stream, rank, offset, limit)
 
     def locate(self, uuid: str, *, fence: bool) -> None:
         """Find out what became of an attempt; one search for each at a time.
@@ -254,7 +259,7 @@ class _Actions:
             return None
 
 
-def _launch(attempt: Attempt, task: Task) -> Launch:
+def _launch(attempt: Attempt, task: Task, classes: Mapping[str, str]) -> Launch:
     return Launch(
         attempt=attempt.uuid,
         task=task.id,
@@ -266,4 +271,8 @@ def _launch(attempt: Attempt, task: Task) -> Launch:
         directory=task.directory,
         predicted=attempt.predicted,
         time_limit=task.time_limit,
+        prepare=task.prepare,
+        classes=tuple(classes.get(host, "") for host in attempt.hosts),
+        parameters=task.parameters,
+        native=task.native,
     )

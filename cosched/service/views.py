@@ -35,6 +35,8 @@ def task_detail(task: Task, attempts: Iterable[Attempt], log: Iterable[Record]) 
         parameters=dict(task.parameters),
         environment=dict(task.environment),
         directory=task.directory,
+        prepare=task.prepare,
+        native=task.native,
         time_limit=task.time_limit,
         profile=None if task.profile is None else profile_view(task.profile),
         tries=tuple(AttemptView(**{name: getattr(attempt, name) for name in _ATTEMPT}) for attempt in attempts),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
+from cosched.connector.native import Native
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.prediction.profile import Profile, Source
 
@@ -28,6 +29,8 @@ def task_row(task: Task) -> dict[str, Any]:
     row["environment"] = dict(task.environment)
     row["hosts"] = list(task.hosts)
     row["state"] = str(task.state)
+    row["prepare"] = list(task.prepare)
+    row["native"] = None if task.native is None else asdict(task.native)
     row["profile"] = None if task.profile is None else _profile_document(task.profile)
     return row
 
@@ -38,6 +41,8 @@ def task_of(row: RowMapping) -> Task:
     values["command"] = tuple(values["command"])
     values["hosts"] = tuple(values["hosts"])
     values["state"] = TaskState(values["state"])
+    values["prepare"] = tuple(values["prepare"])
+    values["native"] = None if values["native"] is None else Native(**values["native"])
     values["profile"] = None if values["profile"] is None else _profile(values["profile"])
     return Task(**values)
 

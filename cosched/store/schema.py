@@ -45,6 +45,8 @@ tasks = Table(
     Column("profile", JSON(none_as_null=True)),
     Column("correction", Text, nullable=False),
     Column("count", Integer, nullable=False),
+    Column("prepare", JSON, nullable=False, server_default="[]"),
+    Column("native", JSON(none_as_null=True)),
     Column("best_effort", Boolean, nullable=False),
     Column("time_limit", Double),
     Column("state", String(16), nullable=False),

@@ -33,6 +33,15 @@ def test_words_become_a_request() -> None:
     )
 
 
+def test_a_preparation_is_words_as_a_shell_splits_them() -> None:
+    assert request_of("sweep3d", (), now=NOW, prepare="/bin/sh -c 'echo $X'")[0].prepare == (
+        "/bin/sh", "-c", "echo $X",
+    )  # fmt: skip
+    for wrong in ("'", " ", "/no/such/program"):
+        with pytest.raises(UserError, match=r"prepare|no program"):
+            request_of("sweep3d", (), now=NOW, prepare=wrong)
+
+
 def test_a_program_is_found_where_a_shell_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tool").write_text("#!/bin/sh\n")
     (tmp_path / "tool").chmod(0o755)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fastapi.testclient import TestClient
 
+from cosched.connector import Output
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
 from cosched.portal.api import build
@@ -36,7 +37,8 @@ VIEW: dict[str, Any] = {
     "on_time": None,
 }  # fmt: skip
 DETAIL: dict[str, Any] = VIEW | {
-    "command": ("/x",), "parameters": {"nx": 5.0}, "environment": {}, "directory": "", "time_limit": None,
+    "command": ("/x",), "parameters": {"nx": 5.0}, "environment": {}, "directory": "", "prepare": (), "native": None,
+    "time_limit": None,
     "profile": None, "tries": (), "log": (),
 }  # fmt: skip
 
@@ -70,6 +72,11 @@ class Recorder:
     def task(self, asker: Principal, task_id: str) -> TaskDetail:
         self._ask("task", task_id)
         return TaskDetail(**DETAIL)
+
+    def output(self, asker: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int,
+               limit: int) -> Output | None:  # fmt: skip
+        self._ask("output", asker, task_id, stream, rank, attempt, offset, limit)
+        return Output(b"<b>\xff", 3, 9) if task_id == "1" else None
 
     def explain(self, asker: Principal, task_id: str) -> Explanation:
         self._ask("explain", task_id)
@@ -179,6 +186,17 @@ def test_wrong_requests_are_named(client: TestClient, path: str, status: int, de
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert detail in answer.json()["detail"]
+
+
+def test_what_a_task_wrote_is_sent_as_bytes_and_never_as_a_page(client: TestClient, service: Recorder) -> None:
+    answer = client.get("/api/v1/tasks/1/output/err?rank=2&attempt=1&offset=-9&limit=5")
+    assert answer.content == b"<b>\xff"
+    assert (answer.headers["Cosched-Offset"], answer.headers["Cosched-Size"]) == ("3", "9")
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert service.asked[-1][2:] == ("1", "err", 2, 1, -9, 5)
+    assert client.get("/api/v1/tasks/2/output/out").status_code == 204
+    assert client.get("/api/v1/tasks/1/output/log").status_code == 422
+    assert client.get("/api/v1/tasks/1/output/out?limit=2000000").status_code == 422
 
 
 def test_the_description_tells_what_a_task_is(client: TestClient) -> None:

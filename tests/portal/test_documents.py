@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
+from cosched.connector import Native
 from cosched.portal import documents
 from cosched.portal.documents import TaskRequest
 from cosched.portal.reading import digest, read_requests
@@ -19,6 +20,7 @@ PLAIN = {"str", "float", "int", "bool", "None", "tuple", "dict", "..."}
 FULL = TaskRequest(
     application="sweep3d", command=("/x", "ü"), parameters={"nx": 5.0, "mode": "fast"}, deadline=1e9, hosts="2-8",
     profile=(None, 5.0), name="n", environment={"A": "1"}, directory="/tmp", best_effort=True, time_limit="2h",
+    prepare=("/y",), native=Native("slurm", {"qos": "high"}, "#!/bin/sh\n"),
 )  # fmt: skip
 
 
@@ -35,7 +37,8 @@ def test_a_document_says_what_each_of_its_fields_means_in_types_that_json_has(ki
         text = str(hint).replace("<class '", "").replace("'>", "")
         for mark in "[]|,":
             text = text.replace(mark, " ")
-        words = {word for word in text.split() if not word.startswith("cosched.portal.documents.")}
+        own = ("cosched.portal.documents.", "cosched.connector.native.")
+        words = {word for word in text.split() if not word.startswith(own)}
         assert words <= PLAIN, str(hint)
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from cosched.connector.interface import Host
+from cosched.connector.interface import Host, Output
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import HostsObserved
 from cosched.coscheduler.settings import Settings
@@ -61,12 +61,17 @@ class RecordingManager:
 
     submitted: list[tuple[Attempt, Task]] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
+    written: dict[tuple[str, str, int], bytes] = field(default_factory=dict)
 
     def submit(self, attempt: Attempt, task: Task) -> None:
         self.submitted.append((attempt, task))
 
     def cancel(self, uuid: str) -> None:
         self.cancelled.append(uuid)
+
+    def output(self, uuid: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
+        written = self.written.get((uuid, stream, rank))
+        return None if written is None else Output(written[offset : offset + limit], offset, len(written))
 
     def locate(self, uuid: str, *, fence: bool) -> None:
         raise AssertionError(f"nothing here is restored, and {uuid} is asked for")
@@ -101,7 +106,8 @@ def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0) -> Iterator
     engine.manager = cast("Any", manager)
     faults: list[str] = []
     desk = Desk(engine, store, Intake(catalogue(tmp_path / "applications.d"), Halving(), "fast"), domain="here",
-                connector="none", policy="genetic", faults=lambda: faults)  # fmt: skip
+                connector="none", policy="genetic", faults=lambda: faults,
+                output=manager.output)  # fmt: skip
     engine.start()
     if hosts:
         names = tuple(Host(f"h{number:02}") for number in range(1, hosts + 1))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cosched.connector import Native
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.prediction.profile import Profile, Source
 from cosched.store import Store
@@ -47,6 +48,8 @@ TASKS = st.builds(
     profile=st.none() | PROFILES | WITH_RANGES,
     correction=TEXT,
     count=st.integers(1, 10**6),
+    prepare=st.lists(TEXT, max_size=3).map(tuple),
+    native=st.none() | st.builds(Native, manager=TEXT, settings=st.dictionaries(TEXT, TEXT, max_size=3), script=TEXT),
     best_effort=st.booleans(),
     time_limit=st.none() | TIMES,
     state=st.sampled_from(TaskState),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from cosched.connector.interface import Connector
+    from cosched.connector.interface import Connector, Output
 
 __all__ = ["Bench"]
 
@@ -105,6 +105,15 @@ class Bench:
             if time.monotonic() > end:
                 pytest.fail(f"no job made {path.name} within {self.patience} s")
             time.sleep(0.02)
+
+    def written(self, launch: Launch, stream: str, rank: int) -> Output:
+        """Wait until the connector gives back what a process wrote, and return it."""
+        end = time.monotonic() + self.patience
+        while (output := self.connector.output(launch.attempt, stream, rank, 0, 65536)) is None:
+            if time.monotonic() > end:
+                pytest.fail(f"nothing of std{stream} of rank {rank} came back within {self.patience} s")
+            time.sleep(0.02)
+        return output
 
     def await_host(self, name: str, *, up: bool) -> None:
         """Wait until the connector shows the host up, or down or absent."""

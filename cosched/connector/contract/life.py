@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.connector.contract.base import ContractBase
-from cosched.connector.interface import JobState
+from cosched.connector.interface import JobState, Output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +88,44 @@ class LifeContract(ContractBase):
         bench.submit(launch)
         bench.until(launch, JobState.COMPLETED)
         assert (folder / "here").read_text().rstrip("\n") == str(folder.resolve())
+
+    def test_what_it_wrote_comes_back(self, bench: Bench) -> None:
+        """`output` returns what each process wrote, whole or in part; None for what nobody wrote."""
+        launch = bench.shell('echo "out $COSCHED_RANK"; echo "err $COSCHED_RANK" >&2', hosts=bench.up(2))
+        bench.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+        for rank in (0, 1):
+            for stream in ("out", "err"):
+                whole = bench.written(launch, stream, rank)
+                assert whole == Output(f"{stream} {rank}\n".encode(), 0, 6)
+                assert bench.connector.output(launch.attempt, stream, rank, 4, 1) == Output(b"%d" % rank, 4, 6)
+                assert bench.connector.output(launch.attempt, stream, rank, -2, 9) == Output(b"%d\n" % rank, 4, 6)
+        assert bench.connector.output(launch.attempt, "out", 7, 0, 9) is None
+        assert bench.connector.output(str(uuid.uuid4()), "out", 0, 0, 9) is None
+
+    def test_its_preparation_comes_first_and_knows_where_it_is(self, bench: Bench) -> None:
+        """`prepare` runs on each host before the command, with the hosts, their classes and the parameters."""
+        hosts = bench.up(2)
+        script = 'echo "$COSCHED_HOSTS $COSCHED_HOST_CLASSES $COSCHED_PARAMETER_n" > "$0.$COSCHED_RANK"'
+        launch = replace(
+            bench.shell('cat "$0.$COSCHED_RANK"', str(bench.workplace / "input"), hosts=hosts),
+            prepare=("/bin/sh", "-c", script, str(bench.workplace / "input")), classes=("a", "b"),
+            parameters={"n": 2.5},
+        )  # fmt: skip
+        bench.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+        for rank in (0, 1):
+            assert bench.written(launch, "out", rank).data.decode() == f"{','.join(hosts)} a,b 2.5\n"
+
+    def test_a_failed_preparation_fails_the_attempt_with_its_output(self, bench: Bench) -> None:
+        """The command does not run; the exit code and the words are the preparation's."""
+        launch, diary = bench.diary(hosts=bench.up(1))
+        bench.submit(replace(launch, prepare=("/bin/sh", "-c", "echo no licence >&2; exit 3")))
+        report = bench.until(launch, JobState.FAILED)
+        assert report.exit_code == 3
+        assert "preparation" in report.reason
+        assert b"no licence" in bench.written(launch, "err", 0).data
+        assert not diary.exists()
 
     def test_output_is_kept_for_each_rank(self, bench: Bench, outputs: Callable[[str], Path]) -> None:
         """Standard output and error of rank r are out.r and err.r."""

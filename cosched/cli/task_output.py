@@ -1,0 +1,82 @@
+"""`cosched task out` and `cosched task err`: what a task's processes wrote."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cosched.client import Client
+    from cosched.portal.documents import TaskDetail
+
+__all__ = ["document", "write"]
+
+_PART = 1 << 20
+_LOOK = 0.5  # seconds between looks at a task that still runs
+_FINAL = ("completed", "failed", "cancelled")
+
+
+def write(client: Client, task_id: str, stream: str, *, rank: int, attempt: int, tail: int, follow: bool) -> None:
+    """Write to standard output what a process of a task wrote.
+
+    Args:
+        client: the daemon.
+        task_id: the task.
+        stream: "out" or "err".
+        rank: of the process.
+        attempt: which try, from 1; 0 for the last.
+        tail: only so many bytes at the end; 0 for all.
+        follow: go on until the task has ended.
+
+    Raises:
+        UserError: nothing was written, or it is not kept by cosched; says where it is.
+    """
+    seen = False
+    for part in _parts(client, task_id, stream, rank, attempt, tail, follow=follow):
+        seen = True
+        sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+    if not seen:
+        raise UserError(_why_nothing(client.task(task_id), stream, rank))
+
+
+def document(client: Client, task_id: str, stream: str, *, rank: int, attempt: int, tail: int) -> dict[str, object]:
+    """Return what a process wrote as JSON can carry it: what is not UTF-8 is replaced."""
+    parts = list(_parts(client, task_id, stream, rank, attempt, tail, follow=False))
+    text = b"".join(parts).decode(errors="replace")
+    return {"task": task_id, "stream": stream, "rank": rank, "attempt": attempt, "text": text if parts else None}
+
+
+def _parts(client: Client, task_id: str, stream: str, rank: int, attempt: int, tail: int, *,
+           follow: bool) -> Iterator[bytes]:  # fmt: skip
+    offset = -tail if tail else 0
+    while True:
+        # Asked before the output: what a task that has ended wrote is all there.
+        ended = not follow or client.task(task_id).state in _FINAL
+        output = client.output(task_id, stream, rank=rank, attempt=attempt, offset=offset, limit=_PART)
+        if output is not None:
+            yield output.data
+            offset = output.offset + len(output.data)
+            if offset < output.size:
+                continue
+        if ended:
+            return
+        time.sleep(_LOOK)
+
+
+def _why_nothing(task: TaskDetail, stream: str, rank: int) -> str:
+    if task.native is not None:
+        place = task.native.settings.get("output" if stream == "out" else "error", "")
+        if place:
+            return f"the file of task {task.id} sends this to {Path(task.directory) / place}: look there"
+    if rank >= task.count:
+        return f"task {task.id} has no rank {rank}: it has {task.count} processes, from 0 on"
+    if not task.tries:
+        return f"task {task.id} has not begun ({task.state}): nothing was written yet"
+    return f"nothing is kept of what rank {rank} of task {task.id} wrote: it may not have begun, or its files are gone"

@@ -1,0 +1,76 @@
+"""What tasks wrote, as the command line gives it back: a real daemon with real processes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.cli.main import run
+from demo.site import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# The HTTP library leaves the socket to the garbage collector where nobody listens.
+pytestmark = pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning")
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with Site("local", scale=0.05) as site:
+        yield site
+
+
+@pytest.fixture(autouse=True)
+def server(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COSCHED_SERVER", site.server)
+
+
+def _ended(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert run(["task", "submit", "--json", *words]) == 0
+    task: str = json.loads(capsys.readouterr().out)["id"]
+    with site.client() as client:
+        client.wait([task], timeout=30)
+    return task
+
+
+def test_output_and_errors_of_each_rank_come_back(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    script = 'echo "out $COSCHED_RANK"; echo "err $COSCHED_RANK" >&2'
+    task = _ended(site, capsys, "--hosts", "2", "--profile", "-,1", "--", "/bin/sh", "-c", script)
+    for stream in ("out", "err"):
+        assert run(["task", stream, task, "--rank", "1"]) == 0
+        assert capsys.readouterr().out == f"{stream} 1\n"
+    assert run(["task", "out", task, "--tail", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["text"] == "0\n"
+
+
+def test_more_than_one_part_comes_back_whole(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    task = _ended(site, capsys, "--", "/bin/sh", "-c", "seq 300000")
+    assert run(["task", "out", task, "--follow"]) == 0
+    assert capsys.readouterr().out == "".join(f"{number}\n" for number in range(1, 300001))
+
+
+def test_a_preparation_that_fails_says_so_and_its_words_are_kept(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare = "/bin/sh -c 'echo no licence for $COSCHED_HOSTS >&2; exit 3'"
+    task = _ended(site, capsys, "--profile", "1", "--prepare", prepare, "--", "/bin/echo", "ran")
+    with site.client() as client:
+        detail = client.task(task)
+    assert (detail.state, detail.exit_code) == ("failed", 3)
+    assert "preparation" in detail.reason
+    assert run(["task", "err", task]) == 0
+    assert "no licence for host" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(("--rank", "5"), "has no rank 5"), (("--attempt", "9"), "no attempt 9")],
+)
+def test_what_is_not_there_is_named(site: Site, capsys: pytest.CaptureFixture[str], words: tuple[str, ...],
+                                    message: str) -> None:  # fmt: skip
+    task = _ended(site, capsys, "--", "/bin/true")
+    assert run(["task", "out", task, *words]) == 1
+    assert message in capsys.readouterr().err
