@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cosched.cli import plan_tunable
 from cosched.cli.output import JsonOption, clean, console, emit_json, finite, print_table
 from cosched.errors import UserError
+from cosched.scheduling.etc_file import parse_etc
 from cosched.scheduling.gantt import Bar
 from cosched.scheduling.gantt import gantt as draw
+from cosched.scheduling.input_file import read_file
+from cosched.scheduling.json_elements import read_json
 from cosched.scheduling.metrics import measure
 from cosched.scheduling.policies import Objective, Policy, Statistics
 from cosched.scheduling.policies import plan as make_plan
-from cosched.scheduling.problem_file import read
+from cosched.scheduling.problem_file import from_document
+from cosched.scheduling.tunable_file import TunableQueue, is_tunable, tunable_from_document
 
 if TYPE_CHECKING:
     from cosched.scheduling.metrics import Metrics
@@ -35,7 +40,10 @@ def command(
     gantt: Annotated[Path | None, typer.Option(help="Draw the schedule into this SVG file.")] = None,
 ) -> None:
     """Make a schedule for a queue given as a file."""
-    queue = read(problem)
+    queue = read_file(problem, _parse)
+    if isinstance(queue, TunableQueue):
+        _plan_tunable(queue, problem.name, policy, gantt, json=json)
+        return
     schedule, _, statistics = make_plan(queue, policy, budget, seed, objective.weights)
     metrics = measure(queue, schedule)
     if gantt is not None:
@@ -46,6 +54,26 @@ def command(
         emit_json(document)
     else:
         _print(document)
+
+
+def _parse(text: str) -> Problem | TunableQueue:
+    if not text.lstrip().startswith("{"):
+        return parse_etc(text)
+    document = read_json(text)
+    return tunable_from_document(document) if is_tunable(document) else from_document(document)
+
+
+def _plan_tunable(queue: TunableQueue, name: str, policy: Policy, gantt: Path | None, *, json: bool) -> None:
+    if policy not in (Policy.GENETIC, Policy.TUNABLE):
+        raise UserError(f"{policy} does not plan tunable tasks: leave --policy out")
+    document, plan = plan_tunable.document(queue)
+    if gantt is not None:
+        title = f"{name}: tunable, {len(plan.placements)} of {len(queue.tasks)} tasks admitted"
+        _write(gantt, draw(plan_tunable.bars(plan), queue.hosts, title, origin=0.0))
+    if json:
+        emit_json(document)
+    else:
+        plan_tunable.show(document)
 
 
 def _document(schedule: Schedule, metrics: Metrics, statistics: Statistics) -> dict[str, Any]:

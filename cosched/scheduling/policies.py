@@ -21,6 +21,7 @@ from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import decode
 from cosched.scheduling.heuristics import earliest_deadline_first, two_phase
 from cosched.scheduling.problem import Plan, Weights
+from cosched.scheduling.tunable_moldable import tunable_moldable
 from cosched.scheduling.widths import best_seconds
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Policy(StrEnum):
     FCFS_CALCULATED = "fcfs-calculated"
     EASY = "easy"
     CONSERVATIVE = "conservative"
+    TUNABLE = "tunable"
     MIN_MIN = "min-min"
     MAX_MIN = "max-min"
     SUFFERAGE = "sufferage"
@@ -201,6 +203,8 @@ def _search(problem: Problem, budget: float, seed: int, weights: Weights) -> tup
 def _without_search(problem: Problem, policy: Policy, seed: int) -> Plan:
     if policy is Policy.TWO_PHASE:
         return two_phase(problem)
+    if policy is Policy.TUNABLE:
+        return tunable_moldable(problem)
     if policy is Policy.EDF:
         return earliest_deadline_first(problem)
     seconds = best_seconds(problem)

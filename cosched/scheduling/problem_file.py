@@ -11,7 +11,6 @@ run the task. Anything not understood is refused with the path of the element, a
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,8 @@ import numpy as np
 
 from cosched.errors import UserError
 from cosched.scheduling.etc_file import parse_etc
+from cosched.scheduling.input_file import read_file
+from cosched.scheduling.json_elements import a_list, a_name, a_time, an_object, read_json, shown
 from cosched.scheduling.problem import Problem
 from cosched.scheduling.widths import best_seconds
 
@@ -27,13 +28,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["parse", "read"]
+__all__ = ["MOST_TASKS", "from_document", "parse", "read", "read_hosts"]
 
-_MOST_BYTES = 256 * 2**20
+MOST_TASKS = 20_000
 _MOST_HOSTS = 4096
-_MOST_TASKS = 20_000
 _MOST_CELLS = 25_000_000  # classes x tasks x hosts: 200 MB
-_LONGEST = 10 * 365 * 86400.0
 _SAME = "default"
 
 
@@ -43,19 +42,7 @@ def read(path: Path) -> Problem:
     Raises:
         UserError: the file cannot be read or is wrong; the message has the path of the bad element.
     """
-    try:
-        size = path.stat().st_size
-        if size > _MOST_BYTES:
-            raise UserError(f"{path}: {size} bytes are too many, the limit is {_MOST_BYTES}")
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: byte {error.start} is not UTF-8: save the file as UTF-8") from error
-    try:
-        return parse(text) if text.lstrip().startswith("{") else parse_etc(text)
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from None
+    return read_file(path, lambda text: parse(text) if text.lstrip().startswith("{") else parse_etc(text))
 
 
 def parse(text: str) -> Problem:
@@ -64,9 +51,14 @@ def parse(text: str) -> Problem:
     Raises:
         UserError: with the path of the bad element.
     """
-    document = _object(_json(text), "", {"hosts", "tasks"}, {"hosts", "tasks"})
-    names, classes, host_class = _hosts(document["hosts"])
-    items = _list(document["tasks"], "tasks", 1, _MOST_TASKS)
+    return from_document(read_json(text))
+
+
+def from_document(value: object) -> Problem:
+    """Return the problem that a JSON document describes; raises as `parse`."""
+    document = an_object(value, "", {"hosts", "tasks"}, {"hosts", "tasks"})
+    names, classes, host_class = read_hosts(document["hosts"])
+    items = a_list(document["tasks"], "tasks", 1, MOST_TASKS)
     if len(classes) * len(items) * len(names) > _MOST_CELLS:
         raise UserError(f"tasks: {len(items)} tasks x {len(names)} hosts x {len(classes)} classes are too many: "
                         f"keep the product below {_MOST_CELLS}")  # fmt: skip
@@ -82,15 +74,15 @@ def _problem(
     index: dict[str, int] = {}
     for task, item in enumerate(items):
         where = f"tasks[{task}]"
-        _object(item, where, known, {"id", "profile"})
-        name = _name(item["id"], f"{where}.id")
+        an_object(item, where, known, {"id", "profile"})
+        name = a_name(item["id"], f"{where}.id")
         if name in index:
             raise UserError(f"{where}.id: {name!r} is also tasks[{index[name]}].id: give each task an id of its own")
         index[name] = task
         _fill_profile(item["profile"], f"{where}.profile", classes, seconds[:, task, :])
-        release[task] = _seconds(item.get("release", 0), f"{where}.release", zero=True)
+        release[task] = a_time(item.get("release", 0), f"{where}.release", zero=True)
         if item.get("deadline") is not None:
-            deadline[task] = _seconds(item["deadline"], f"{where}.deadline")
+            deadline[task] = a_time(item["deadline"], f"{where}.deadline")
     depends_on = tuple(_predecessors(item, f"tasks[{task}]", task, index) for task, item in enumerate(items))
     _refuse_cycles(depends_on)
     problem = Problem(tuple(index), names, classes, host_class, np.zeros(len(names)), seconds, release, deadline,
@@ -99,8 +91,8 @@ def _problem(
     return problem
 
 
-def _hosts(value: object) -> tuple[tuple[str, ...], tuple[str, ...], NDArray[np.int64]]:
-    """Return host names, class names, class index by host."""
+def read_hosts(value: object) -> tuple[tuple[str, ...], tuple[str, ...], NDArray[np.int64]]:
+    """Return host names, class names, class index by host; raises as `parse`."""
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= _MOST_HOSTS:
             raise UserError(f"hosts: {value} hosts: give 1 to {_MOST_HOSTS}")
@@ -111,12 +103,12 @@ def _hosts(value: object) -> tuple[tuple[str, ...], tuple[str, ...], NDArray[np.
         raise UserError("hosts: give a number of hosts or a list of {name, class}")
     seen: dict[str, int] = {}
     classes: dict[str, int] = {}
-    for number, host in enumerate(_list(value, "hosts", 1, _MOST_HOSTS)):
-        _object(host, f"hosts[{number}]", {"name", "class"}, {"name", "class"})
-        name = _name(host["name"], f"hosts[{number}].name")
+    for number, host in enumerate(a_list(value, "hosts", 1, _MOST_HOSTS)):
+        an_object(host, f"hosts[{number}]", {"name", "class"}, {"name", "class"})
+        name = a_name(host["name"], f"hosts[{number}].name")
         if name in seen:
             raise UserError(f"hosts[{number}].name: {name!r} is there twice: give each host a name of its own")
-        seen[name] = classes.setdefault(_name(host["class"], f"hosts[{number}].class"), len(classes))
+        seen[name] = classes.setdefault(a_name(host["class"], f"hosts[{number}].class"), len(classes))
     return tuple(seen), tuple(classes), np.array(list(seen.values()), dtype=np.int64)
 
 
@@ -126,7 +118,7 @@ def _fill_profile(value: object, where: str, classes: tuple[str, ...], seconds: 
             raise UserError(f"{where}: no class is given: give run times for at least one")
         for name, times in value.items():
             if name not in classes:
-                raise UserError(f"{where}.{_shown(name)}: no host has this class: the classes are {', '.join(classes)}")
+                raise UserError(f"{where}.{shown(name)}: no host has this class: the classes are {', '.join(classes)}")
             _fill_times(times, f"{where}.{name}", seconds[classes.index(name)])
     else:
         _fill_times(value, where, seconds[0])
@@ -134,19 +126,19 @@ def _fill_profile(value: object, where: str, classes: tuple[str, ...], seconds: 
 
 
 def _fill_times(value: object, where: str, row: NDArray[np.float64]) -> None:
-    for column, time in enumerate(_list(value, where, 1, _MOST_HOSTS)):
-        checked = math.inf if time is None else _seconds(time, f"{where}[{column}]")
+    for column, time in enumerate(a_list(value, where, 1, _MOST_HOSTS)):
+        checked = math.inf if time is None else a_time(time, f"{where}[{column}]")
         if column < len(row):
             row[column] = checked
 
 
 def _predecessors(item: dict[str, Any], where: str, task: int, index: dict[str, int]) -> tuple[int, ...]:
     found: list[int] = []
-    for number, name in enumerate(_list(item.get("depends_on", []), f"{where}.depends_on", 0, _MOST_TASKS)):
+    for number, name in enumerate(a_list(item.get("depends_on", []), f"{where}.depends_on", 0, MOST_TASKS)):
         here = f"{where}.depends_on[{number}]"
         other = index.get(name) if isinstance(name, str) else None
         if other is None:
-            raise UserError(f"{here}: {_shown(name)} is not the id of a task")
+            raise UserError(f"{here}: {shown(name)} is not the id of a task")
         if other == task:
             raise UserError(f"{here}: the task depends on itself")
         if other in found:
@@ -185,64 +177,3 @@ def _refuse_impossible(problem: Problem) -> None:
         task = int(np.flatnonzero(~possible)[0])
         raise UserError(f"tasks[{task}].profile: none of its host counts can be used on these "
                         f"{len(problem.hosts)} hosts: give a time for a count that exists")  # fmt: skip
-
-
-def _json(text: str) -> object:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise UserError(f"the key {_shown(twice)} is there twice in one object")
-        return found
-
-    try:
-        document: object = json.loads(text, object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        raise UserError(f"line {error.lineno}, column {error.colno}: not JSON: {error.msg}") from error
-    except RecursionError as error:
-        raise UserError("not a problem: it is nested too deeply") from error
-    except ValueError as error:  # a number of thousands of digits
-        raise UserError(f"not JSON: {error}") from error
-    return document
-
-
-def _object(value: object, where: str, known: set[str], needed: set[str]) -> dict[str, Any]:
-    prefix = f"{where}: " if where else ""
-    if not isinstance(value, dict):
-        raise UserError(f"{prefix}give an object with {', '.join(sorted(known))}")
-    for key in value:
-        if key not in known:
-            raise UserError(f"{prefix}unknown key {_shown(key)}: known are {', '.join(sorted(known))}")
-    for key in sorted(needed):
-        if key not in value:
-            raise UserError(f"{prefix}{key} is missing")
-    return value
-
-
-def _list(value: object, where: str, least: int, most: int) -> list[Any]:
-    if not isinstance(value, list):
-        raise UserError(f"{where}: give a list")
-    if not least <= len(value) <= most:
-        raise UserError(f"{where}: {len(value)} elements: give {least} to {most}")
-    return value
-
-
-def _name(value: object, where: str) -> str:
-    if not isinstance(value, str) or not 1 <= len(value) <= 200 or not value.isprintable() or value != value.strip():
-        raise UserError(f"{where}: {_shown(value)} is no name: give a text of 1 to 200 printable characters")
-    return value
-
-
-def _seconds(value: object, where: str, *, zero: bool = False) -> float:
-    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-    if not (0 <= number <= _LONGEST) or (number == 0 and not zero):  # before float(): an int may be too large for it
-        least = "0 or more" if zero else "above 0"
-        raise UserError(f"{where}: {_shown(value)} is no time: give seconds {least} and at most {_LONGEST:.0f}")
-    return float(number)
-
-
-def _shown(value: object) -> str:
-    """Return a short printable form of whatever was found."""
-    text = ascii(value)
-    return text if len(text) <= 40 else f"{text[:37]}…"

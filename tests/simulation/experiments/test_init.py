@@ -11,6 +11,8 @@ from cosched.simulation.experiments import NAMES, experiment
 TINY: dict[str, dict[str, str]] = {
     "titan-table-1": {"tasks": "6", "generations": "2"},
     "amm-figures": {},
+    "milan-figure-5": {},
+    "milan-figures-7-10": {"jobs": "20"},
 }
 
 

@@ -1,0 +1,37 @@
+"""A file from a user: its text in UTF-8, bounded in size; every fault in it is reported with the file's name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["read_file"]
+
+_MOST_BYTES = 256 * 2**20
+_Parsed = TypeVar("_Parsed")
+
+
+def read_file(path: Path, parse: Callable[[str], _Parsed]) -> _Parsed:
+    """Return what `parse` makes of a file's text.
+
+    Raises:
+        UserError: the file cannot be read, or `parse` refuses it; the message begins with the path.
+    """
+    try:
+        size = path.stat().st_size
+        if size > _MOST_BYTES:
+            raise UserError(f"{path}: {size} bytes are too many, the limit is {_MOST_BYTES}")
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: byte {error.start} is not UTF-8: save the file as UTF-8") from error
+    try:
+        return parse(text)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.errors import UserError
+from cosched.scheduling.input_file import read_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "queue"
+    path.write_bytes(b"\xef\xbb\xbfhello")
+    assert read_file(path, str.upper) == "HELLO"
+
+
+def test_every_fault_names_the_file(tmp_path: Path) -> None:
+    def refuse(text: str) -> str:
+        raise UserError(f"not {text}")
+
+    path = tmp_path / "queue"
+    path.write_text("this")
+    with pytest.raises(UserError, match="queue: not this"):
+        read_file(path, refuse)
+    path.write_bytes(b"\xff")
+    with pytest.raises(UserError, match="queue: byte 0 is not UTF-8"):
+        read_file(path, str)
+    with pytest.raises(UserError, match="none: cannot be read: No such file"):
+        read_file(tmp_path / "none", str)

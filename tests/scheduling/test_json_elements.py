@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cosched.errors import UserError
+from cosched.scheduling.json_elements import a_list, a_name, a_time, an_object, read_json, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "line 1, column 2: not JSON"),
+        ('{"a": 1, "a": 2}', "the key 'a' is there twice"),
+        ("[" * 100_000, "nested too deeply"),
+        ("9" * 5000, "not JSON"),
+    ],
+)
+def test_what_is_no_json_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read_json(text)
+
+
+@pytest.mark.parametrize(
+    ("check", "value"),
+    [
+        (lambda value: an_object(value, "x", {"a"}, {"a"}), []),
+        (lambda value: an_object(value, "x", {"a"}, {"a"}), {}),
+        (lambda value: an_object(value, "x", {"a"}, set()), {"b": 1}),
+        (lambda value: a_list(value, "x", 1, 2), "ab"),
+        (lambda value: a_list(value, "x", 1, 2), []),
+        (lambda value: a_name(value, "x"), " a"),
+        (lambda value: a_name(value, "x"), "a\n"),
+        (lambda value: a_time(value, "x"), 0),
+        (lambda value: a_time(value, "x"), float("nan")),
+        (lambda value: a_time(value, "x"), 10**400),
+        (lambda value: a_time(value, "x"), True),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_path(check: Callable[[Any], object], value: object) -> None:
+    with pytest.raises(UserError, match=r"^x: "):
+        check(value)
+
+
+def test_what_fits_is_returned() -> None:
+    assert a_time(0, "x", zero=True) == 0.0
+    assert a_name("a b", "x") == "a b"
+    assert shown("x" * 50).endswith("…")
