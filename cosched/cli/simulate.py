@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path  # noqa: TC003  typer reads the annotations when it runs
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cosched.cli.output import JsonOption, console, emit_json, print_table
+from cosched.cli.output import JsonOption, clean, console, emit_json, print_table
 from cosched.errors import UserError
+from cosched.scheduling.policies import Policy
 from cosched.simulation.averages import INTERVAL, averaged
 from cosched.simulation.experiments import NAMES, experiment
+from cosched.simulation.moldability import Moldability
+from cosched.simulation.swf import read_swf
+from cosched.simulation.trace_experiment import trace_experiment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cosched.simulation.experiment import Experiment, Row
 
@@ -25,19 +30,51 @@ def command(
     seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0, max=2**31)] = 1,
     seeds: Annotated[int, typer.Option(help="Average over so many seeds from --seed on.", min=1, max=1000)] = 1,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set an option.")] = None,
+    plot: Annotated[list[Path] | None, typer.Option(help="Draw into this folder, or into this .svg file.")] = None,
+    trace: Annotated[Path | None, typer.Option(help="Replay this trace (SWF, may be .gz) in place of one.")] = None,
+    policy: Annotated[list[Policy] | None, typer.Option(help="Of the replay; may be given several times.")] = None,
+    moldability: Annotated[Moldability, typer.Option(help="Run times on other counts.")] = Moldability.RIGID,
+    requested: Annotated[bool, typer.Option(help="Predict what the trace's users asked for.")] = False,
 ) -> None:
-    """Run an experiment in virtual time, by the daemon's own core."""
-    if not name:
+    """Run an experiment, or replay a trace, in virtual time by the daemon's own core."""
+    if trace is not None:
+        if name:
+            raise UserError(f"give either {name} or --trace, not both")
+        policies = list(dict.fromkeys(policy or [Policy.GENETIC]))
+        chosen = trace_experiment(read_swf(trace), trace.name, policies, moldability, requested=requested)
+    elif policy or requested or moldability is not Moldability.RIGID:
+        raise UserError("--policy, --moldability and --requested are for the replay of a trace: give --trace FILE")
+    elif not name:
         _list(json=json)
         return
-    chosen = experiment(name)
+    else:
+        chosen = experiment(name)
     options = chosen.settings(_pairs(set_ or []))
     rows = averaged([chosen.run(number, options) for number in range(seed, seed + seeds)], chosen.keys)
+    if plot:
+        _draw(chosen.pictures(rows, seed, options), chosen.name, plot)
     if json:
-        emit_json({"experiment": name, "seed": seed, "seeds": seeds, "options": options, "rows": rows,
+        emit_json({"experiment": chosen.name, "seed": seed, "seeds": seeds, "options": options, "rows": rows,
                    "paper": list(chosen.paper)})  # fmt: skip
     else:
         _print(chosen, rows, seed, seeds)
+
+
+def _draw(pictures: Mapping[str, str], name: str, places: Sequence[Path]) -> None:
+    """Write the pictures into each place: a folder, or a file where there is just one."""
+    if not pictures:
+        raise UserError(f"{name} has no picture: leave --plot out")
+    for place in places:
+        into_file = place.suffix == ".svg"
+        if into_file and len(pictures) > 1:
+            raise UserError(f"{name} has {len(pictures)} pictures: give --plot a folder, not {clean(str(place))}")
+        files = {(place if into_file else place / f"{name}-{key}.svg"): text for key, text in pictures.items()}
+        try:
+            next(iter(files)).parent.mkdir(parents=True, exist_ok=True)
+            for path, text in files.items():
+                path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UserError(f"{clean(str(place))}: cannot be written: {error.strerror}") from error
 
 
 def _list(*, json: bool) -> None:

@@ -23,10 +23,11 @@ from cosched.coscheduler.lifecycle import Lifecycle
 from cosched.coscheduler.queue import Queue
 from cosched.coscheduler.task import AttemptState
 from cosched.coscheduler.waiting import Outlook
-from cosched.scheduling.baselines import baseline_count
+from cosched.scheduling.baselines import BASELINES, baseline_count
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import decode
 from cosched.scheduling.metrics import measure, objective
+from cosched.scheduling.policies import REPLANNED, Policy, without_search
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -170,7 +171,7 @@ class Coscheduler:
     def forecast(self, time: float) -> tuple[Problem, Schedule] | None:
         """Return where the waiting tasks are planned to run, in seconds from `time`; None where none waits."""
         problem = self._problem(time)
-        return None if problem is None else (problem, decode(problem, self.waiting.plan(problem)))
+        return None if problem is None else (problem, decode(problem, self._plan(problem)))
 
     # ── what events do ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -236,13 +237,19 @@ class Coscheduler:
         problem = self._problem(time) if idle else None
         if problem is None:
             return []
-        if self.settings.policy != "genetic":
+        if self.settings.policy in BASELINES:
             return departures_in_order(self._arrivals(problem), idle, lambda task: self._queue.may_leave(task, time))
-        schedule = decode(problem, self.waiting.plan(problem))
+        schedule = decode(problem, self._plan(problem))
         return departures(schedule.assignments, idle, lambda task: self._ready(task, time))
 
+    def _plan(self, problem: Problem) -> Plan:
+        if self.settings.policy in REPLANNED:  # what waits is in order of arrival: no search has put it in another
+            return without_search(problem, Policy(self.settings.policy), self.settings.seed)
+        return self.waiting.plan(problem)
+
     def _ready(self, task: str, time: float) -> bool:
-        return self._queue.staged(self.tasks[task], time) and self._queue.may_leave(task, time)
+        searched = self.settings.policy != "genetic" or self._queue.staged(self.tasks[task], time)
+        return searched and self._queue.may_leave(task, time)
 
     def _arrivals(self, problem: Problem) -> list[tuple[str, int, float]]:
         """Return the queue of a first-come-first-served policy; a host count is chosen once and kept."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule
 
-__all__ = ["INDEPENDENT", "Objective", "Policy", "Statistics", "plan"]
+__all__ = ["INDEPENDENT", "REPLANNED", "Objective", "Policy", "Statistics", "plan", "without_search"]
 
 _GENERATIONS = 10  # between two looks at the clock
 
@@ -60,6 +60,9 @@ INDEPENDENT = frozenset(
     (Policy.MIN_MIN, Policy.MAX_MIN, Policy.SUFFERAGE, Policy.A_MM, Policy.A_MM_EXECUTION, Policy.DUAL_PRICE)
 )
 """Policies for independent tasks on one host each."""
+
+REPLANNED = frozenset((Policy.EASY, Policy.CONSERVATIVE, Policy.EDF, Policy.TWO_PHASE, Policy.TUNABLE))
+"""Policies that make a plan of whatever waits in no time, so that a domain can plan anew at every event."""
 
 
 class Objective(StrEnum):
@@ -129,7 +132,7 @@ def plan(
         found, statistics = _search(problem, budget, seed, weights or Weights())
         return decode(problem, found), found, statistics
     began = time.perf_counter()
-    found = _without_search(problem, policy, seed)
+    found = without_search(problem, policy, seed)
     schedule = decode(problem, found, in_order=policy in BASELINES)
     elapsed = time.perf_counter() - began
     return schedule, found, Statistics(lower_bound(problem), 1, 0, elapsed)
@@ -200,7 +203,14 @@ def _search(problem: Problem, budget: float, seed: int, weights: Weights) -> tup
     return search.best, Statistics(search.bound, search.evaluations, search.generations, elapsed)
 
 
-def _without_search(problem: Problem, policy: Policy, seed: int) -> Plan:
+def without_search(problem: Problem, policy: Policy, seed: int = 0) -> Plan:
+    """Return the plan of one of `REPLANNED`, or of a first-come-first-served policy.
+
+    Args:
+        problem: tasks in order of arrival where they are released together.
+        policy: which.
+        seed: of arbitrary host counts.
+    """
     if policy is Policy.TWO_PHASE:
         return two_phase(problem)
     if policy is Policy.TUNABLE:

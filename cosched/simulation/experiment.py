@@ -16,6 +16,10 @@ Row = dict[str, str | float | int | None]
 """One line of a table, by column name. Times are seconds, shares 0…1."""
 
 
+def _no_pictures(_rows: Sequence[Row], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """A number that may be set with `--set`; whole where its default is.
@@ -44,6 +48,7 @@ class Experiment:
         run: (seed, options) → rows; the same arguments give the same rows.
         options: by name.
         paper: rows as published, with the same column names as far as the paper has them.
+        pictures: (rows, seed, options) → SVG by name; the rows may be means with intervals.
         note: what to know when reading the paper's rows beside ours; one line, may be empty.
     """
 
@@ -54,6 +59,7 @@ class Experiment:
     options: Mapping[str, Option] = field(default_factory=dict)
     paper: Sequence[Row] = ()
     note: str = ""
+    pictures: Callable[[Sequence[Row], int, Mapping[str, float]], dict[str, str]] = _no_pictures
 
     def settings(self, given: Mapping[str, str]) -> dict[str, float]:
         """Return every option's value.

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 import typer
@@ -9,6 +10,10 @@ from typer.testing import CliRunner, Result
 from cosched.cli.simulate import command
 from cosched.errors import UserError
 from cosched.simulation.experiments import NAMES
+from tests.simulation.traces import swf
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def run(*arguments: str) -> Result:
@@ -50,5 +55,40 @@ def test_the_table_shows_means_with_intervals_beside_the_papers_figures() -> Non
 @pytest.mark.parametrize(("word", "message"), [("tasks", "give NAME=VALUE"), ("x=1", "has no option 'x'")])
 def test_an_option_that_is_none_is_refused(word: str, message: str) -> None:
     result = run("titan-table-1", "--set", word)
+    assert isinstance(result.exception, UserError)
+    assert message in str(result.exception)
+
+
+def test_pictures_go_into_a_folder(tmp_path: Path) -> None:
+    arguments = ("titan-table-1", "--set", "tasks=3", "--set", "generations=1", "--plot")
+    assert run(*arguments, str(tmp_path / "new")).exit_code == 0
+    assert len(list((tmp_path / "new").glob("titan-table-1-*.svg"))) == 4
+    result = run(*arguments, str(tmp_path / "one.svg"))
+    assert "has 4 pictures: give --plot a folder" in str(result.exception)
+    result = run("milan-figure-5", "--plot", str(tmp_path))
+    assert "milan-figure-5 has no picture" in str(result.exception)
+
+
+def test_a_trace_under_two_policies_with_its_picture(tmp_path: Path) -> None:
+    trace, picture = tmp_path / "small.swf", tmp_path / "waits.svg"
+    trace.write_text(swf(20))
+    result = run("--trace", str(trace), "--policy", "easy", "--policy", "edf", "--json", "--plot", str(picture))
+    document = json.loads(result.stdout)
+    assert document["experiment"] == "trace"
+    assert [row["policy"] for row in document["rows"]] == ["easy", "edf"]
+    assert {"wait", "bounded_slowdown", "utilisation", "on_time"} <= set(document["rows"][0])
+    assert picture.read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("titan-table-1", "--trace", "x"), "give either titan-table-1 or --trace"),
+        (("titan-table-1", "--policy", "easy"), "give --trace FILE"),
+        (("--trace", "nowhere.swf"), "nowhere.swf: cannot be read"),
+    ],
+)
+def test_a_trace_and_an_experiment_do_not_go_together(arguments: tuple[str, ...], message: str) -> None:
+    result = run(*arguments)
     assert isinstance(result.exception, UserError)
     assert message in str(result.exception)

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.coscheduler.events import CancelRequested, TaskSubmitted
+from cosched.scheduling.baselines import BASELINES
+from cosched.scheduling.policies import REPLANNED
 from cosched.simulation.engine import SimulatedDomain
 from tests.coscheduler.makers import a_task, settings
 
@@ -54,7 +56,7 @@ def test_a_cancelled_task_does_not_complete() -> None:
 
 
 @given(st.lists(st.tuples(st.lists(st.floats(1.0, 9.0), min_size=1, max_size=4), st.floats(0.0, 20.0)), max_size=12),
-       st.sampled_from(["genetic", "fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"]))  # fmt: skip
+       st.sampled_from(["genetic", *BASELINES, *sorted(REPLANNED)]))  # fmt: skip
 def test_every_task_runs_once_and_no_host_runs_two_at_a_time(
     rows: list[tuple[list[float], float]], policy: str
 ) -> None:

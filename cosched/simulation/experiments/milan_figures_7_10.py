@@ -15,10 +15,11 @@ import numpy as np
 
 from cosched.scheduling.holes import Holes
 from cosched.scheduling.tunable import Chain, Stage, TunableTask, admit
+from cosched.simulation.charts import chart
 from cosched.simulation.experiment import Experiment, Option, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["EXPERIMENT"]
 
@@ -76,6 +77,16 @@ def _served(arrivals: list[float], chains: tuple[Chain, ...], processors: int) -
     return used / (last * processors), admitted
 
 
+def _pictures(rows: Sequence[Row], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+    found = {}
+    for figure, (parameter, _) in _SWEEPS.items():
+        drawn = [row for row in rows if row["figure"] == figure]
+        for measure in ("utilisation", "throughput"):
+            title = f"Fig. {figure} of the MILAN paper"
+            found[f"figure-{figure}-{measure}"] = chart(drawn, "value", measure, "system", title, (parameter, measure))
+    return found
+
+
 EXPERIMENT = Experiment(
     name="milan-figures-7-10",
     reproduces="MILAN paper, Figs 7 to 10: utilisation and throughput with and without tunability",
@@ -88,5 +99,6 @@ EXPERIMENT = Experiment(
         "processors": Option(8, "where they do not vary (Fig. 9)", _WIDE, 1000),
         "alpha": Option(0.5, "width of the narrow stage ÷ of the wide one where it does not vary (Fig. 10)", 0.125, 1),
     },
+    pictures=_pictures,
     note="the paper's figures have no numbers: hold the shapes of the curves beside its words (docs/experiments.md)",
 )

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
+
+from cosched.simulation.charts import chart
+
+if TYPE_CHECKING:
+    from cosched.simulation.experiment import Row
+
+
+def test_a_line_for_each_value_and_a_band_where_there_are_intervals() -> None:
+    rows: list[Row] = [
+        {"size": size, "policy": policy, "makespan": float(size * 2), "makespan_ci95": 0.5}
+        for size in (1, 2, 3)
+        for policy in ("edf", "easy")
+    ]
+    text = chart(rows, "size", "makespan", "policy", "a title", ("size", "makespan (s)"))
+    words = " ".join("".join(ET.fromstring(text).itertext()).split())
+    assert "edf" in words
+    assert "easy, 3: 6 (5.5 to 6.5)" in words
+
+
+def test_a_missing_value_leaves_a_gap() -> None:
+    rows: list[Row] = [{"size": 1, "by": "a", "y": None}, {"size": 2, "by": "a", "y": 4.0}]
+    text = chart(rows, "size", "y", "by", "t", ("x", "y"))
+    assert "a, 2: 4" in text
+    assert "a, 1:" not in text

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from cosched.scheduling.policies import Policy
+from cosched.simulation.moldability import Moldability
+from cosched.simulation.swf import parse_swf
+from cosched.simulation.trace_experiment import trace_experiment
+from tests.simulation.traces import swf
+
+
+def test_a_row_for_each_policy_and_what_is_set_is_used() -> None:
+    trace = parse_swf(swf(30))
+    chosen = trace_experiment(trace, "small", [Policy.EASY, Policy.EDF], Moldability.RIGID, requested=False)
+    rows = chosen.run(1, chosen.settings({"jobs": "12"}))
+    assert [(row["policy"], row["jobs"]) for row in rows] == [("easy", 12), ("edf", 12)]
+    larger = chosen.run(1, chosen.settings({"jobs": "12", "processors": "64"}))
+    assert all(row["wait"] == 0 for row in larger)
+    assert set(chosen.pictures(rows, 1, chosen.settings({"jobs": "12"}))) == {"waits"}
