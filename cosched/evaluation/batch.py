@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from cosched.evaluation.arrays import evaluate_expression, number
-from cosched.evaluation.lanes import Collector, Lanes, TooManyStepsError, UnbatchableError, spread
+from cosched.evaluation.collector import Collector
+from cosched.evaluation.lanes import Lanes, TooManyStepsError, UnbatchableError, spread
 from cosched.evaluation.steps import COMPUTE, RECEIVE, SEND
 from cosched.language.names import DEVICES, PROCESSORS
 from cosched.language.syntax import (
@@ -36,10 +37,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.evaluation.expansion import Analysis, Counted
-    from cosched.evaluation.hardware import Hardware, Linear
+    from cosched.evaluation.hardware import Hardware
     from cosched.evaluation.lanes import Value
-    from cosched.evaluation.maxplus import Plan
+    from cosched.evaluation.places import Places
+    from cosched.evaluation.steps import Steps
     from cosched.language.linker import Linked
+    from cosched.language.names import Device
     from cosched.language.syntax import Cflow, Exec, Expression, Object, Procedure, Usage
 
     Floats = NDArray[np.float64]
@@ -59,20 +62,22 @@ class Batch:
 
     Args:
         analysis: of the application's statements.
+        places: numbers its steps.
         hardware: whose costs are used.
         hosts: processors of each number of hosts, shape (counts,).
         steps: most steps of a segment.
     """
 
-    def __init__(self, analysis: Analysis, hardware: Hardware, hosts: Indices, steps: int) -> None:
+    def __init__(self, analysis: Analysis, places: Places, hardware: Hardware, hosts: Indices, steps: int) -> None:
         self.analysis = analysis
+        self.places = places
         self.hardware = hardware
         self.hosts = hosts
         self.offset = np.cumsum(hosts) - hosts
         self.processors = int(hosts.sum())
         self.most_steps = steps
         self._left = _MOST_STATEMENTS
-        self._programs: dict[tuple[object, ...], tuple[object, list[Plan]]] = {}
+        self._programs: dict[tuple[object, ...], tuple[object, list[Steps]]] = {}
 
     def spend(self, statements: int = 1) -> None:
         """Count statements off; an evaluation that never ends is the other evaluator's to report."""
@@ -80,11 +85,11 @@ class Batch:
         if self._left < 0:
             raise UnbatchableError
 
-    def run(self, linked: Linked, values: Mapping[str, Value], hosts: Indices, offset: Indices) -> list[Plan]:
+    def run(self, linked: Linked, values: Mapping[str, Value], hosts: Indices, offset: Indices) -> list[Steps]:
         """Evaluate an object whose variables have the values before `init`; return what it does."""
         return _Evaluation(self, linked, hosts, offset, values).program()
 
-    def below(self, linked: Linked, given: Mapping[str, Value], lanes: Lanes) -> list[Plan]:
+    def below(self, linked: Linked, given: Mapping[str, Value], lanes: Lanes) -> list[Steps]:
         """Evaluate an included object, or remember what it did with the same variables on the same lanes."""
         values = [(name, id(value) if isinstance(value, np.ndarray) else value) for name, value in given.items()]
         key = (id(linked), id(lanes.hosts), id(lanes.offset), *values)
@@ -107,9 +112,9 @@ class _Evaluation:
         self.object: Object = linked.object
         self.procedures = {procedure.name: procedure for procedure in self.object.procedures}
         self._links: dict[str, tuple[tuple[object, ...], dict[str, Value]]] = {}
-        self._program: list[Plan] = []
+        self._program: list[Steps] = []
         self._depth = 0
-        self.collector = Collector(batch.most_steps)
+        self.collector = Collector(batch.most_steps, len(hosts))
         self.lanes = Lanes(hosts, offset, self.collector)
         self.lanes.values.update(values)
         count = hosts.astype(np.float64)
@@ -123,7 +128,7 @@ class _Evaluation:
                 if declared.value is not None and declared.name not in given and declared.name != PROCESSORS:
                     self.lanes.values[declared.name] = procedure.value(declared.value)
 
-    def program(self) -> list[Plan]:
+    def program(self) -> list[Steps]:
         if "init" in self.procedures:
             self.call(self.procedures["init"], [], self.lanes)
         calls = {node.name for procedure in self.object.procedures for node, _ in walk(*procedure.body)
@@ -136,10 +141,10 @@ class _Evaluation:
         return self._program
 
     def flush(self) -> None:
-        plan = self.collector.plan(self.batch.processors)
-        if plan is not None:
-            self._program.append(plan)
-        self.collector = self.lanes.collector = Collector(self.batch.most_steps)
+        steps = self.collector.steps(self.batch.processors)
+        if steps is not None:
+            self._program.append(steps)
+            self.collector = self.lanes.collector = Collector(self.batch.most_steps, self.lanes.size)
 
     def enter(self, name: str, lanes: Lanes) -> None:
         """Evaluate an included object after what this one did so far."""
@@ -338,13 +343,13 @@ class _Procedure:
         index = np.repeat(np.arange(lanes.size), number_of_turns)
         turn = np.arange(len(index)) - np.repeat(np.cumsum(number_of_turns) - number_of_turns, number_of_turns)
         if len(index):
-            collector = Collector(lanes.collector.most)
+            collector = lanes.collector.inner(len(index))
             turns = lanes.pick(index, collector)
             starts, strides = (spread(value, lanes.size)[index] for value in (start, stride))
             turns.values[self.key(parts.name)] = starts + strides * turn
             if self.on(turns).block(statement.body) is not None:
                 raise UnbatchableError
-            lanes.collector.nest(collector, turn, int(number_of_turns.max()), lanes.slots(index))
+            lanes.collector.nest(collector, lanes.slots(index))
         for name in parts.written:
             lanes.values[self.key(name)] = None
 
@@ -352,36 +357,33 @@ class _Procedure:
         device = DEVICES[statement.device]
         for confdev in statement.confdevs:
             values = [spread(self.number(value), self.lanes.size) for value in confdev.values]
+            place = self.batch.places.number(confdev)
             if device.group:
-                self.message(device.group, device.sends, *values)
+                self.message(device, place, *values)
             else:
-                self.compute(values[0], statement.on)
+                self.compute(values[0], statement.on, place)
 
-    def compute(self, cost: Floats, on: Expression | None) -> None:
-        if (cost < 0).any():
+    def compute(self, time: Floats, on: Expression | None, place: int) -> None:
+        if (time < 0).any():
             raise UnbatchableError
         if on is None:
-            self.lanes.everywhere(cost)
+            self.lanes.everywhere(time, place)
             return
         processor = spread(self.number(on), self.lanes.size)
         self.exists(processor, 1)
-        every = np.arange(self.lanes.size)
-        self.lanes.step(COMPUTE, every, processor, processor, cost, np.zeros(len(every)))
+        self.lanes.step(COMPUTE, np.arange(self.lanes.size), processor, processor, time, place)
 
-    def message(self, group: str, sends: bool, source: Floats, destination: Floats, size: Floats) -> None:
+    def message(self, device: Device, place: int, source: Floats, destination: Floats, size: Floats) -> None:
         self.exists(source, 0)
         self.exists(destination, 0)
-        costs = self.batch.hardware.messages.get(group)
-        if costs is None or (size < 0).any():
+        if device.group not in self.batch.hardware.messages or (size < 0).any():
             raise UnbatchableError
         chosen = np.flatnonzero((source > 0) & (destination > 0))
         source, destination, size = source[chosen], destination[chosen], size[chosen]
-        if sends:
-            network = _linear(costs.transfer, size)
-            self.lanes.step(SEND, chosen, source, destination, _linear(costs.send, size), network)
+        if device.sends:
+            self.lanes.step(SEND, chosen, source, destination, size, place)
         else:
-            own = _linear(costs.receive, size)
-            self.lanes.step(RECEIVE, chosen, destination, source, own, np.zeros(len(chosen)))
+            self.lanes.step(RECEIVE, chosen, destination, source, size, place)
 
     def exists(self, processor: Floats, first: int) -> None:
         _whole(processor)
@@ -433,7 +435,3 @@ class _Procedure:
 def _whole(value: float | Floats) -> None:
     if np.any(np.not_equal(value, np.floor(value))) or np.any(np.greater(np.abs(value), 2**52)):
         raise UnbatchableError
-
-
-def _linear(cost: Linear, size: Floats) -> Floats:
-    return np.where(size <= cost.a, cost.b + cost.c * size, cost.d + cost.e * size)

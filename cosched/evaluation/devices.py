@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from cosched.evaluation.expressions import Expressions
     from cosched.evaluation.frame import Block, Frame
-    from cosched.evaluation.hardware import Hardware, MessageCost
+    from cosched.evaluation.hardware import Hardware
+    from cosched.evaluation.places import Places
     from cosched.language.source import Source
     from cosched.language.syntax import Confdev, Position, Step
 
@@ -23,17 +24,16 @@ __all__ = ["compile_step"]
 _NEW_OPERATION = 10
 
 
-def compile_step(step: Step, expressions: Expressions, hardware: Hardware) -> Block:
+def compile_step(step: Step, expressions: Expressions, hardware: Hardware, places: Places) -> Block:
     """Compile a step to a closure that hands its operations to the recorder."""
     device = DEVICES[step.device]
     if not device.group:
-        uses = [_cpu(step, confdev, expressions) for confdev in step.confdevs]
+        uses = [_cpu(step, confdev, expressions, places.number(confdev)) for confdev in step.confdevs]
     else:
         source = expressions.source
-        costs = hardware.messages.get(device.group)
-        if costs is None:
+        if device.group not in hardware.messages:
             fail(source, step.at, f"hardware {hardware.name} gives no costs of {device.group} messages")
-        uses = [_message(confdev, expressions, costs, device.sends) for confdev in step.confdevs]
+        uses = [_message(confdev, expressions, device.sends, places.number(confdev)) for confdev in step.confdevs]
     if len(uses) == 1:
         return uses[0]
 
@@ -44,11 +44,10 @@ def compile_step(step: Step, expressions: Expressions, hardware: Hardware) -> Bl
     return several
 
 
-def _cpu(step: Step, confdev: Confdev, expressions: Expressions) -> Callable[[Frame], None]:
+def _cpu(step: Step, confdev: Confdev, expressions: Expressions, place: int) -> Callable[[Frame], None]:
     source, at = expressions.source, step.at
     time = expressions.number(confdev.values[0])
     on = None if step.on is None else expressions.number(step.on)
-    place = (source, confdev.at)
 
     def cpu(frame: Frame) -> None:
         run, cost = frame.run, time(frame)
@@ -67,8 +66,8 @@ def _cpu(step: Step, confdev: Confdev, expressions: Expressions) -> Callable[[Fr
     return cpu
 
 
-def _message(confdev: Confdev, expressions: Expressions, costs: MessageCost, sends: bool) -> Callable[[Frame], None]:
-    source, at, place = expressions.source, confdev.at, (expressions.source, confdev.at)
+def _message(confdev: Confdev, expressions: Expressions, sends: bool, place: int) -> Callable[[Frame], None]:
+    source, at = expressions.source, confdev.at
     origin, destination, length = (expressions.number(value) for value in confdev.values)
 
     def message(frame: Frame) -> None:
@@ -81,9 +80,9 @@ def _message(confdev: Confdev, expressions: Expressions, costs: MessageCost, sen
         if sender is None or receiver is None:
             return
         if sends:
-            run.recorder.send(sender, receiver, (costs.send(size), costs.transfer(size)), size, place)
+            run.recorder.send(sender, receiver, size, place)
         else:
-            run.recorder.receive(sender, receiver, costs.receive(size), place)
+            run.recorder.receive(sender, receiver, size, place)
 
     return message
 

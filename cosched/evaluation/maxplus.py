@@ -12,76 +12,71 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cosched.evaluation.sorting import stable
 from cosched.evaluation.steps import RECEIVE, SEND
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cosched.evaluation.steps import Steps
+
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
 
-__all__ = ["Columns", "Plan", "UnmatchedError"]
+__all__ = ["Plan", "Timeline", "UnmatchedError"]
 
 
 class UnmatchedError(Exception):
-    """Sends and receives do not pair off, or wait for one another."""
+    """A receive lacks its send, or steps wait for one another; it carries the steps."""
+
+    def __init__(self, steps: Steps) -> None:
+        super().__init__("steps that cannot be carried out")
+        self.steps = steps
 
 
-class Columns(NamedTuple):
-    """The steps of a segment, each column of shape (steps,); every processor's steps together and in its order.
+class Timeline(NamedTuple):
+    """When each step of a plan began and ended, us, shape (steps,) each; it may have waited before `ready`."""
 
-    Attributes:
-        kind: COMPUTE, SEND or RECEIVE.
-        processor: counted from 0.
-        peer: the other processor of a message; any number for COMPUTE.
-        cost: the processor's own time, us.
-        transfer: the network's time of a SEND, us.
-    """
-
-    kind: NDArray[np.int8]
-    processor: Indices
-    peer: Indices
-    cost: Floats
-    transfer: Floats
+    start: Floats
+    ready: Floats
+    end: Floats
 
 
 class Plan:
     """A segment that can be carried out from any state of the clocks.
 
     Args:
-        columns: the steps; not empty.
+        steps: not empty.
+        cost: the processor's own time of each step, us.
+        transfer: the network's time of each send, us.
         processors: how many there are.
 
+    Attributes:
+        steps: as given.
+        cost: as given.
+        transfer: as given.
+        sends: steps that send and are received, shape (messages,).
+        receives: the step that receives each of them.
+        unreceived: messages that nobody receives.
+
     Raises:
-        UnmatchedError: a message lacks its send or its receive, or steps wait for one another.
+        UnmatchedError: a receive lacks its send, or steps wait for one another.
     """
 
-    def __init__(self, columns: Columns, processors: int) -> None:
-        run, first = _runs(columns)
-        before, after, weight = _edges(columns, run, first, processors)
-        level, levels = _levels(before - processors, after, len(first))
-        # Runs are renumbered so that a level is a slice; clocks before the segment come first.
-        order = np.argsort(level, kind="stable")
-        number = np.empty(len(first) + processors, np.int64)
-        number[:processors] = np.arange(processors)
-        number[order + processors] = np.arange(processors, processors + len(first))
-        target = number[after + processors]
-        edges = np.argsort(target, kind="stable")
-        source, weight, target = number[before[edges]], weight[edges], target[edges]
-        node = processors + np.searchsorted(level[order], np.arange(levels + 1))
-        bounds = np.searchsorted(target, node)
-        starts = np.searchsorted(target, np.arange(processors, processors + len(first)))
-        self._levels = [
-            (source[bounds[k] : bounds[k + 1]], weight[bounds[k] : bounds[k + 1]],
-             starts[node[k] - processors : node[k + 1] - processors] - bounds[k], int(node[k]), int(node[k + 1]))
-            for k in range(levels)
-        ]  # fmt: skip
-        self._times = np.empty(processors + len(first))
+    def __init__(self, steps: Steps, cost: Floats, transfer: Floats, processors: int) -> None:
+        self.steps, self.cost, self.transfer = steps, cost, transfer
+        self.sends, self.receives, self.unreceived = _matched(steps, processors)
         self._processors = processors
-        lengths = np.add.reduceat(columns.cost, first)
-        owner = columns.processor[first]
-        last = np.flatnonzero(np.append(owner[1:] != owner[:-1], True))
-        self._owner, self._last, self._tail = owner[last], number[last + processors], lengths[last]
+        self._run, self._first = _runs(steps)
+        total = np.cumsum(cost)
+        # From the start of its run to the end of the step.
+        self._done = total - (total - cost)[self._first][self._run]
+        self._lengths = np.add.reduceat(cost, self._first)
+        before, after, weight = self._edges()
+        level, levels = _levels(before - processors, after, len(self._first))
+        if not levels:
+            raise UnmatchedError(steps)
+        self._number(before, after, weight, level, levels)
 
     def advance(self, clocks: Floats) -> Floats:
         """Return the clocks after the segment, shape (processors,), us; `clocks` are those before it."""
@@ -98,8 +93,64 @@ class Plan:
         after[self._owner] = times[self._last] + self._tail
         return after
 
+    def timeline(self, clocks: Floats) -> Timeline:
+        """Return when each step begins and ends if the segment starts with these clocks."""
+        self.advance(clocks)
+        begun = self._times[self._numbers[self._processors :]]
+        arrival = begun[self._run[self.sends]] + self._done[self.sends] + self.transfer[self.sends]
+        total = np.cumsum(self.cost)
+        earlier = np.concatenate(([0.0], total[:-1]))
+        # A step ends at the latest reason to wait so far, and all own time since.
+        reason = np.full(len(total), -np.inf)
+        reason[self.receives] = arrival - earlier[self.receives]
+        owners, firsts = np.unique(self.steps.processor, return_index=True)
+        reason[firsts] = np.maximum(reason[firsts], clocks[owners] - earlier[firsts])
+        for first, last in zip(firsts, np.append(firsts[1:], len(total)), strict=True):
+            np.maximum.accumulate(reason[first:last], out=reason[first:last])
+        end = reason + total
+        start = np.concatenate(([0.0], end[:-1]))
+        start[firsts] = clocks[owners]
+        return Timeline(start, np.maximum(reason + earlier, start), end)
 
-def _runs(columns: Columns) -> tuple[Indices, Indices]:
+    def _edges(self) -> tuple[Indices, Indices, Floats]:
+        """Return node before, run after and weight of each edge. A node is a processor's start or, above, a run."""
+        sends, receives, first, processors = self.sends, self.receives, self._first, self._processors
+        weight = self._done[sends] + self.transfer[sends] - (self._done[receives] - self.cost[receives])
+        owner = self.steps.processor[first]
+        follows = np.append(False, owner[1:] == owner[:-1])
+        runs = np.arange(len(first))
+        chain = np.where(follows, runs - 1 + processors, owner)
+        chain_weight = np.zeros(len(first))
+        chain_weight[1:] = self._lengths[:-1]
+        chain_weight[~follows] = 0.0
+        return (np.concatenate((chain, self._run[sends] + processors)), np.concatenate((runs, self._run[receives])),
+                np.concatenate((chain_weight, weight)))  # fmt: skip
+
+    def _number(self, before: Indices, after: Indices, weight: Floats, level: Indices, levels: int) -> None:
+        """Renumber runs so that a level is a slice; clocks before the segment come first."""
+        processors, runs = self._processors, len(self._first)
+        order = stable(level, levels)
+        number = self._numbers = np.empty(runs + processors, np.int64)
+        number[:processors] = np.arange(processors)
+        number[order + processors] = np.arange(processors, processors + runs)
+        target = number[after + processors]
+        edges = stable(target, runs + processors)
+        source, weight, target = number[before[edges]], weight[edges], target[edges]
+        node = processors + np.searchsorted(level[order], np.arange(levels + 1))
+        bounds = np.searchsorted(target, node)
+        starts = np.searchsorted(target, np.arange(processors, processors + runs))
+        self._levels = [
+            (source[bounds[k] : bounds[k + 1]], weight[bounds[k] : bounds[k + 1]],
+             starts[node[k] - processors : node[k + 1] - processors] - bounds[k], int(node[k]), int(node[k + 1]))
+            for k in range(levels)
+        ]  # fmt: skip
+        self._times = np.empty(processors + runs)
+        owner = self.steps.processor[self._first]
+        last = np.flatnonzero(np.append(owner[1:] != owner[:-1], True))
+        self._owner, self._last, self._tail = owner[last], number[last + processors], self._lengths[last]
+
+
+def _runs(columns: Steps) -> tuple[Indices, Indices]:
     """Return the run of each step and the first step of each run."""
     processor, kind = columns.processor, columns.kind
     begins = np.empty(len(kind), np.bool_)
@@ -112,36 +163,32 @@ def _runs(columns: Columns) -> tuple[Indices, Indices]:
     return np.cumsum(begins) - 1, np.flatnonzero(begins)
 
 
-def _edges(columns: Columns, run: Indices, first: Indices, processors: int) -> tuple[Indices, Indices, Floats]:
-    """Return node before, run after and weight of every edge. A node is a processor's start or, after those, a run."""
-    sends, receives = _matched(columns, processors)
-    total = np.cumsum(columns.cost)
-    before_run = (total - columns.cost)[first]
-    done = total - before_run[run]  # from the start of the run to the end of the step
-    weight = done[sends] + columns.transfer[sends] - (done[receives] - columns.cost[receives])
-    owner = columns.processor[first]
-    follows = np.append(False, owner[1:] == owner[:-1])
-    runs = np.arange(len(first))
-    lengths = np.add.reduceat(columns.cost, first)
-    chain = np.where(follows, runs - 1 + processors, owner)
-    chain_weight = np.where(follows, np.roll(lengths, 1), 0.0)
-    return (np.concatenate((chain, run[sends] + processors)), np.concatenate((runs, run[receives])),
-            np.concatenate((chain_weight, weight)))  # fmt: skip
+def _matched(steps: Steps, processors: int) -> tuple[Indices, Indices, int]:
+    """Return sends and the receive of each, first in, first out by source and destination; and how many sends are left.
 
-
-def _matched(columns: Columns, processors: int) -> tuple[Indices, Indices]:
-    """Return the steps of the sends, and of the receive of each: first in, first out by source and destination."""
-    sends, receives = np.flatnonzero(columns.kind == SEND), np.flatnonzero(columns.kind == RECEIVE)
-    outward = columns.processor[sends] * processors + columns.peer[sends]
-    inward = columns.peer[receives] * processors + columns.processor[receives]
-    by_channel, by_channel_too = np.argsort(outward, kind="stable"), np.argsort(inward, kind="stable")
-    if not np.array_equal(outward[by_channel], inward[by_channel_too]):
-        raise UnmatchedError
-    return sends[by_channel], receives[by_channel_too]
+    Raises:
+        UnmatchedError: a receive without a send.
+    """
+    sends, receives = np.flatnonzero(steps.kind == SEND), np.flatnonzero(steps.kind == RECEIVE)
+    # By destination, then source; sends are in order of their sources already.
+    sends = sends[stable(steps.peer[sends], processors)]
+    receives = receives[stable(steps.peer[receives], processors)]
+    receives = receives[stable(steps.processor[receives], processors)]
+    outward = steps.peer[sends] * processors + steps.processor[sends]
+    inward = steps.processor[receives] * processors + steps.peer[receives]
+    if np.array_equal(outward, inward):
+        return sends, receives, 0
+    place = np.arange(len(inward)) - np.searchsorted(inward, inward) + np.searchsorted(outward, inward)
+    if len(receives) > len(sends) or not np.array_equal(outward.take(place, mode="clip"), inward):
+        raise UnmatchedError(steps)
+    return sends[place], receives, len(sends) - len(receives)
 
 
 def _levels(before: Indices, after: Indices, runs: int) -> tuple[Indices, int]:
-    """Return the level of each run, one above the highest it depends on, and how many levels there are."""
+    """Return the level of each run, one above the highest it depends on, and how many levels there are.
+
+    There are none where runs wait for one another.
+    """
     inner = before >= 0
     before, after = before[inner], after[inner]
     order = np.argsort(before, kind="stable")
@@ -164,6 +211,4 @@ def _levels(before: Indices, after: Indices, runs: int) -> tuple[Indices, int]:
         place = np.arange(ready.size)
         mark[ready] = place
         ready = ready[mark[ready] == place]
-    if done < runs:
-        raise UnmatchedError
-    return level, levels
+    return level, levels if done == runs else 0

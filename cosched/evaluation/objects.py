@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from cosched.evaluation.frame import Block, Numeric, Value, Valued
     from cosched.evaluation.hardware import Hardware
-    from cosched.evaluation.steps import Segment
+    from cosched.evaluation.places import Places
+    from cosched.evaluation.steps import Steps
     from cosched.language.linker import Linked
     from cosched.language.syntax import Cflow, Exec, Link, Position, Procedure
 
@@ -31,17 +32,20 @@ class CompiledObject:
     Args:
         linked: the object and what it includes.
         hardware: whose costs are compiled in.
+        places: numbers the steps of all of them.
         others: objects compiled so far; an object that two others include is compiled once.
     """
 
-    def __init__(self, linked: Linked, hardware: Hardware, others: dict[Linked, CompiledObject]) -> None:
+    def __init__(self, linked: Linked, hardware: Hardware, places: Places,
+                 others: dict[Linked, CompiledObject]) -> None:  # fmt: skip
         others[linked] = self
         self.object = item = linked.object
         self.source = item.source
         self.types = {PROCESSORS: "numeric", **item.declared()}
-        self.below = {name: others.get(other) or CompiledObject(other, hardware, others)
+        self.below = {name: others.get(other) or CompiledObject(other, hardware, places, others)
                       for name, other in linked.includes.items()}  # fmt: skip
         self.hardware = hardware
+        self.places = places
         self._procedures: dict[str, Callable[[Frame, tuple[float, ...], Position], float]] = {}
         self._expressions = Expressions(self.source, self.types, frozenset(), self._procedures)
         self.initial: list[tuple[str, Valued | None]] = [
@@ -62,7 +66,7 @@ class CompiledObject:
                 frame.values[name] = value(frame)
         return frame
 
-    def run(self, frame: Frame) -> list[Segment]:
+    def run(self, frame: Frame) -> list[Steps]:
         """Run `init`, then the templates of a subtask that calls none itself."""
         run = frame.run
         if "init" in self._procedures:
@@ -124,7 +128,7 @@ class CompiledObject:
             cflow = CflowCompiler(expressions, self.hardware.operations)
             body = cflow.block(cast("tuple[Cflow, ...]", procedure.body))
         else:
-            exec_ = ExecCompiler(expressions, self.hardware, self._enter)
+            exec_ = ExecCompiler(expressions, self.hardware, self.places, self._enter)
             body = exec_.block(cast("tuple[Exec, ...]", procedure.body))
         return self._callable(procedure, body)
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Evaluation", "ProcessorTime", "TraceEvent"]
+__all__ = ["TRANSFER", "Evaluation", "PathPart", "ProcessorTime", "TraceEvent"]
+
+TRANSFER = 3
+"""Kind of a part of the critical path that is the network's, beside COMPUTE, SEND and RECEIVE."""
 
 
 class ProcessorTime(NamedTuple):
@@ -19,6 +22,25 @@ class ProcessorTime(NamedTuple):
     idle: float
 
 
+class PathPart(NamedTuple):
+    """What one statement has on the critical path: the chain of steps that nothing could start earlier than it did.
+
+    Attributes:
+        file: and `line`: where the model says so.
+        kind: COMPUTE, SEND, RECEIVE or TRANSFER.
+        times: how often it is on the path.
+        seconds: all its time there; the parts of a path add up to the run time.
+        latency: what of it does not depend on a message's size; 0 for COMPUTE.
+    """
+
+    file: str
+    line: int
+    kind: int
+    times: int
+    seconds: float
+    latency: float
+
+
 class TraceEvent(NamedTuple):
     """One step of one processor. Times are microseconds from the start of the program.
 
@@ -29,7 +51,8 @@ class TraceEvent(NamedTuple):
         ready: when it could begin: later than `start` where it waited for a message.
         end: when the step ended.
         peer: the other processor of a message, from 1.
-        size: bytes of a send.
+        message: the same number, from 1, at a send and at its receive; None for work and for what nobody receives.
+        size: bytes of a message.
         file: and `line`: where the model says so.
     """
 
@@ -39,6 +62,7 @@ class TraceEvent(NamedTuple):
     ready: float
     end: float
     peer: int | None
+    message: int | None
     size: float
     file: str
     line: int
@@ -54,7 +78,8 @@ class Evaluation:
         bytes_sent: bytes on the network.
         messages: number of messages.
         unreceived: messages that no processor received; a sign of a wrong template.
-        events: the trace, in an order in which it can have happened; empty unless asked for.
+        path: the critical path by statement, the longest first.
+        events: the trace, by the time that steps began; empty unless asked for.
     """
 
     seconds: float
@@ -62,4 +87,5 @@ class Evaluation:
     bytes_sent: float
     messages: int
     unreceived: int
+    path: tuple[PathPart, ...]
     events: tuple[TraceEvent, ...] = ()

@@ -11,7 +11,7 @@ from cosched.evaluation.steps import Recorder
 if TYPE_CHECKING:
     from cosched.evaluation.budget import Budget
     from cosched.evaluation.frame import Value
-    from cosched.evaluation.steps import Segment
+    from cosched.evaluation.steps import Steps
     from cosched.language.source import Source
     from cosched.language.syntax import Position
 
@@ -32,7 +32,7 @@ class Programs:
     def __init__(self, budget: Budget, processors: int) -> None:
         self.budget = budget
         self.processors = processors
-        self.known: dict[tuple[int, tuple[tuple[str, Value], ...]], list[Segment]] = {}
+        self.known: dict[tuple[int, tuple[tuple[str, Value], ...]], list[Steps]] = {}
 
 
 class Run:
@@ -54,8 +54,8 @@ class Run:
         self.budget = programs.budget
         self.processors = programs.processors
         self.depth = depth
-        self.recorder = Recorder(programs.processors)
-        self.program: list[Segment] = []
+        self.recorder = Recorder()
+        self.program: list[Steps] = []
 
     def flush(self) -> None:
         """Close the current segment: its steps come before whatever follows."""

@@ -1,4 +1,4 @@
-"""Run times on many numbers of hosts at once: one array of clocks for all processors of all of them."""
+"""What an application does on many numbers of hosts at once."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from cosched.evaluation.batch import Batch
 from cosched.evaluation.expansion import Analysis
 from cosched.evaluation.lanes import UnbatchableError
+from cosched.evaluation.places import places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,40 +20,31 @@ if TYPE_CHECKING:
     from cosched.evaluation import frame
     from cosched.evaluation.hardware import Hardware
     from cosched.evaluation.lanes import Value
-    from cosched.evaluation.maxplus import Plan
+    from cosched.evaluation.steps import Steps
     from cosched.language.linker import Linked
 
-    Floats = NDArray[np.float64]
+    Indices = NDArray[np.int64]
 
-__all__ = ["times"]
-
-# Clocks relative to the first are compared to this part of a microsecond, as in `cosched.evaluation.machine`.
-_GRID = 2.0**20
-_MOST_STATES = 64
+__all__ = ["program"]
 
 
-def times(root: Linked, hardware: Hardware, counts: Sequence[int],
-          initial: Sequence[Mapping[str, frame.Value]], steps: int) -> Floats:  # fmt: skip
-    """Return the run time for each number of hosts, shape (len(counts),), microseconds.
+def program(root: Linked, hardware: Hardware, hosts: Indices,
+            initial: Sequence[Mapping[str, frame.Value]], steps: int) -> list[Steps]:  # fmt: skip
+    """Return what an application does on all numbers of hosts, as segments in order.
 
     Args:
         root: the application.
         hardware: whose costs are used.
-        counts: numbers of hosts; not empty.
+        hosts: numbers of hosts, shape (counts,); not empty. Their processors are numbered through.
         initial: variables of the application before `init`, for each of them.
         steps: as for `cosched.evaluation.profile`; a step that is recorded takes ten of them.
 
     Raises:
         UnbatchableError: the model is not for evaluation side by side, or has a fault.
     """
-    hosts = np.array(counts, np.int64)
-    batch = Batch(_analysis(root), hardware, hosts, steps // 10)
+    batch = Batch(_analysis(root), places(root), hardware, hosts, steps // 10)
     with np.errstate(all="ignore"):  # what is not finite is looked for
-        program = batch.run(root, _stacked(initial), hosts, batch.offset)
-        clocks = _carried_out(program, batch)
-    if not np.isfinite(clocks).all():
-        raise UnbatchableError
-    return clocks
+        return batch.run(root, _stacked(initial), hosts, batch.offset)
 
 
 @lru_cache(maxsize=64)
@@ -75,35 +67,3 @@ def _stacked(initial: Sequence[Mapping[str, frame.Value]]) -> dict[str, Value]:
             except (TypeError, ValueError):
                 raise UnbatchableError from None
     return stacked
-
-
-def _carried_out(program: Sequence[Plan], batch: Batch) -> Floats:
-    """Return the latest clock of each number of hosts after a program.
-
-    Segments see the clocks through their differences alone. States of these differences are numbered as they are met,
-    so a loop that has settled costs an addition a turn.
-    """
-    lapse = np.zeros(len(batch.hosts))
-    states = [np.zeros(batch.processors)]
-    known = {states[0].tobytes(): 0}
-    steps: dict[tuple[int, int], tuple[int, Floats]] = {}
-    state = 0
-    for plan in program:
-        step = steps.get((state, id(plan)))
-        if step is None:
-            after = plan.advance(states[state])
-            least = np.minimum.reduceat(after, batch.offset)
-            after -= np.repeat(least, batch.hosts)
-            # Rounding keeps a settled loop from wandering in the last digit for ever.
-            key = np.rint(after * _GRID).tobytes()
-            number = known.get(key)
-            if number is None:
-                if len(states) >= _MOST_STATES:
-                    known, states, steps = {}, [], {}
-                    state = -1
-                number = known[key] = len(states)
-                states.append(after)
-            step = steps[state, id(plan)] = (number, least)
-        state = step[0]
-        lapse = lapse + step[1]
-    return lapse + np.maximum.reduceat(states[state], batch.offset)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cosched.evaluation.expressions import Expressions
     from cosched.evaluation.frame import Block, Frame, Numeric
     from cosched.evaluation.hardware import Hardware
+    from cosched.evaluation.places import Places
     from cosched.language.syntax import Exec, Position
 
 __all__ = ["ExecCompiler"]
@@ -25,14 +26,16 @@ class ExecCompiler:
     Args:
         expressions: of the procedure.
         hardware: gives the costs of messages.
+        places: numbers its steps.
         enter: evaluates an included object, by its name.
     """
 
-    def __init__(self, expressions: Expressions, hardware: Hardware,
+    def __init__(self, expressions: Expressions, hardware: Hardware, places: Places,
                  enter: Callable[[str, Frame, Position], None]) -> None:  # fmt: skip
         self._expressions = expressions
         self._source = expressions.source
         self._hardware = hardware
+        self._places = places
         self._enter = enter
 
     def block(self, body: Sequence[Exec]) -> Block:
@@ -68,7 +71,7 @@ class ExecCompiler:
             case Return():
                 return self._return(statement)
             case Step():
-                return compile_step(statement, self._expressions, self._hardware)
+                return compile_step(statement, self._expressions, self._hardware, self._places)
 
     def _variables(self, statement: Variables) -> Block:
         return self.block([Assign(declared.at, declared.name, declared.value)

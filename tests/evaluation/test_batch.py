@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from cosched.evaluation.batch import Batch
+from cosched.evaluation.course import planned
 from cosched.evaluation.expansion import Analysis
 from cosched.evaluation.lanes import TooManyStepsError, UnbatchableError
+from cosched.evaluation.places import places
+from cosched.evaluation.pricing import Prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,11 +24,13 @@ HOSTS = np.array([1, 2, 4])
 
 def clocks(application: Application, hardware: Hardware, steps: int = 10_000) -> list[float]:
     """Return the clocks of the 1 + 2 + 4 processors after a program."""
-    batch = Batch(Analysis(), hardware, HOSTS, steps)
+    where = places(application.root)
+    batch = Batch(Analysis(), where, hardware, HOSTS, steps)
     found = np.zeros(batch.processors)
     with np.errstate(all="ignore"):
-        for plan in batch.run(application.root, {}, HOSTS, batch.offset):
-            found = plan.advance(found)
+        program = batch.run(application.root, {}, HOSTS, batch.offset)
+    for plan in planned(program, Prices(hardware, where.all), batch.processors):
+        found = plan.advance(found)
     return list(found)
 
 
@@ -61,7 +66,6 @@ def test_lanes_part_and_meet(
         "step cpu { confdev -1; }",
         "step cpu on 0 { confdev 1; }",
         "step cpu on 5 { confdev 1; }",
-        "step mpisend { confdev 1, 1, 8; }",
         "step pvmsend { confdev 1, 1, 8; }",
         "var numeric: p; for (p = 1; p <= 2; p = p + 1) step cpu { confdev 1; } step cpu { confdev p; }",
     ],

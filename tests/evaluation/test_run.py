@@ -14,11 +14,11 @@ def test_steps_before_a_call_are_a_segment_of_their_own() -> None:
     run = Run(Programs(Budget(), 2))
     run.flush()
     assert run.program == []
-    run.recorder.compute(range(2), 3, (SOURCE, AT))
+    run.recorder.compute(range(2), 3, 0)
     run.flush()
-    run.recorder.compute(range(1), 5, (SOURCE, AT))
+    run.recorder.compute(range(1), 5, 0)
     run.flush()
-    assert [segment.compute for segment in run.program] == [[3, 3], [5, 0]]
+    assert [steps.amount.tolist() for steps in run.program] == [[3, 3], [5]]
 
 
 def test_calls_nest_only_so_deep() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from cosched.errors import UserError
 from cosched.evaluation import engine, evaluate, load, load_hardware, profile
 from cosched.evaluation.faults import CountError
-from cosched.evaluation.sidebyside import times
+from cosched.evaluation.lanes import UnbatchableError
+from cosched.evaluation.sidebyside import program
 from cosched.language import default_library
 
 if TYPE_CHECKING:
@@ -29,15 +31,16 @@ STRUCTURAL = [name for name in LIBRARY if not name.endswith("_measured")]
 def one_by_one(
     application: Application, hardware: Hardware, counts: range, steps: int = 10_000_000
 ) -> list[float] | str:
-    """Return the run times from `evaluate`, which never goes side by side; or its first error."""
+    """Return the run times with one statement after another; or the first error."""
     found: list[float] = []
-    for count in counts:
-        try:
-            found.append(evaluate(application, hardware, count, steps=steps).seconds)
-        except CountError:
-            found.append(math.inf)
-        except UserError as error:
-            return str(error)
+    with mock.patch.object(engine, "program", side_effect=UnbatchableError):
+        for count in counts:
+            try:
+                found.append(evaluate(application, hardware, count, steps=steps).seconds)
+            except CountError:
+                found.append(math.inf)
+            except UserError as error:
+                return str(error)
     return found
 
 
@@ -52,7 +55,7 @@ def test_structural_models_of_the_library_do_go_side_by_side(name: str, monkeypa
     def refuse(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(engine, "_program", refuse)
+    monkeypatch.setattr(engine, "one_by_one", refuse)
     assert np.isfinite(profile(load(name), load_hardware("sgi_origin2000"), COUNTS, {})).all()
 
 
@@ -158,7 +161,11 @@ def test_a_loop_settles_into_the_same_time(model: Callable[[str], Application], 
     assert list(profile(application, plain, [1, 4, 7])) == pytest.approx(traced, rel=1e-9)
 
 
-def test_times_are_microseconds_by_number_of_hosts(model: Callable[[str], Application], plain: Hardware) -> None:
+def test_processors_of_all_numbers_of_hosts_are_numbered_through(
+    model: Callable[[str], Application], plain: Hardware
+) -> None:
     application = model("var numeric: x; proc exec init { step cpu { confdev x * Nproc; } }")
     initial = [{"Nproc": 1.0, "x": 5.0}, {"Nproc": 3.0, "x": 5.0}]
-    assert list(times(application.root, plain, [1, 3], initial, 1000)) == [5, 15]
+    (steps,) = program(application.root, plain, np.array([1, 3]), initial, 1000)
+    assert steps.processor.tolist() == [0, 1, 2, 3]
+    assert steps.amount.tolist() == [5, 15, 15, 15]

@@ -1,0 +1,126 @@
+"""What an application does on a hardware and a number of hosts, statement by statement: segments of steps."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from cosched.errors import UserError
+from cosched.evaluation.budget import Budget
+from cosched.evaluation.decomposition import factors
+from cosched.evaluation.faults import CountError, fail
+from cosched.evaluation.objects import CompiledObject
+from cosched.evaluation.places import objects, places
+from cosched.evaluation.run import Programs, Run
+from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
+from cosched.language.syntax import OpcodeCount, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cosched.evaluation.application import Application
+    from cosched.evaluation.frame import Frame, Value
+    from cosched.evaluation.hardware import Hardware
+    from cosched.evaluation.steps import Steps
+    from cosched.language.linker import Linked
+
+__all__ = ["MOST_HOSTS", "compiled", "frame", "initial", "on_hosts", "one_by_one"]
+
+MOST_HOSTS = 100_000
+"""Most hosts one evaluation may have."""
+
+
+@lru_cache(maxsize=64)
+def compiled(application: Application, hardware: Hardware) -> CompiledObject:
+    """Return an application with the costs of a hardware; opcodes without a cost are faults."""
+    missing = [_without_cost(linked, node, hardware) for linked in objects(application.root)
+               for node, _ in walk(linked.object)
+               if isinstance(node, OpcodeCount) and node.opcode not in hardware.operations]  # fmt: skip
+    if missing:
+        raise ModelError(sorted(missing))
+    return CompiledObject(application.root, hardware, places(application.root), {})
+
+
+def one_by_one(application: Application, item: CompiledObject, count: int, given: Mapping[str, float],
+             budget: Budget) -> list[Steps]:  # fmt: skip
+    """Return what the application does on `count` hosts, as segments in order."""
+    try:
+        state = frame(application, item, count, given, budget)
+        known = _check_count(item, state, count, late=False)
+        program = item.run(state)
+        if not known:
+            _check_count(item, state, count, late=True)
+    except ModelError as error:
+        raise on_hosts(error, count) from None
+    except RecursionError:
+        raise UserError(f"{application.name}: the model is nested too deeply to be evaluated") from None
+    return program
+
+
+def initial(application: Application, item: CompiledObject, count: int,
+             given: Mapping[str, float]) -> dict[str, Value] | None:  # fmt: skip
+    """Return the application's variables before `init`; None where that is not enough to know the count is covered."""
+    try:
+        state = frame(application, item, count, given, Budget())
+        return state.values if _check_count(item, state, count, late=False) else None
+    except (UserError, RecursionError):
+        return None
+
+
+def frame(application: Application, item: CompiledObject, count: int, given: Mapping[str, float],
+          budget: Budget) -> Frame:  # fmt: skip
+    """Return the application's variables before `init` on a number of hosts."""
+    if not 1 <= count <= MOST_HOSTS:
+        raise UserError(f"{count} hosts: the number of hosts is 1 to {MOST_HOSTS}")
+    values: dict[str, Value] = {**_decomposed(application, count, given), **given}
+    return item.start(Run(Programs(budget, count)), values)
+
+
+def _check_count(item: CompiledObject, frame: Frame, count: int, *, late: bool) -> bool:
+    """Refuse a count that differs from what the application links into the hardware; return whether that is known.
+
+    Before `init` the link may lack variables that only `init` sets; then the check is repeated after it (`late`).
+    """
+    found = item.hardware_processors()
+    if found is None:
+        return True
+    value, at = found
+    try:
+        wanted = value(frame)
+    except ModelError:
+        if late:
+            raise
+        return False
+    if wanted != count:
+        message = f"the model is for {wanted} processors with these parameters: set those that Nproc is linked from"
+        fail(item.source, at, message, CountError)
+    return True
+
+
+def _decomposed(application: Application, count: int, given: Mapping[str, float]) -> dict[str, float]:
+    """Return the sides of the grid that the user did not fix."""
+    names = application.decompose
+    free = [name for name in names if name not in given]
+    fixed = math.prod(given[name] for name in names if name in given)
+    if not names or not free:
+        return {}
+    rest = count / fixed if fixed > 0 else 0.0
+    option = application.root.object.option("decompose")
+    assert option is not None
+    if rest < 1 or rest != int(rest):
+        message = f"{count} hosts cannot be split with {', '.join(names)} fixed to {fixed:g} in product"
+        fail(application.root.object.source, option.at, message, CountError)
+    return dict(zip(free, map(float, factors(int(rest), len(free))), strict=True))
+
+
+def on_hosts(error: ModelError, count: int) -> ModelError:
+    """Return the error with the number of hosts in its messages."""
+    on = f" (on {count} host{'s' if count > 1 else ''})"
+    diagnostics = [Diagnostic(d.file, d.line, d.column, d.message + on, d.source) for d in error.diagnostics]
+    return type(error)(diagnostics)
+
+
+def _without_cost(linked: Linked, node: OpcodeCount, hardware: Hardware) -> Diagnostic:
+    near = suggestion(node.opcode, hardware.operations)
+    return linked.object.source.fault(node.at, f"hardware {hardware.name} gives no cost of {node.opcode}{near}")
