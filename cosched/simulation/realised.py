@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["realised"]
 
 
-def realised(sigma: float, seed: int) -> Callable[[Task, int], float]:
-    """Return what a task takes on so many hosts: its prediction times a log-normal factor of median 1.
+def realised(sigma: float, seed: int) -> Callable[[Task], float]:
+    """Return how much longer than predicted a task really takes: a log-normal factor of median 1.
 
     The factor belongs to the task: it is the same on every number of hosts and under every policy.
 
@@ -23,9 +23,7 @@ def realised(sigma: float, seed: int) -> Callable[[Task, int], float]:
         seed: of the draw.
     """
 
-    def seconds(task: Task, count: int) -> float:
-        assert task.profile is not None
-        factor = random.Random(f"{seed}/{task.number}").lognormvariate(0.0, sigma)  # noqa: S311  a repeatable draw
-        return task.profile.on(count) * factor
+    def factor(task: Task) -> float:
+        return random.Random(f"{seed}/{task.number}").lognormvariate(0.0, sigma)  # noqa: S311  a repeatable draw
 
-    return seconds
+    return factor

@@ -19,6 +19,7 @@ from cosched.plot import Line, line_plot
 from cosched.prediction.profile import Profile, Source
 from cosched.scheduling.baselines import BASELINES
 from cosched.scheduling.policies import REPLANNED, Policy
+from cosched.simulation.batch import INSTANCE
 from cosched.simulation.engine import SimulatedDomain
 from cosched.simulation.moldability import Moldability, times
 from cosched.simulation.planner import Planner
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Conditions", "Replay", "pictures", "replay"]
 
-_INSTANCE = "00000000-0000-0000-0000-000000000000"  # of simulated domains, which have no database
 _SHORT = 10.0  # bounded slowdown counts shorter jobs as so long (Feitelson, Rudolph: JSSPP 1998), seconds
 
 
@@ -89,15 +89,15 @@ def replay(trace: Trace, policy: Policy, conditions: Conditions, jobs: int = 0, 
     processors = processors or trace.processors
     _refuse_wide(records, processors)
     genetic = policy is Policy.GENETIC
-    settings = Settings(_INSTANCE, policy=str(policy), seed=conditions.seed, margin=0.0)
+    settings = Settings(INSTANCE, policy=str(policy), seed=conditions.seed, margin=0.0)
     planner = Planner(conditions.generations, conditions.seed) if genetic else None
     tasks = [_task(place, record, processors, conditions) for place, record in enumerate(records, start=1)]
     actual = realised(conditions.noise, conditions.seed)
 
     def seconds(task: Task, count: int) -> float:
+        assert task.profile is not None
         record = records[task.number - 1]
-        overestimated = record.seconds / _predicted(record, conditions)
-        return actual(task, count) * overestimated
+        return task.profile.on(count) * (record.seconds / _predicted(record, conditions)) * actual(task)
 
     domain = SimulatedDomain(settings, processors, seconds, planner)
     for task in tasks:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,14 +10,7 @@ from cosched.scheduling.baselines import BASELINES
 from cosched.scheduling.policies import REPLANNED
 from cosched.simulation.engine import SimulatedDomain
 from tests.coscheduler.makers import a_task, settings
-
-if TYPE_CHECKING:
-    from cosched.coscheduler.task import Task
-
-
-def exact(task: Task, count: int) -> float:
-    assert task.profile is not None
-    return task.profile.on(count)
+from tests.simulation.makers import exact
 
 
 def test_tasks_run_one_after_the_other_on_one_host() -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from cosched.coscheduler.events import TaskSubmitted
 from cosched.simulation.engine import SimulatedDomain
 from cosched.simulation.planner import Planner
-from cosched.simulation.realised import realised
 from tests.coscheduler.makers import a_core, a_task, settings
+from tests.simulation.makers import exact
 
 
 def test_nothing_is_searched_where_nothing_waits() -> None:
@@ -18,7 +18,7 @@ def test_the_search_turns_an_order_of_arrival_into_a_better_one() -> None:
     makespans = {}
     for generations in (None, 50):
         planner = None if generations is None else Planner(generations)
-        domain = SimulatedDomain(settings(staging=1.0), 2, realised(0.0, 0), planner)
+        domain = SimulatedDomain(settings(staging=1.0), 2, exact, planner)
         for number, seconds in enumerate([2.0, 2.0, 4.0], start=1):
             domain.post(TaskSubmitted(0.0, a_task(number, [seconds])))
         domain.run()
@@ -28,7 +28,7 @@ def test_the_search_turns_an_order_of_arrival_into_a_better_one() -> None:
 
 def test_a_moment_is_searched_once_whatever_happened_in_it() -> None:
     planner = Planner(1)
-    domain = SimulatedDomain(settings(staging=1.0), 1, realised(0.0, 0), planner)
+    domain = SimulatedDomain(settings(staging=1.0), 1, exact, planner)
     for number in range(1, 6):
         domain.post(TaskSubmitted(0.0, a_task(number, [10.0])))
     domain.run(until=5.0)

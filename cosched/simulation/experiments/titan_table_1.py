@@ -8,16 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.events import TaskSubmitted
-from cosched.coscheduler.settings import Settings
-from cosched.coscheduler.task import Task
 from cosched.scheduling.baselines import BASELINES
 from cosched.scheduling.gantt import Bar, gantt
-from cosched.simulation.engine import SimulatedDomain
+from cosched.simulation.batch import run_batch
 from cosched.simulation.experiment import Experiment, Option, Row
-from cosched.simulation.kernels import HOSTS, KERNELS, draw, kernel_profile
-from cosched.simulation.planner import Planner
-from cosched.simulation.realised import realised
+from cosched.simulation.kernels import HOSTS, KERNELS, draw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENT"]
 
-_INSTANCE = "00000000-0000-0000-0000-000000000000"  # of simulated domains, which have no database
 _POLICIES = (*BASELINES, "genetic")
 
 
@@ -43,15 +37,7 @@ def _orders(seed: int, options: Mapping[str, float]) -> list[Order]:
 
 
 def _simulated(policy: str, orders: Sequence[Order], seed: int, options: Mapping[str, float]) -> list[Run]:
-    settings = Settings(_INSTANCE, policy=policy, seed=seed)
-    planner = Planner(int(options["generations"]), seed) if policy == "genetic" else None
-    domain = SimulatedDomain(settings, HOSTS, realised(options["noise"], seed), planner)
-    for number, order in enumerate(orders, start=1):
-        task = Task(id=str(number), number=number, name=order.kernel, application=order.kernel, command=(order.kernel,),
-                    submitted=0.0, profile=kernel_profile(order.kernel), deadline=order.allowance)  # fmt: skip
-        domain.post(TaskSubmitted(0.0, task))
-    domain.run()
-    return domain.runs
+    return run_batch(orders, policy, options["noise"], seed, generations=int(options["generations"]))
 
 
 def _measured(policy: str, orders: Sequence[Order], runs: Sequence[Run]) -> Row:

@@ -13,6 +13,7 @@ TINY: dict[str, dict[str, str]] = {
     "amm-figures": {},
     "milan-figure-5": {},
     "milan-figures-7-10": {"jobs": "20"},
+    "wrong-predictions": {"tasks": "4", "generations": "1"},
 }
 
 

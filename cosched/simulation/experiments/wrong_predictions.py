@@ -1,0 +1,100 @@
+"""What is left of a plan when predictions are wrong: realised makespan and deadlines met, policy by policy.
+
+Plans are made on predictions; what a task really takes is its prediction times a log-normal factor of its own, the same
+under every policy. The domain sees only what the daemon would see: who is still running, and who has ended.
+"""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Any
+
+from cosched.scheduling.baselines import BASELINES
+from cosched.scheduling.problem import Weights
+from cosched.simulation.batch import run_batch
+from cosched.simulation.charts import chart
+from cosched.simulation.experiment import Experiment, Option, Row
+from cosched.simulation.kernels import HOSTS, KERNELS, Order, draw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cosched.prediction.profile import Profile
+    from cosched.simulation.engine import Run
+
+__all__ = ["EXPERIMENT"]
+
+_ERRORS = (0.0, 0.05, 0.12, 0.30)
+_PLAIN = (*BASELINES, "easy", "conservative", "edf", "two-phase", "tunable", "genetic")
+
+
+def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
+    orders = _orders(seed, options)
+    rows = []
+    for sigma in _ERRORS:
+        for label, settings in _policies(sigma, options["quantile"]).items():
+            runs = run_batch(orders, noise=sigma, seed=seed, generations=int(options["generations"]), **settings)
+            rows.append(_row(sigma, label, orders, runs))
+    return rows
+
+
+def _orders(seed: int, options: Mapping[str, float]) -> list[Order]:
+    """Draw tasks whose deadlines are as hard to meet for long queues as for short ones."""
+    count = int(options["tasks"])
+    stretch = max(1.0, count / (2 * HOSTS))
+    return [Order(order.kernel, order.allowance * stretch) for order in draw(count, len(KERNELS), seed)]
+
+
+def _policies(sigma: float, quantile: float) -> dict[str, dict[str, Any]]:
+    """Return how each labelled policy is run."""
+    found: dict[str, dict[str, Any]] = {policy: {"policy": policy} for policy in _PLAIN}
+    first = Weights(deadlines_first=True)
+    found["genetic, deadlines first"] = {"policy": "genetic", "weights": first}
+    careful = _at_quantile(sigma, quantile)
+    found["genetic, robust"] = {"policy": "genetic", "predict": careful}
+    found["genetic, deadlines first, robust"] = {"policy": "genetic", "weights": first, "predict": careful}
+    return found
+
+
+def _at_quantile(sigma: float, quantile: float) -> Callable[[Profile], Profile]:
+    """Return a prediction that knows how wrong it may be, and plans on what that share of the runs stays within."""
+
+    def predict(profile: Profile) -> Profile:
+        spread = [sigma] * len(profile.seconds)
+        return profile.with_spread(spread, spread).at_quantile(quantile)
+
+    return predict
+
+
+def _row(sigma: float, label: str, orders: Sequence[Order], runs: Sequence[Run]) -> Row:
+    late = [max(0.0, run.finished - orders[int(run.task) - 1].allowance) for run in runs]
+    return {
+        "error": sigma,
+        "policy": label,
+        "makespan": max(run.finished for run in runs),
+        "on_time": sum(value == 0 for value in late) / len(late),
+        "lateness": statistics.fmean(late),
+    }
+
+
+def _pictures(rows: Sequence[Row], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+    title = "Plans made on wrong predictions"
+    x = "standard deviation of ln(actual ÷ predicted)"
+    return {
+        "makespan": chart(rows, "error", "makespan", "policy", title, (x, "makespan (s)")),
+        "on-time": chart(rows, "error", "on_time", "policy", title, (x, "share of deadlines met")),
+    }
+
+
+EXPERIMENT = Experiment(
+    name="wrong-predictions",
+    reproduces="Beyond the papers: what wrong predictions (log-normal 0, 5, 12, 30 %) do to each policy",
+    keys=("error", "policy"),
+    run=_rows,
+    options={
+        "tasks": Option(30, "how many tasks, of all seven kernels, on 16 hosts", 1, 5000),
+        "generations": Option(100, "of the search at each change", 0, 100000),
+        "quantile": Option(0.8, "of the run times that robust plans are made on", 0.01, 0.99),
+    },
+    pictures=_pictures,
+)
