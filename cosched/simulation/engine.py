@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
-import itertools
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cosched.connector.interface import Host, JobReport, JobState
@@ -17,10 +16,12 @@ from cosched.coscheduler.events import (
     JobReported,
     Tick,
 )
+from cosched.simulation.calendar import Calendar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from cosched.coscheduler.decisions import Decision
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.settings import Settings
     from cosched.coscheduler.task import Attempt, Task
@@ -34,6 +35,7 @@ class Run:
     """What one task did. Times are seconds of virtual time."""
 
     task: str
+    name: str
     application: str
     hosts: tuple[str, ...]
     started: float
@@ -53,7 +55,7 @@ class SimulatedDomain:
 
     Attributes:
         core: the co-scheduler under simulation.
-        time: virtual time in seconds.
+        calendar: its time; several domains may share one.
         runs: every run that completed, in order of completion.
     """
 
@@ -63,6 +65,7 @@ class SimulatedDomain:
         hosts: int | Iterable[str],
         seconds: Callable[[Task, int], float],
         planner: Planner | None = None,
+        calendar: Calendar | None = None,
     ) -> None:
         """Build a domain.
 
@@ -71,23 +74,27 @@ class SimulatedDomain:
             hosts: how many, or their names.
             seconds: what a task really takes on that many hosts.
             planner: the search; without one tasks leave in the simpler order that the core knows by itself.
+            calendar: that of a larger world; None: a world of its own.
         """
         names = [f"node{number:02d}" for number in range(1, hosts + 1)] if isinstance(hosts, int) else list(hosts)
         self.core = Coscheduler(settings)
-        self.time = 0.0
+        self.calendar = calendar or Calendar()
         self.runs: list[Run] = []
         self._seconds = seconds
         self._planner = planner
         self._stale = False
         self._hosts = {name: Host(name) for name in names}
         self._jobs: dict[str, _Job] = {}
-        self._calendar: list[tuple[float, int, Event]] = []
-        self._turn = itertools.count()
         self.post(HostsObserved(0.0, tuple(self._hosts.values())))
+
+    @property
+    def time(self) -> float:
+        """Virtual time in seconds."""
+        return self.calendar.time
 
     def post(self, event: Event) -> None:
         """Let an event happen at its time."""
-        heapq.heappush(self._calendar, (event.time, next(self._turn), event))
+        self.calendar.at(event.time, partial(self._happen, event))
 
     def set_host(self, name: str, *, up: bool) -> None:
         """Take a host off now, with what runs on it, or give it back."""
@@ -101,20 +108,14 @@ class SimulatedDomain:
 
     def run(self, until: float = float("inf")) -> None:
         """Go on until nothing is left to happen, or until a time."""
-        while self._calendar and self._calendar[0][0] <= until:
-            when, _, event = heapq.heappop(self._calendar)
-            self.time = max(self.time, when)
-            self._happen(event)
-            self._search()
-            if not self._calendar and self.core.tasks and self.time < until:
+        while self.calendar.step(until):
+            if not self.calendar and self.core.tasks and self.time < until:
                 self._nudge()
         if until != float("inf"):
-            self.time = max(self.time, until)
+            self.calendar.time = max(self.time, until)
 
     def _search(self) -> None:
-        """Search once for all that has changed at this moment, after the last event of the moment."""
-        if not self._stale or (self._calendar and self._calendar[0][0] <= self.time):
-            return
+        """Search once for all that has changed at this moment."""
         self._stale = False
         answer = None if self._planner is None else self._planner.answer(self.core, self.time)
         if answer is not None:
@@ -134,7 +135,15 @@ class SimulatedDomain:
             if self._jobs[event.report.attempt].over is not None:
                 return  # it was stopped before its time
             self._complete(event.report)
-        for decision in self.core.handle(event).decisions:
+        self.carry_out(self.handle(event))
+
+    def handle(self, event: Event) -> Iterable[Decision]:
+        """Return what is decided on an event."""
+        return self.core.handle(event).decisions
+
+    def carry_out(self, decisions: Iterable[Decision]) -> None:
+        """Do in virtual time what the daemon does for real."""
+        for decision in decisions:
             match decision:
                 case Dispatch(attempt, task):
                     self._start(attempt, task)
@@ -142,8 +151,11 @@ class SimulatedDomain:
                     self._stop(uuid)
                 case Locate(uuid):
                     self._answer(uuid)
-                case Replan():
+                case Replan() if not self._stale:
                     self._stale = True
+                    self.calendar.put_off(self._search)
+                case _:
+                    pass
 
     def _start(self, attempt: Attempt, task: Task) -> None:
         seconds = self._seconds(task, attempt.count)
@@ -159,7 +171,7 @@ class SimulatedDomain:
         job = self._jobs[report.attempt]
         job.over = report
         task = self.core.tasks[job.attempt.task]
-        self.runs.append(Run(task.id, task.application, job.attempt.hosts, job.started, job.ends))
+        self.runs.append(Run(task.id, task.name, task.application, job.attempt.hosts, job.started, job.ends))
 
     def _stop(self, uuid: str) -> None:
         job = self._jobs.get(uuid)
