@@ -60,6 +60,8 @@ class ScheduleImproved:
         bound: lower bound of the makespan in seconds.
         makespan: predicted makespan in seconds.
         evaluations: how many schedules the search has looked at for this snapshot.
+        generations: how many generations that took.
+        searched: seconds that the search has worked for this snapshot.
         settled: False for a first answer that the search has not worked on: no reason yet to end a task's staging.
     """
 
@@ -70,6 +72,8 @@ class ScheduleImproved:
     bound: float = 0.0
     makespan: float = 0.0
     evaluations: int = 0
+    generations: int = 0
+    searched: float = 0.0
     settled: bool = True
 
 

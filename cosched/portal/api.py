@@ -19,12 +19,15 @@ from cosched.access.evidence import Evidence
 from cosched.access.principal import Principal, Scope
 from cosched.coscheduler.task import TaskState
 from cosched.errors import CoschedError
-from cosched.portal import events, outputs
+from cosched.portal import events, outputs, pages
 from cosched.portal.documents import Explanation, Forecast, HostView, PlanView, Status, TaskDetail, TaskPage, TaskView
 from cosched.portal.guard import Guard
 from cosched.portal.headers import SecureHeaders
 from cosched.portal.identity import Asker, Identified, Identify, csrf_checked, needs, peers_only
+from cosched.portal.insight import Insight
 from cosched.portal.interface import Service
+from cosched.portal.pages.faults import on_pages
+from cosched.portal.pages.rendering import Renderer
 from cosched.portal.problems import MEDIA_TYPE, RequestError, answer, problem
 from cosched.portal.reading import digest, read_requests, request_schema
 from cosched.store.selection import Selection
@@ -43,13 +46,15 @@ def build(
     service: Service,
     host_names: Collection[str] | None = None,
     identify: Callable[[Evidence], Identified] = peers_only,
+    insight: Insight | None = None,
 ) -> FastAPI:
-    """Make the API.
+    """Make the API and the pages.
 
     Args:
         service: does what is asked.
         host_names: names by which a client may call us; None for any (on a unix socket).
         identify: says who asks.
+        insight: what pages show beside; None for the API alone.
     """
     app = FastAPI(title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None,
                   redoc_url=None)  # fmt: skip
@@ -57,14 +62,17 @@ def build(
     app.add_middleware(Identify, identify=identify)
     app.add_middleware(Guard, largest_body=_LARGEST_BODY, host_names=host_names)
     app.add_middleware(SecureHeaders)
-    app.add_exception_handler(CoschedError, answer)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
+    handlers = {CoschedError: answer, RequestValidationError: _invalid, HTTPException: _http}
     app.include_router(_tasks(service), prefix="/api/v1", responses=_PROBLEMS)
     app.include_router(outputs.routes(service), prefix="/api/v1", responses=_PROBLEMS)
     app.include_router(_domain(service), prefix="/api/v1", responses=_PROBLEMS)
     app.include_router(events.routes(service.feed), prefix="/api/v1", responses=_PROBLEMS)
     app.get("/healthz", response_class=PlainTextResponse)(_health)
+    renderer = None if insight is None else Renderer(service)
+    if insight is not None and renderer is not None:
+        app.include_router(pages.routes(service, insight, renderer))
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, handler if renderer is None else on_pages(renderer, handler))
     return app
 
 

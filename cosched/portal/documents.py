@@ -11,14 +11,19 @@ from dataclasses import dataclass, field
 from cosched.connector.native import Native  # noqa: TC001  the server reads annotations when it runs
 
 __all__ = [
+    "Accuracy",
     "AttemptView",
+    "Effect",
     "Explanation",
     "Forecast",
     "HostView",
     "Placement",
+    "PlanPoint",
     "PlanView",
     "ProfileView",
     "RecordView",
+    "RunView",
+    "SearchPoint",
     "Status",
     "TaskDetail",
     "TaskPage",
@@ -179,6 +184,21 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What one more task would do to those that wait already.
+
+    Attributes:
+        delayed: how many would end later.
+        longest: by how much at most, seconds.
+        made_late: how many of them would miss a deadline that they meet now.
+    """
+
+    delayed: int
+    longest: float
+    made_late: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """What a submission would lead to as things stand; nothing was stored.
 
@@ -187,6 +207,7 @@ class Forecast:
         planned_start: as the last in the queue, or earlier where its deadline asks for it.
         meets_deadline: null without a deadline or a prediction.
         earliest_deadline: the earliest that could be met if all hosts were free.
+        effect: what it would do to the tasks that wait already; null where it has no place in the plan.
     """
 
     application: str
@@ -198,6 +219,7 @@ class Forecast:
     deadline: float | None
     meets_deadline: bool | None
     earliest_deadline: float | None
+    effect: Effect | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,6 +242,8 @@ class Placement:
     """A task's place in the plan; `running` where it is there already. Another user's task has no name and deadline."""
 
     task: str
+    name: str = ""
+    application: str = ""
     hosts: tuple[str, ...]
     start: float
     end: float
@@ -236,6 +260,7 @@ class PlanView:
         bound: no schedule of the waiting tasks is shorter, seconds from `time`; null before the search has said it.
         gap: (planned makespan of the waiting tasks - bound) / bound; null likewise.
         evaluations: schedules the search has looked at for this queue.
+        rate: generations of the search in each second that it worked on this queue; null before it has begun.
     """
 
     time: float
@@ -244,6 +269,58 @@ class PlanView:
     bound: float | None
     gap: float | None
     evaluations: int
+    rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """One attempt that has ended, on its hosts. Another user's task has no name and deadline."""
+
+    task: str
+    name: str
+    application: str
+    hosts: tuple[str, ...]
+    start: float
+    end: float
+    deadline: float | None
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanPoint:
+    """Where a task was planned at one time, because the plan had changed."""
+
+    time: float
+    start: float
+    end: float
+    hosts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPoint:
+    """How good the search's plan was at one time: planned end of all waiting tasks, and the gap to the bound."""
+
+    time: float
+    end: float
+    gap: float | None
+    evaluations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracy:
+    """How well an application's run times were predicted on a class of hosts.
+
+    Attributes:
+        ratios: measured / predicted as it was at dispatch, the newest run last.
+        factor: what the model's own figures are multiplied by now.
+        runs: how many runs that was learned from.
+    """
+
+    application: str
+    hardware: str
+    ratios: tuple[float, ...]
+    factor: float
+    runs: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["Guard"]
 
 
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
 class _TooLargeError(Exception):
     pass
 
@@ -45,7 +48,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self._refusal(scope["method"], headers)
+        refusal = self._refusal(scope["method"], scope["path"], headers)
         if refusal is not None:
             await problem(*refusal)(scope, receive, send)
             return
@@ -62,7 +65,7 @@ class Guard:
             if not started:
                 await problem(*self._too_large())(scope, receive, send)
 
-    def _refusal(self, method: str, headers: dict[str, str]) -> tuple[HTTPStatus, str] | None:
+    def _refusal(self, method: str, path: str, headers: dict[str, str]) -> tuple[HTTPStatus, str] | None:
         if self._names is not None:
             if _name(headers.get("host", "")) not in self._names:
                 return HTTPStatus.MISDIRECTED_REQUEST, (
@@ -71,7 +74,9 @@ class Guard:
             origin = headers.get("origin")
             if origin is not None and origin.partition("://")[2] != headers["host"]:
                 return HTTPStatus.FORBIDDEN, f"requests from pages of {origin} are not accepted"
-        if method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        # Forms are for pages, which check their CSRF tokens; what other pages send has been refused by its origin.
+        if method == "POST" and kind != "application/json" and (path.startswith("/api/") or kind not in _FORMS):
             return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send JSON, with the header Content-Type: application/json"
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self._largest:

@@ -53,21 +53,25 @@ class Predictor:
             UserError: the model or its hardware is at fault, in one line with file, line and column.
         """
         entering = application.model_parameters(values)
-        key = (application.model, hardware, min(hosts, application.hosts.max), tuple(sorted(entering.items())))
+        return self.model_profile(application.model, entering, hardware, min(hosts, application.hosts.max))
+
+    def model_profile(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return the run time that a model predicts on 1, 2, … hosts; see `profile`."""
+        key = (model, hardware, hosts, tuple(sorted(values.items())))
         with self._evaluating:
             self._forget_if_changed()
             known = self._profiles.get(key)
             if known is None:
-                known = self._profiles[key] = self._evaluate(application, entering, hardware, key[2])
+                known = self._profiles[key] = self._evaluate(model, values, hardware, hosts)
                 if len(self._profiles) > _MOST_REMEMBERED:
                     self._profiles.popitem(last=False)
             self._profiles.move_to_end(key)
         return known
 
-    def _evaluate(self, application: Application, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
-        model = self._models.get(application.model)
+    def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        model = self._models.get(name)
         if model is None:
-            model = self._models[application.model] = evaluation.load(application.model, self._folders)
+            model = self._models[name] = evaluation.load(name, self._folders)
         machine = self._hardware.get(hardware)
         if machine is None:
             machine = self._hardware[hardware] = evaluation.load_hardware(hardware, self._folders)
@@ -80,7 +84,7 @@ class Predictor:
             low, high = (tuple((seconds * (1 + side * error)).tolist()) for side in (-1, 1))
             return replace(predicted, low=low, high=high)
         except UserError as error:
-            raise UserError(f"the model {application.model} of {application.name} is wrong: {error}") from error
+            raise UserError(f"the model {name} is wrong: {error}") from error
 
     def _forget_if_changed(self) -> None:
         content = tuple(_stamps(self._folders))

@@ -23,6 +23,7 @@ from cosched.scheduling.problem import Weights
 from cosched.service.clock import Clock
 from cosched.service.desk import Desk
 from cosched.service.engine import Engine
+from cosched.service.insight import DaemonInsight
 from cosched.service.intake import Intake
 from cosched.service.listen import parse_listen
 from cosched.service.manager import Manager
@@ -77,7 +78,9 @@ class Daemon:
         self._desk = Desk(self._engine, self._store, intake, domain=configuration.domain.name,
                           connector=configuration.connector.kind, policy=planning.policy, faults=self._faults,
                           output=self._manager.output)  # fmt: skip
-        self._web = WebServer(build(self._desk, host_names(listen)), open_socket(listen))
+        insight = DaemonInsight(self._engine, self._core, self._store, catalogue, predictor,
+                                configuration.models.folders)  # fmt: skip
+        self._web = WebServer(build(self._desk, host_names(listen), insight=insight), open_socket(listen))
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT.

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
     from cosched.portal.documents import Explanation, HostView, PlanView, TaskDetail, TaskRequest, TaskView
-    from cosched.scheduling.schedule import Assignment
     from cosched.service.engine import Engine
     from cosched.service.intake import Intake
     from cosched.store.store import Store
@@ -198,7 +197,7 @@ class Desk:
     def _forecast(self, task: Task, state: DomainState) -> Forecast:
         learned = state.corrections.get(task.correction, Correction())
         profile = None if task.profile is None else learned.corrected(task.profile)
-        spot: Assignment | None = self._ask(lambda core, time: place(core, task, time))
+        spot = self._ask(lambda core, time: place(core, task, time))
         meets = None if spot is None or task.deadline is None else spot.end <= task.deadline
         return Forecast(
             application=task.application,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.portal.documents import Effect
 from cosched.scheduling.decoder import decode, spans
 from cosched.scheduling.free_times import FreeTimes
 from cosched.scheduling.problem import Plan, Problem
@@ -20,10 +22,22 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Task
     from cosched.scheduling.schedule import Assignment
 
-__all__ = ["place"]
+__all__ = ["Place", "place"]
+
+_TELLABLE = 0.1  # seconds; nobody minds less
 
 
-def place(core: Coscheduler, task: Task, time: float) -> Assignment | None:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a task would run, in epoch seconds, and what that does to those that wait already."""
+
+    start: float
+    end: float
+    hosts: tuple[str, ...]
+    effect: Effect
+
+
+def place(core: Coscheduler, task: Task, time: float) -> Place | None:
     """Return a new task's place in epoch seconds; None where it has no prediction or no host is up for it.
 
     It goes behind the queue; where it would miss its deadline there, before the tasks whose deadlines are later.
@@ -44,9 +58,26 @@ def place(core: Coscheduler, task: Task, time: float) -> Assignment | None:
     ahead = [other for other in order if problem.deadline[other] <= deadline]
     new = len(problem.tasks)
     best = _soonest(extended, plan, order, new)
+    effect = Effect(delayed=0, longest=0.0, made_late=0)
     if best.end > deadline:
-        best = min(best, _soonest(extended, plan, ahead, new), key=lambda place: place.end)
-    return type(best)(best.task, best.hosts, time + best.start, time + best.end)
+        sooner = _soonest(extended, plan, ahead, new)
+        if sooner.end < best.end:
+            best = sooner
+            behind = [other for other in order if problem.deadline[other] > deadline]
+            counts = np.append(plan.counts, len(best.hosts))
+            effect = _effect(problem, plan, extended, Plan(np.array([*ahead, new, *behind], dtype=np.int64), counts))
+    return Place(time + best.start, time + best.end, best.hosts, effect)
+
+
+def _effect(problem: Problem, plan: Plan, extended: Problem, changed: Plan) -> Effect:
+    """Compare when the waiting tasks end under their plan and under one with the new task among them."""
+    before = np.array(spans(problem, plan)[1])
+    after = np.array(spans(extended, changed)[1])[: len(before)]
+    later = after - before
+    made_late = (before <= problem.deadline) & (after > problem.deadline)
+    return Effect(
+        delayed=int((later > _TELLABLE).sum()), longest=float(later.max(initial=0.0)), made_late=int(made_late.sum())
+    )
 
 
 def _waiting(core: Coscheduler, hosts: Sequence[str], time: float) -> tuple[Problem, Plan]:

@@ -131,7 +131,7 @@ class _Planner:
         problem, bound = snapshot.problem, lower_bound(snapshot.problem)
         plans = [snapshot.plan, two_phase(problem), earliest_deadline_first(problem)]
         plan = min(plans, key=lambda plan: objective(measure(problem, decode(problem, plan)), snapshot.weights, bound))
-        self._send(snapshot, plan, bound, len(plans), settled=False)
+        self._send(snapshot, plan, bound, _Work(len(plans)), settled=False)
 
     def _improve(self, snapshot: Snapshot, search: Search) -> Snapshot | None:
         pace = _Pace(search)
@@ -140,16 +140,16 @@ class _Planner:
             if not pace.settled:
                 continue
             if pace.news():
-                self._send(snapshot, search.best, search.bound, search.evaluations, settled=True)
+                self._send(snapshot, search.best, search.bound, pace.work, settled=True)
             newer = self._inbox.take(wait=False)
             if newer is not None:
                 return newer
             if pace.stalled >= self._courtesy.converged or search.optimal:
-                self._send(snapshot, search.best, search.bound, search.evaluations, settled=True)
+                self._send(snapshot, search.best, search.bound, pace.work, settled=True)
                 return None
             time.sleep(_SLICE * (1 / self._courtesy.share - 1))
 
-    def _send(self, snapshot: Snapshot, plan: Plan, bound: float, evaluations: int, *, settled: bool) -> None:
+    def _send(self, snapshot: Snapshot, plan: Plan, bound: float, work: _Work, *, settled: bool) -> None:
         ends = spans(snapshot.problem, plan)[1]
         order = [int(place) for place in plan.order]
         improved = ScheduleImproved(
@@ -159,11 +159,22 @@ class _Planner:
             counts=tuple(int(plan.counts[place]) for place in order),
             bound=bound,
             makespan=max(ends),
-            evaluations=evaluations,
+            evaluations=work.evaluations,
+            generations=work.generations,
+            searched=work.seconds,
             settled=settled,
         )
         pickle.dump(improved, self._out)
         self._out.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a plan has cost."""
+
+    evaluations: int
+    generations: int = 0
+    seconds: float = 0.0
 
 
 class _Pace:
@@ -191,6 +202,11 @@ class _Pace:
         """Whether the plan is good enough to act on."""
         enough = self._seconds >= _SETTLED_SECONDS and self._search.generations >= _SETTLED_GENERATIONS
         return enough or self._search.optimal
+
+    @property
+    def work(self) -> _Work:
+        """What the search has done so far."""
+        return _Work(self._search.evaluations, self._search.generations, self._seconds)
 
     @property
     def stalled(self) -> float:

@@ -71,13 +71,24 @@ def plan_view(asker: Principal, core: Coscheduler, time: float) -> PlanView:
         bound=None if improved is None else max(improved.since + improved.bound - time, 0.0),
         gap=None if improved is None or improved.bound <= 0 else improved.makespan / improved.bound - 1,
         evaluations=0 if improved is None else improved.evaluations,
+        rate=None if improved is None or not improved.searched else improved.generations / improved.searched,
     )
 
 
 def _placement(asker: Principal, core: Coscheduler, task: str, hosts: tuple[str, ...], start: float, end: float, *,
                running: bool) -> Placement:  # fmt: skip
-    name, deadline = _shown(asker, core, task)
-    return Placement(task=name, hosts=hosts, start=start, end=end, deadline=deadline, running=running)
+    shown, deadline = _shown(asker, core, task)
+    known = core.tasks.get(shown)
+    return Placement(
+        task=shown,
+        name="" if known is None else known.name,
+        application="" if known is None else known.application,
+        hosts=hosts,
+        start=start,
+        end=end,
+        deadline=deadline,
+        running=running,
+    )
 
 
 def explanation_view(found: explanation.Explanation) -> Explanation:

@@ -55,9 +55,9 @@ def attempt_row(attempt: Attempt) -> dict[str, Any]:
     return row
 
 
-def attempt_of(row: RowMapping) -> Attempt:
-    """Return the attempt that a row of the table `attempts` holds."""
-    values = {name: row[name] for name in _ATTEMPT}
+def attempt_of(row: RowMapping, prefix: str = "") -> Attempt:
+    """Return the attempt that a row of the table `attempts` holds, in columns whose names begin so."""
+    values = {name: row[prefix + name] for name in _ATTEMPT}
     values["hosts"] = tuple(values["hosts"])
     values["state"] = AttemptState(values["state"])
     return Attempt(**values)

@@ -154,6 +154,31 @@ class Store:
         rows = self._read(query.order_by(table.c.id.desc()).limit(limit))
         return tuple(Record(**row) for row in reversed(rows))
 
+    def log(self, owner: str | None = None, limit: int = 100, offset: int = 0) -> tuple[Record, ...]:
+        """Return lines of the log, the newest first.
+
+        Args:
+            owner: leave out what concerns other users' tasks; None for all.
+            limit: how many at most.
+            offset: how many of the newest to pass over.
+        """
+        table, tasks = schema.events, schema.tasks
+        query = select(table.c.time, table.c.kind, table.c.task, table.c.detail)
+        if owner is not None:
+            query = query.outerjoin(tasks, tasks.c.id == table.c.task)
+            query = query.where(or_(table.c.task == "", tasks.c.owner == owner))
+        rows = self._read(query.order_by(table.c.id.desc()).limit(limit).offset(offset))
+        return tuple(Record(**row) for row in rows)
+
+    def ran(self, since: float, limit: int) -> tuple[tuple[Attempt, Task], ...]:
+        """Return the attempts on pinned hosts that ended after this time and their tasks, the last to end first."""
+        attempts, tasks = schema.attempts, schema.tasks
+        columns = [column.label(f"attempt_{column.name}") for column in attempts.columns]
+        query = select(*columns, *tasks.columns).join(tasks, tasks.c.id == attempts.c.task)
+        query = query.where(attempts.c.finished > since, attempts.c.started.is_not(None))
+        rows = self._read(query.order_by(attempts.c.finished.desc()).limit(limit))
+        return tuple((attempt_of(row, "attempt_"), task_of(row)) for row in rows)
+
     def by_key(self, key: str, owner: str = "") -> Submission | None:
         """Return what an idempotency key of this owner stands for, None while it is unused."""
         table = schema.submission_keys

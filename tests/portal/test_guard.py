@@ -46,11 +46,18 @@ def test_pages_of_other_origins_are_refused(client: TestClient) -> None:
     assert client.get("/", headers={"Origin": "http://localhost:8080"}).status_code == 200
 
 
-def test_only_json_changes_anything(client: TestClient) -> None:
+def test_only_json_changes_anything_in_the_api(client: TestClient) -> None:
     assert client.post("/", content=b"{}", headers=JSON).json() == 2
     assert client.post("/", content=b"{}", headers={"Content-Type": "application/json; charset=utf-8"}).json() == 2
     for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
-        assert client.post("/", content=b"{}", headers={"Content-Type": kind}).status_code == 415
+        assert client.post("/api/v1/tasks", content=b"{}", headers={"Content-Type": kind}).status_code == 415
+
+
+def test_pages_take_forms_of_their_own_origin(client: TestClient) -> None:
+    assert client.post("/", content=b"{}", headers={"Content-Type": "text/plain"}).status_code == 415
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert client.post("/", content=b"{}", headers=form | {"Origin": "http://localhost:8080"}).status_code == 200
+    assert client.post("/", content=b"{}", headers=form | {"Origin": "http://evil.example"}).status_code == 403
 
 
 def test_a_body_is_bounded_whether_it_says_its_length_or_not(client: TestClient) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["PackageError", "unpack"]
+__all__ = ["PackageError", "release", "unpack"]
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _ATTEMPTS = 3
@@ -67,7 +67,7 @@ def _listed(suite: str, archive: str, work: Path) -> dict[str, str]:
 
 def _archives() -> list[str]:
     """Return the addresses that may be the Debian archive: they carry this machine's own suite, component main."""
-    own = {_release(), "stable", "testing", "unstable", "sid"}
+    own = {release(), "stable", "testing", "unstable", "sid"}
     listed = _output(["apt-get", "indextargets", "--no-release-info", "--format",
                       "$(RELEASE) $(COMPONENT) $(REPO_URI)", "Created-By: Packages"])  # fmt: skip
     rows = [line.split(" ", 2) for line in listed.splitlines()]
@@ -79,7 +79,8 @@ def _archives() -> list[str]:
     return list(dict.fromkeys(addresses))
 
 
-def _release() -> str:
+def release() -> str:
+    """Return the name of this machine's own suite, for instance "bookworm"."""
     return _output(["sh", "-c", '. /etc/os-release && echo "$VERSION_CODENAME"']).strip()
 
 
@@ -114,7 +115,7 @@ def _private_apt(folder: Path, *sources: str) -> dict[str, str]:
 
 def _newer_keyring(archive: str, folder: Path) -> Path:
     """Fetch the archive keyring that this machine's own suite carries today, verified with the keys it has."""
-    environment = _private_apt(folder, f"deb [signed-by={_KEYRING}] {archive} {_release()} main")
+    environment = _private_apt(folder, f"deb [signed-by={_KEYRING}] {archive} {release()} main")
     _apt(environment, "update")
     _apt(environment, "install", "--yes", "--download-only", "--no-install-recommends", "debian-archive-keyring")
     for package in (folder / "cache" / "archives").glob("debian-archive-keyring_*.deb"):

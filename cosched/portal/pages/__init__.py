@@ -1,0 +1,33 @@
+"""The portal's pages: HTML rendered here, kept up to date by the API's event stream and a small script.
+
+A page that changes while it is looked at is made of parts (blocks `part_…` of its template): when something happens the
+script asks for them anew with `?part=…`. Forms work without the script, too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter
+
+from cosched.portal.pages import domain, models, schedule, statics, submit, task, tasks
+
+if TYPE_CHECKING:
+    from cosched.portal.insight import Insight
+    from cosched.portal.interface import Service
+    from cosched.portal.pages.rendering import Renderer
+
+__all__ = ["routes"]
+
+
+def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
+    """Return the routes of all pages."""
+    router = APIRouter(include_in_schema=False)
+    router.include_router(statics.routes())
+    router.include_router(submit.routes(service, insight, renderer))
+    router.include_router(tasks.routes(service, renderer))
+    router.include_router(task.routes(service, insight, renderer))
+    router.include_router(schedule.routes(service, insight, renderer))
+    router.include_router(domain.routes(service, insight, renderer))
+    router.include_router(models.routes(insight, renderer))
+    return router

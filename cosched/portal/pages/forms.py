@@ -1,0 +1,106 @@
+"""From the fields of the submit page to the request of a task."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from cosched.errors import UserError
+from cosched.portal.documents import TaskRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import tzinfo
+
+    from cosched.portal.documents import TaskDetail
+
+__all__ = ["PARAMETER", "fields_of", "local_minute", "read_deadline", "read_request"]
+
+PARAMETER = "p."
+"""What the names of fields begin with that hold an application's parameters."""
+
+_FORM = "%Y-%m-%dT%H:%M:%S"
+
+
+def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
+    """Return the request that the fields of the form stand for.
+
+    Raises:
+        UserError: a field that cannot be read; what can be read is judged by whoever takes the request.
+    """
+    application = fields.get("application", "")
+    command = tuple(line for line in fields.get("command", "").splitlines() if line)
+    return TaskRequest(
+        application=application,
+        command=() if application else command,
+        parameters={name.removeprefix(PARAMETER): value for name, value in fields.items()
+                    if name.startswith(PARAMETER) and value != ""},
+        deadline=read_deadline(fields.get("deadline", ""), zone),
+        hosts=fields.get("hosts", "").replace(" ", "").replace("–", "-") or None,
+        profile=_profile(fields.get("profile", "")),
+        name=fields.get("name", "").strip(),
+        directory=fields.get("directory", "").strip(),
+        best_effort=fields.get("best_effort", "") == "on",
+        time_limit=fields.get("time_limit", "").strip() or None,
+    )  # fmt: skip
+
+
+def read_deadline(text: str, zone: tzinfo | None) -> float | None:
+    """Return the moment that a field of date and time holds, in seconds since the epoch; None where it is empty.
+
+    Args:
+        text: as browsers send it, without a zone.
+        zone: of the person; None for this machine's.
+
+    Raises:
+        UserError: not a time, or one that the clocks of this zone skip.
+    """
+    if not text:
+        return None
+    try:
+        given = datetime.fromisoformat(text)
+        moment = given.timestamp() if given.tzinfo or zone is None else given.replace(tzinfo=zone).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise UserError(f"the deadline {text[:80]!r} is not a time: choose a date and a time") from error
+    if given.tzinfo is None and abs(_read_back(moment, zone) - given).total_seconds() >= 1:
+        raise UserError(f"the deadline {text} does not exist here, the clocks are set forward over it: choose another")
+    return moment
+
+
+def local_minute(moment: float, zone: tzinfo | None) -> str:
+    """Return a moment as a field of date and time holds it, rounded up to a whole second."""
+    return datetime.fromtimestamp(math.ceil(moment)).astimezone(zone).strftime(_FORM)
+
+
+def fields_of(task: TaskDetail, now: float, zone: tzinfo | None, *, catalogued: bool) -> dict[str, str]:
+    """Return the fields that would submit a task like this one again, with as much time as it had."""
+    fields = {f"{PARAMETER}{name}": f"{value:g}" if isinstance(value, float) else str(value)
+              for name, value in task.parameters.items()}  # fmt: skip
+    fields |= {"application": task.application} if catalogued else {"command": "\n".join(task.command)}
+    if task.deadline is not None:
+        fields["deadline"] = local_minute(now + task.deadline - task.submitted, zone)
+    if task.name != task.application:
+        fields["name"] = task.name
+    if task.profile is not None and task.profile.source == "user":
+        fields["profile"] = ", ".join("" if value is None else f"{value:g}" for value in task.profile.seconds)
+    elif task.profile is None and task.count > 1:
+        fields["hosts"] = str(task.count)
+    fields |= {"best_effort": "on"} if task.best_effort else {}
+    fields |= {"directory": task.directory} if task.directory else {}
+    return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
+
+
+def _read_back(moment: float, zone: tzinfo | None) -> datetime:
+    return datetime.fromtimestamp(moment).astimezone(zone).replace(tzinfo=None)
+
+
+def _profile(text: str) -> tuple[float | None, ...] | None:
+    words = [word.strip() for word in text.replace("\n", ",").split(",")]
+    if not any(words):
+        return None
+    try:
+        return tuple(None if word in ("", "-") else float(word) for word in words)
+    except ValueError as error:
+        raise UserError(f"the run times {text[:80]!r} are not numbers: write seconds on 1, 2, … hosts, "
+                        "separated by commas") from error  # fmt: skip

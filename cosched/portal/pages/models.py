@@ -1,0 +1,79 @@
+"""The models: the catalogue, the library, each model's source in colours, and its curves on every hardware."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
+import math
+
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+
+from cosched.access.principal import Scope
+from cosched.errors import UserError
+from cosched.language.highlighting import HmclLexer, PslLexer
+from cosched.plot import Line, line_plot
+from cosched.portal.identity import needs
+from cosched.portal.insight import Curves, Insight
+from cosched.portal.pages.forms import PARAMETER
+from cosched.portal.pages.rendering import Renderer
+
+__all__ = ["routes"]
+
+_HOSTS = 16
+_MOST_HOSTS = 256
+
+
+def routes(insight: Insight, renderer: Renderer) -> APIRouter:
+    """Return the routes of the models."""
+    router = APIRouter(dependencies=[needs(Scope.READ)])
+
+    @router.get("/models")
+    def models(request: Request) -> Response:
+        return renderer.page(request, "models.html", entries=insight.applications(), files=insight.models())
+
+    @router.get("/models/{kind}/{name}")
+    def model(request: Request, kind: str, name: str, hosts: int = _HOSTS) -> Response:
+        source = insight.source(kind, name)
+        curves, fault = None, ""
+        if kind == "applications":
+            try:
+                curves = insight.curves(name, _values(request), min(max(hosts, 1), _MOST_HOSTS))
+            except UserError as error:
+                fault = str(error)
+        users = [entry.name for entry in insight.applications() if kind == "applications" and entry.model == name]
+        return renderer.page(
+            request, "model.html", kind=kind, name=name, source=_coloured(kind, source), curves=curves, fault=fault,
+            picture=None if curves is None or not curves.profiles else _picture(name, curves), hosts=hosts, users=users,
+            lines=source.count("\n"),
+        )  # fmt: skip
+
+    return router
+
+
+def _values(request: Request) -> dict[str, float]:
+    values = {}
+    for name, text in request.query_params.items():
+        if name.startswith(PARAMETER) and text.strip():
+            try:
+                values[name.removeprefix(PARAMETER)] = float(text)
+            except ValueError as error:
+                raise UserError(f"{name.removeprefix(PARAMETER)[:40]} is {text[:40]!r}: give a number") from error
+    return values
+
+
+def _coloured(kind: str, source: str) -> Markup:
+    lexer = HmclLexer() if kind == "hardware" else PslLexer()
+    # Classes of the style sheet; it escapes the text.
+    formatter = HtmlFormatter(linenos="inline", cssclass="source", anchorlinenos=False)
+    return Markup(highlight(source, lexer, formatter))  # noqa: S704  the formatter escapes
+
+
+def _picture(name: str, curves: Curves) -> Markup:
+    lines = []
+    for hardware, profile in curves.profiles.items():
+        seconds = [value if math.isfinite(value) else math.nan for value in profile.seconds]
+        lines.append(Line(hardware, range(1, len(seconds) + 1), seconds, profile.low, profile.high))
+    spread = [value for line in lines for value in line.y if math.isfinite(value)]
+    log = bool(spread) and max(spread) > 30 * min(spread)
+    return Markup(line_plot(lines, f"{name} by number of hosts", "hosts", "seconds", log_y=log, styled=False))  # noqa: S704  it escapes

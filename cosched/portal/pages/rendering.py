@@ -1,0 +1,142 @@
+"""From a template and values to a page. Everything is escaped; what nobody could see is made visible."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from cosched import __version__, resources
+from cosched.errors import CoschedError
+from cosched.portal.pages import wording
+from cosched.portal.problems import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fastapi import Request
+
+    from cosched.access.principal import Principal
+    from cosched.portal.documents import Status
+    from cosched.portal.interface import Service
+
+__all__ = ["Renderer"]
+
+_FOLDER = "portal"
+_SMALL = 4096  # bytes that are not worth compressing
+_NAVIGATION = (
+    ("/submit", "Submit"),
+    ("/tasks", "Tasks"),
+    ("/schedule", "Schedule"),
+    ("/domain", "Domain"),
+    ("/models", "Models"),
+)
+
+
+@dataclass(frozen=True)
+class Renderer:
+    """Renders the templates of templates/portal/."""
+
+    service: Service
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_environment", _environment())
+
+    def page(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+        """Return a page, or with `?part=` of the request the part of it that a live page asks for anew.
+
+        Args:
+            request: whose state carries who asks, the nonce and the CSRF token.
+            template: its name; its blocks `part_…` can be asked for by themselves.
+            status: of the answer.
+            values: for the template.
+        """
+        environment: Environment = self._environment  # type: ignore[attr-defined]  # set once, the rest is frozen
+        loaded = environment.get_template(f"{_FOLDER}/{template}")
+        shown = {**self._common(request), **values}
+        part = request.query_params.get("part")
+        if part is None:
+            return HTMLResponse(loaded.render(shown), status)
+        # A template knows its own blocks alone; those that every page has are the base's.
+        blocks = {**environment.get_template(f"{_FOLDER}/base.html").blocks, **loaded.blocks}
+        block = blocks.get(f"part_{part}")
+        if block is None:
+            raise NotFoundError(f"this page has no part {part[:40]!r}")
+        return _compressed(request, "".join(block(loaded.new_context(shown))), shown["csrf"])
+
+    def _status(self, principal: Principal) -> Status | None:
+        try:
+            return self.service.status(principal)
+        except CoschedError:  # a page that tells of a fault must not end in it
+            return None
+
+    def _common(self, request: Request) -> dict[str, Any]:
+        now = time.time()
+        zone = wording.zone_of(request.cookies.get("zone", ""))
+        principal = getattr(request.state, "principal", None)
+        return {
+            "asker": principal,
+            "csrf": getattr(request.state, "csrf", ""),
+            "nonce": getattr(request.state, "nonce", ""),
+            "navigation": _NAVIGATION,
+            "path": request.url.path,
+            "query": partial(_query, request.query_params),
+            "status": None if principal is None else self._status(principal),
+            "now": now,
+            "zone": zone,
+            "when": partial(_when, now=now, zone=zone),
+            "version": __version__,
+        }
+
+
+def _compressed(request: Request, text: str, secret: str) -> HTMLResponse:
+    """Return a part of a page, compressed where it carries no secret whose length of compression could tell of it."""
+    plain = text.encode("utf-8", errors="replace")
+    if len(plain) < _SMALL or "gzip" not in request.headers.get("accept-encoding", "") or (secret and secret in text):
+        return HTMLResponse(plain)
+    return HTMLResponse(gzip.compress(plain, 4), headers={"Content-Encoding": "gzip", "Vary": "Accept-Encoding"})
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(resources.templates()),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=wording.plain,
+    )
+    environment.filters |= {"duration": wording.duration, "shift": wording.shift, "number": wording.number,
+                            "n": lambda value: f"{value:.2f}".rstrip("0").rstrip(".")}  # fmt: skip
+    environment.globals["stamp"] = _stamp()
+    return environment
+
+
+def _stamp() -> str:
+    """Return what changes with the style sheet and the script, so that browsers may keep them."""
+    content = hashlib.sha256()
+    for path in sorted((resources.templates() / _FOLDER / "static").iterdir()):
+        content.update(path.read_bytes())
+    return content.hexdigest()[:12]
+
+
+def _when(moment: float | None, now: float, zone: Any) -> str:
+    if moment is None:
+        return "–"
+    text = '<time datetime="{}" title="{}">{}</time>'
+    return Markup(text).format(f"{moment:.3f}", wording.full(moment, zone), wording.clock(moment, now, zone))  # noqa: S704  constant text; format() escapes
+
+
+def _query(current: Mapping[str, str], **changes: Any) -> str:
+    """Return the query of this page with some of it changed; None takes a key away."""
+    merged = {**current, **changes}
+    kept = {key: value for key, value in merged.items() if value not in (None, "") and key != "part"}
+    return "?" + urlencode(kept) if kept else "?"

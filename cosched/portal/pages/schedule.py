@@ -1,0 +1,78 @@
+"""The schedule page: hosts upwards, time to the right, live."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+
+from cosched.access.principal import Principal, Scope
+from cosched.portal.documents import PlanView, SearchPoint
+from cosched.portal.identity import Asker, needs
+from cosched.portal.insight import Insight
+from cosched.portal.interface import Service
+from cosched.portal.pages.chart import Block, chart
+from cosched.portal.pages.rendering import Renderer
+from cosched.portal.pages.wording import zone_of
+
+__all__ = ["routes"]
+
+_SPANS = {"10min": 600.0, "1h": 3600.0, "6h": 6 * 3600.0, "1d": 86400.0}
+_PAST = 0.25  # of the time shown
+_SHORTEST = 60.0
+_QUEUE = 100
+_RECENT = 120.0
+
+
+def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
+    """Return the route of the schedule."""
+    router = APIRouter(dependencies=[needs(Scope.READ)])
+
+    @router.get("/schedule")
+    def schedule(request: Request, asker: Asker, span: str = "") -> Response:
+        plan = service.plan(asker)
+        hosts = service.hosts(asker)
+        now = time.time()
+        length = _SPANS.get(span) or max(plan.makespan * 1.05 / (1 - _PAST), _SHORTEST)
+        blocks = _blocks(insight, asker, plan, now - _PAST * length)
+        order = [entry.name for entry in insight.applications()]
+        picture = chart(blocks, hosts, (now - _PAST * length, now + (1 - _PAST) * length), now, order,
+                        zone_of(request.cookies.get("zone", "")))  # fmt: skip
+        queue = sorted((spot for spot in plan.placements if not spot.running), key=lambda spot: spot.start)
+        return renderer.page(request, "schedule.html", chart=picture, plan=plan, queue=queue[:_QUEUE],
+                             waiting=len(queue), span=span, spans=list(_SPANS), hosts=hosts,
+                             progress=_progress(insight.search(), now))  # fmt: skip
+
+    return router
+
+
+def _blocks(insight: Insight, asker: Principal, plan: PlanView, since: float) -> list[Block]:
+    past = [Block(run.task, run.name, run.application, run.hosts, run.start, run.end, run.deadline,
+                  "past" if run.state == "completed" else "broken")
+            for run in insight.runs(asker, since)]  # fmt: skip
+    present = [Block(spot.task, spot.name, spot.application, spot.hosts, spot.start, spot.end, spot.deadline,
+                     "running" if spot.running else "planned")
+               for spot in plan.placements]  # fmt: skip
+    return past + present
+
+
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """How the gap to the bound fell of late, as points of a small picture 100 wide and 24 high."""
+
+    points: str
+    first: float
+    last: float
+
+
+def _progress(search: Sequence[SearchPoint], now: float) -> _Progress | None:
+    recent = [(point.time, point.gap) for point in search if point.gap is not None and point.time > now - _RECENT]
+    if len(recent) < 2:
+        return None
+    start, end = recent[0][0], recent[-1][0]
+    highest = max(gap for _, gap in recent) or 1.0
+    points = " ".join(f"{(moment - start) / ((end - start) or 1.0) * 100:.1f},{23 - gap / highest * 22:.1f}"
+                      for moment, gap in recent)  # fmt: skip
+    return _Progress(points, recent[0][1], recent[-1][1])

@@ -1,0 +1,126 @@
+"""The submit page: choose, set, see what would come of it, submit."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse
+from starlette.datastructures import FormData
+
+from cosched.access.principal import Principal, Scope
+from cosched.errors import CoschedError, UserError
+from cosched.portal.identity import Asker, csrf_checked, needs
+from cosched.portal.insight import Insight
+from cosched.portal.interface import Service
+from cosched.portal.pages.foreseen import Foreseen, foreseen
+from cosched.portal.pages.forms import fields_of, local_minute, read_request
+from cosched.portal.pages.rendering import Renderer
+from cosched.portal.pages.wording import zone_of
+from cosched.portal.reading import digest
+
+__all__ = ["routes"]
+
+
+def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
+    """Return the routes of the submit page."""
+    router = APIRouter(dependencies=[Depends(csrf_checked), needs(Scope.SUBMIT)])
+    desk = _Counter(service, insight, renderer)
+
+    @router.get("/submit")
+    def choose(request: Request, asker: Asker, application: str = "", like: str = "", command: str = "") -> Response:
+        return desk.show(request, asker, application, like, own=bool(command))
+
+    @router.post("/submit")
+    async def submit(request: Request, asker: Asker) -> Response:
+        return await run_in_threadpool(desk.submit, request, asker, _fields(await request.form()))
+
+    @router.post("/submit/preview")
+    async def preview(request: Request, asker: Asker) -> Response:
+        return await run_in_threadpool(desk.preview, request, asker, _fields(await request.form()))
+
+    @router.post("/submit/sample")
+    def sample(asker: Asker) -> Response:
+        return desk.sample(asker)
+
+    return router
+
+
+class _Counter:
+    """Where submissions are made."""
+
+    def __init__(self, service: Service, insight: Insight, renderer: Renderer) -> None:
+        self._service = service
+        self._insight = insight
+        self._renderer = renderer
+
+    def show(self, request: Request, asker: Principal, application: str, like: str, *, own: bool) -> Response:
+        """Show the form, filled as an earlier task was where one is named."""
+        fields: dict[str, str] = {"application": application}
+        if like:
+            earlier = self._service.task(asker, like)
+            known = {entry.name for entry in self._insight.applications()}
+            zone = zone_of(request.cookies.get("zone", ""))
+            fields = fields_of(earlier, time.time(), zone, catalogued=earlier.application in known)
+        return self._form(request, fields, own=own or "command" in fields)
+
+    def submit(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> Response:
+        """Submit, and lead to the task; show the form again where it is refused."""
+        try:
+            wanted = [read_request(fields, zone_of(request.cookies.get("zone", "")))]
+            made = self._service.submit(asker, wanted, fields.get("key", ""), digest(wanted))
+        except CoschedError as error:
+            status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(error, UserError) else HTTPStatus.SERVICE_UNAVAILABLE
+            return self._form(request, fields, own="command" in fields, fault=str(error), status=status)
+        return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
+
+    def preview(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> Response:
+        """Say what would come of it."""
+        return self._renderer.page(request, "foreseen.html", **self._foreseen(request, asker, fields))
+
+    def sample(self, asker: Principal) -> Response:
+        """Submit a task that shows what happens, whatever the catalogue has."""
+        known = {entry.name: entry for entry in self._insight.applications()}
+        chosen = known.get("sweep3d") or next((e for e in known.values() if e.model), None) or known.get("sleep")
+        if chosen is None:
+            raise UserError("the catalogue has no application to show: submit a command of your own")
+        wanted = [read_request({"application": chosen.name, "name": "sample"}, None)]
+        deadline = self._service.foresee(asker, wanted)[0].earliest_deadline
+        if deadline is not None:
+            wanted = [replace(wanted[0], deadline=time.time() + 2 * (deadline - time.time()) + 60)]
+        made = self._service.submit(asker, wanted, "", "")
+        return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
+
+    def _form(self, request: Request, fields: Mapping[str, str], *, own: bool, fault: str = "",
+              status: int = HTTPStatus.OK) -> Response:  # fmt: skip
+        entries = self._insight.applications()
+        entry = next((entry for entry in entries if entry.name == fields.get("application")), None)
+        if entry is None and fields.get("application") and not fault:
+            raise UserError(f"there is no application {fields['application'][:80]!r} in the catalogue")
+        # A new key for each form: sent twice, it is one task.
+        return self._renderer.page(request, "submit.html", status, entries=entries, entry=entry, own=own,
+                                   fields={"key": secrets.token_urlsafe(16), **fields}, fault=fault)  # fmt: skip
+
+    def _foreseen(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> dict[str, Any]:
+        zone = zone_of(request.cookies.get("zone", ""))
+        found: Foreseen | None = None
+        fault = ""
+        try:
+            wanted = read_request(fields, zone)
+            # As best effort it is foreseen even where it would be refused: the page says what would be accepted.
+            forecast = self._service.foresee(asker, [replace(wanted, best_effort=True)])[0]
+            found = foreseen(forecast, best_effort=wanted.best_effort, now=time.time())
+        except CoschedError as error:
+            fault = str(error)
+        accepted = "" if found is None or found.acceptable is None else local_minute(found.acceptable, zone)
+        return {"found": found, "fault": fault, "accepted": accepted}
+
+
+def _fields(form: FormData) -> dict[str, str]:
+    return {name: value for name, value in form.items() if isinstance(value, str)}

@@ -1,0 +1,103 @@
+"""A task's page: its life, its prediction, its plan, its output, and what can be done with it."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import RedirectResponse
+from markupsafe import Markup
+
+from cosched.access.principal import Principal, Scope
+from cosched.errors import CoschedError
+from cosched.plot import Line, line_plot
+from cosched.portal.documents import PlanPoint, TaskDetail
+from cosched.portal.identity import Asker, csrf_checked, needs
+from cosched.portal.insight import Insight
+from cosched.portal.interface import Service
+from cosched.portal.pages.foreseen import curve
+from cosched.portal.pages.forms import fields_of, read_request
+from cosched.portal.pages.lifeline import lifeline
+from cosched.portal.pages.rendering import Renderer
+from cosched.portal.reading import digest
+
+__all__ = ["routes"]
+
+_SHOWN = 32 * 1024  # bytes of each output
+_RANKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """The end of what one process wrote."""
+
+    name: str
+    size: int
+    text: str
+    cut: bool
+
+
+def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
+    """Return the routes of a task's page."""
+    router = APIRouter(dependencies=[Depends(csrf_checked), needs(Scope.READ)])
+
+    @router.get("/tasks/{task_id}")
+    def show(request: Request, asker: Asker, task_id: str) -> Response:
+        task = service.task(asker, task_id)
+        explained = service.explain(asker, task_id)
+        points = insight.planned(task_id)
+        return renderer.page(
+            request, "task.html", task=task, explained=explained, life=lifeline(task, explained, time.time()),
+            curve=None if task.profile is None else curve(task.profile, len(task.hosts)),
+            points=points, history=_history(task, points), written=_written(service, asker, task),
+        )  # fmt: skip
+
+    @router.post("/tasks/{task_id}/cancel", dependencies=[needs(Scope.SUBMIT)])
+    def cancel(asker: Asker, task_id: str) -> Response:
+        service.cancel(asker, task_id)
+        return RedirectResponse(f"/tasks/{task_id}", HTTPStatus.SEE_OTHER)
+
+    @router.post("/tasks/{task_id}/again", dependencies=[needs(Scope.SUBMIT)])
+    def again(asker: Asker, task_id: str) -> Response:
+        task = service.task(asker, task_id)
+        known = {entry.name for entry in insight.applications()}
+        fields = fields_of(task, time.time(), None, catalogued=task.application in known)
+        wanted = [read_request(fields, None)]
+        made = service.submit(asker, wanted, "", digest(wanted))
+        return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
+
+    return router
+
+
+def _history(task: TaskDetail, points: Sequence[PlanPoint]) -> Markup | None:
+    """Draw how the planned end moved; None where it was planned but once."""
+    if len(points) < 2:
+        return None
+    first = points[0].time
+    lines = [Line("planned end", [point.time - first for point in points],
+                  [point.end - task.submitted for point in points])]  # fmt: skip
+    if task.deadline is not None:
+        lines.append(
+            Line("deadline", [0.0, points[-1].time - first], [task.deadline - task.submitted] * 2, dashed=True)
+        )
+    return Markup(line_plot(lines, "Planned end as the plan changed", "seconds since it was first planned",  # noqa: S704  it escapes
+                            "seconds after submission", styled=False))  # fmt: skip
+
+
+def _written(service: Service, asker: Principal, task: TaskDetail) -> list[_Written]:
+    if not task.tries:
+        return []
+    found = []
+    for rank in range(min(task.count, _RANKS)):
+        for stream in ("out", "err"):
+            try:
+                part = service.output(asker, task.id, stream, rank, 0, -_SHOWN, _SHOWN)
+            except CoschedError:
+                continue  # what cannot be read now is not there; the rest of the page is
+            if part is not None and part.size:
+                text = part.data.decode(errors="replace")
+                found.append(_Written(f"{stream}.{rank}", part.size, text, part.offset > 0))
+    return found

@@ -1,0 +1,153 @@
+"""What pages show, gathered from catalogue, library, store, core and spool."""
+
+from __future__ import annotations
+
+from concurrent.futures import CancelledError
+from concurrent.futures import TimeoutError as NoAnswerError
+from typing import TYPE_CHECKING, TypeVar
+
+from cosched import evaluation
+from cosched.errors import SystemFault, UserError
+from cosched.portal.documents import Accuracy, RecordView, RunView
+from cosched.portal.insight import Curves
+from cosched.portal.problems import NotFoundError
+from cosched.prediction.feedback import Correction
+from cosched.prediction.shelf import Shelf
+from cosched.service.memory import PlanMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
+
+    from cosched.access.principal import Principal
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.events import Event
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.portal.documents import PlanPoint, SearchPoint
+    from cosched.prediction.catalogue import Application, Catalogue
+    from cosched.prediction.predictor import Predictor
+    from cosched.prediction.profile import Profile
+    from cosched.prediction.shelf import ModelFile
+    from cosched.service.engine import Engine
+    from cosched.store.store import Store
+
+__all__ = ["DaemonInsight"]
+
+_T = TypeVar("_T")
+_PATIENCE = 20.0  # seconds to wait for the engine
+_MOST_RUNS = 4000
+_COMPLETED = 2000
+_RATIOS = 60
+
+
+class DaemonInsight:
+    """Implements `cosched.portal.insight.Insight`."""
+
+    def __init__(self, engine: Engine, core: Coscheduler, store: Store, catalogue: Catalogue, predictor: Predictor,
+                 folders: Sequence[Path]) -> None:  # fmt: skip
+        """Set up, and begin to remember what the engine plans.
+
+        Args:
+            engine: owns the core.
+            core: asked on the engine's thread alone.
+            store: what has happened.
+            catalogue: the applications known by name.
+            predictor: evaluates models.
+            folders: of the models.
+        """
+        self._engine = engine
+        self._store = store
+        self._catalogue = catalogue
+        self._predictor = predictor
+        self._folders = tuple(folders)
+        self._shelf = Shelf(folders)
+        self._memory = PlanMemory(core)
+        told = engine.on_change
+
+        def changed(tasks: Collection[Task], events: Sequence[Event]) -> None:
+            told(tasks, events)
+            self._memory.heard(tasks, events)
+
+        engine.on_change = changed
+
+    def applications(self) -> list[Application]:
+        """Return the catalogue; see `Insight`."""
+        return self._catalogue.applications()
+
+    def models(self) -> list[ModelFile]:
+        """Return all model files; see `Insight`."""
+        return self._shelf.files()
+
+    def source(self, kind: str, name: str) -> str:
+        """Return a model's text; see `Insight`."""
+        try:
+            return self._shelf.source(kind, name)
+        except UserError as error:
+            raise NotFoundError(str(error)) from error
+
+    def curves(self, name: str, values: Mapping[str, float], hosts: int) -> Curves:
+        """Evaluate a model on every hardware; see `Insight`."""
+        model = evaluation.load(name, self._folders)
+        profiles: dict[str, Profile] = {}
+        faults: dict[str, str] = {}
+        for file in self._shelf.files():
+            if file.kind != "hardware":
+                continue
+            try:
+                profiles[file.name] = self._predictor.model_profile(name, values, file.name, hosts)
+            except UserError as error:
+                faults[file.name] = str(error)
+        return Curves(evaluation.parameters(model), dict(values), profiles, faults)
+
+    def runs(self, asker: Principal, since: float) -> list[RunView]:
+        """Return what has run; see `Insight`."""
+        return [_run(asker, attempt, task) for attempt, task in self._store.ran(since, _MOST_RUNS)]
+
+    def log(self, asker: Principal, limit: int, offset: int) -> list[RecordView]:
+        """Return the log; see `Insight`."""
+        lines = self._store.log(None if asker.oversees else asker.name, limit, offset)
+        return [RecordView(time=line.time, kind=line.kind, task=line.task, detail=line.detail) for line in lines]
+
+    def accuracy(self) -> list[Accuracy]:
+        """Return how well run times were predicted; see `Insight`."""
+        learned = self._ask(lambda core, _time: core.corrections())
+        ratios: dict[tuple[str, str, str], list[float]] = {}
+        for task in self._store.completed(_COMPLETED):
+            if task.profile is not None and task.predicted and task.actual:
+                key = (task.application, task.profile.hardware or "own figures", task.correction)
+                ratios.setdefault(key, []).append(task.actual / task.predicted)
+        return [
+            Accuracy(application=application, hardware=hardware, ratios=tuple(values[-_RATIOS:]),
+                     factor=learned.get(key, Correction()).factor, runs=learned.get(key, Correction()).runs)
+            for (application, hardware, key), values in sorted(ratios.items())
+        ]  # fmt: skip
+
+    def planned(self, task: str) -> list[PlanPoint]:
+        """Return where a task was planned; see `Insight`."""
+        return self._memory.planned(task)
+
+    def search(self) -> list[SearchPoint]:
+        """Return how the plan became better; see `Insight`."""
+        return self._memory.search()
+
+    def _ask(self, question: Callable[[Coscheduler, float], _T]) -> _T:
+        try:
+            return self._engine.ask(question).result(_PATIENCE)
+        except (NoAnswerError, CancelledError) as error:
+            raise SystemFault("cosched is busy: try again in a moment") from error
+
+
+def _run(asker: Principal, attempt: Attempt, task: Task) -> RunView:
+    assert attempt.started is not None
+    assert attempt.finished is not None
+    mine = asker.may_see(task.owner)
+    return RunView(
+        task=task.id if mine else "",
+        name=task.name if mine else "",
+        application=task.application if mine else "",
+        hosts=attempt.hosts,
+        start=attempt.started,
+        end=attempt.finished,
+        deadline=task.deadline if mine else None,
+        state=str(attempt.state),
+    )

@@ -1,0 +1,185 @@
+// What makes the pages live: parts that are asked for anew when something happens, the preview of a submission, the
+// chart's pointer and keys. Every page can be read and every form be sent without it.
+"use strict";
+
+(() => {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const cookie = `zone=${zone}`;
+  if (zone && !document.cookie.split("; ").includes(cookie)) {
+    document.cookie = `${cookie}; path=/; max-age=31536000; samesite=lax`;
+    // The first page came in the server's zone. Once: where cookies are refused it stays so.
+    if (document.cookie.includes(cookie) && !document.querySelector("form[method=post] .banner")) location.reload();
+  }
+
+  // ── parts of the page that follow what happens ─────────────────────────────────────────────────────────────
+  const parts = [...document.querySelectorAll("[data-live]")].map((element) => ({
+    element, name: element.dataset.live, every: Number(element.dataset.every || 1000), due: 0, busy: false, stale: false,
+  }));
+
+  async function renew(part) {
+    part.busy = true;
+    part.stale = false;
+    const began = performance.now();
+    try {
+      const address = new URL(location.href);
+      address.searchParams.set("part", part.name);
+      const answer = await fetch(address, { headers: { Accept: "text/html" } });
+      if (answer.status === 401) location.reload();
+      if (answer.ok) replace(part.element, await answer.text());
+    } catch {
+      // The stream's own state says that cosched is away; what is on the page stays.
+    }
+    // Whoever draws slowly is asked less often.
+    part.due = performance.now() + Math.max(part.every, 4 * (performance.now() - began));
+    part.busy = false;
+  }
+
+  function replace(element, text) {
+    const within = element.contains(document.activeElement) ? document.activeElement : null;
+    const link = within && within.getAttribute("href");
+    const boxes = [...element.querySelectorAll(".wide, pre")].map((box) => [box.scrollLeft, box.scrollTop]);
+    const open = [...element.querySelectorAll("details")].map((each) => each.open);
+    const focused = within ? [...element.querySelectorAll("a, button, .wide, summary, pre")].indexOf(within) : -1;
+    element.innerHTML = text;
+    element.querySelectorAll(".wide, pre").forEach((box, number) => {
+      if (boxes[number]) [box.scrollLeft, box.scrollTop] = boxes[number];
+    });
+    element.querySelectorAll("details").forEach((each, number) => {
+      if (number < open.length) each.open = open[number];
+    });
+    if (within) {
+      const all = [...element.querySelectorAll("a, button, .wide, summary, pre")];
+      const same = (link && all.find((each) => each.getAttribute("href") === link)) || all[focused];
+      if (same) same.focus({ preventScroll: true });
+    }
+    element.dispatchEvent(new CustomEvent("renewed", { bubbles: true }));
+  }
+
+  function turn() {
+    if (document.hidden) return;
+    const now = performance.now();
+    for (const part of parts) if (part.stale && !part.busy && now >= part.due) renew(part);
+  }
+
+  function changed() {
+    for (const part of parts) part.stale = true;
+  }
+
+  const lamp = document.querySelector("[data-follow]");
+  function light(on) {
+    const text = on ? "followed live" : "not followed live";
+    lamp.classList.toggle("on", on);
+    lamp.setAttribute("aria-label", text);
+    lamp.title = text;
+  }
+  if (parts.length && lamp && document.querySelector(".state .domain")) {
+    const stream = new EventSource("/api/v1/events");
+    let known = false;
+    for (const kind of ["task", "plan", "hosts", "reset"]) stream.addEventListener(kind, changed);
+    stream.addEventListener("ready", () => { if (known) changed(); known = true; });
+    stream.onopen = () => light(true);
+    stream.onerror = () => light(false);
+    addEventListener("pagehide", () => stream.close());
+    addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+    setInterval(turn, 200);
+    setInterval(changed, 10000); // time goes by, also where nothing happens
+    document.addEventListener("visibilitychange", turn);
+  }
+
+  // ── what would come of a submission ────────────────────────────────────────────────────────────────────────
+  const form = document.querySelector("form[data-preview]");
+  if (form) {
+    const shown = document.querySelector("[data-foreseen]");
+    let asked = 0, timer = 0;
+    const ask = async () => {
+      const mine = ++asked;
+      try {
+        const answer = await fetch(form.dataset.preview, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+        const text = await answer.text();
+        if (mine !== asked) return; // a later answer is on its way
+        if (answer.ok) shown.innerHTML = text;
+      } finally {
+        if (mine === asked) shown.classList.remove("stale");
+      }
+    };
+    const soon = (wait) => {
+      shown.classList.add("stale");
+      clearTimeout(timer);
+      timer = setTimeout(ask, wait);
+    };
+    form.addEventListener("input", () => soon(180));
+    document.addEventListener("click", (event) => {
+      const chip = event.target.closest("[data-ahead], [data-deadline]");
+      if (!chip) return;
+      const field = form.elements.deadline;
+      if ("deadline" in chip.dataset) field.value = chip.dataset.deadline;
+      else field.value = chip.dataset.ahead === "" ? "" : inSeconds(Number(chip.dataset.ahead));
+      soon(0);
+    });
+    const again = () => { if (!document.hidden) ask(); };
+    setInterval(again, 15000); // the schedule moves on
+    soon(0);
+  }
+
+  function inSeconds(ahead) {
+    const then = new Date(Date.now() + ahead * 1000);
+    const two = (value) => String(value).padStart(2, "0");
+    return `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())}T${two(then.getHours())}:${two(then.getMinutes())}:${two(then.getSeconds())}`;
+  }
+
+  // ── the chart ──────────────────────────────────────────────────────────────────────────────────────────────
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+  document.body.append(tip);
+  let chosen = null;
+
+  function tell(bar, x, y) {
+    tip.textContent = bar.dataset.tip;
+    tip.hidden = false;
+    tip.style.left = `${Math.max(8, Math.min(x + 14, innerWidth - tip.offsetWidth - 8))}px`;
+    tip.style.top = `${Math.max(8, Math.min(y + 16, innerHeight - tip.offsetHeight - 8))}px`;
+  }
+
+  const barAt = (event) => event.target instanceof Element && event.target.closest("path[data-tip]");
+  document.addEventListener("pointermove", (event) => {
+    const bar = barAt(event);
+    if (bar) tell(bar, event.clientX, event.clientY);
+    else if (!chosen) tip.hidden = true;
+  });
+  document.addEventListener("click", (event) => {
+    const bar = barAt(event);
+    if (bar && bar.dataset.task) location.href = `/tasks/${encodeURIComponent(bar.dataset.task)}`;
+  });
+  document.addEventListener("keydown", (event) => {
+    const box = event.target instanceof Element && event.target.closest("[data-gantt]");
+    if (!box) return;
+    const bars = [...box.querySelectorAll("path[data-task]")];
+    const place = bars.findIndex((bar) => bar.dataset.task === chosen);
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (step && bars.length) {
+      event.preventDefault();
+      choose(bars, bars[place < 0 ? 0 : (place + step + bars.length) % bars.length]);
+    } else if (event.key === "Enter" && place >= 0) {
+      location.href = `/tasks/${encodeURIComponent(chosen)}`;
+    } else if (event.key === "Escape") {
+      choose(bars, null);
+    }
+  });
+  document.addEventListener("renewed", (event) => {
+    tip.hidden = true;
+    if (chosen) choose([...event.target.querySelectorAll("path[data-task]")], null, chosen);
+  });
+
+  function choose(bars, bar, again) {
+    const wanted = bar || bars.find((each) => each.dataset.task === again);
+    for (const each of bars) each.classList.toggle("chosen", each === wanted);
+    chosen = wanted ? wanted.dataset.task : null;
+    tip.hidden = !wanted;
+    if (wanted) {
+      const where = wanted.getBoundingClientRect();
+      wanted.closest("[data-gantt]").setAttribute("aria-label", wanted.dataset.tip);
+      tell(wanted, where.left, where.bottom - 10);
+    }
+  }
+})();
