@@ -133,7 +133,8 @@ class Worker:
                     pipe.close()
 
 
-_FINAL = ("permission", "not authorized", "owner", "invalid", "parse", "no such", "undefined")
+_FINAL = ("failed to create job ad", "permission", "not authorized", "owner", "invalid", "parse", "no such",
+          "undefined")  # fmt: skip
 
 
 def _refusal(verb: str, message: str) -> ConnectorError:

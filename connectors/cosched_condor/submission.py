@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cosched.connector import SafeValue, safe
 from cosched.connector.templating import render
 from cosched_condor.eventlog import note
+from cosched_condor.native import conjunction, lines, merged_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["describe"]
 
+_PINNED = 'TARGET.Machine == "$(CoschedHost)"'
+
 
 def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> tuple[str, list[dict[str, str]]]:
     """Return the submit description of a launch and the item of each of its processes (none when unpinned).
@@ -26,7 +29,8 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> tu
         UserError: a value cannot be carried safely.
     """
     folder = attempts.folder(launch.attempt)
-    values: dict[str, SafeValue | int | bool] = {
+    limit = 0 if launch.time_limit is None else math.ceil(launch.time_limit)
+    values: dict[str, SafeValue | int | bool | list[SafeValue]] = {
         "script": _path(folder / "run.sh", "the spool"),
         "folder": _path(folder, "the spool"),
         "log": _path(attempts.log, "the spool"),
@@ -38,13 +42,22 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> tu
         "name": safe(launch.name, "the task's name"),
         "task": safe(launch.task, "the task's identifier"),
         "count": launch.count,
-        "pinned": bool(launch.hosts),
+        "native": launch.native is not None,
+        "commands": lines(launch),
+        "logs_elsewhere": launch.native is not None and "log" in launch.native.settings,
+        "variables": merged_environment(launch) if launch.native else SafeValue('"COSCHED_RANK=$(ProcId)"'),
+        "requirements": conjunction(launch.native, "requirements", _PINNED if launch.hosts else "", "&&"),
+        "periodic_remove": conjunction(launch.native, "periodic_remove", _over(limit), "||"),
         "job_lease": settings.job_lease,
         "keep_claim": settings.keep_claim,
-        "time_limit": 0 if launch.time_limit is None else math.ceil(launch.time_limit),
+        "time_limit": limit,
     }
     items = [{"CoschedHost": str(safe(host, "a host's name"))} for host in launch.hosts]
     return render("condor", "vanilla.sub", values), items
+
+
+def _over(limit: int) -> str:
+    return f"JobStatus == 2 && time() - JobCurrentStartDate > {limit}" if limit else ""
 
 
 def _path(path: Path, what: str) -> SafeValue:

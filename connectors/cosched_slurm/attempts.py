@@ -7,12 +7,13 @@ each process, and news without a question to the controller. A process whose `be
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cosched.connector.attempts import FENCED, AttemptFolders, exports, prepared_command
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from cosched.connector import Launch
@@ -27,7 +28,7 @@ folder={folder}
 # An attempt that was cancelled while its submission was under way must not run, and none runs twice.
 [ -e "$folder/cancelled" ] && exit {fenced}
 (set -C && echo "$(date +%s.%N) $SLURM_JOB_ID {count}" > "$folder/began.$rank") 2>/dev/null || exit {fenced}
-exec > "$folder/out.$rank" 2> "$folder/err.$rank"
+{redirection}
 (
 export COSCHED_RANK="$rank"
 cd {directory} || exit 126
@@ -101,16 +102,34 @@ class Attempts(AttemptFolders):
         Raises:
             UserError: the program's name begins with a dash.
         """
+        directory = shlex.quote(launch.directory or str(self.folder(launch.attempt)))
+        variables, count = exports(launch), launch.count
+        files: tuple[str, ...] = ("out", "err")
         rank = _RANK_OF_HOST.format(hosts=shlex.join(launch.hosts)) if launch.hosts else 'rank="${SLURM_PROCID:-0}"'
+        native = launch.native
+        if native is not None:  # the user's own script runs once, on the first host, as sbatch would run it
+            script = self.write(launch.attempt, "user.sh", native.script)
+            launch = replace(launch, command=(str(script),))
+            variables += f"\nexport SLURM_SUBMIT_DIR={directory}"
+            rank, count, files = "rank=0", 1, _kept_here(native.settings)
+        streams = {"out": '> "$folder/out.$rank"', "err": '2> "$folder/err.$rank"'}
         return self.write(launch.attempt, "run.sh", _SCRIPT.format(
             folder=shlex.quote(str(self.folder(launch.attempt))),
             rank=rank,
             fenced=FENCED,
-            count=launch.count,
-            directory=shlex.quote(launch.directory or str(self.folder(launch.attempt))),
-            exports=exports(launch),
+            count=count,
+            redirection=" ".join(("exec", *(streams[file] for file in files))),
+            directory=directory,
+            exports=variables,
             command=prepared_command(launch, self.folder(launch.attempt)),
         ))  # fmt: skip
+
+
+def _kept_here(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Return which of a script's streams go into the attempt's folder: those that it sends nowhere else."""
+    if "output" in settings:  # as for sbatch, errors go with it
+        return ()
+    return ("out",) if "error" in settings else ("out", "err")
 
 
 def _words(file: Path) -> list[str]:

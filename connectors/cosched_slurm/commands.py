@@ -21,7 +21,7 @@ _KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SLURM_C
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 # What no second try changes; all else may be the controller's state of the moment.
 _FINAL = ("invalid", "not available", "more processors", "permission", "denied", "not permitted", "unrecognized",
-          "unable to open file", "violates")  # fmt: skip
+          "unable to open file", "violates", "dependency problem")  # fmt: skip
 
 
 class Commands:

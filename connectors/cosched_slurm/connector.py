@@ -15,7 +15,7 @@ from cosched_slurm.jobs import Record, records
 from cosched_slurm.nodes import hosts
 from cosched_slurm.reports import judge
 from cosched_slurm.settings import SlurmSettings
-from cosched_slurm.submission import job_script, options
+from cosched_slurm.submission import job_script, options, processes
 from cosched_slurm.watch import Watch
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class SlurmConnector:
             if known is not None:
                 return known.job
             script = self._attempts.write_script(launch)
-            text = job_script(launch.count, script, self._slurm.path("srun"))
+            text = job_script(processes(launch), script, self._slurm.path("srun"))
             given.append(str(self._attempts.write(launch.attempt, "job.sh", text)))
         except OSError as error:
             raise self._spool_fault(error) from error
@@ -66,7 +66,7 @@ class SlurmConnector:
         if self._attempts.fenced(launch.attempt):
             self._slurm.cancel([job])
             self._refuse_fenced(launch.attempt)
-        self._watch.follow(Record(launch.attempt, launch.count, job, JobState.QUEUED))
+        self._watch.follow(Record(launch.attempt, processes(launch), job, JobState.QUEUED))
         return job
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:

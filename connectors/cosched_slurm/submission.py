@@ -10,14 +10,16 @@ from cosched.connector import SafeValue, safe
 from cosched.connector.templating import render
 from cosched.errors import UserError
 from cosched_slurm.jobs import comment
+from cosched_slurm.options import KEPT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from cosched.connector import Launch
     from cosched_slurm.settings import SlurmSettings
 
-__all__ = ["job_script", "options"]
+__all__ = ["job_script", "options", "processes"]
 
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")  # no ranges, no lists, no names of files
 
@@ -35,23 +37,59 @@ def options(launch: Launch, folder: Path, settings: SlurmSettings) -> list[str]:
     """
     count = launch.count
     safe(launch.directory, "the working directory")
+    own = _users_settings(launch)
     given = {
+        **_defaults(own, folder, settings),
+        **own,
         "job-name": safe(launch.name, "the task's name"),
-        "comment": safe(comment(launch.attempt, count), "the attempt"),
+        "comment": safe(comment(launch.attempt, processes(launch)), "the attempt"),
         "chdir": safe(str(folder), "the spool"),
-        "output": safe(str(folder / "slurm.log"), "the spool"),
         "nodes": str(count),
-        "ntasks": str(count),
-        "ntasks-per-node": "1",
-        "mem": "0",  # all that the host has
         "nodelist": ",".join(_host(name) for name in launch.hosts),
         "time": _time(launch.time_limit),
+    }
+    if launch.native is None:
+        given |= {"ntasks": str(count), "ntasks-per-node": "1"}
+    named = [f"--{option}={value}" for option, value in given.items() if value]
+    flags = [f"--{option}" for option, value in own.items() if not value]
+    return ["--exclusive", "--no-requeue", *named, *flags]
+
+
+def _defaults(own: Mapping[str, str], folder: Path, settings: SlurmSettings) -> dict[str, str]:
+    """Return what holds where the user's own file says nothing."""
+    memory = any(name.startswith("mem-per-") for name in own)
+    return {
+        "output": safe(str(folder / "slurm.log"), "the spool"),
+        "mem": "" if memory else "0",  # all that the host has
         "partition": settings.partition,
         "account": settings.account,
         "qos": settings.qos,
     }
-    named = [f"--{option}={value}" for option, value in given.items() if value]
-    return ["--exclusive", "--no-requeue", *named]
+
+
+def _users_settings(launch: Launch) -> dict[str, str]:
+    """Return the options of the user's own file, names of files from its directory on.
+
+    Raises:
+        UserError: an option that is not the user's to give.
+    """
+    if launch.native is None:
+        return {}
+    for name, value in launch.native.settings.items():
+        if name not in KEPT or bool(value) != KEPT[name]:
+            raise UserError(
+                f"the option --{name}={value} of task {launch.name!r} cannot be passed to sbatch: leave it out"
+            )
+    folder = launch.directory.replace("%", "%%")
+    return {
+        name: f"{folder}/{value}" if name in ("output", "error", "input") and not value.startswith("/") else value
+        for name, value in launch.native.settings.items()
+    }
+
+
+def processes(launch: Launch) -> int:
+    """Return how many processes cosched follows: a user's own script runs once, on the first host."""
+    return launch.count if launch.native is None else 1
 
 
 def job_script(count: int, script: Path, srun: str) -> str:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,9 @@ from cosched.cli import task_output
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, clean, emit_json, print_table
 from cosched.cli.request import request_of
+from cosched.cli.submission_file import requests_of
 from cosched.cli.task_text import explanation_lines, forecast_lines, task_lines, task_rows
+from cosched.errors import UserError
 from cosched.service.duration import parse_duration
 
 __all__ = ["app"]
@@ -47,6 +50,7 @@ def submit(
     context: typer.Context,
     application: Annotated[str, typer.Argument(metavar="APP", help="Name in the catalogue.")] = "",
     deadline: Annotated[str, typer.Option(help="now+2h30m, 18:00, 2030-01-31T18:00 or with a zone.")] = "",
+    file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Your own: job.sub or job.sh.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter.")] = None,
     hosts: Annotated[str, typer.Option(metavar="N|A-B", help="How many hosts.")] = "",
     profile: Annotated[str, typer.Option(metavar="S,S,…", help="Your figures: seconds on 1, 2, … hosts.")] = "",
@@ -60,21 +64,30 @@ def submit(
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Submit a task: an application of the catalogue, or a command after `--`."""
-    request, note = request_of(
-        application, context.meta.get("command", ()), now=time.time(), deadline=deadline, settings=settings or (),
-        hosts=hosts, profile=profile, name=name, directory=directory, prepare=prepare, environment=env or (),
-        time_limit=time_limit, best_effort=best_effort,
-    )  # fmt: skip
+    """Submit a task: an application of the catalogue, a command after `--`, or a file of your resource manager's."""
+    options: dict[str, Any] = {
+        "deadline": deadline, "settings": settings or (), "hosts": hosts, "profile": profile, "name": name,
+        "directory": directory, "prepare": prepare, "environment": env or (), "time_limit": time_limit,
+        "best_effort": best_effort,
+    }  # fmt: skip
+    command = context.meta.get("command", ())
+    if file is not None and command:
+        raise UserError("give a file or a command, not both")
+    if file is None:
+        request, note = request_of(application, command, now=time.time(), **options)
+        requests = [request]
+    else:
+        requests, note = requests_of(file, now=time.time(), options={**options, "application": application})
     if note:
         sys.stderr.write(f"cosched: {note}\n")
     with connect(server) as client:
         if dry_run:
-            forecast = client.foresee(request)
+            forecast = client.foresee(requests[0])
             _show(json, asdict(forecast), lambda: forecast_lines(forecast))
             return
-        task = client.submit(request)
-        _show(json, asdict(task), lambda: [f"task {task.id} ({clean(task.name)}) accepted"])
+        tasks = client.submit_all(requests)
+        _show(json, asdict(tasks[0]) if len(tasks) == 1 else [asdict(task) for task in tasks],
+              lambda: [f"task {task.id} ({clean(task.name)}) accepted" for task in tasks])  # fmt: skip
 
 
 @app.command("list")

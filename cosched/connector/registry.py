@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     from cosched.connector.interface import Connector
 
-__all__ = ["available", "load"]
+__all__ = ["GROUP", "available", "load"]
 
-_GROUP = "cosched.connectors"
+GROUP = "cosched.connectors"
 
 
 def available() -> list[str]:
     """Return the names of all installed connectors, sorted."""
-    return sorted({point.name for point in entry_points(group=_GROUP)})
+    return sorted({point.name for point in entry_points(group=GROUP)})
 
 
 def load(name: str, settings: Mapping[str, object]) -> Connector:
@@ -28,7 +28,7 @@ def load(name: str, settings: Mapping[str, object]) -> Connector:
     Raises:
         UserError: no such connector, its package is not installed, or a setting is wrong.
     """
-    points = [point for point in entry_points(group=_GROUP) if point.name == name]
+    points = [point for point in entry_points(group=GROUP) if point.name == name]
     if not points:
         raise UserError(f"connector {name!r} is not installed: choose one of {', '.join(available())}")
     try:

@@ -64,7 +64,8 @@ def cluster_configuration(prefix: Path, directory: Path, ports: Mapping[str, int
     text = _COMMON.format(prefix=prefix, directory=directory, plugins=PLUGINS, machine=socket.gethostname(),
                           port=ports["slurmctld"], user=user, job_age=job_age)  # fmt: skip
     return text + "".join(
-        f"NodeName={host} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs=1 Feature=testbed,class-Testbed\n"
+        f"NodeName={host} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=512 "
+        "Feature=testbed,class-Testbed\n"
         for host, port in ports.items()
         if host != "slurmctld"
     )

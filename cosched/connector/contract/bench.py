@@ -69,6 +69,13 @@ class Bench:
         """Submit; the attempt is cancelled at the end of the test if it still lives."""
         return self.connector.submit(launch)
 
+    def running(self, *hosts: str) -> tuple[Launch, Path]:
+        """Submit a launch as `waiter` makes it and wait for the event that it runs."""
+        launch, gate = self.waiter(hosts=hosts)
+        self.submit(launch)
+        self.listen(launch, JobState.RUNNING)
+        return launch, gate
+
     def report(self, launch: Launch) -> JobReport:
         """Ask for the status of one attempt."""
         return self.connector.status([launch.attempt])[launch.attempt]

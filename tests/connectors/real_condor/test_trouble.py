@@ -1,4 +1,4 @@
-"""The HTCondor connector on a real pool: the contract of all connectors, and what only HTCondor can do to us."""
+"""The HTCondor connector on a real pool: what only HTCondor can do to us."""
 
 from __future__ import annotations
 
@@ -15,91 +15,21 @@ import pytest
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector import ConnectorError, JobState
-from cosched.connector.contract import Bench, ConnectorContract
 from cosched_condor import CondorConnector
-from tests.testbed.condor_pool import CondorPool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from cosched.connector import JobReport, Launch
+    from cosched.connector.contract import Bench
+    from tests.testbed.condor_pool import CondorPool
 
 pytestmark = pytest.mark.pool
 
 
-@pytest.fixture(scope="module")
-def pool() -> Iterator[CondorPool]:
-    with CondorPool(hosts=4) as pool:
-        yield pool
-
-
-@pytest.fixture
-def shared(pool: CondorPool) -> Path:
-    """A folder of the test's own that the pool's user may write to."""
-    folder = pool.spool / uuid.uuid4().hex
-    folder.mkdir()
-    folder.chmod(0o1777)
-    return folder
-
-
-@pytest.fixture
-def spool(shared: Path) -> Path:
-    folder = shared / "spool"
-    folder.mkdir()
-    folder.chmod(0o1777)
-    return folder
-
-
-@pytest.fixture
-def connect(pool: CondorPool, spool: Path) -> Callable[[], CondorConnector]:
-    return lambda: CondorConnector({"config": str(pool.config), "spool": str(spool)})
-
-
-class TestContract(ConnectorContract):
-    patience = 30.0
-    quiet = 1.0
-
-    @pytest.fixture
-    def connect(self, connect: Callable[[], CondorConnector]) -> Callable[[], CondorConnector]:
-        return connect
-
-    @pytest.fixture
-    def workplace(self, shared: Path) -> Path:
-        folder = shared / "work"
-        folder.mkdir()
-        folder.chmod(0o1777)
-        return folder
-
-    @pytest.fixture
-    def take_host(self, pool: CondorPool) -> Callable[[str], None]:
-        return pool.take_host
-
-    @pytest.fixture
-    def give_host(self, pool: CondorPool) -> Callable[[str], None]:
-        return pool.give_host
-
-    @pytest.fixture
-    def outputs(self, spool: Path) -> Callable[[str], Path]:
-        return lambda attempt: spool / attempt
-
-
-@pytest.fixture
-def bench(connect: Callable[[], CondorConnector], shared: Path) -> Iterator[Bench]:
-    bench = Bench(connect, shared, patience=30.0)
-    yield bench
-    bench.clear()
-
-
-def _running(bench: Bench, *hosts: str) -> tuple[Launch, Path]:
-    launch, gate = bench.waiter(hosts=hosts)
-    bench.submit(launch)
-    bench.listen(launch, JobState.RUNNING)
-    return launch, gate
-
-
 def test_a_job_held_by_hand_says_why_and_goes_on_when_released(pool: CondorPool, bench: Bench) -> None:
-    launch, gate = _running(bench, "node01")
+    launch, gate = bench.running("node01")
     job = bench.report(launch).job
     pool.tool("condor_hold", "-reason", "disk full", job)
     assert "disk full" in bench.listen(launch, JobState.HELD)[-1].reason
@@ -110,14 +40,14 @@ def test_a_job_held_by_hand_says_why_and_goes_on_when_released(pool: CondorPool,
 
 
 def test_a_job_removed_by_hand_is_removed(pool: CondorPool, bench: Bench) -> None:
-    launch, _ = _running(bench, "node01", "node02")
+    launch, _ = bench.running("node01", "node02")
     pool.tool("condor_rm", bench.report(launch).job)
     assert "condor_rm" in bench.listen(launch, JobState.REMOVED)[-1].reason
     assert bench.until(launch, JobState.REMOVED).exit_code is None
 
 
 def test_one_process_removed_by_hand_leaves_the_others(pool: CondorPool, bench: Bench) -> None:
-    launch, gate = _running(bench, "node01", "node02")
+    launch, gate = bench.running("node01", "node02")
     pool.tool("condor_rm", f"{bench.report(launch).job}.1")
     time.sleep(0.5)
     assert not bench.report(launch).state.final
@@ -126,7 +56,7 @@ def test_one_process_removed_by_hand_leaves_the_others(pool: CondorPool, bench: 
 
 
 def test_a_lost_host_evicts_at_once_and_the_lease_ends_it(pool: CondorPool, bench: Bench) -> None:
-    launch, _ = _running(bench, "node03")
+    launch, _ = bench.running("node03")
     pool.take_host("node03")
     try:
         assert bench.listen(launch, JobState.EVICTED)[-1].reason
@@ -138,7 +68,7 @@ def test_a_lost_host_evicts_at_once_and_the_lease_ends_it(pool: CondorPool, benc
 
 
 def test_a_crashed_scheduler_comes_back_with_its_jobs(pool: CondorPool, bench: Bench) -> None:
-    launch, gate = _running(bench, "node01", "node02")
+    launch, gate = bench.running("node01", "node02")
     job = bench.report(launch).job
     pool.kill("schedd")
     with pytest.raises(ConnectorError) as refusal:

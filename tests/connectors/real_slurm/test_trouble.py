@@ -1,4 +1,4 @@
-"""The Slurm connector on a real cluster: the contract of all connectors, and what only Slurm can do to us."""
+"""The Slurm connector on a real cluster: what only Slurm can do to us."""
 
 from __future__ import annotations
 
@@ -13,74 +13,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector import ConnectorError, Host, JobState
-from cosched.connector.contract import Bench, ConnectorContract
+from cosched.connector.contract import Bench
 from cosched.errors import UserError
 from cosched_slurm import SlurmConnector
-from tests.testbed.debian import PackageError
 from tests.testbed.slurm_cluster import SlurmCluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from cosched.connector import Launch
 
 pytestmark = pytest.mark.pool
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[SlurmCluster]:
-    try:
-        cluster = SlurmCluster(hosts=4)
-    except PackageError as error:
-        pytest.skip(f"Debian's Slurm cannot be had here: {error}")
-    with cluster:
-        yield cluster
-
-
-@pytest.fixture
-def spool(tmp_path: Path) -> Path:
-    return tmp_path / "spool"
-
-
-@pytest.fixture
-def connect(cluster: SlurmCluster, spool: Path) -> Callable[[], SlurmConnector]:
-    return lambda: SlurmConnector({**cluster.settings, "spool": str(spool)})
-
-
-class TestContract(ConnectorContract):
-    patience = 30.0
-    quiet = 1.5
-
-    @pytest.fixture
-    def connect(self, connect: Callable[[], SlurmConnector]) -> Callable[[], SlurmConnector]:
-        return connect
-
-    @pytest.fixture
-    def take_host(self, cluster: SlurmCluster) -> Callable[[str], None]:
-        return cluster.take_host
-
-    @pytest.fixture
-    def give_host(self, cluster: SlurmCluster) -> Callable[[str], None]:
-        return cluster.give_host
-
-    @pytest.fixture
-    def outputs(self, spool: Path) -> Callable[[str], Path]:
-        return lambda attempt: spool / attempt
-
-
-@pytest.fixture
-def bench(connect: Callable[[], SlurmConnector], tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench(connect, tmp_path, patience=30.0)
-    yield bench
-    bench.clear()
-
-
-def _running(bench: Bench, *hosts: str) -> tuple[Launch, Path]:
-    launch, gate = bench.waiter(hosts=hosts)
-    bench.submit(launch)
-    bench.listen(launch, JobState.RUNNING)
-    return launch, gate
 
 
 @pytest.mark.parametrize(
@@ -141,7 +84,7 @@ def test_an_unknown_partition_is_a_refusal_for_good(cluster: SlurmCluster, spool
 
 
 def test_a_job_held_by_hand_says_so_and_goes_on_when_released(cluster: SlurmCluster, bench: Bench) -> None:
-    first, gate = _running(bench, "node01")
+    first, gate = bench.running("node01")
     launch, diary = bench.diary(hosts=("node01",))
     job = bench.submit(launch)
     cluster.tool("scontrol", "hold", job)
@@ -155,14 +98,14 @@ def test_a_job_held_by_hand_says_so_and_goes_on_when_released(cluster: SlurmClus
 
 
 def test_a_job_removed_by_hand_is_removed(cluster: SlurmCluster, bench: Bench) -> None:
-    launch, _ = _running(bench, "node01", "node02")
+    launch, _ = bench.running("node01", "node02")
     cluster.tool("scancel", bench.report(launch).job)
     assert "cancelled" in bench.listen(launch, JobState.REMOVED)[-1].reason
     assert bench.until(launch, JobState.REMOVED).exit_code is None
 
 
 def test_one_lost_host_of_several_evicts(cluster: SlurmCluster, bench: Bench) -> None:
-    launch, gate = _running(bench, "node01", "node02", "node03")
+    launch, gate = bench.running("node01", "node02", "node03")
     cluster.take_host("node03")
     try:
         assert bench.listen(launch, JobState.EVICTED)[-1].reason
@@ -176,7 +119,7 @@ def test_one_lost_host_of_several_evicts(cluster: SlurmCluster, bench: Bench) ->
 
 
 def test_a_controller_that_crashed_comes_back_with_its_jobs(cluster: SlurmCluster, bench: Bench) -> None:
-    launch, gate = _running(bench, "node01", "node02")
+    launch, gate = bench.running("node01", "node02")
     job, started = bench.report(launch).job, time.time()
     saved = cluster.directory / "state" / "job_state"  # what is younger than this file dies with the controller
     cluster.wait("the state on disk", lambda: saved.stat().st_mtime > started)
@@ -240,7 +183,7 @@ def test_what_slurm_has_forgotten_is_known_from_its_traces(tmp_path: Path) -> No
         done, _ = bench.diary(hosts=("node01",))
         bench.submit(done)
         bench.until(done, JobState.COMPLETED)
-        removed, _ = _running(bench, "node01")
+        removed, _ = bench.running("node01")
         cluster.tool("scancel", bench.report(removed).job)
         bench.until(removed, JobState.REMOVED)
         cluster.wait("oblivion", lambda: not cluster.tool("squeue", "--states=all", "--noheader"))

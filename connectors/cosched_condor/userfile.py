@@ -1,0 +1,211 @@
+"""A user's submit file: interpreted in a confined process, then taken apart into what is cosched's and what is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosched.connector.native import Native, check_native
+from cosched.connector.userfiles import Place, UserJob
+from cosched.errors import UserError
+from cosched_condor import interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["read"]
+
+_SECONDS = 30.0  # for a file whose commands take their time
+_LARGEST_ANSWER = 64 << 20
+_WISHES = {"application": "application", "besteffort": "best-effort", "deadline": "deadline", "hosts": "hosts",
+           "name": "name", "profile": "profile"}  # fmt: skip
+# Decided by cosched: where and when it runs, and how it is followed.
+_TAKEN = ("hold", "max_materialize", "max_idle", "submit_event_notes", "dagman_log", "dagman_workflow_mask",
+          "machine_count", "getenv", "process", "procid", "itemindex", "cosched.queued", "universe")  # fmt: skip
+_UNIVERSES = {"": "", "vanilla": "", "5": "", "docker": "docker", "container": "container", "java": "java",
+              "parallel": "parallel", "11": "parallel"}  # fmt: skip
+_QUEUE = re.compile(r"[ \t]*queue\b", re.IGNORECASE)
+_ENVIRONMENT = re.compile(r"\$ENV\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*(:?)", re.IGNORECASE)
+# All that a file from elsewhere may have: whatever else there is in the language may reach files or run commands.
+_HARMLESS = re.compile(r"\s*(#.*|\+?[A-Za-z_][A-Za-z0-9_.]*\s*=.*|queue(\s+\d+)?\s*)?", re.IGNORECASE)
+
+
+def read(text: str, place: Place) -> list[UserJob]:
+    """Return the tasks that a submit file asks for.
+
+    `queue N` and `queue … from …` are tasks of their own, each on one host; with `+CoschedHosts`, or in the parallel
+    universe, the file is one task on that many hosts.
+
+    Raises:
+        UserError: the file is at fault, or asks for what cosched cannot keep.
+    """
+    _check(text, place)
+    jobs = [_job(commands, place) for commands in _interpreted(text, place)]
+    for job in jobs:
+        check_native(job.native)
+    return jobs
+
+
+def _check(text: str, place: Place) -> None:
+    lines = text.splitlines()
+    queues = [number for number, line in enumerate(lines, 1) if _QUEUE.match(line)]
+    if len(queues) > 1:
+        raise UserError(f"{place.name}:{queues[1]}: a second queue statement: give each a file of its own")
+    for number, line in enumerate(lines, 1) if not place.trusted else ():
+        if not _HARMLESS.fullmatch(line) or line.rstrip().endswith("\\") or "$ENV" in line.upper():
+            raise UserError(f"{place.name}:{number}: {line.strip()[:60]!r} may reach beyond the file: submit it with "
+                            "`cosched task submit --file`, which reads it with your own rights")  # fmt: skip
+    for name, default in _ENVIRONMENT.findall(text):
+        if name not in place.environment and not default:
+            raise UserError(
+                f"{place.name} uses $ENV({name}), which is not set here: set it, or write $ENV({name}:default)"
+            )
+
+
+def _interpreted(text: str, place: Place) -> list[dict[str, str]]:
+    variables = {name: place.environment[name] for name, _ in _ENVIRONMENT.findall(text) if name in place.environment}
+    environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", **variables,
+                   "CONDOR_CONFIG": "/dev/null"}  # fmt: skip
+    command = [*_without_network(), sys.executable, "-I", str(Path(interpreter.__file__))]
+    with subprocess.Popen(
+        command, env=environment, cwd=place.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            output, _ = process.communicate(text.encode(), timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise UserError(
+                f"{place.name} was not interpreted within {_SECONDS:.0f} s: what do its commands wait for?"
+            ) from None
+        finally:
+            _end(process)
+    try:
+        answer = json.loads(output[:_LARGEST_ANSWER])
+    except ValueError:
+        raise UserError(f"{place.name} cannot be interpreted: it needs more time or memory than a submit file may have"
+                        ) from None  # fmt: skip
+    if "error" in answer:
+        raise UserError(f"{place.name}: {answer['error']}")
+    tasks: list[dict[str, str]] = answer["tasks"]
+    return tasks
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process and what its commands left behind."""
+    with contextlib.suppress(ProcessLookupError):  # all of it has ended
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@functools.cache
+def _without_network() -> tuple[str, ...]:
+    """Return the words that start a program without a network, where this machine lets users do so."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        return ()
+    words = (unshare, "--user", "--map-current-user", "--net", "--")
+    done = subprocess.run([*words, "true"], capture_output=True, check=False, timeout=10)
+    return words if done.returncode == 0 else ()
+
+
+def _job(commands: Mapping[str, str], place: Place) -> UserJob:
+    lower = {key.lower(): value.strip() for key, value in commands.items()}
+    folder = place.folder / lower.get("initialdir", lower.get("initial_dir", ""))
+    settings = {key: value for key, value in lower.items() if not _is_taken(key)}
+    settings.pop("initial_dir", None)
+    program = _program(lower, settings, place)
+    universe = _universe(lower.get("universe", ""), place)
+    if universe:
+        settings["universe"] = universe
+    settings.pop("initialdir", None)
+    return UserJob(
+        Native("condor", settings),
+        command=(program,),
+        name=Path(program).name,
+        hosts=_hosts(lower, universe, place),
+        directory=str(folder.absolute()),
+        environment=_environment(lower.get("getenv", ""), place),
+        wishes=tuple(_wishes(commands, place)),
+    )
+
+
+def _is_taken(key: str) -> bool:
+    return key in _TAKEN or key.startswith("my.cosched")
+
+
+def _program(lower: Mapping[str, str], settings: dict[str, str], place: Place) -> str:
+    program = lower.get("executable", "")
+    if not program:
+        if lower.get("universe", "").lower() in ("docker", "container"):
+            return "/container"
+        raise UserError(f"{place.name} names no executable")
+    if lower.get("transfer_executable", "").lower() not in ("false", "0", "no"):
+        program = settings["executable"] = str((place.folder / program).absolute())
+    return program if program.startswith("/") else f"/{program}"
+
+
+def _universe(name: str, place: Place) -> str:
+    known = _UNIVERSES.get(name.lower())
+    if known is None:
+        raise UserError(f"{place.name} asks for universe {name!r}, whose jobs run on no host of the pool: "
+                        "give it to condor_submit")  # fmt: skip
+    return known
+
+
+def _hosts(lower: Mapping[str, str], universe: str, place: Place) -> str:
+    if universe == "parallel" and "my.coschedhosts" not in lower:
+        count = lower.get("machine_count", "1")
+        if not count.isdecimal() or int(count) < 1:
+            raise UserError(f"{place.name}: machine_count is {count!r}: give a number from 1")
+        return count
+    if "my.coschedhosts" in lower and lower.get("cosched.queued", "1") != "1":
+        return lower["cosched.queued"]
+    return "" if "my.coschedhosts" in lower else "1"
+
+
+def _wishes(commands: Mapping[str, str], place: Place) -> Iterator[tuple[str, str]]:
+    for key, value in commands.items():
+        if not key.lower().startswith("my.cosched"):
+            continue
+        name, value = key[len("my.cosched") :].lower(), value.strip()
+        text = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
+        if name.startswith("set_"):
+            yield "set", f"{key[len('my.coschedset_') :]}={text}"
+        elif name not in _WISHES:
+            known = ", ".join(f"+Cosched{wish.title()}" for wish in _WISHES)
+            raise UserError(f"{place.name}: +Cosched{name} is unknown: write one of {known}, +CoschedSet_NAME")
+        elif name == "besteffort":
+            if text.lower() == "true":
+                yield "best-effort", ""
+        else:
+            yield _WISHES[name], text
+
+
+def _environment(getenv: str, place: Place) -> dict[str, str]:
+    """Return the variables that `getenv` takes over: all, none, or those that its patterns name."""
+    word = getenv.lower()
+    if word in ("", "false", "no", "0"):
+        return {}
+    patterns = ["*"] if word in ("true", "yes", "1") else [part for part in re.split(r"[\s,]+", getenv) if part]
+    wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
+    unwanted = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    if not all(re.fullmatch(r"[A-Za-z0-9_*?]+", pattern) for pattern in (*wanted, *unwanted)):
+        raise UserError(f"{place.name}: getenv = {getenv}: write true, or names of variables")
+    return {
+        name: value
+        for name, value in place.environment.items()
+        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
+        and not name.startswith("COSCHED_")
+        and any(fnmatchcase(name, pattern) for pattern in wanted)
+        and not any(fnmatchcase(name, pattern) for pattern in unwanted)
+    }

@@ -1,0 +1,156 @@
+"""A user's batch script: its `#SBATCH` and `#COSCHED` lines, read as sbatch reads them. Nothing of it is run here."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosched.connector.native import Native, check_native
+from cosched.connector.userfiles import Place, UserJob
+from cosched.connector.values import safe
+from cosched.errors import UserError
+from cosched_slurm.options import KEPT, indices, long_name, seconds, takes_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["read"]
+
+_WISHES = {"application": True, "best-effort": False, "deadline": True, "hosts": True, "name": True, "profile": True,
+           "set": True}  # fmt: skip
+# What a job takes over of the environment that it is submitted from, where its script does not say (--export).
+_USUAL = ("PATH", "LD_LIBRARY_PATH", "MANPATH", "MODULEPATH", "MODULESHOME", "LOADEDMODULES", "_LMFILES_", "SHELL",
+          "LANG", "LC_ALL", "TZ")  # fmt: skip
+_NODES = re.compile(r"([1-9]\d{0,8})(?:-([1-9]\d{0,8}))?", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def read(text: str, place: Place) -> list[UserJob]:
+    """Return the tasks that a script asks for: one, or one for each index of its array.
+
+    Raises:
+        UserError: it is no batch script, or an option cannot be understood or kept; names the line.
+    """
+    if not text.startswith("#!"):
+        raise UserError(f"{place.name} is not a batch script: its first line must be #! and the path of an interpreter")
+    if "\r" in text:
+        raise UserError(f"{place.name} has lines that end as on DOS (\\r\\n), which no interpreter takes: convert it")
+    options, wishes = _lines(text, place)
+    settings = {name: value for name, value in options.items() if name in KEPT}
+    hosts, settings = _hosts(options, settings)
+    job = UserJob(
+        Native("slurm", settings, text),
+        command=(str(place.folder / place.name),),
+        name=_job_name(options.get("job-name", ""), place),
+        hosts=hosts,
+        directory=str(place.folder / options.get("chdir", "")),
+        environment=_environment(options.get("export"), place.environment),
+        time_limit=seconds(options["time"]) if "time" in options else None,
+        wishes=tuple(wishes),
+    )
+    jobs = [job] if "array" not in options else list(_array(job, indices(options["array"])))
+    for each in jobs[:1]:
+        check_native(each.native)
+    return jobs
+
+
+def _lines(text: str, place: Place) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Return the options and cosched's own wishes; they end at the first command, as for sbatch."""
+    options: dict[str, str] = {}
+    wishes: list[tuple[str, str]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#"):
+            break
+        try:
+            if re.match(r"#SBATCH\s", line):
+                options.update(_options(shlex.split(line[len("#SBATCH") :], comments=True)))
+            elif re.match(r"#COSCHED\s", line):
+                wishes += _own(shlex.split(line[len("#COSCHED") :], comments=True))
+        except ValueError as error:
+            raise UserError(f"{place.name}:{number}: {error}: close the quotes") from error
+        except UserError as error:
+            raise UserError(f"{place.name}:{number}: {error}") from error
+    return options, wishes
+
+
+def _options(words: list[str]) -> Iterator[tuple[str, str]]:
+    rest = iter(words)
+    for word in rest:
+        name, value = long_name(word)
+        if value is None and takes_value(name):
+            value = next(rest, None)
+            if value is None:
+                raise UserError(f"--{name} lacks its value")
+        yield name, value or ""
+
+
+def _own(words: list[str]) -> Iterator[tuple[str, str]]:
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or name not in _WISHES:
+            raise UserError(f"#COSCHED has {word!r}: write one of {', '.join(f'--{known}' for known in _WISHES)}")
+        if _WISHES[name] and not equals:
+            value = next(rest, "")
+        if _WISHES[name] != bool(value):
+            raise UserError(f"#COSCHED --{name} {'lacks its value' if _WISHES[name] else 'takes no value'}")
+        yield name, value
+
+
+def _hosts(options: Mapping[str, str], settings: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """Return the number of hosts, and the settings with the number of processes said for each host."""
+    nodes = options.get("nodes", "")
+    if not nodes:
+        return ("" if "ntasks" not in settings else "1"), settings
+    match = _NODES.fullmatch(nodes)
+    if match is None or int(match[1]) > int(match[2] or match[1]):
+        raise UserError(f"--nodes={nodes} is not a number of hosts: write 4 or 2-8")
+    if "ntasks" in settings and "ntasks-per-node" not in settings:
+        # The number of hosts is cosched's to choose: processes are counted for each of them.
+        tasks = settings.pop("ntasks")
+        if not tasks.isdecimal() or int(tasks) < 1:
+            raise UserError(f"--ntasks={tasks} is not a number of processes: write 1 or more")
+        settings["ntasks-per-node"] = str(-(-int(tasks) // int(match[2] or match[1])))
+    return nodes, settings
+
+
+def _job_name(name: str, place: Place) -> str:
+    return str(safe(name, "the job's name")) if name else Path(place.name).name
+
+
+def _environment(export: str | None, given: Mapping[str, str]) -> dict[str, str]:
+    """Return what --export asks for: `ALL` stands for what programs usually need, not for every variable there is."""
+    found: dict[str, str] = {}
+    for word in ["ALL"] if export is None else export.split(","):
+        name, equals, value = word.partition("=")
+        if equals:
+            found[_variable(name)] = value
+        elif word in ("ALL", "NIL", "NONE"):
+            found.update({key: given[key] for key in _USUAL if key in given and word == "ALL"})
+        elif _variable(word) in given:
+            found[word] = given[word]
+    return found
+
+
+def _variable(name: str) -> str:
+    if not _NAME.match(name):
+        raise UserError(f"--export names a variable {name!r}: use letters, digits and underscores")
+    return name
+
+
+def _array(job: UserJob, numbers: list[int]) -> Iterator[UserJob]:
+    common = {"SLURM_ARRAY_TASK_COUNT": str(len(numbers)), "SLURM_ARRAY_TASK_MIN": str(numbers[0]),
+              "SLURM_ARRAY_TASK_MAX": str(numbers[-1])}  # fmt: skip
+    for number in numbers:
+        settings = {
+            key: value.replace("%a", str(number)).replace("%A", "%j") if key in ("output", "error", "input") else value
+            for key, value in job.native.settings.items()
+        }
+        yield UserJob(
+            Native("slurm", settings, job.native.script), job.command, f"{job.name}-{number}", job.hosts,
+            job.directory, {**job.environment, **common, "SLURM_ARRAY_TASK_ID": str(number)}, job.time_limit,
+            job.wishes,
+        )  # fmt: skip

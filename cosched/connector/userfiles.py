@@ -1,0 +1,136 @@
+"""Users' own files: a submit file or a batch script that they wrote for their manager, read for what it asks.
+
+The package of a connector that knows such files has a module `userfile` with `read(text, place) -> list[UserJob]`.
+Readers run with the rights of whoever submits, on the command line's side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, cast
+
+from cosched.connector.registry import GROUP
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cosched.connector.native import Native
+
+__all__ = ["Place", "Reader", "UserJob", "decode", "load", "manager_of", "read_text"]
+
+_LARGEST = 4 << 20  # bytes, as sbatch has it
+_BATCH = re.compile(r"#(SBATCH|COSCHED)\b")
+_QUEUE = re.compile(r"\s*queue\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a file is submitted from.
+
+    Attributes:
+        folder: from which relative paths are meant.
+        environment: of whoever submits; readers take from it what the file asks for and no more.
+        name: of the file, for errors.
+        trusted: False where the file came from elsewhere (an upload): nothing in it may reach files or run commands.
+    """
+
+    folder: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+    name: str = "the file"
+    trusted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class UserJob:
+    """One task that a file asks for.
+
+    Attributes:
+        native: the job in its manager's words; hosts, times and names are taken out of it.
+        command: its program, for people.
+        name: for people; empty for the program's.
+        hosts: how many: "4" or "2-8".
+        directory: where it runs, absolute.
+        environment: additions to its environment.
+        time_limit: seconds after which the manager may end it.
+        wishes: what the file asks of cosched, by the names of the options of `cosched task submit`, in order.
+    """
+
+    native: Native
+    command: tuple[str, ...]
+    name: str = ""
+    hosts: str = ""
+    directory: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    time_limit: float | None = None
+    wishes: tuple[tuple[str, str], ...] = ()
+
+
+Reader = Callable[[str, Place], list[UserJob]]
+
+
+def load(manager: str) -> Reader:
+    """Return the reader for a manager's files.
+
+    Raises:
+        UserError: there is none, or the package that it needs is not installed.
+    """
+    points = [point for point in entry_points(group=GROUP) if point.name == manager]
+    if not points:
+        raise UserError(f"no connector reads files of {manager!r}")
+    try:
+        return cast("Reader", import_module(f"{points[0].module}.userfile").read)
+    except ImportError as error:
+        raise UserError(f"a file of {manager!r} needs a package that is not installed ({error}): "
+                        f"pip install 'cosched[{manager}]'") from error  # fmt: skip
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a user's file.
+
+    Raises:
+        UserError: it cannot be read, is too large, or is not text.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+    return decode(content, path.name)
+
+
+def decode(content: bytes, name: str) -> str:
+    """Return the text of a file's content.
+
+    Raises:
+        UserError: it is too large, or is not text.
+    """
+    if len(content) > _LARGEST:
+        raise UserError(f"{name} has more than {_LARGEST >> 20} MiB: a submit file or batch script is smaller")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name} is not UTF-8 text (byte {error.start}): save it as UTF-8") from error
+    if "\0" in text:
+        raise UserError(f"{name} contains a zero byte: it is not a text file")
+    if text.startswith("\ufeff"):
+        raise UserError(f"{name} begins with a byte order mark: save it as UTF-8 without one")
+    return text
+
+
+def manager_of(text: str, name: str) -> str:
+    """Return which manager's file it is: "slurm" for a script, "condor" for a file with a `queue` statement.
+
+    Raises:
+        UserError: neither.
+    """
+    if text.startswith("#!") or any(_BATCH.match(line) for line in text.splitlines()):
+        return "slurm"
+    if any(_QUEUE.match(line) for line in text.splitlines()):
+        return "condor"
+    raise UserError(f"{name} is neither a batch script (its first line begins with #!) nor a submit file (it has no "
+                    "`queue` statement)")  # fmt: skip

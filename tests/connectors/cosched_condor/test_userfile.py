@@ -1,0 +1,89 @@
+"""Submit files: interpreted aside, confined, and told about in one line where they are at fault."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
+
+from cosched.connector.userfiles import Place, UserJob
+from cosched.errors import UserError
+from cosched_condor import userfile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _read(folder: Path, text: str, **environment: str) -> list[UserJob]:
+    return userfile.read(text, Place(folder, environment, "job.sub"))
+
+
+def test_wishes_and_variables_are_taken_apart(tmp_path: Path) -> None:
+    (job,) = _read(
+        tmp_path,
+        'executable = prog\n+CoschedDeadline = "now+2h"\nMY.CoschedHosts = "1-4"\n+CoschedBestEffort = true\n'
+        '+CoschedSet_Scale = 2\nrequest_gpus = 1\ngetenv = A*, !AB\ninitialdir = run\nqueue\n',
+        A="1", AB="2", AC="3", B="4",
+    )  # fmt: skip
+    assert job.command == (str(tmp_path / "prog"),)
+    assert job.native.settings == {"executable": str(tmp_path / "prog"), "request_gpus": "1"}
+    assert dict(job.wishes) == {"deadline": "now+2h", "hosts": "1-4", "best-effort": "", "set": "Scale=2"}
+    assert (job.environment, job.directory, job.hosts) == ({"A": "1", "AC": "3"}, str(tmp_path / "run"), "")
+
+
+def test_the_parallel_universe_is_one_task_on_as_many_hosts(tmp_path: Path) -> None:
+    (job,) = _read(tmp_path, "universe = parallel\nexecutable = /bin/mpi\nmachine_count = 4\nqueue\n")
+    assert (job.hosts, job.native.settings["universe"]) == ("4", "parallel")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("executable = /x\nqueue\nqueue 2\n", "job.sub:3: a second queue"),
+        ("executable = /x\nqueue 0\n", "queues 0"),
+        ("executable = /x\nqueue 4294967295\n", "queues 4294967295"),
+        ("executable = /x\nqueue -5\n", "queues -5"),
+        ("executable = /x\nqueue x from (\n)\n", "nothing to queue"),
+        ("executable\nqueue\n", "job.sub: "),
+        ("arguments = 1\nqueue\n", "no executable"),
+        ("executable = /x\nuniverse = grid\nqueue\n", "universe 'grid'"),
+        ("executable = /x\narguments = $ENV(NOT_THERE)\nqueue\n", r"\$ENV\(NOT_THERE\)"),
+        ("executable = /x\n+CoschedDeadlin = 1\nqueue\n", r"\+Cosched"),
+        ("executable = /x\narguments = a\u202eb\nqueue\n", "arguments contains"),
+        ("executable = /x\nuniverse = parallel\nmachine_count = none\nqueue\n", "machine_count"),
+        ("executable = /x\ninclude command : yes\nqueue\n", "job.sub: "),
+    ],
+)
+def test_what_cannot_be_taken_is_told_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message) as refusal:
+        _read(tmp_path, text)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_command_that_waits_is_ended_with_all_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(userfile, "_SECONDS", 1.0)
+    script = tmp_path / "wait"
+    script.write_text("#!/bin/sh\n(sleep 2; touch late) &\nsleep 60\n")
+    script.chmod(0o755)
+    with pytest.raises(UserError, match="was not interpreted within 1 s"):
+        _read(tmp_path, f"executable = /x\ninclude command : {script}\nqueue\n")
+    time.sleep(2.5)
+    assert not (tmp_path / "late").exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["include : /etc/hostname", "include command : id", "include \\", "x = 1 \\", "queue x from /etc/hostname",
+     "queue from id |", "queue matching *", "use template : x", "x = $ENV(HOME)", "if true", "x @=end", "queue $(N)"],
+)  # fmt: skip
+def test_a_file_from_elsewhere_reaches_nothing(tmp_path: Path, line: str) -> None:
+    """Whatever is uploaded is read with nobody's rights but its text's own."""
+    place = Place(tmp_path, {}, "job.sub", trusted=False)
+    assert userfile.read("executable = /x\n# include\n+CoschedHosts = 2\n\nqueue 1\n", place)
+    with pytest.raises(UserError, match="reach beyond the file"):
+        userfile.read(
+            f"executable = /x\n{line}\nqueue\n" if "queue" not in line else f"executable = /x\n{line}\n", place
+        )

@@ -1,0 +1,61 @@
+"""One real pool for all of these tests, and a spool of its own for each."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector.contract import Bench
+from tests.testbed.condor_pool import CondorPool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from cosched_condor import CondorConnector
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep all tests of this pool in one process: a pool is started once."""
+    for item in items:
+        if "real_condor" in item.path.parts:
+            item.add_marker(pytest.mark.xdist_group("condor"))
+
+
+@pytest.fixture(scope="session")
+def pool() -> Iterator[CondorPool]:
+    with CondorPool(hosts=4) as pool:
+        yield pool
+
+
+@pytest.fixture
+def shared(pool: CondorPool) -> Path:
+    """A folder of the test's own that the pool's user may write to."""
+    folder = pool.spool / uuid.uuid4().hex
+    folder.mkdir()
+    folder.chmod(0o1777)
+    return folder
+
+
+@pytest.fixture
+def spool(shared: Path) -> Path:
+    folder = shared / "spool"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    return folder
+
+
+@pytest.fixture
+def connect(pool: CondorPool, spool: Path) -> Callable[[], CondorConnector]:
+    from cosched_condor import CondorConnector
+
+    return lambda: CondorConnector({"config": str(pool.config), "spool": str(spool)})
+
+
+@pytest.fixture
+def bench(connect: Callable[[], CondorConnector], shared: Path) -> Iterator[Bench]:
+    bench = Bench(connect, shared, patience=30.0)
+    yield bench
+    bench.clear()

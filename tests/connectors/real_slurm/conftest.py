@@ -1,0 +1,50 @@
+"""One real cluster for all of these tests, and a spool of its own for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector.contract import Bench
+from cosched_slurm import SlurmConnector
+from tests.testbed.debian import PackageError
+from tests.testbed.slurm_cluster import SlurmCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep all tests of this cluster in one process: a cluster is started once."""
+    for item in items:
+        if "real_slurm" in item.path.parts:
+            item.add_marker(pytest.mark.xdist_group("slurm"))
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[SlurmCluster]:
+    try:
+        cluster = SlurmCluster(hosts=4)
+    except PackageError as error:
+        pytest.skip(f"Debian's Slurm cannot be had here: {error}")
+    with cluster:
+        yield cluster
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Path:
+    return tmp_path / "spool"
+
+
+@pytest.fixture
+def connect(cluster: SlurmCluster, spool: Path) -> Callable[[], SlurmConnector]:
+    return lambda: SlurmConnector({**cluster.settings, "spool": str(spool)})
+
+
+@pytest.fixture
+def bench(connect: Callable[[], SlurmConnector], tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(connect, tmp_path, patience=30.0)
+    yield bench
+    bench.clear()
