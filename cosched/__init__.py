@@ -6,20 +6,30 @@ The house, from top to bottom (imports never point up): `language`, `evaluation`
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cosched.client import Client
+    from cosched.evaluation import load, predict
+    from cosched.language import check_files as check
 
-__all__ = ["Client", "__version__"]
+__all__ = ["Client", "__version__", "check", "load", "predict"]
 
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> object:
-    # Late: most of what imports cosched needs no HTTP client.
-    if name == "Client":
-        from cosched.client import Client
+_LATE = {
+    "Client": ("cosched.client", "Client"),
+    "check": ("cosched.language", "check_files"),
+    "load": ("cosched.evaluation", "load"),
+    "predict": ("cosched.evaluation", "predict"),
+}
 
-        return Client
+
+def __getattr__(name: str) -> object:
+    # Late: most of what imports cosched needs neither an HTTP client nor models.
+    if name in _LATE:
+        module, known_as = _LATE[name]
+        return getattr(import_module(module), known_as)
     raise AttributeError(f"module 'cosched' has no attribute {name!r}")

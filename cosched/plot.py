@@ -18,6 +18,9 @@ from cosched.svg import template, ticks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = ["Line", "line_plot"]
 
 _WIDTH, _HEIGHT = 640.0, 360.0  # of the plot, in SVG units
@@ -43,9 +46,9 @@ class Line:
 
     name: str
     x: Sequence[float]
-    y: Sequence[float]
-    low: Sequence[float] | None = None
-    high: Sequence[float] | None = None
+    y: Sequence[float] | NDArray[np.float64]
+    low: Sequence[float] | NDArray[np.float64] | None = None
+    high: Sequence[float] | NDArray[np.float64] | None = None
     dashed: bool = False
 
 

@@ -11,10 +11,13 @@ import typer
 from rich.cells import cell_len
 from rich.console import Console
 
+from cosched.errors import UserError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-__all__ = ["JsonOption", "clean", "console", "emit_json", "finite", "print_table"]
+__all__ = ["JsonOption", "clean", "console", "emit_json", "finite", "print_table", "write_text"]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, stable and documented, instead of text.")]
 
@@ -46,3 +49,15 @@ def emit_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     """Print one JSON document and a newline to standard output."""
     json.dump(document, sys.stdout, indent=2, allow_nan=False, ensure_ascii=False)
     sys.stdout.write("\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that the user asked for.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as fault:
+        raise UserError(f"{path} cannot be written: {fault.strerror or fault}") from None

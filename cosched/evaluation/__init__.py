@@ -3,28 +3,37 @@
     application = load("sweep3d")
     hardware = load_hardware(application.hardware)
     seconds = profile(application, hardware, range(1, 17), {"it_g": 50})
+    sweep = predict("sweep3d", hosts=range(1, 17), parameters={"it_g": [50, 100]}).seconds
+    why = explain(application, hardware, range(1, 17))
 
 Models are never executed as Python code; an evaluation is bounded in steps and memory.
 """
 
 from cosched.evaluation.application import Application, Parameter, load, parameters
 from cosched.evaluation.engine import error, evaluate, profile
+from cosched.evaluation.explanation import Explanation, explain
 from cosched.evaluation.faults import CountError
 from cosched.evaluation.hardware import Hardware, load_hardware
-from cosched.evaluation.results import Evaluation, ProcessorTime, TraceEvent
+from cosched.evaluation.results import Evaluation, PathPart, ProcessorTime, TraceEvent
+from cosched.evaluation.sweep import Prediction, predict
 
 __all__ = [
     "Application",
     "CountError",
     "Evaluation",
+    "Explanation",
     "Hardware",
     "Parameter",
+    "PathPart",
+    "Prediction",
     "ProcessorTime",
     "TraceEvent",
     "error",
     "evaluate",
+    "explain",
     "load",
     "load_hardware",
     "parameters",
+    "predict",
     "profile",
 ]

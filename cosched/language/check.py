@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.language.diagnostics import Diagnostic, ModelError
 from cosched.language.hardware_checker import check_config
+from cosched.language.library import default_library
 from cosched.language.linker import Linker
 from cosched.language.parser import parse_hmcl
 from cosched.language.source import read
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["check_files"]
 
 
-def check_files(paths: Sequence[Path], library: Sequence[Path]) -> list[Diagnostic]:
+def check_files(paths: Iterable[Path | str], library: Sequence[Path] | None = None) -> list[Diagnostic]:
     """Return every fault of PSL and HMCL files and of what they include, sorted by file and place.
 
     Args:
         paths: files that end in .psl or .hmcl.
-        library: folders searched for included objects after the including file's own.
+        library: folders searched for included objects after the including file's own; the one that travels with
+            cosched where None.
     """
-    linker = Linker(library)
+    linker = Linker(default_library() if library is None else library)
     faults: list[Diagnostic] = []
-    for path in paths:
+    for path in map(Path, paths):
         if path.suffix == ".psl":
             linker.file(path)
         elif path.suffix == ".hmcl":

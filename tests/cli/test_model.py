@@ -80,6 +80,32 @@ def test_a_model_that_states_its_error_is_predicted_as_a_range(tmp_path: Path) -
     assert "good, 2: 1 (0.9 to 1.1)" in picture.read_text()
 
 
+def test_a_sweep_as_json_and_as_csv(tmp_path: Path) -> None:
+    path = tmp_path / "good.psl"
+    path.write_text(GOOD)
+    arguments = ("predict", str(path), "--hardware", "sgi_origin2000", "--hosts", "1,2", "--set", "x=2..6:2")
+    found = json.loads(run(*arguments, "--json").stdout)
+    assert (found["parameters"], found["hosts"]) == ({}, [1, 2])
+    assert found["sweep"][2] == {"parameters": {"x": 6}, "seconds": [6, 3]}
+    table = run(*arguments, "--csv").stdout.splitlines()
+    assert table == ["x,hosts,seconds", "2,1,2.0", "2,2,1.0", "4,1,4.0", "4,2,2.0", "6,1,6.0", "6,2,3.0"]
+    assert "x = 6\n      1 hosts               6 s\n" in run(*arguments).stdout
+    table = run("predict", "cpi_measured", "--hosts", "16,17", "--csv").stdout.splitlines()
+    assert table == ["hosts,seconds", "16,20.0", "17,"]
+
+
+def test_explain_prints_what_binds_and_where_the_time_goes(tmp_path: Path) -> None:
+    text = run("explain", "cpi", "--hosts", "1-12").stdout
+    assert "11     5.71898  54.9 %   35.6 %     0.2 %    9.2 %      compute (best)" in text
+    found = json.loads(run("explain", "cpi", "--hosts", "1-12", "--at", "2", "--json").stdout)
+    assert (found["best"], found["at"], len(found["points"]), len(found["processors"])) == (11, 2, 12, 2)
+    assert found["points"][10]["binds"] == "compute"
+    assert sum(part["seconds"] for part in found["path"]) == pytest.approx(found["seconds"])
+    assert found["work"][0]["file"].endswith("cpi.psl")
+    assert {item["name"] for item in found["sensitivity"]["parameters"]} == {"passes", "rectangles", "strips"}
+    assert found["sensitivity"]["costs"][0]["name"].startswith("clc ")
+
+
 def test_format_changes_layout_only(tmp_path: Path) -> None:
     path = tmp_path / "messy.psl"
     path.write_text("application messy {\nproc exec init{step cpu{confdev 1 ;} (* one *)\n}}\n")
@@ -130,9 +156,18 @@ def test_trace_is_a_timeline_of_the_most_hosts(tmp_path: Path) -> None:
     assert all(event["dur"] >= 0 for event in slices)
 
 
+def test_a_trace_for_a_paje_viewer(tmp_path: Path) -> None:
+    path = tmp_path / "trace.paje"
+    assert run("predict", "jacobi", "--hosts", "1-4", "--set", "iterations=2", "--trace", str(path)).exit_code == 0
+    assert path.read_text().startswith("%EventDef PajeDefineContainerType 0\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["jacobi", "--set", "cells=1,2", "--trace", "x.json"], "--trace shows one run"),
+        (["jacobi", "--csv", "--json"], "--csv and --json exclude one another"),
+        (["jacobi", "--set", "cells=4..1"], "a range goes up"),
         (["no_such"], "no application 'no_such' in the library"),
         (["jacobbi"], "did you mean jacobi"),
         (["jacobi", "--hardware", "sgi_origin3000"], "did you mean sgi_origin2000"),

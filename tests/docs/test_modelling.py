@@ -49,7 +49,11 @@ def test_the_example_in_words_has_the_costs_that_it_says(tmp_path: Path) -> None
     assert costs.send(5000) == costs.receive(5000) == pytest.approx(2)
 
 
-def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = blocks("python")
-    exec(compile(code, "modelling.md", "exec"), {})
-    assert "'kt'" in capsys.readouterr().out
+def test_the_python_examples_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    for code in blocks("python"):
+        exec(compile(code, "modelling.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert printed.startswith("(3, 16)\n[16 16 16]\n")
+    assert "'kt'" in printed
+    assert "16: 'compute'" in printed

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.evaluation.steps import COMPUTE, RECEIVE, SEND
 
 if TYPE_CHECKING:
-    from cosched.evaluation.results import Evaluation
+    from cosched.evaluation.results import Evaluation, TraceEvent
 
 __all__ = ["chrome_trace"]
 
@@ -17,7 +17,7 @@ _NAMES = {COMPUTE: "compute", SEND: "send", RECEIVE: "receive"}
 def chrome_trace(evaluation: Evaluation, name: str) -> dict[str, Any]:
     """Return a trace document: one process, a thread for each processor, times in microseconds.
 
-    A receive that waits for its message shows as `wait` and then `receive`.
+    A receive that waits for its message shows as `wait` and then `receive`; an arrow leads from a send to its receive.
 
     Args:
         evaluation: made with `trace=True`.
@@ -35,11 +35,19 @@ def chrome_trace(evaluation: Evaluation, name: str) -> dict[str, Any]:
         if event.ready > event.start:
             events.append(_slice("wait", event.processor, event.start, event.ready, details))
         events.append(_slice(_NAMES[event.kind], event.processor, event.ready, event.end, details))
+        if event.message is not None:
+            events.append(_arrow(event))
     return {"traceEvents": events, "displayTimeUnit": "ms"}
 
 
 def _meta(kind: str, thread: int, name: str) -> dict[str, Any]:
     return {"name": kind, "ph": "M", "pid": 1, "tid": thread, "args": {"name": name}}
+
+
+def _arrow(event: TraceEvent) -> dict[str, Any]:
+    end = {"ph": "s"} if event.kind == SEND else {"ph": "f", "bp": "e"}
+    return {"name": "message", "cat": "message", "id": event.message, "pid": 1, "tid": event.processor,
+            "ts": event.ready, **end}  # fmt: skip
 
 
 def _slice(name: str, thread: int, start: float, end: float, details: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 from typing import TYPE_CHECKING
 
 from cosched.evaluation import Application, Hardware, evaluate
-from cosched.evaluation.trace import chrome_trace
+from cosched.evaluation.chrome import chrome_trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,3 +21,5 @@ def test_a_message_in_the_trace(model: Callable[[str], Application], plain: Hard
     assert slices == [("send", 1, 0.0, 2.0), ("wait", 2, 0.0, 22.0), ("receive", 2, 22.0, 6.0)]
     names = [e["args"]["name"] for e in document["traceEvents"] if e["ph"] == "M"]
     assert names == ["one message", "processor 1", "processor 2"]
+    arrows = [(e["ph"], e["id"], e["tid"], e["ts"]) for e in document["traceEvents"] if e.get("cat") == "message"]
+    assert arrows == [("s", 1, 1, 0.0), ("f", 1, 2, 22.0)]

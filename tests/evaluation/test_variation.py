@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.evaluation import profile
+from cosched.evaluation.variation import costlier_hardware, costlier_work, work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.evaluation import Application, Hardware
+
+TEXT = """application model { include t; include u; proc exec init { call t; call u; } }
+partmp t { include u; proc exec init { step cpu { confdev w(); } call u; }
+    proc cflow w { compute <is clc, AFDL, 3*MFDL>; } }
+partmp u { proc exec init { step cpu { confdev w(); } } proc cflow w { compute <is measured, 4 us>; } }"""
+
+
+def test_one_piece_of_work_grows_and_no_other(model: Callable[[str], Application], plain: Hardware) -> None:
+    application = model(TEXT)
+    pieces = {piece.at.line: piece for piece in work(application)}
+    # 0.5 + 3 us of operations, and twice 4 us that were measured.
+    assert profile(application, plain, [1]).tolist() == pytest.approx([11.5e-6])
+    assert profile(costlier_work(application, pieces[3], 2), plain, [1]).tolist() == pytest.approx([15e-6])
+    assert profile(costlier_work(application, pieces[4], 2), plain, [1]).tolist() == pytest.approx([19.5e-6])
+    assert profile(application, plain, [1]).tolist() == pytest.approx([11.5e-6])
+
+
+def test_each_cost_of_a_hardware_that_matters_grows_by_itself(plain: Hardware) -> None:
+    found = dict(costlier_hardware(plain, {"AFDL", "SWCH"}, ["mpi"], 2))
+    assert sorted(found) == [
+        "clc AFDL", "mpi receive, per byte", "mpi receive, per message", "mpi send, per byte", "mpi send, per message",
+        "mpi transfer, per byte", "mpi transfer, per message"]  # fmt: skip
+    assert found["clc AFDL"].operations == {**plain.operations, "AFDL": 1.0}
+    line = found["mpi transfer, per byte"].messages["mpi"].transfer
+    assert (line.b, line.c, line.d, line.e) == (10, 0.2, 20, 0.4)
+    assert found["mpi transfer, per byte"].messages["mpi"].send == plain.messages["mpi"].send
