@@ -24,18 +24,28 @@ from uuid import uuid4
 import httpx2
 
 from cosched import __version__
+from cosched.access.private_file import read_secret
 from cosched.connector.interface import Output
 from cosched.errors import SystemFault, UserError
 from cosched.portal.documents import (
+    AccountChange,
+    AccountRequest,
+    AccountView,
+    DeedView,
     Explanation,
     Forecast,
     HostView,
+    LoginLink,
+    Me,
+    NewToken,
     PlanView,
     Status,
     TaskDetail,
     TaskPage,
     TaskRequest,
     TaskView,
+    TokenRequest,
+    TokenView,
 )
 
 if TYPE_CHECKING:
@@ -65,21 +75,24 @@ class Client:
     `AbsentError` where nobody answers.
     """
 
-    def __init__(self, server: str = "", timeout: float = _TIMEOUT) -> None:
+    def __init__(self, server: str = "", timeout: float = _TIMEOUT, token: str = "") -> None:
         """Prepare; the connection is made when it is needed.
 
         Args:
             server: `unix:/path` or `http://host:port`; empty: $COSCHED_SERVER, else the socket of a daemon of this
                 user that runs without a configuration.
             timeout: seconds for one answer.
+            token: says who you are where the socket does not; empty: $COSCHED_TOKEN, else the first line of
+                $COSCHED_TOKEN_FILE, else none.
 
         Raises:
-            UserError: the address is neither.
+            UserError: the address is neither, or the token's file can be read by everybody.
         """
         self.server = server or os.environ.get("COSCHED_SERVER", "") or _own_socket()
         transport, base = _transport(self.server)
+        headers = {"User-Agent": f"cosched/{__version__}"} | _authorization(token)
         self._http = httpx2.Client(transport=transport, base_url=base, timeout=timeout, trust_env=False,
-                                   headers={"User-Agent": f"cosched/{__version__}"})  # fmt: skip
+                                   headers=headers)  # fmt: skip
 
     def __enter__(self) -> Self:
         return self
@@ -191,6 +204,48 @@ class Client:
         """Return the daemon's state in short."""
         return _decode(Status, self._call("GET", "/status"))
 
+    def me(self) -> Me:
+        """Return who you are to the daemon, and what you may do."""
+        return _decode(Me, self._call("GET", "/me"))
+
+    def create_token(self, request: TokenRequest) -> NewToken:
+        """Have a token given out; its secret is shown only now."""
+        return _decode(NewToken, self._call("POST", "/tokens", asdict(request)))
+
+    def tokens(self, *, everybody: bool = False) -> list[TokenView]:
+        """Return your tokens, or everybody's."""
+        found = self._call("GET", "/tokens", params={"everybody": str(everybody).lower()})
+        return [_decode(TokenView, item) for item in found]
+
+    def revoke_token(self, token_id: str) -> None:
+        """Make a token good for nothing."""
+        self._call("DELETE", f"/tokens/{_segment(token_id)}")
+
+    def add_account(self, request: AccountRequest) -> AccountView:
+        """Make a local account."""
+        return _decode(AccountView, self._call("POST", "/accounts", asdict(request)))
+
+    def accounts(self) -> list[AccountView]:
+        """Return all local accounts."""
+        return [_decode(AccountView, item) for item in self._call("GET", "/accounts")]
+
+    def change_account(self, name: str, change: AccountChange) -> AccountView:
+        """Change a local account; its sessions and tokens end."""
+        return _decode(AccountView, self._call("PATCH", f"/accounts/{_segment(name)}", asdict(change)))
+
+    def remove_account(self, name: str) -> None:
+        """Forget a local account."""
+        self._call("DELETE", f"/accounts/{_segment(name)}")
+
+    def login_link(self) -> LoginLink:
+        """Have a link made that logs a browser in as you."""
+        return _decode(LoginLink, self._call("POST", "/login-links", {}))
+
+    def audit(self, limit: int = 100, offset: int = 0) -> list[DeedView]:
+        """Return lines of the audit log, newest first."""
+        found = self._call("GET", "/audit", params={"limit": str(limit), "offset": str(offset)})
+        return [_decode(DeedView, item) for item in found]
+
     def _call(self, method: str, path: str, body: Any = None, *, params: dict[str, Any] | None = None,
               headers: dict[str, str] | None = None) -> Any:  # fmt: skip
         return self._response(method, path, body, params=params, headers=headers).json()
@@ -207,6 +262,18 @@ class Client:
         if response.is_success:
             return response
         raise _error(response)
+
+
+def _authorization(token: str) -> dict[str, str]:
+    token = token or os.environ.get("COSCHED_TOKEN", "")
+    file = os.environ.get("COSCHED_TOKEN_FILE", "")
+    if not token and file:
+        token = read_secret(Path(file), "the token file")
+    if not token:
+        return {}
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise UserError("the token is no token: it has characters that none has; copy it again")
+    return {"Authorization": f"Bearer {token}"}
 
 
 def _own_socket() -> str:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
-__all__ = ["ALL_SCOPES", "How", "Principal", "Role", "Scope"]
+from cosched.errors import UserError
+
+__all__ = ["ALL_SCOPES", "ForbiddenError", "How", "Principal", "Role", "Scope"]
+
+
+class ForbiddenError(UserError):
+    """Who asks may not do that."""
 
 
 class Role(IntEnum):

@@ -41,5 +41,6 @@ def address(environment: Mapping[str, str]) -> str:
         return default_socket(environment)  # the same answer without loading what reads configurations
     from cosched.service.configuration import load
 
-    listen = load(environment=environment).server.listen
-    return listen if listen.startswith("unix:") else f"http://{listen}"
+    server = load(environment=environment).server
+    unix = next((text for text in server.listen if text.startswith("unix:")), None)
+    return unix or f"{'http' if server.certificate is None else 'https'}://{server.listen[0]}"

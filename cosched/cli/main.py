@@ -21,12 +21,16 @@ _NOUNS = {
     "model": "Check and evaluate performance models.",
     "task": "Submit tasks and follow them.",
     "host": "The hosts of the domain.",
+    "token": "Tokens by which programs say who they are.",
+    "account": "Local accounts, for sites without a login of their own.",
+    "audit": "Who changed what.",
     "config": "The configuration in force.",
 }
 # command → help; its module has `command`.
 _COMMANDS = {
     "plan": "Make a schedule for a queue given as a file.",
     "serve": "Run the daemon.",
+    "portal": "Print a link that opens the pages, logged in.",
     "simulate": "Run an experiment in virtual time.",
 }
 

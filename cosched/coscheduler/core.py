@@ -124,6 +124,11 @@ class Coscheduler:
         return self._ledger.tasks
 
     @property
+    def owned(self) -> Mapping[str, int]:
+        """Number of live tasks by owner; who has none is left out."""
+        return self._ledger.owned
+
+    @property
     def attempts(self) -> Mapping[str, Attempt]:
         """Live attempts by UUID."""
         return self._ledger.attempts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.decisions import Decision, Outcome, Replan
@@ -20,11 +21,13 @@ class Ledger:
     Attributes:
         tasks: live tasks by identifier.
         attempts: live attempts by UUID; a task has at most one.
+        owned: number of live tasks by owner.
     """
 
     def __init__(self) -> None:
         self.tasks: dict[str, Task] = {}
         self.attempts: dict[str, Attempt] = {}
+        self.owned: Counter[str] = Counter()
         self._live: dict[str, str] = {}  # task → its live attempt
         self.begin()
 
@@ -50,7 +53,8 @@ class Ledger:
 
     def load(self, tasks: Iterable[Task], attempts: Iterable[Attempt]) -> None:
         """Take in what was written down before: that is no change."""
-        self.tasks |= {task.id: task for task in tasks}
+        for task in tasks:
+            self._keep(task)
         self.attempts |= {attempt.uuid: attempt for attempt in attempts}
         self._live |= {attempt.task: attempt.uuid for attempt in self.attempts.values()}
 
@@ -62,13 +66,16 @@ class Ledger:
     def put(self, task: Task) -> None:
         """Keep a task as it is now."""
         if self.tasks.get(task.id) != task:
-            self.tasks[task.id] = task
+            self._keep(task)
             self._changed_tasks[task.id] = task
 
     def close(self, task: Task) -> None:
         """Write a task's end down and forget it."""
         self.put(task)
         del self.tasks[task.id]
+        self.owned[task.owner] -= 1
+        if not self.owned[task.owner]:
+            del self.owned[task.owner]
         self.replan()
 
     def put_attempt(self, attempt: Attempt) -> None:
@@ -84,3 +91,8 @@ class Ledger:
         del self.attempts[attempt.uuid]
         del self._live[attempt.task]
         self.replan()
+
+    def _keep(self, task: Task) -> None:
+        if task.id not in self.tasks:
+            self.owned[task.owner] += 1
+        self.tasks[task.id] = task

@@ -15,15 +15,16 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.exceptions import HTTPException
 
 from cosched import __version__
-from cosched.access.evidence import Evidence
+from cosched.access.access import Access
+from cosched.access.grants import Grants
 from cosched.access.principal import Principal, Scope
 from cosched.coscheduler.task import TaskState
 from cosched.errors import CoschedError
-from cosched.portal import events, outputs, pages
+from cosched.portal import credentials, events, login, outputs, pages
 from cosched.portal.documents import Explanation, Forecast, HostView, PlanView, Status, TaskDetail, TaskPage, TaskView
 from cosched.portal.guard import Guard
 from cosched.portal.headers import SecureHeaders
-from cosched.portal.identity import Asker, Identified, Identify, csrf_checked, needs, peers_only
+from cosched.portal.identity import Asker, Identify, csrf_checked, needs
 from cosched.portal.insight import Insight
 from cosched.portal.interface import Service
 from cosched.portal.pages.faults import on_pages
@@ -42,37 +43,35 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def build(
-    service: Service,
-    host_names: Collection[str] | None = None,
-    identify: Callable[[Evidence], Identified] = peers_only,
-    insight: Insight | None = None,
-) -> FastAPI:
+def build(service: Service, access: Access, host_names: Collection[str] | None = None,
+          portal: Callable[[], str] = lambda: "", insight: Insight | None = None) -> FastAPI:  # fmt: skip
     """Make the API and the pages.
 
     Args:
         service: does what is asked.
-        host_names: names by which a client may call us; None for any (on a unix socket).
-        identify: says who asks.
+        access: says who asks.
+        host_names: names by which a client may call us on a port; None for any.
+        portal: returns the address of the pages; raises `UserError` where there is none.
         insight: what pages show beside; None for the API alone.
     """
     app = FastAPI(title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None,
                   redoc_url=None)  # fmt: skip
     # The last one added sees a request first: headers go on every answer, those of the guard among them.
-    app.add_middleware(Identify, identify=identify)
+    app.add_middleware(Identify, gate=access)
     app.add_middleware(Guard, largest_body=_LARGEST_BODY, host_names=host_names)
     app.add_middleware(SecureHeaders)
     handlers = {CoschedError: answer, RequestValidationError: _invalid, HTTPException: _http}
-    app.include_router(_tasks(service), prefix="/api/v1", responses=_PROBLEMS)
-    app.include_router(outputs.routes(service), prefix="/api/v1", responses=_PROBLEMS)
-    app.include_router(_domain(service), prefix="/api/v1", responses=_PROBLEMS)
-    app.include_router(events.routes(service.feed), prefix="/api/v1", responses=_PROBLEMS)
+    routers = (_tasks(service), outputs.routes(service), _domain(service), events.routes(service.feed),
+               credentials.routes(Grants(access), portal))  # fmt: skip
+    for router in routers:
+        app.include_router(router, prefix="/api/v1", responses=_PROBLEMS)
     app.get("/healthz", response_class=PlainTextResponse)(_health)
-    renderer = None if insight is None else Renderer(service)
-    if insight is not None and renderer is not None:
+    renderer = Renderer(service)
+    app.include_router(login.routes(access, renderer))
+    if insight is not None:
         app.include_router(pages.routes(service, insight, renderer))
     for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler if renderer is None else on_pages(renderer, handler))
+        app.add_exception_handler(kind, on_pages(renderer, handler))
     return app
 
 

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Guard"]
 
-
-_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+_JSON = "application/json"
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")  # pages may send them, with a CSRF token
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 class _TooLargeError(Exception):
@@ -36,7 +37,7 @@ class Guard:
         Args:
             app: what lies behind.
             largest_body: bytes.
-            host_names: names by which a client may call us; None for any (a unix socket, which no browser reaches).
+            host_names: names by which a client may call us on a port; None for any.
         """
         self._app = app
         self._largest = largest_body
@@ -48,7 +49,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self._refusal(scope["method"], scope["path"], headers)
+        refusal = self._refusal(scope, headers)
         if refusal is not None:
             await problem(*refusal)(scope, receive, send)
             return
@@ -65,18 +66,20 @@ class Guard:
             if not started:
                 await problem(*self._too_large())(scope, receive, send)
 
-    def _refusal(self, method: str, path: str, headers: dict[str, str]) -> tuple[HTTPStatus, str] | None:
-        if self._names is not None:
-            if _name(headers.get("host", "")) not in self._names:
-                return HTTPStatus.MISDIRECTED_REQUEST, (
-                    f"this is not the host {headers.get('host', '')!r}: call it {' or '.join(sorted(self._names))}"
-                )
-            origin = headers.get("origin")
-            if origin is not None and origin.partition("://")[2] != headers["host"]:
-                return HTTPStatus.FORBIDDEN, f"requests from pages of {origin} are not accepted"
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[HTTPStatus, str] | None:
+        host = headers.get("host", "")
+        on_port = scope.get("state", {}).get("peer") is None  # at a unix socket names mean nothing
+        if on_port and self._names is not None and _name(host) not in self._names:
+            return HTTPStatus.MISDIRECTED_REQUEST, (
+                f"this is not the host {host!r}: call it {' or '.join(sorted(self._names))}"
+            )
+        origin = headers.get("origin")
+        if origin is not None and origin.partition("://")[2] != host:
+            return HTTPStatus.FORBIDDEN, f"requests from pages of {origin} are not accepted"
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         # Forms are for pages, which check their CSRF tokens; what other pages send has been refused by its origin.
-        if method == "POST" and kind != "application/json" and (path.startswith("/api/") or kind not in _FORMS):
+        form = kind in _FORMS and not scope["path"].startswith("/api/")
+        if scope["method"] in _WITH_BODY and kind != _JSON and not form:
             return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send JSON, with the header Content-Type: application/json"
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self._largest:

@@ -14,62 +14,80 @@ Templates find `request.state.nonce` (for script and style elements) and `reques
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of dependencies when it takes them.
 
+import math
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from fastapi import Depends, Request
 
+from cosched.access.access import Identified
 from cosched.access.evidence import Evidence
-from cosched.access.peers import user_name, user_role
-from cosched.access.principal import Principal, Role, Scope
-from cosched.portal.problems import RequestError
+from cosched.access.principal import How, Principal, Scope
+from cosched.portal.problems import RequestError, problem
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Send
     from starlette.types import Scope as Connection
 
-__all__ = ["Asker", "Identified", "Identify", "asker", "csrf_checked", "needs", "peers_only"]
+__all__ = ["Asker", "Gate", "Identify", "asker", "csrf_checked", "needs", "sender"]
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
-@dataclass(frozen=True, slots=True)
-class Identified:
-    """Who asks, and the CSRF token that a page shown to them carries; nobody and empty where that is not known."""
+class Gate(Protocol):
+    """What `Identify` needs of `cosched.access.access.Access`."""
 
-    principal: Principal | None = None
-    csrf: str = ""
+    def identify(self, evidence: Evidence) -> Identified:
+        """Say who asks."""
+        ...
 
-
-def peers_only(evidence: Evidence) -> Identified:
-    """Return the user at the other end of the unix socket; whoever reaches a port of this machine may do all."""
-    if evidence.peer is None:
-        return Identified(Principal("", Role.ADMINISTRATOR))
-    return Identified(Principal(user_name(evidence.peer), user_role(evidence.peer) or Role.USER))
+    def pause(self, identified: Identified) -> float:
+        """Count a request; return for how many seconds its sender must wait, 0 for none."""
+        ...
 
 
 class Identify:
-    """ASGI middleware: puts `principal`, `csrf` and a fresh `nonce` into the request's state."""
+    """ASGI middleware: puts `principal`, `csrf` and a fresh `nonce` into the request's state.
 
-    def __init__(self, app: "ASGIApp", identify: Callable[[Evidence], Identified]) -> None:
-        """Wrap `app`; `identify` says who asks."""
+    Whoever asks too often is refused here, before anything is done for them.
+    """
+
+    def __init__(self, app: "ASGIApp", gate: Gate) -> None:
+        """Wrap `app`; `gate` says who asks."""
         self._app = app
-        self._identify = identify
+        self._gate = gate
 
     async def __call__(self, scope: "Connection", receive: "Receive", send: "Send") -> None:
         """Find out who asks and pass the request on."""
         if scope["type"] == "http":
             state: dict[str, Any] = scope.setdefault("state", {})
-            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-            client = scope.get("client")
-            peer = state.get("peer")
-            found = self._identify(Evidence(peer, client[0] if client and peer is None else "", headers))
-            state |= {"principal": found.principal, "csrf": found.csrf, "nonce": secrets.token_urlsafe(16)}
+            found = self._gate.identify(_evidence(scope))
+            state |= {"principal": found.principal, "csrf": found.csrf, "nonce": secrets.token_urlsafe(16),
+                      "identified": found}  # fmt: skip
+            pause = self._gate.pause(found)
+            if pause > 0:
+                refusal = problem(HTTPStatus.TOO_MANY_REQUESTS, f"you ask too often: wait {pause:.1f} s",
+                                  {"Retry-After": str(math.ceil(pause))})  # fmt: skip
+                await refusal(scope, receive, send)
+                return
         await self._app(scope, receive, send)
+
+
+def _evidence(scope: "Connection") -> Evidence:
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+    peer = scope["state"].get("peer")
+    client = scope.get("client")
+    return Evidence(peer, client[0] if client and peer is None else "", scope.get("scheme") == "https", headers)
+
+
+def sender(request: Request) -> str:
+    """Return from where a request came, for the audit log: an IP address, or "unix"."""
+    return str(request.state.identified.address)
 
 
 async def asker(request: Request) -> Principal:
@@ -80,8 +98,9 @@ async def asker(request: Request) -> Principal:
     """
     found: Principal | None = request.state.principal
     if found is None:
+        why = request.state.identified.reason or "it is not known who asks"
         raise RequestError(HTTPStatus.UNAUTHORIZED,
-                           "say who you are: send a token (Authorization: Bearer …, see `cosched token create`)"
+                           f"{why}: send a token (Authorization: Bearer …; `cosched token create` makes one), or log in"
                            )  # fmt: skip
     return found
 
@@ -102,16 +121,19 @@ def needs(scope: Scope) -> Any:
 async def csrf_checked(request: Request) -> None:
     """Refuse a change that a browser may have been tricked into: one without the CSRF token of the page.
 
-    Only for those whom a browser names by itself (a cookie, a login at the proxy); a token cannot be sent unknowingly.
+    Only where a browser says by itself who asks (a cookie, a login at the proxy); a token cannot be sent unknowingly.
 
     Raises:
         RequestError: the token is missing or another one.
     """
     principal: Principal | None = request.state.principal
-    if request.method in _SAFE_METHODS or principal is None or not principal.ambient:
+    form = request.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS
+    if request.method in _SAFE_METHODS or principal is None or principal.how is How.TOKEN:
         return
+    if principal.how is How.SOCKET and not form and "origin" not in request.headers:
+        return  # a program of the user's own; browsers reach the socket only through a tunnel, and say their origin
     given: Any = request.headers.get("x-csrf-token", "")
-    if not given and request.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS:
+    if not given and form:
         given = (await request.form()).get("csrf_token", "")
     if not isinstance(given, str) or not secrets.compare_digest(given.encode(), request.state.csrf.encode()):
         raise RequestError(HTTPStatus.FORBIDDEN, "the page is too old or not ours (no CSRF token): reload it and try "

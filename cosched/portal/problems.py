@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from fastapi.responses import JSONResponse
 
+from cosched.access.principal import ForbiddenError
 from cosched.errors import CoschedError, SystemFault, UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fastapi import Request
 
-__all__ = ["MEDIA_TYPE", "ConflictError", "NotFoundError", "RequestError", "answer", "problem"]
+__all__ = ["MEDIA_TYPE", "ConflictError", "NotFoundError", "QuotaError", "RequestError", "answer", "problem"]
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -25,6 +28,10 @@ class ConflictError(UserError):
     """It contradicts what was asked before."""
 
 
+class QuotaError(UserError):
+    """The user has as much as one user may have."""
+
+
 class RequestError(UserError):
     """The request itself is malformed; `status` says how."""
 
@@ -33,10 +40,11 @@ class RequestError(UserError):
         self.status = status
 
 
-def problem(status: HTTPStatus, detail: str) -> JSONResponse:
+def problem(status: HTTPStatus, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """Return a problem document as a response."""
     document = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
-    headers = {"WWW-Authenticate": 'Bearer realm="cosched"'} if status is HTTPStatus.UNAUTHORIZED else None
+    if status is HTTPStatus.UNAUTHORIZED:
+        headers = {"WWW-Authenticate": 'Bearer realm="cosched"'}
     return JSONResponse(document, status.value, headers, media_type=MEDIA_TYPE)
 
 
@@ -50,8 +58,12 @@ def _status(error: CoschedError) -> HTTPStatus:
     match error:
         case RequestError():
             return error.status
+        case ForbiddenError():
+            return HTTPStatus.FORBIDDEN
         case NotFoundError():
             return HTTPStatus.NOT_FOUND
+        case QuotaError():
+            return HTTPStatus.TOO_MANY_REQUESTS
         case ConflictError():
             return HTTPStatus.CONFLICT
         case SystemFault():

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from cosched.errors import UserError
 from cosched.service.layers import Layer, defaults, environment_layer, file_layers, flatten
+from cosched.service.listen import parse_listen
 from cosched.service.places import configuration_file
 from cosched.service.sections import Configuration
 
@@ -96,6 +97,7 @@ class _Merged:
         except ValidationError as error:
             raise UserError("; ".join(dict.fromkeys(map(self._sentence, error.errors())))) from error
         self._guard_password(configuration.database.url)
+        self._guard_ports(configuration)
         return configuration
 
     def _sentence(self, fault: ErrorDetails) -> str:
@@ -121,6 +123,15 @@ class _Merged:
         if secret and layer.path and layer.path.stat().st_mode & 0o007:
             raise UserError(
                 f"{layer.place}: database.url holds a password and everybody can read the file: chmod o= {layer.path}"
+            )
+
+    def _guard_ports(self, configuration: Configuration) -> None:
+        public = [text for text in configuration.server.listen if parse_listen(text).public]
+        if public and configuration.server.certificate is None and not configuration.access.proxy:
+            raise UserError(
+                f"{self.origin('server.listen')}: server.listen: {public[0]!r} can be reached from other machines, and "
+                "there is neither TLS nor a proxy: give [server] certificate and key, or name the proxy in [access] "
+                "proxy, or write 127.0.0.1:PORT"
             )
 
 

@@ -16,20 +16,18 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import AttemptState
 from cosched.errors import SystemFault
-from cosched.portal.api import build
 from cosched.prediction.catalogue import Catalogue
 from cosched.prediction.predictor import Predictor
 from cosched.scheduling.problem import Weights
 from cosched.service.clock import Clock
 from cosched.service.desk import Desk
 from cosched.service.engine import Engine
+from cosched.service.entrance import web_server
 from cosched.service.insight import DaemonInsight
 from cosched.service.intake import Intake
-from cosched.service.listen import parse_listen
 from cosched.service.manager import Manager
 from cosched.service.planner import Courtesy
 from cosched.service.search import SearchProcess
-from cosched.service.web import WebServer, host_names, open_socket
 from cosched.store.store import Store
 
 if TYPE_CHECKING:
@@ -62,7 +60,6 @@ class Daemon:
         catalogue = Catalogue(configuration.applications.folders)
         predictor = Predictor(configuration.models.folders)
         connector = load_connector(configuration.connector.kind, configuration.connector.table)
-        listen = parse_listen(configuration.server.listen)
         self._store = Store(configuration.database.url)
         self._core = Coscheduler(_settings(configuration, self._store.instance))
         self._engine = Engine(self._core, self._store, clock)
@@ -77,10 +74,10 @@ class Daemon:
         intake = Intake(catalogue, predictor, configuration.domain.hardware, configuration.connector.kind)
         self._desk = Desk(self._engine, self._store, intake, domain=configuration.domain.name,
                           connector=configuration.connector.kind, policy=planning.policy, faults=self._faults,
-                          output=self._manager.output)  # fmt: skip
+                          output=self._manager.output, waiting=configuration.access.waiting)  # fmt: skip
         insight = DaemonInsight(self._engine, self._core, self._store, catalogue, predictor,
                                 configuration.models.folders)  # fmt: skip
-        self._web = WebServer(build(self._desk, host_names(listen), insight=insight), open_socket(listen))
+        self._web = web_server(configuration, self._desk, insight, self._store, clock)
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT.
@@ -109,7 +106,7 @@ class Daemon:
             self._search.start()
         self._web.start()
         configuration = self._configuration
-        _log.info("serving", domain=configuration.domain.name, at=configuration.server.listen,
+        _log.info("serving", domain=configuration.domain.name, at=self._web.addresses,
                   connector=configuration.connector.kind, policy=configuration.planning.policy)  # fmt: skip
 
     def stop(self) -> None:
@@ -135,6 +132,8 @@ class Daemon:
         faults = []
         if self._manager.fault:
             faults.append(f"resource manager: {self._manager.fault}")
+        if self._web.fault:
+            faults.append(self._web.fault)
         if self._engine.store_fault:
             faults.append(f"database: {self._engine.store_fault}")
         return faults

@@ -15,7 +15,7 @@ from cosched.coscheduler.explanation import explain
 from cosched.errors import SystemFault, UserError
 from cosched.portal.documents import Forecast, Status, TaskPage
 from cosched.portal.feed import Feed
-from cosched.portal.problems import ConflictError, NotFoundError
+from cosched.portal.problems import ConflictError, NotFoundError, QuotaError
 from cosched.prediction.feedback import Correction
 from cosched.service.foresight import place
 from cosched.service.intake import DomainState
@@ -55,7 +55,7 @@ class Desk:
     """
 
     def __init__(self, engine: Engine, store: Store, intake: Intake, *, domain: str, connector: str, policy: str,
-                 faults: Callable[[], Sequence[str]], output: Outputs) -> None:  # fmt: skip
+                 faults: Callable[[], Sequence[str]], output: Outputs, waiting: int) -> None:  # fmt: skip
         """Set up.
 
         Args:
@@ -67,6 +67,7 @@ class Desk:
             policy: name of the planning policy.
             faults: says what does not work, in sentences.
             output: returns part of what a process of an attempt wrote, by UUID, stream, rank, offset and limit.
+            waiting: how many tasks of one user may wait or run; operators may have more.
         """
         self.feed = Feed()
         self._engine = engine
@@ -76,6 +77,7 @@ class Desk:
         self._names = (domain, connector, policy)
         self._faults = faults
         self._output = output
+        self._waiting = waiting
         self._keys = threading.Lock()
         self._pending: dict[tuple[str, str], tuple[str, Future[tuple[Task, ...]]]] = {}
 
@@ -84,6 +86,7 @@ class Desk:
         submission = Submission(key, digest, (), 0.0, asker.name) if key else None
         known = self._known(submission)
         if known is None:
+            self._check_quota(asker, len(requests))
             tasks = self._make(asker, requests, self._ask(_state))
             known = self._engine.accept(tasks) if submission is None else self._accept_once(tasks, submission)
         return [task_view(task) for task in self._wait(known)]
@@ -155,6 +158,14 @@ class Desk:
             tasks={str(state): count for state, count in counts.items()},
             faults=tuple(self._faults()),
         )
+
+    def _check_quota(self, asker: Principal, more: int) -> None:
+        if asker.oversees:
+            return
+        live = self._ask(lambda core, _time: core.owned.get(asker.name, 0))
+        if live + more > self._waiting:
+            raise QuotaError(f"{live} tasks of yours wait or run, and {self._waiting} may: submit {more} more when "
+                             "some have ended")  # fmt: skip
 
     def _make(self, asker: Principal, requests: Sequence[TaskRequest], state: DomainState) -> list[Task]:
         tasks = []

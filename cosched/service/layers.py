@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 __all__ = ["Layer", "defaults", "environment_layer", "file_layers", "flatten"]
 
 _LARGEST_FILE = 1 << 20
-_PATHS = (("domain", "state"), ("applications", "folders"), ("models", "folders"))
+_PATHS = (
+    ("domain", "state"),
+    ("applications", "folders"),
+    ("models", "folders"),
+    ("server", "certificate"),
+    ("server", "key"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,23 @@ def defaults(environment: Mapping[str, str], state: object) -> Layer:
             "converged": 3.0,
         },
         "dispatch": {"grace": 30.0, "attempts": 5, "retry": 1.0, "retry_longest": 60.0},
-        "server": {"listen": f"unix:{folder / 'cosched.sock'}"},
+        "server": {
+            "listen": [f"unix:{folder / 'cosched.sock'}", "127.0.0.1:0"],
+            "socket_mode": "0600",
+            "names": [],
+            "certificate": "",
+            "key": "",
+        },
+        "access": {
+            "administrators": [],
+            "operators": [],
+            "proxy": [],
+            "proxy_header": "X-Remote-User",
+            "session": 43200.0,
+            "longest_token": 366 * 86400.0,
+            "requests": 100.0,
+            "waiting": 10_000,
+        },
         "applications": {"folders": [str(resources.etc() / "applications.d")]},
         "models": {"folders": [str(resources.models())]},
     }

@@ -1,4 +1,4 @@
-"""Addresses to listen on: a unix socket, or a port that only this machine can reach."""
+"""Addresses to listen on: a unix socket, or a port."""
 
 from __future__ import annotations
 
@@ -23,25 +23,33 @@ class Listen:
     host: str = ""
     port: int = 0
 
+    @property
+    def public(self) -> bool:
+        """Whether other machines can reach it."""
+        return not self.path and not _loopback(self.host)
+
 
 def parse_listen(text: str) -> Listen:
-    """Read `unix:/absolute/path` or `127.0.0.1:PORT`.
+    """Read `unix:/absolute/path`, `127.0.0.1:PORT` or the address of another interface of this machine.
 
     Raises:
-        UserError: neither, or an address that other machines can reach.
+        UserError: it is none of these.
     """
     if text.startswith("unix:"):
         return Listen(path=_socket(text.removeprefix("unix:")))
     match = _TCP.fullmatch(text)
-    if match is None or int(match["port"]) > 65535:
+    if match is None or int(match["port"]) > 65535 or not _known(match["host"]):
         raise UserError(f"{text!r} is not an address: write unix:/absolute/path or 127.0.0.1:PORT")
-    host = match["host"]
-    if not _loopback(host):
-        raise UserError(
-            f"{text!r} can be reached from other machines, and cosched does not yet ask who is there: "
-            "write 127.0.0.1:PORT, or unix:/absolute/path and let a proxy with TLS stand before it"
-        )
-    return Listen(host=host, port=int(match["port"]))
+    return Listen(host=match["host"], port=int(match["port"]))
+
+
+def _known(host: str) -> bool:
+    """Whether it is an address, or the one name that always is this machine's."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return True
 
 
 def _socket(path: str) -> str:

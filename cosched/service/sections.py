@@ -7,12 +7,26 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from cosched.access.names import checked_name
+from cosched.access.private_file import check_private
+from cosched.access.proxies import parse_proxies
 from cosched.connector.registry import available
 from cosched.errors import UserError
 from cosched.service.duration import parse_duration
-from cosched.service.listen import parse_listen
+from cosched.service.listen import Listen, parse_listen
 
-__all__ = ["Configuration", "Connector", "Database", "Dispatch", "Domain", "Folders", "Objective", "Planning", "Server"]
+__all__ = [
+    "Access",
+    "Configuration",
+    "Connector",
+    "Database",
+    "Dispatch",
+    "Domain",
+    "Folders",
+    "Objective",
+    "Planning",
+    "Server",
+]
 
 
 def _duration(value: Any) -> float:
@@ -36,8 +50,44 @@ def _address(value: str) -> str:
     return value
 
 
+def _several(value: Any) -> Any:
+    """Take one text for a list of it."""
+    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
+
+
+def _optional(value: Any) -> Path | None:
+    return None if value == "" else _folder(value)
+
+
+def _user(value: str) -> str:
+    try:
+        return checked_name(value)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
+def _proxies(words: tuple[str, ...]) -> tuple[str, ...]:
+    try:
+        parse_proxies(words)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+    return words
+
+
+def _private(path: Path, what: str) -> None:
+    try:
+        check_private(path, what)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
 Duration = Annotated[float, BeforeValidator(_duration)]
 FolderPath = Annotated[Path, BeforeValidator(_folder)]
+OptionalPath = Annotated[Path | None, BeforeValidator(_optional)]
+PositiveDuration = Annotated[float, BeforeValidator(_duration), Field(gt=0)]
+Address = Annotated[str, AfterValidator(_address)]
+HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$")]
+Users = Annotated[tuple[Annotated[str, AfterValidator(_user)], ...], BeforeValidator(_several)]
 Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 
@@ -116,9 +166,39 @@ class Dispatch(_Section):
 
 
 class Server(_Section):
-    """[server]: where the API listens."""
+    """[server]: where the API and the pages listen, and under which names."""
 
-    listen: Annotated[str, AfterValidator(_address)]
+    listen: Annotated[tuple[Address, ...], Field(min_length=1), BeforeValidator(_several)]
+    socket_mode: Annotated[str, Field(pattern=r"^0?6[06][06]$")]
+    names: Annotated[tuple[HostName, ...], BeforeValidator(_several)]
+    certificate: OptionalPath
+    key: OptionalPath
+
+    @model_validator(mode="after")
+    def _both(self) -> Server:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("TLS takes both certificate and key: give both, or neither")
+        if self.key is not None:
+            _private(self.key, "the key of the certificate")
+        return self
+
+    @property
+    def addresses(self) -> tuple[Listen, ...]:
+        """Where to listen."""
+        return tuple(map(parse_listen, self.listen))
+
+
+class Access(_Section):
+    """[access]: who may do what, and how often."""
+
+    administrators: Users
+    operators: Users
+    proxy: Annotated[tuple[str, ...], BeforeValidator(_several), AfterValidator(_proxies)]
+    proxy_header: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$")]
+    session: PositiveDuration
+    longest_token: PositiveDuration
+    requests: Annotated[float, Field(gt=0, le=1e6)]
+    waiting: Annotated[int, Field(ge=1, le=10**9)]
 
 
 class Folders(_Section):
@@ -137,5 +217,6 @@ class Configuration(_Section):
     planning: Planning
     dispatch: Dispatch
     server: Server
+    access: Access
     applications: Folders
     models: Folders

@@ -1,41 +1,57 @@
-"""The API's server: a socket that is ours alone, and uvicorn on a thread of its own."""
+"""The server of API and pages: sockets of ours, and uvicorn on a thread of its own that is looked after."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import socket
+import ssl
 import stat
 import threading
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import structlog
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cosched.access.peers import peer_uid
-from cosched.errors import SystemFault
+from cosched.errors import SystemFault, UserError
 
 if TYPE_CHECKING:
-    import asyncio
+    from collections.abc import Iterable, Sequence
 
     from fastapi import FastAPI
 
     from cosched.service.listen import Listen
 
-__all__ = ["WebServer", "host_names", "open_socket"]
+__all__ = ["Tls", "WebServer", "host_names", "open_socket", "open_sockets"]
+
+_log = structlog.get_logger("cosched.web")
 
 _BACKLOG = 128
+_START_AGAIN = 1.0  # seconds before a server that ended by itself is started again
 
 
-def open_socket(listen: Listen) -> socket.socket:
-    """Return a listening socket. A unix socket gets mode 0600; one left over by a daemon that died is replaced.
+def open_sockets(listen: Iterable[Listen], mode: int = stat.S_IRUSR | stat.S_IWUSR) -> list[socket.socket]:
+    """Return listening sockets, all or none; see `open_socket`."""
+    with ExitStack() as stack:
+        opened = [stack.enter_context(open_socket(each, mode)) for each in listen]
+        stack.pop_all()
+    return opened
+
+
+def open_socket(listen: Listen, mode: int = stat.S_IRUSR | stat.S_IWUSR) -> socket.socket:
+    """Return a listening socket. A unix socket gets this mode; one left over by a daemon that died is replaced.
 
     Raises:
         SystemFault: another daemon listens there, or the address cannot be had.
     """
     if listen.path:
-        return _unix_socket(Path(listen.path))
+        return _unix_socket(Path(listen.path), mode)
     try:
         family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
         return socket.create_server((listen.host, listen.port), family=family, backlog=_BACKLOG)
@@ -44,11 +60,23 @@ def open_socket(listen: Listen) -> socket.socket:
                           "or choose another in [server] listen") from error  # fmt: skip
 
 
-def host_names(listen: Listen) -> frozenset[str] | None:
-    """Return the names by which clients may call the server; None for a unix socket, where the name means nothing."""
-    if listen.path:
-        return None
-    return frozenset({"localhost", "127.0.0.1", "[::1]", f"[{listen.host}]" if ":" in listen.host else listen.host})
+def host_names(listen: Iterable[Listen], names: Iterable[str] = ()) -> frozenset[str]:
+    """Return the names by which clients may call the server on its ports.
+
+    Args:
+        listen: where it listens.
+        names: more of them, by which users know it.
+    """
+    hosts = {f"[{each.host}]" if ":" in each.host else each.host for each in listen if each.host}
+    return frozenset({"localhost", "127.0.0.1", "[::1]", *hosts, *(name.lower() for name in names)})
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Files in PEM format: the certificate with its chain, and its key."""
+
+    certificate: Path
+    key: Path
 
 
 class _KnowsPeer(H11Protocol):
@@ -60,36 +88,100 @@ class _KnowsPeer(H11Protocol):
 
 
 class WebServer:
-    """Serves an application on a thread until `stop`."""
+    """Serves an application on a thread until `stop`; a server that ends by itself is started again.
 
-    def __init__(self, app: FastAPI, listening: socket.socket) -> None:
-        self._name = listening.getsockname() if listening.family == socket.AF_UNIX else ""
-        config = uvicorn.Config(app, http=_KnowsPeer, lifespan="off", log_config=None, access_log=False,
-                                server_header=False, timeout_graceful_shutdown=5, ws="none")  # fmt: skip
-        self._server = uvicorn.Server(config)
-        self._socket = listening
-        self._thread = threading.Thread(target=self._server.run, args=([listening],), name="web", daemon=True)
+    Attributes:
+        fault: why it was started again, until it is stopped; empty while all is well.
+    """
+
+    def __init__(self, app: FastAPI, listening: Sequence[socket.socket], tls: Tls | None = None) -> None:
+        """Set up.
+
+        Args:
+            app: what is served.
+            listening: sockets, ours from now on.
+            tls: for the ports among them.
+
+        Raises:
+            UserError: certificate or key will not do.
+        """
+        self.fault = ""
+        self._app = app
+        self._sockets = tuple(listening)
+        self._tls = tls
+        self._names = [each.getsockname() for each in listening if each.family == socket.AF_UNIX]
+        self._servers: tuple[uvicorn.Server, ...] = ()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="web", daemon=True)
+        if tls is not None:
+            _check(tls)
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where it listens, with the numbers of ports that the system has chosen."""
+        names = [each.getsockname() for each in self._sockets]
+        return [f"unix:{name}" if isinstance(name, str) else f"{name[0]}:{name[1]}" for name in names]
 
     def start(self) -> None:
         """Begin to serve; requests that come before are answered then."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Answer the requests under way, then close the socket and take its name away."""
-        self._server.should_exit = True
+        """Answer the requests under way, then close the sockets and take their names away."""
+        self._stopping.set()
+        for server in self._servers:
+            server.should_exit = True
         if self._thread.ident is not None:
             self._thread.join()
-        self._socket.close()
-        if self._name:
-            Path(self._name).unlink(missing_ok=True)
+        for listening in self._sockets:
+            listening.close()
+        for name in self._names:
+            Path(name).unlink(missing_ok=True)
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            why = "it ended by itself"
+            try:
+                asyncio.run(self._serve())
+            except BaseException as error:  # uvicorn ends threads with SystemExit, which nobody else would notice
+                why = repr(error)
+                _log.exception("the server failed")
+            if not self._stopping.is_set():
+                self.fault = f"the server of API and pages failed ({why}): it is started again"
+                _log.error("starting the server again", why=why)
+                self._stopping.wait(_START_AGAIN)
+
+    async def _serve(self) -> None:
+        ports = [each.dup() for each in self._sockets if each.family != socket.AF_UNIX]
+        unix = [each.dup() for each in self._sockets if each.family == socket.AF_UNIX]
+        both = [(_server(self._app, None), unix), (_server(self._app, self._tls), ports)]
+        self._servers = tuple(server for server, sockets in both if sockets)
+        if self._stopping.is_set():
+            return
+        await asyncio.gather(*(server.serve(sockets) for server, sockets in both if sockets))
 
 
-def _unix_socket(path: Path) -> socket.socket:
+def _server(app: FastAPI, tls: Tls | None) -> uvicorn.Server:
+    return uvicorn.Server(uvicorn.Config(app, http=_KnowsPeer, lifespan="off", log_config=None, access_log=False,
+                                         server_header=False, proxy_headers=False, timeout_graceful_shutdown=5,
+                                         ws="none", ssl_certfile=None if tls is None else tls.certificate,
+                                         ssl_keyfile=None if tls is None else tls.key))  # fmt: skip
+
+
+def _check(tls: Tls) -> None:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.certificate, tls.key)
+    except (OSError, ssl.SSLError) as error:
+        raise UserError(f"the certificate {tls.certificate} with the key {tls.key} cannot be used "
+                        f"({error.strerror or error}): correct [server] certificate and key") from error  # fmt: skip
+
+
+def _unix_socket(path: Path, mode: int) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _clear(path)
-        _bind_private(listening, path)
+        _bind(listening, path, mode)
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
@@ -101,11 +193,11 @@ def _unix_socket(path: Path) -> socket.socket:
     return listening
 
 
-def _bind_private(listening: socket.socket, path: Path) -> None:
+def _bind(listening: socket.socket, path: Path, mode: int) -> None:
     # The mode of the socket's own inode is what bind() gives the file: no moment with another, and no umask touched.
-    os.fchmod(listening.fileno(), stat.S_IRUSR | stat.S_IWUSR)
+    os.fchmod(listening.fileno(), mode)
     listening.bind(str(path))
-    path.chmod(stat.S_IRUSR | stat.S_IWUSR)
+    path.chmod(mode)
 
 
 def _clear(path: Path) -> None:

@@ -17,7 +17,18 @@ from sqlalchemy import (
     Text,
 )
 
-__all__ = ["attempts", "events", "instance", "metadata", "submission_keys", "tasks"]
+__all__ = [
+    "accounts",
+    "attempts",
+    "audit",
+    "events",
+    "instance",
+    "metadata",
+    "sessions",
+    "submission_keys",
+    "tasks",
+    "tokens",
+]
 
 metadata = MetaData()
 
@@ -60,6 +71,7 @@ tasks = Table(
     Column("attempts", Integer, nullable=False),
     Column("hosts", JSON, nullable=False),
     Index("tasks_by_state", "state", "number"),
+    Index("tasks_by_owner", "owner", "number"),
 )
 
 attempts = Table(
@@ -101,4 +113,50 @@ submission_keys = Table(
     Column("tasks", JSON, nullable=False),
     Column("created", Double, nullable=False),
     PrimaryKeyConstraint("owner", "key"),
+)
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("digest", Text, nullable=False),  # argon2, with its salt and parameters
+    Column("role", String(16), nullable=False),
+    Column("created", Double, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("digest", String(64), nullable=False),  # SHA-256: the token itself is random enough
+    Column("user", String(64), nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("scopes", JSON, nullable=False),
+    Column("note", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("expires", Double, nullable=False),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("digest", String(64), primary_key=True),  # SHA-256 of the cookie
+    Column("user", String(64), nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("account", Boolean, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("expires", Double, nullable=False),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("time", Double, nullable=False),
+    Column("user", String(64), nullable=False),
+    Column("how", String(16), nullable=False),
+    Column("address", String(64), nullable=False),
+    Column("action", String(32), nullable=False),
+    Column("detail", Text, nullable=False),
 )

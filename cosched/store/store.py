@@ -71,7 +71,7 @@ class Store:
         self._engine = open_engine(url)
         self._writer = self._engine.execution_options(writes=True)
         dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
-        self.instance = str(self._read(select(schema.instance))[0]["uuid"])
+        self.instance = str(self.read(select(schema.instance))[0]["uuid"])
         self._save_tasks = _upsert(dialect, schema.tasks, "id")
         self._save_attempts = _upsert(dialect, schema.attempts, "uuid")
 
@@ -81,7 +81,7 @@ class Store:
 
     def last_number(self) -> int:
         """Return the highest task number ever given, 0 in an empty database."""
-        rows = self._read(select(func.max(schema.tasks.c.number).label("last")))
+        rows = self.read(select(func.max(schema.tasks.c.number).label("last")))
         return int(rows[0]["last"] or 0)
 
     def save(self, tasks: Iterable[Task] = (), attempts: Iterable[Attempt] = (), events: Iterable[Record] = (),
@@ -118,32 +118,32 @@ class Store:
     def completed(self, limit: int = 1000) -> tuple[Task, ...]:
         """Return the `limit` tasks that completed last, the oldest first."""
         query = select(schema.tasks).where(schema.tasks.c.state == str(TaskState.COMPLETED))
-        rows = self._read(query.order_by(schema.tasks.c.finished.desc(), schema.tasks.c.number.desc()).limit(limit))
+        rows = self.read(query.order_by(schema.tasks.c.finished.desc(), schema.tasks.c.number.desc()).limit(limit))
         return tuple(map(task_of, reversed(rows)))
 
     def tasks(self, selection: Selection | None = None, limit: int = 100, offset: int = 0) -> tuple[Task, ...]:
         """Return tasks of a selection (none given: all), the newest first."""
         conditions = () if selection is None else selection.conditions()
         query = select(schema.tasks).where(*conditions).order_by(schema.tasks.c.number.desc())
-        return tuple(map(task_of, self._read(query.limit(limit).offset(offset))))
+        return tuple(map(task_of, self.read(query.limit(limit).offset(offset))))
 
     def task(self, task_id: str) -> Task | None:
         """Return the task, None where there is none of this identifier."""
-        rows = self._read(select(schema.tasks).where(schema.tasks.c.id == task_id))
+        rows = self.read(select(schema.tasks).where(schema.tasks.c.id == task_id))
         return task_of(rows[0]) if rows else None
 
     def counts(self, selection: Selection | None = None) -> Mapping[TaskState, int]:
         """Return the number of tasks in each state, of a selection (none given: of all)."""
         column = schema.tasks.c.state
         conditions = () if selection is None else selection.conditions()
-        rows = self._read(select(column, func.count().label("tasks")).where(*conditions).group_by(column))
+        rows = self.read(select(column, func.count().label("tasks")).where(*conditions).group_by(column))
         return dict.fromkeys(TaskState, 0) | {TaskState(row["state"]): int(row["tasks"]) for row in rows}
 
     def attempts(self, task_id: str) -> tuple[Attempt, ...]:
         """Return all attempts at the task, the oldest first."""
         table = schema.attempts
         query = select(table).where(table.c.task == task_id).order_by(table.c.created, table.c.uuid)
-        return tuple(map(attempt_of, self._read(query)))
+        return tuple(map(attempt_of, self.read(query)))
 
     def events(self, task_id: str = "", limit: int = 100) -> tuple[Record, ...]:
         """Return the last `limit` lines of the log (of one task where named), the oldest first."""
@@ -151,7 +151,7 @@ class Store:
         query = select(table.c.time, table.c.kind, table.c.task, table.c.detail)
         if task_id:
             query = query.where(table.c.task == task_id)
-        rows = self._read(query.order_by(table.c.id.desc()).limit(limit))
+        rows = self.read(query.order_by(table.c.id.desc()).limit(limit))
         return tuple(Record(**row) for row in reversed(rows))
 
     def log(self, owner: str | None = None, limit: int = 100, offset: int = 0) -> tuple[Record, ...]:
@@ -167,7 +167,7 @@ class Store:
         if owner is not None:
             query = query.outerjoin(tasks, tasks.c.id == table.c.task)
             query = query.where(or_(table.c.task == "", tasks.c.owner == owner))
-        rows = self._read(query.order_by(table.c.id.desc()).limit(limit).offset(offset))
+        rows = self.read(query.order_by(table.c.id.desc()).limit(limit).offset(offset))
         return tuple(Record(**row) for row in rows)
 
     def ran(self, since: float, limit: int) -> tuple[tuple[Attempt, Task], ...]:
@@ -176,18 +176,30 @@ class Store:
         columns = [column.label(f"attempt_{column.name}") for column in attempts.columns]
         query = select(*columns, *tasks.columns).join(tasks, tasks.c.id == attempts.c.task)
         query = query.where(attempts.c.finished > since, attempts.c.started.is_not(None))
-        rows = self._read(query.order_by(attempts.c.finished.desc()).limit(limit))
+        rows = self.read(query.order_by(attempts.c.finished.desc()).limit(limit))
         return tuple((attempt_of(row, "attempt_"), task_of(row)) for row in rows)
 
     def by_key(self, key: str, owner: str = "") -> Submission | None:
         """Return what an idempotency key of this owner stands for, None while it is unused."""
         table = schema.submission_keys
-        rows = self._read(select(table).where(table.c.owner == owner, table.c.key == key))
+        rows = self.read(select(table).where(table.c.owner == owner, table.c.key == key))
         return Submission(**{**rows[0], "tasks": tuple(rows[0]["tasks"])}) if rows else None
 
-    def _read(self, query: Executable) -> Sequence[RowMapping]:
+    def read(self, query: Executable) -> Sequence[RowMapping]:
+        """Return the rows of a query on the tables of `cosched.store.schema`."""
         with explained(self.name), self._engine.begin() as connection:
             return connection.execute(query).mappings().all()
+
+    def write(self, *statements: Executable) -> None:
+        """Carry out all statements or none; on return what they change survives a crash.
+
+        Raises:
+            RefusedError: as `save`.
+            StoreFault: nothing was written.
+        """
+        with explained(self.name), self._writer.begin() as connection:
+            for statement in statements:
+                connection.execute(statement)
 
 
 def _upsert(dialect: Any, table: Table, key: str) -> Executable:

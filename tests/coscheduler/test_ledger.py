@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cosched.coscheduler.decisions import Cancel, Replan
 from cosched.coscheduler.ledger import Ledger
 from cosched.coscheduler.task import Attempt
@@ -41,3 +43,14 @@ def test_a_new_event_begins_with_no_changes() -> None:
     ledger.begin()
     assert ledger.outcome().tasks == ()
     assert ledger.tasks == {"1": a_task(1)}
+
+
+def test_live_tasks_are_counted_by_owner() -> None:
+    ledger = Ledger()
+    ledger.load([replace(a_task(1), owner="ann")], [])
+    for number in (2, 3):
+        ledger.put(replace(a_task(number), owner="bob"))
+    ledger.put(replace(a_task(3), owner="bob", reason="changed"))
+    assert ledger.owned == {"ann": 1, "bob": 2}
+    ledger.close(ledger.tasks["1"])
+    assert ledger.owned == {"bob": 2}

@@ -24,6 +24,7 @@ from cosched.portal.documents import (
 from cosched.portal.feed import Feed
 from cosched.portal.problems import ConflictError, NotFoundError
 from cosched.store import Selection
+from tests.access.memory import Trusting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +99,7 @@ class Recorder:
     def status(self, asker: Principal) -> Status:
         self._ask("status")
         return Status(domain="d", version="v", time=1.0, connector="local", policy="genetic", hosts_up=1, hosts_down=0,
-                      tasks={}, faults=())  # fmt: skip
+                      tasks=dict.fromkeys(map(str, TaskState), 0), faults=())  # fmt: skip
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def service() -> Recorder:
 
 @pytest.fixture
 def client(service: Recorder) -> TestClient:
-    return TestClient(build(service))
+    return TestClient(build(service, Trusting()))
 
 
 def test_one_task_is_answered_by_itself_and_a_list_by_a_list(client: TestClient, service: Recorder) -> None:

@@ -20,6 +20,7 @@ def client() -> TestClient:
     app.add_middleware(Guard, largest_body=100, host_names=frozenset({"localhost", "[::1]"}))
 
     @app.post("/")
+    @app.post("/api/x")
     async def length(request: Request) -> int:
         return len(await request.body())
 
@@ -47,13 +48,16 @@ def test_pages_of_other_origins_are_refused(client: TestClient) -> None:
 
 
 def test_only_json_changes_anything_in_the_api(client: TestClient) -> None:
-    assert client.post("/", content=b"{}", headers=JSON).json() == 2
-    assert client.post("/", content=b"{}", headers={"Content-Type": "application/json; charset=utf-8"}).json() == 2
-    for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
-        assert client.post("/api/v1/tasks", content=b"{}", headers={"Content-Type": kind}).status_code == 415
+    assert client.post("/api/x", content=b"{}", headers=JSON).json() == 2
+    assert client.post("/api/x", content=b"{}", headers={"Content-Type": "application/json; charset=utf-8"}).json() == 2
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
+        assert client.post("/api/x", content=b"{}", headers={"Content-Type": kind}).status_code == 415
+        assert client.patch("/api/x", content=b"{}", headers={"Content-Type": kind}).status_code == 415
 
 
-def test_pages_take_forms_of_their_own_origin(client: TestClient) -> None:
+def test_pages_may_send_forms(client: TestClient) -> None:
+    for kind in ("application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json"):
+        assert client.post("/", content=b"{}", headers={"Content-Type": kind}).json() == 2
     assert client.post("/", content=b"{}", headers={"Content-Type": "text/plain"}).status_code == 415
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     assert client.post("/", content=b"{}", headers=form | {"Origin": "http://localhost:8080"}).status_code == 200

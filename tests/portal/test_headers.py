@@ -5,12 +5,13 @@ from fastapi.responses import HTMLResponse
 from fastapi.testclient import TestClient
 
 from cosched.portal.headers import SecureHeaders, policy
-from cosched.portal.identity import Identified, Identify
+from cosched.portal.identity import Identify
+from tests.access.memory import Trusting
 
 
 def app() -> FastAPI:
     made = FastAPI()
-    made.add_middleware(Identify, identify=lambda _: Identified())
+    made.add_middleware(Identify, gate=Trusting())
     made.add_middleware(SecureHeaders)
 
     @made.get("/page", response_class=HTMLResponse)

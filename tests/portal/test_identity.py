@@ -7,28 +7,38 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.testclient import TestClient
 
 from cosched.access import How, Principal, Role, Scope
+from cosched.access.access import Identified
 from cosched.errors import CoschedError
-from cosched.portal.identity import Asker, Identified, Identify, csrf_checked, needs
+from cosched.portal.identity import Asker, Identify, csrf_checked, needs
 from cosched.portal.problems import answer
 
 if TYPE_CHECKING:
     from cosched.access.evidence import Evidence
 
 WHO = {
-    "all": Principal("ann", Role.USER),
+    "all": Principal("ann", Role.USER, how=How.TOKEN),
     "reads": Principal("bob", Role.USER, frozenset({Scope.READ}), How.TOKEN, "1"),
     "browser": Principal("cay", Role.USER, how=How.SESSION),
+    "socket": Principal("dan", Role.USER, how=How.SOCKET),
+    "often": Principal("eve", Role.USER, how=How.TOKEN),
 }
 
 
-def by_token(evidence: Evidence) -> Identified:
-    return Identified(WHO.get(evidence.bearer), "right" if evidence.bearer == "browser" else "")
+class ByToken:
+    """Knows a few by the word they show; "often" has asked too often."""
+
+    def identify(self, evidence: Evidence) -> Identified:
+        reason = "what you show is too old" if evidence.bearer == "old" else ""
+        return Identified(WHO.get(evidence.bearer), "right", reason, "1.2.3.4")
+
+    def pause(self, identified: Identified) -> float:
+        return 1.5 if identified.principal is WHO["often"] else 0.0
 
 
 @pytest.fixture
 def client() -> TestClient:
     app = FastAPI()
-    app.add_middleware(Identify, identify=by_token)
+    app.add_middleware(Identify, gate=ByToken())
     app.add_exception_handler(CoschedError, answer)
     router = APIRouter(dependencies=[Depends(csrf_checked)])
 
@@ -57,6 +67,8 @@ def test_who_is_not_known_is_asked_to_say(client: TestClient) -> None:
     for method, path in (("GET", "/who"), ("POST", "/change")):
         refused = client.request(method, path)
         assert (refused.status_code, refused.headers["WWW-Authenticate"]) == (401, 'Bearer realm="cosched"')
+    refused = client.get("/who", headers=bearer("old"))
+    assert refused.json()["detail"].startswith("what you show is too old: send a token")
     assert client.get("/who", headers=bearer("all")).json() == "ann"
 
 
@@ -86,3 +98,21 @@ def test_every_page_has_a_nonce_of_its_own(client: TestClient) -> None:
     first, second = (client.get("/nonce").json() for _ in range(2))
     assert first != second
     assert len(first) >= 20
+
+
+def test_at_a_socket_only_what_a_browser_sends_needs_the_token_of_the_page(client: TestClient) -> None:
+    assert client.post("/change", headers=bearer("socket")).json() == "dan"
+    assert client.post("/change", headers=bearer("socket", Origin="http://testserver")).status_code == 403
+    assert client.post("/change", headers=bearer("socket"), data={"value": "7"}).status_code == 403
+    assert client.post("/change", headers=bearer("socket"), data={"csrf_token": "right"}).json() == "dan"
+
+
+def test_who_asks_too_often_is_told_when_to_come_back(client: TestClient) -> None:
+    refused = client.get("/who", headers=bearer("often"))
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "2")
+    assert refused.json()["detail"] == "you ask too often: wait 1.5 s"
+
+
+def test_a_header_given_twice_is_no_name(client: TestClient) -> None:
+    twice = [(b"Authorization", b"Bearer all"), (b"Authorization", b"Bearer reads")]
+    assert client.get("/who", headers=twice).status_code == 401

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from cosched.access.access import Access
+from cosched.access.settings import AccessSettings
 from cosched.connector.interface import Host, Output
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import HostsObserved
@@ -22,6 +25,7 @@ from cosched.service.intake import Intake
 from cosched.service.listen import Listen
 from cosched.service.web import WebServer, open_socket
 from cosched.store import Store
+from cosched.store.credentials import Credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,6 +93,10 @@ class Daemon:
     faults: list[str]
 
 
+def access_to(store: Store, settings: AccessSettings | None = None) -> Access:
+    return Access(Credentials(store), settings or AccessSettings(), time.time)
+
+
 def catalogue(folder: Path) -> Catalogue:
     folder.mkdir(exist_ok=True)
     for name, text in (("halving", HALVING), ("plain", PLAIN), ("broken", BROKEN)):
@@ -97,7 +105,7 @@ def catalogue(folder: Path) -> Catalogue:
 
 
 @contextmanager
-def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0) -> Iterator[Daemon]:
+def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: int = 10**6) -> Iterator[Daemon]:
     """Run one; with so long a staging no task leaves by itself."""
     store = Store(f"sqlite:///{tmp_path}/cosched.db")
     clock = Clock()
@@ -107,7 +115,7 @@ def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0) -> Iterator
     faults: list[str] = []
     desk = Desk(engine, store, Intake(catalogue(tmp_path / "applications.d"), Halving(), "fast"), domain="here",
                 connector="none", policy="genetic", faults=lambda: faults,
-                output=manager.output)  # fmt: skip
+                output=manager.output, waiting=waiting)  # fmt: skip
     engine.start()
     if hosts:
         names = tuple(Host(f"h{number:02}") for number in range(1, hosts + 1))
@@ -125,7 +133,7 @@ def serving(tmp_path: Path, hosts: int = 16, staging: float = 1000.0) -> Iterato
     """Run one with its API on a socket; gives it and its address."""
     with daemon(tmp_path, hosts, staging) as running:
         listen = Listen(path=str(tmp_path / "cosched.sock"))
-        server = WebServer(build(running.desk), open_socket(listen))
+        server = WebServer(build(running.desk, access_to(running.store)), [open_socket(listen)])
         server.start()
         try:
             yield running, f"unix:{listen.path}"

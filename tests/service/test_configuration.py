@@ -31,7 +31,7 @@ def test_without_a_file_the_state_is_the_users() -> None:
     configuration = load(environment=HOME)
     assert configuration.connector.kind == "local"
     assert configuration.database.url == "sqlite:////home/ann/.local/state/cosched/cosched.db"
-    assert configuration.server.listen == "unix:/home/ann/.local/state/cosched/cosched.sock"
+    assert configuration.server.listen == ("unix:/home/ann/.local/state/cosched/cosched.sock", "127.0.0.1:0")
 
 
 def test_every_key_has_a_default_and_stands_in_the_example_file() -> None:
@@ -81,7 +81,7 @@ def test_state_moves_the_database_and_the_socket(file: Path) -> None:
     file.write_text('[domain]\nstate = "state"\n')
     configuration = load(file, HOME)
     assert configuration.database.url == f"sqlite:///{file.parent}/state/cosched.db"
-    assert configuration.server.listen == f"unix:{file.parent}/state/cosched.sock"
+    assert configuration.server.listen[0] == f"unix:{file.parent}/state/cosched.sock"
 
 
 def test_text_from_the_environment_needs_no_quotes() -> None:
@@ -152,3 +152,30 @@ def test_a_password_is_guarded_and_hidden(file: Path) -> None:
     shown = {setting.key: setting.value for setting in settings(file, HOME)}
     assert shown["database.url"] == "postgresql://ann:***@db/cosched"
     assert load(file, HOME).database.url == "postgresql://ann:secret@db/cosched"
+
+
+def test_a_port_for_other_machines_takes_tls_or_a_proxy(file: Path) -> None:
+    key = file.parent / "key.pem"
+    key.touch(mode=0o600)
+    tls = f"listen = '0.0.0.0:443'\ncertificate = 'cert.pem'\nkey = '{key}'\n"
+    file.write_text(f"[server]\n{tls}")
+    assert load(file, HOME).server.certificate == file.parent / "cert.pem"
+    file.write_text("[server]\nlisten = '0.0.0.0:80'\n[access]\nproxy = ['192.0.2.1']\n")
+    assert load(file, HOME).server.listen == ("0.0.0.0:80",)
+    assert "TLS takes both certificate and key" in fault(file, "[server]\ncertificate = 'cert.pem'\n")
+    key.chmod(0o644)
+    assert f"{key} can be read by everybody on this machine: chmod o= {key}" in fault(file, f"[server]\n{tls}")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("proxy = ['example.org']", "'example.org' is not the address of a proxy"),
+        ("administrators = ['a b']", "'a b' cannot name a user"),
+        ("session = 0", "access.session is 0"),
+        ("requests = 0", "access.requests is 0"),
+        ("proxy_header = 'X Y'", "access.proxy_header is 'X Y'"),
+    ],
+)
+def test_who_may_do_what_is_checked(file: Path, text: str, expected: str) -> None:
+    assert expected in fault(file, f"[access]\n{text}\n")

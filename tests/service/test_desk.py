@@ -15,7 +15,7 @@ from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobRepor
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
 from cosched.portal.documents import TaskRequest
-from cosched.portal.problems import ConflictError, NotFoundError
+from cosched.portal.problems import ConflictError, NotFoundError, QuotaError
 from cosched.store import Selection
 from tests.service.makers import Daemon, daemon
 
@@ -212,3 +212,16 @@ def test_followers_hear_of_what_is_on_disk(here: Daemon) -> None:
             return [(each.kind, each.owner, each.document().id) for each in follower.take()[0]]
 
     assert asyncio.run(follow()) == [("task", "me", "1")]
+
+
+def test_a_user_has_a_quota_of_live_tasks_and_operators_have_none(tmp_path: Path) -> None:
+    with daemon(tmp_path, waiting=2) as here:
+        here.desk.submit(ME, [HALVING], "", "")
+        with pytest.raises(QuotaError, match="1 tasks of yours wait or run, and 2 may: submit 2 more when some have"):
+            here.desk.submit(ME, [HALVING, HALVING], "", "")
+        here.desk.submit(ME, [HALVING], "key", "digest")
+        assert here.desk.submit(ME, [HALVING], "key", "digest")[0].id == "2"  # known already: not one more
+        here.desk.submit(YOU, [HALVING], "", "")
+        here.desk.submit(CHIEF, [HALVING] * 3, "", "")
+        here.desk.cancel(ME, "1")
+        assert here.desk.submit(ME, [HALVING], "", "")[0].id == "7"

@@ -24,7 +24,7 @@ def hello() -> FastAPI:
 
 def test_a_unix_socket_belongs_to_its_user_and_goes_with_the_server(tmp_path: Path) -> None:
     path = tmp_path / "run" / "cosched.sock"
-    server = WebServer(hello(), open_socket(Listen(path=str(path))))
+    server = WebServer(hello(), [open_socket(Listen(path=str(path)))])
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     server.start()
     with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(path)), base_url="http://cosched") as client:
@@ -35,7 +35,7 @@ def test_a_unix_socket_belongs_to_its_user_and_goes_with_the_server(tmp_path: Pa
 
 def test_a_port_of_this_machine() -> None:
     listening = open_socket(parse_listen("127.0.0.1:0"))
-    server = WebServer(hello(), listening)
+    server = WebServer(hello(), [listening])
     port = listening.getsockname()[1]
     server.start()
     assert httpx2.get(f"http://127.0.0.1:{port}/hello", trust_env=False).json() == "hello"
@@ -75,7 +75,7 @@ def test_a_port_in_use_is_named() -> None:
 
 
 def test_names_that_clients_may_use() -> None:
-    assert host_names(Listen(path="/x")) is None
-    names = host_names(Listen(host="127.0.0.1", port=1))
-    assert names is not None
-    assert {"localhost", "127.0.0.1"} <= names
+    names = host_names(
+        [Listen(path="/x"), Listen(host="127.0.0.1", port=1), Listen(host="::2", port=1)], ["Here.example"]
+    )
+    assert names == {"localhost", "127.0.0.1", "[::1]", "[::2]", "here.example"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,12 +29,18 @@ _TITLES = {
 def on_pages(
     renderer: Renderer, answer: Callable[[Request, Exception], Response]
 ) -> Callable[[Request, Exception], Response]:
-    """Return an error handler that says on a page what `answer` says in a problem document."""
+    """Return an error handler that says on a page what `answer` says in a problem document.
+
+    Whoever is not known is asked to log in.
+    """
 
     def handler(request: Request, error: Exception) -> Response:
         response = answer(request, error)
         if not isinstance(response, JSONResponse) or not _for_people(request):
             return response
+        if response.status_code == HTTPStatus.UNAUTHORIZED and request.method == "GET":
+            goal = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            return RedirectResponse(f"/login?{urlencode({'next': goal})}", HTTPStatus.SEE_OTHER)
         detail = json.loads(bytes(response.body))["detail"]
         title = _TITLES.get(HTTPStatus(response.status_code), "That does not work")
         return renderer.page(request, "fault.html", response.status_code, title=title, detail=detail)

@@ -1,0 +1,85 @@
+"""Browsers that are logged in, and links that log one in once."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cosched.access.secrets import digest, new_secret
+from cosched.store.credentials import SessionRow
+
+if TYPE_CHECKING:
+    from cosched.access.principal import Role
+    from cosched.store.credentials import Credentials
+
+__all__ = ["Sessions"]
+
+_TICKET = 300.0  # seconds for which a link is good
+_MOST_TICKETS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Ticket:
+    user: str
+    role: Role
+    account: bool
+    expires: float
+
+
+class Sessions:
+    """All sessions and unused links. The database is read once: nobody else writes to it."""
+
+    def __init__(self, credentials: Credentials, length: float) -> None:
+        """Set up; a session ends `length` seconds after its login."""
+        self._credentials = credentials
+        self._length = length
+        self._guard = threading.Lock()
+        self._rows = {row.digest: row for row in credentials.sessions()}
+        self._tickets: dict[str, _Ticket] = {}
+
+    def begin(self, user: str, role: Role, time: float, *, account: bool) -> tuple[str, float]:
+        """Log a browser in: return its cookie's value and when that expires.
+
+        Args:
+            user: whose it is.
+            role: the most it may do.
+            time: now.
+            account: whether the account of that name says what it may do, and when no more.
+        """
+        secret = new_secret()
+        row = SessionRow(digest(secret), user, role.word, account, time, time + self._length)
+        self._credentials.add_session(row)
+        with self._guard:
+            self._rows = {key: old for key, old in self._rows.items() if old.expires > time} | {row.digest: row}
+        return secret, row.expires
+
+    def get(self, secret: str, time: float) -> SessionRow | None:
+        """Return the session of a cookie; None where there is none (any more)."""
+        row = self._rows.get(digest(secret))
+        return row if row is not None and time < row.expires else None
+
+    def end(self, *, secret: str = "", user: str = "") -> None:
+        """End one session, or all of a user."""
+        with self._guard:
+            gone = [key for key, row in self._rows.items()
+                    if (secret and key == digest(secret)) or (user and row.user == user)]  # fmt: skip
+            for key in gone:
+                del self._rows[key]
+            self._tickets = {key: old for key, old in self._tickets.items() if old.user != user}
+        self._credentials.drop_sessions(*gone)
+
+    def ticket(self, user: str, role: Role, time: float, *, account: bool) -> str:
+        """Return the secret of a link that logs a browser in as `begin` does, once and soon; a restart forgets it."""
+        secret = new_secret()
+        with self._guard:
+            fresh = {key: old for key, old in self._tickets.items() if old.expires > time}
+            self._tickets = dict(list(fresh.items())[-_MOST_TICKETS:])
+            self._tickets[digest(secret)] = _Ticket(user, role, account, time + _TICKET)
+        return secret
+
+    def redeem(self, secret: str, time: float) -> tuple[str, Role, bool] | None:
+        """Return user, role and account of a link, and use it up; None where it is none."""
+        with self._guard:
+            found = self._tickets.pop(digest(secret), None)
+        return None if found is None or found.expires <= time else (found.user, found.role, found.account)

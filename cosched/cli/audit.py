@@ -1,0 +1,38 @@
+"""`cosched audit`: who changed what."""
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from cosched.cli.connection import ServerOption, connect
+from cosched.cli.output import JsonOption, emit_json, print_table
+from cosched.cli.times import shown_time
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+
+@app.callback()
+def nothing() -> None:
+    """Keep `list` a command of its own although it is the only one."""
+
+
+@app.command("list")
+def list_deeds(
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many, the newest.")] = 100,
+    offset: Annotated[int, typer.Option(min=0, help="Leave out so many of the newest.")] = 0,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """List logins, tokens and accounts given out or taken back, newest first; for administrators."""
+    with connect(server) as client:
+        deeds = client.audit(limit, offset)
+    if json:
+        emit_json([asdict(deed) for deed in deeds])
+        return
+    rows = [(shown_time(deed.time), deed.user, deed.how, deed.address, deed.action, deed.detail) for deed in deeds]
+    print_table(("TIME", "USER", "BY", "FROM", "ACTION", "DETAIL"), rows)

@@ -1,0 +1,78 @@
+"""`cosched token`: tokens by which programs say who they are."""
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from cosched.cli.connection import ServerOption, connect
+from cosched.cli.output import JsonOption, emit_json, print_table
+from cosched.cli.times import shown_time
+from cosched.service.duration import parse_duration
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+
+@app.command()
+def create(
+    user: Annotated[str, typer.Option(help="Whose; else yours. Others' for administrators.")] = "",
+    role: Annotated[str, typer.Option(help="user, operator or administrator; at most yours.")] = "",
+    scope: Annotated[
+        list[str] | None, typer.Option(help="read, submit, manage or metrics; several times for more.")
+    ] = None,
+    lifetime: Annotated[str, typer.Option(metavar="DURATION", help="How long it is good for.")] = "30d",
+    note: Annotated[str, typer.Option(help="Where it is used, for people.")] = "",
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Give out a token and print it: it is shown now and never again."""
+    from cosched.portal.documents import TokenRequest
+
+    request = TokenRequest(user=user, role=role, scopes=tuple(scope or ("read", "submit")),
+                           lifetime=parse_duration(lifetime), note=note)  # fmt: skip
+    with connect(server) as client:
+        made = client.create_token(request)
+    if json:
+        emit_json(asdict(made))
+        return
+    sys.stderr.write(f"cosched: token {made.id} of {made.user}, good until {shown_time(made.expires)}; keep it secret, "
+                     "for example in the file that COSCHED_TOKEN_FILE names\n")  # fmt: skip
+    sys.stdout.write(f"{made.token}\n")
+
+
+@app.command("list")
+def list_tokens(
+    everybody: Annotated[bool, typer.Option("--all", help="Also those of others; for administrators.")] = False,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """List tokens, without their secrets."""
+    with connect(server) as client:
+        tokens = client.tokens(everybody=everybody)
+    if json:
+        emit_json([asdict(token) for token in tokens])
+        return
+    rows = [(token.id, token.user, token.role, " ".join(token.scopes), shown_time(token.expires), token.note)
+            for token in tokens]  # fmt: skip
+    print_table(("ID", "USER", "ROLE", "SCOPES", "EXPIRES", "NOTE"), rows)
+
+
+@app.command()
+def revoke(
+    token_ids: Annotated[list[str], typer.Argument(metavar="ID…", help="Identifiers, from `cosched token list`.")],
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Make tokens good for nothing."""
+    with connect(server) as client:
+        for token_id in token_ids:
+            client.revoke_token(token_id)
+    if json:
+        emit_json([{"id": token_id} for token_id in token_ids])
+        return
+    sys.stdout.write("".join(f"token {token_id} revoked\n" for token_id in token_ids))

@@ -1,0 +1,98 @@
+"""Bodies of requests that are one JSON object: read strictly, and every mistake answered with one clear line."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+
+from cosched.portal.problems import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Form", "explained"]
+
+_T = TypeVar("_T")
+_SHOWN = 3
+_KINDS = frozenset({"int", "float", "str", "bool"})  # parts of a fault's place that name a type, not a key
+
+
+class Form(Generic[_T]):
+    """A document that a request carries.
+
+    Types are those of JSON: a number in quotes is text. Unknown keys are refused by name.
+    """
+
+    def __init__(self, kind: type[_T], name: str) -> None:
+        """Set up.
+
+        Args:
+            kind: a dataclass of `cosched.portal.documents`.
+            name: what it is to people, with an article ("a task").
+        """
+        self._adapter: TypeAdapter[_T] = TypeAdapter(
+            with_config(ConfigDict(extra="forbid", allow_inf_nan=False, strict=True))(kind)
+        )
+        self._name = name
+        self._keys = [item.name for item in fields(kind)]  # type: ignore[arg-type]  # a dataclass
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema, for the API's description."""
+        return self._adapter.json_schema()
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What a route's `openapi_extra` says of a request that carries it."""
+        return {"requestBody": {"required": True, "content": {"application/json": {"schema": self.schema}}}}
+
+    def read(self, body: bytes) -> _T:
+        """Read a body.
+
+        Raises:
+            RequestError: not JSON, or not of this form.
+        """
+        try:
+            return self._adapter.validate_json(body)
+        except ValidationError as error:
+            raise explained(error, self._name, self._keys) from error
+
+
+def explained(error: ValidationError, name: str, keys: Sequence[str], item: int | str | None = None) -> RequestError:
+    """Return the refusal of what was not of a form.
+
+    Args:
+        error: what is wrong with it.
+        name: what it should have been, with an article.
+        keys: that this has.
+        item: place in a list of which only the faults there are named; None where there is no list.
+    """
+    faults: list[dict[str, Any]] = [dict(fault) for fault in error.errors(include_url=False)]
+    place = ""
+    if item is not None:
+        faults = [{**fault, "loc": fault["loc"][1:]} for fault in faults if fault["loc"][:1] == (item,)]
+        place = f"{name.partition(' ')[2]} {int(item) + 1} of the list: "
+    if faults[0]["type"] == "json_invalid":
+        return RequestError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {faults[0]['ctx']['error']}")
+    # A value that fits none of a key's types has one fault for each type; the key is named once.
+    sentences = {str(fault["loc"][0]) if fault["loc"] else "": _sentence(fault, name, keys)
+                 for fault in reversed(faults)}  # fmt: skip
+    shown = [*reversed(sentences.values())][:_SHOWN]
+    return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, place + "; ".join(shown))
+
+
+def _sentence(fault: Any, name: str, keys: Sequence[str]) -> str:
+    key = ".".join(str(part) for part in fault["loc"] if str(part) not in _KINDS)
+    match fault["type"]:
+        case "unexpected_keyword_argument":
+            return f"unknown key {key!r}: {name} has {', '.join(keys)}"
+        case "dataclass_type":
+            return f"{name} is a JSON object"
+        case "missing":
+            return f"{key} is missing"
+        case _:
+            wanted = fault["msg"].replace("Input should be", "it must be").replace("array", "list")
+            return f"{key} is {str(fault['input'])[:80]!r}: {wanted}"

@@ -1,0 +1,142 @@
+"""Routes about who may do what: tokens, accounts, links that log a browser in, the audit log."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
+from collections.abc import Callable
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from cosched.access.grants import Grants
+from cosched.access.principal import Scope
+from cosched.portal.bodies import Form
+from cosched.portal.documents import (
+    AccountChange,
+    AccountRequest,
+    AccountView,
+    DeedView,
+    LoginLink,
+    Me,
+    NewToken,
+    TokenRequest,
+    TokenView,
+)
+from cosched.portal.identity import Asker, csrf_checked, needs, sender
+from cosched.portal.problems import NotFoundError
+from cosched.store.credentials import Account, TokenRow
+
+__all__ = ["routes"]
+
+_TOKEN = Form(TokenRequest, "a token")
+_ACCOUNT = Form(AccountRequest, "an account")
+_CHANGE = Form(AccountChange, "a change")
+_Name = Annotated[str, Path(max_length=64)]
+
+
+def routes(grants: Grants, portal: Callable[[], str]) -> APIRouter:
+    """Return the routes.
+
+    Args:
+        grants: does what is asked.
+        portal: returns the address of the pages; raises `UserError` where there is none.
+    """
+    router = APIRouter(tags=["access"], dependencies=[Depends(csrf_checked)])
+    router.get("/me")(_me)
+    router.include_router(_tokens(grants), dependencies=[needs(Scope.MANAGE)])
+    router.include_router(_accounts(grants), dependencies=[needs(Scope.MANAGE)])
+
+    @router.post("/login-links", status_code=HTTPStatus.CREATED, dependencies=[needs(Scope.MANAGE)])
+    def link(request: Request, asker: Asker) -> LoginLink:
+        """Make a link that logs a browser in as you, once and within five minutes."""
+        base = portal()
+        return LoginLink(url=f"{base}/login?ticket={grants.ticket(asker, sender(request))}")
+
+    @router.get("/audit", dependencies=[needs(Scope.MANAGE)])
+    def audit(
+        asker: Asker,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    ) -> list[DeedView]:
+        """Show the audit log, newest first; for administrators."""
+        return [DeedView(**asdict(deed)) for deed in grants.deeds(asker, limit, offset)]
+
+    return router
+
+
+async def _me(asker: Asker) -> Me:
+    """Say who you are to cosched, and what you may do."""
+    return Me(name=asker.name, role=asker.role.word, scopes=tuple(sorted(asker.scopes)), how=str(asker.how))
+
+
+def _tokens(grants: Grants) -> APIRouter:
+    router = APIRouter()
+
+    @router.post("/tokens", status_code=HTTPStatus.CREATED, openapi_extra=_TOKEN.description)
+    async def create(request: Request, asker: Asker) -> NewToken:
+        """Give out a token; it is shown in this answer and never again."""
+        wanted = _TOKEN.read(await request.body())
+        text, row = await run_in_threadpool(
+            grants.create_token, asker, sender(request), user=wanted.user, role=wanted.role, scopes=wanted.scopes,
+            lifetime=wanted.lifetime, note=wanted.note,
+        )  # fmt: skip
+        return NewToken(token=text, **_token(row))
+
+    @router.get("/tokens")
+    def tokens(
+        asker: Asker, everybody: Annotated[bool, Query(description="Also those of others; for administrators.")] = False
+    ) -> list[TokenView]:
+        """List tokens, without their secrets."""
+        return [TokenView(**_token(row)) for row in grants.tokens(asker, everybody=everybody)]
+
+    @router.delete("/tokens/{token_id}", status_code=HTTPStatus.NO_CONTENT)
+    def revoke(request: Request, asker: Asker, token_id: _Name) -> Response:
+        """Revoke a token."""
+        if not grants.revoke(asker, sender(request), token_id):
+            raise NotFoundError(f"there is no token {token_id[:80]!r}: `cosched token list` shows what there is")
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    return router
+
+
+def _accounts(grants: Grants) -> APIRouter:
+    router = APIRouter()
+
+    @router.post("/accounts", status_code=HTTPStatus.CREATED, openapi_extra=_ACCOUNT.description)
+    async def add(request: Request, asker: Asker) -> AccountView:
+        """Make a local account; for administrators."""
+        wanted = _ACCOUNT.read(await request.body())
+        row = await run_in_threadpool(grants.add_account, asker, sender(request), wanted.name, wanted.password,
+                                      wanted.role)  # fmt: skip
+        return _account(row)
+
+    @router.get("/accounts")
+    def accounts(asker: Asker) -> list[AccountView]:
+        """List local accounts; for administrators."""
+        return [_account(row) for row in grants.accounts(asker)]
+
+    @router.patch("/accounts/{name}", openapi_extra=_CHANGE.description)
+    async def change(request: Request, asker: Asker, name: _Name) -> AccountView:
+        """Change an account; its sessions and tokens end."""
+        wanted = _CHANGE.read(await request.body())
+        row = await run_in_threadpool(grants.change_account, asker, sender(request), name, password=wanted.password,
+                                      role=wanted.role, enabled=wanted.enabled)  # fmt: skip
+        return _account(row)
+
+    @router.delete("/accounts/{name}", status_code=HTTPStatus.NO_CONTENT)
+    def remove(request: Request, asker: Asker, name: _Name) -> Response:
+        """Forget an account with its sessions and tokens; its tasks stay."""
+        grants.remove_account(asker, sender(request), name)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    return router
+
+
+def _token(row: TokenRow) -> dict[str, Any]:
+    return {key: value for key, value in asdict(row).items() if key != "digest"}
+
+
+def _account(row: Account) -> AccountView:
+    return AccountView(name=row.name, role=row.role, created=row.created, enabled=row.enabled)

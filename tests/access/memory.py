@@ -1,0 +1,82 @@
+"""What the database keeps of credentials, without one; tests/store/test_credentials.py has the real thing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from cosched.access import How, Principal, Role
+from cosched.access.access import Access, Identified
+from cosched.access.settings import AccessSettings
+
+if TYPE_CHECKING:
+    from cosched.access.evidence import Evidence
+    from cosched.store.credentials import Account, Credentials, Deed, SessionRow, TokenRow
+
+
+class MemoryCredentials:
+    def __init__(self) -> None:
+        self._accounts: dict[str, Account] = {}
+        self._tokens: dict[str, TokenRow] = {}
+        self._sessions: dict[str, SessionRow] = {}
+        self._deeds: list[Deed] = []
+
+    def accounts(self) -> list[Account]:
+        return list(self._accounts.values())
+
+    def tokens(self) -> list[TokenRow]:
+        return list(self._tokens.values())
+
+    def sessions(self) -> list[SessionRow]:
+        return list(self._sessions.values())
+
+    def put_account(self, account: Account) -> None:
+        self._accounts[account.name] = account
+
+    def drop_account(self, name: str) -> None:
+        del self._accounts[name]
+
+    def add_token(self, token: TokenRow) -> None:
+        self._tokens[token.id] = token
+
+    def drop_tokens(self, *identifiers: str) -> None:
+        for identifier in identifiers:
+            del self._tokens[identifier]
+
+    def add_session(self, session: SessionRow) -> None:
+        self._sessions[session.digest] = session
+
+    def drop_sessions(self, *digests: str) -> None:
+        for digest in digests:
+            del self._sessions[digest]
+
+    def log(self, deed: Deed) -> None:
+        self._deeds.append(deed)
+
+    def deeds(self, limit: int, offset: int = 0) -> list[Deed]:
+        return self._deeds[::-1][offset : offset + limit]
+
+
+class Time:
+    """A clock that tests set."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def access(settings: AccessSettings | None = None, time: Time | None = None,
+           kept: MemoryCredentials | None = None) -> Access:  # fmt: skip
+    return Access(cast("Credentials", kept or MemoryCredentials()), settings or AccessSettings(), time or Time())
+
+
+class Trusting(Access):
+    """Takes everybody for one user, whatever they show."""
+
+    def __init__(self, principal: Principal | None = None) -> None:
+        super().__init__(cast("Credentials", MemoryCredentials()), AccessSettings(), Time())
+        self.principal = principal or Principal("chief", Role.ADMINISTRATOR, how=How.TOKEN)
+
+    def identify(self, evidence: Evidence) -> Identified:
+        return Identified(self.principal, address=evidence.address)

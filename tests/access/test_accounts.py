@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from cosched.access import Role
+from cosched.access.accounts import Accounts, LoginError
+from cosched.errors import UserError
+from tests.access.memory import MemoryCredentials
+
+if TYPE_CHECKING:
+    from cosched.store.credentials import Credentials
+
+WORD = "a long password"
+HERE = "10.0.0.1"
+
+
+@pytest.fixture
+def accounts(monkeypatch: pytest.MonkeyPatch) -> Accounts:
+    """With passwords that are compared as they are: tests/access/test_passwords.py has argon2."""
+    monkeypatch.setattr("cosched.access.accounts.digest_of", lambda password: f"digest {password}")
+    monkeypatch.setattr("cosched.access.accounts.matches", lambda digest, password: digest == f"digest {password}")
+    made = Accounts(cast("Credentials", MemoryCredentials()))
+    made.add("ann", WORD, Role.OPERATOR, 1.0)
+    return made
+
+
+def test_name_and_password_let_in(accounts: Accounts) -> None:
+    accounts.check("ann", WORD, HERE, 0.0)
+    assert accounts.role("ann") is Role.OPERATOR
+
+
+@pytest.mark.parametrize(("name", "password"), [("ann", "wrong"), ("bob", WORD), ("", ""), ("ann", "")])
+def test_others_do_not_and_do_not_learn_why(accounts: Accounts, name: str, password: str) -> None:
+    with pytest.raises(LoginError, match="name or password are wrong"):
+        accounts.check(name, password, HERE, 0.0)
+
+
+def test_who_guesses_is_slowed_down_where_they_are(accounts: Accounts) -> None:
+    for _ in range(5):
+        with pytest.raises(LoginError, match="are wrong"):
+            accounts.check("ann", "guess", HERE, 0.0)
+    with pytest.raises(LoginError, match="too many wrong passwords: try again in 30 s"):
+        accounts.check("ann", WORD, HERE, 0.0)
+    with pytest.raises(LoginError, match="too many"):
+        accounts.check("bob", "other", HERE, 0.0)
+    accounts.check("ann", WORD, "10.0.0.2", 0.0)
+    accounts.check("ann", WORD, HERE, 31.0)
+
+
+def test_an_account_changes_and_goes(accounts: Accounts) -> None:
+    with pytest.raises(UserError, match="there is an account 'ann' already"):
+        accounts.add("ann", WORD, Role.USER, 1.0)
+    accounts.change("ann", role=Role.USER)
+    assert accounts.role("ann") is Role.USER
+    accounts.change("ann", password="another password")
+    accounts.check("ann", "another password", HERE, 0.0)
+    accounts.change("ann", enabled=False)
+    assert accounts.role("ann") is None
+    with pytest.raises(LoginError):
+        accounts.check("ann", "another password", HERE, 0.0)
+    accounts.remove("ann")
+    assert accounts.all() == []
+    with pytest.raises(UserError, match="there is no account 'ann'"):
+        accounts.change("ann")

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import os
+import pwd
+
+import pytest
+
+from cosched.access.evidence import Evidence
+from cosched.access.proxies import Proxies, parse_proxies
+from cosched.errors import UserError
+
+
+def test_proxies_are_known_by_their_address_or_their_user() -> None:
+    me = pwd.getpwuid(os.getuid()).pw_name
+    proxies = parse_proxies(["192.0.2.7", "10.0.0.0/8", "2001:db8::/32", f"unix:{me}"])
+    for sent in (Evidence(address="192.0.2.7"), Evidence(address="10.1.2.3"), Evidence(address="2001:db8::1"),
+                 Evidence(peer=os.getuid())):  # fmt: skip
+        assert proxies.sent(sent)
+    for other in (Evidence(address="192.0.2.8"), Evidence(address="127.0.0.1"), Evidence(peer=4_000_000_000),
+                  Evidence(), Evidence(address="testclient")):  # fmt: skip
+        assert not proxies.sent(other)
+        assert not Proxies().sent(other)
+
+
+@pytest.mark.parametrize("word", ["", "example.org", "10.0.0.1/8", "unix:nobody-here", "unix:", "unix:\0"])
+def test_what_is_no_proxy(word: str) -> None:
+    with pytest.raises(UserError, match="write unix:USER"):
+        parse_proxies([word])

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from cosched.access import Role
+from cosched.access.sessions import Sessions
+from tests.access.memory import MemoryCredentials
+
+if TYPE_CHECKING:
+    from cosched.store.credentials import Credentials
+
+
+def sessions(kept: MemoryCredentials | None = None) -> Sessions:
+    return Sessions(cast("Credentials", kept or MemoryCredentials()), 100.0)
+
+
+def test_a_session_lasts_its_time_and_survives_a_restart() -> None:
+    kept = MemoryCredentials()
+    secret, expires = sessions(kept).begin("ann", Role.USER, 5.0, account=True)
+    assert expires == 105.0
+    after = sessions(kept)
+    found = after.get(secret, 104.0)
+    assert found is not None
+    assert (found.user, found.account) == ("ann", True)
+    assert after.get(secret, 105.0) is None
+    assert after.get("other", 6.0) is None
+    assert secret not in repr(kept.sessions())
+
+
+def test_one_session_or_all_of_a_user_end() -> None:
+    open_ = sessions()
+    first, second, third = (open_.begin(name, Role.USER, 0.0, account=True)[0] for name in ("ann", "ann", "bob"))
+    open_.end(secret=first)
+    assert [open_.get(each, 1.0) is not None for each in (first, second, third)] == [False, True, True]
+    open_.end(user="ann")
+    assert [open_.get(each, 1.0) is not None for each in (first, second, third)] == [False, False, True]
+
+
+def test_a_link_is_good_once_and_soon() -> None:
+    open_ = sessions()
+    ticket = open_.ticket("ann", Role.OPERATOR, 0.0, account=False)
+    assert open_.redeem("other", 1.0) is None
+    assert open_.redeem(ticket, 1.0) == ("ann", Role.OPERATOR, False)
+    assert open_.redeem(ticket, 1.0) is None
+    late = open_.ticket("ann", Role.OPERATOR, 0.0, account=False)
+    assert open_.redeem(late, 300.0) is None
+    revoked = open_.ticket("ann", Role.OPERATOR, 0.0, account=True)
+    open_.end(user="ann")
+    assert open_.redeem(revoked, 1.0) is None

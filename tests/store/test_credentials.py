@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.store import Store
+from cosched.store.credentials import Account, Credentials, Deed, SessionRow, TokenRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Iterator[Credentials]:
+    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    yield Credentials(store)
+    store.close()
+
+
+def test_accounts(kept: Credentials) -> None:
+    ann, bob = Account("ann", "d", "user", 1.5), Account("bob", "e", "operator", 2.5, enabled=False)
+    kept.put_account(bob)
+    kept.put_account(Account("ann", "x", "user", 0.0))
+    kept.put_account(ann)
+    assert kept.accounts() == [ann, bob]
+    kept.drop_account("ann")
+    assert kept.accounts() == [bob]
+
+
+def test_tokens(kept: Credentials) -> None:
+    first = TokenRow("b", "d", "ann", "user", ("read", "submit"), "night", 1.0, 2.0)
+    second = TokenRow("a", "e", "bob", "operator", (), "", 3.0, 4.0)
+    kept.add_token(second)
+    kept.add_token(first)
+    assert kept.tokens() == [first, second]
+    kept.drop_tokens("b", "none")
+    assert kept.tokens() == [second]
+
+
+def test_sessions_that_have_expired_are_swept_out_by_new_ones(kept: Credentials) -> None:
+    old, new = SessionRow("a", "ann", "user", False, 1.0, 2.0), SessionRow("b", "ann", "user", True, 3.0, 4.0)
+    kept.add_session(old)
+    assert kept.sessions() == [old]
+    kept.add_session(new)
+    assert kept.sessions() == [new]
+    kept.drop_sessions("b")
+    kept.drop_sessions()
+    assert kept.sessions() == []
+
+
+def test_the_audit_log(kept: Credentials) -> None:
+    deeds = [Deed(float(number), "ann", "token", "1.2.3.4", "login", "x") for number in range(3)]
+    for deed in deeds:
+        kept.log(deed)
+    assert kept.deeds(2) == [deeds[2], deeds[1]]
+    assert kept.deeds(2, 2) == [deeds[0]]
