@@ -16,12 +16,25 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.dispatching import Departure, departures, departures_in_order
 from cosched.coscheduler.domain import Domain
-from cosched.coscheduler.events import CancelRequested, Event, HostsObserved, ScheduleImproved, TaskSubmitted, Tick
+from cosched.coscheduler.events import (
+    CancelRequested,
+    Event,
+    HostsObserved,
+    OfferEnded,
+    PeerReported,
+    ScheduleImproved,
+    StartPermitted,
+    TaskForwarded,
+    TaskReturned,
+    TaskSubmitted,
+    Tick,
+)
 from cosched.coscheduler.experience import Experience
+from cosched.coscheduler.forwarding import Forwarding
 from cosched.coscheduler.ledger import Ledger
 from cosched.coscheduler.lifecycle import Lifecycle
 from cosched.coscheduler.queue import Queue
-from cosched.coscheduler.task import AttemptState
+from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.coscheduler.waiting import Outlook
 from cosched.scheduling.baselines import BASELINES, baseline_count
 from cosched.scheduling.bounds import lower_bound
@@ -55,17 +68,20 @@ class Coscheduler:
         settings: what the administrator set.
         domain: the hosts.
         improved: the last answer of the search; None before the first.
+        neighbours: whether there are other domains that could take a task.
     """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.domain = Domain()
         self.improved: ScheduleImproved | None = None
+        self.neighbours = False
         self._dispatched_at = -math.inf
         self._ledger = Ledger()
         self._queue = Queue(settings.staging)
         self._experience = Experience()
         self._lifecycle = Lifecycle(settings, self._ledger, self._queue, self._experience)
+        self._forwarding = Forwarding(settings, self._ledger, self._queue, self._lifecycle)
 
     def handle(self, event: Event) -> Outcome:
         """Take one event and return what to write down and what to do.
@@ -85,6 +101,8 @@ class Coscheduler:
                 self._improve(event)
             case Tick():
                 self._lifecycle.ask_again(event.time)
+            case TaskForwarded() | TaskReturned() | PeerReported() | StartPermitted() | OfferEnded():
+                self._forwarding.hear(event)
             case _:
                 self._lifecycle.hear(event)
         if event.time >= self._lifecycle.paused_until and not self._may_wait(event):
@@ -111,8 +129,8 @@ class Coscheduler:
         for task in completed:
             self._experience.ended(task)
         for task in sorted(self.tasks.values(), key=lambda task: task.number):
-            if self.attempt_of(task.id) is None:
-                self._queue.add(task)
+            if self.attempt_of(task.id) is None and task.state is TaskState.QUEUED:
+                self._queue.add(task)  # others without an attempt are with another domain
         self._lifecycle.find_all(time)
         return self._ledger.outcome()
 
@@ -150,6 +168,10 @@ class Coscheduler:
     def held_back_until(self, task: str) -> float | None:
         """Return before which time a task is not tried again, epoch seconds; None where it may leave at once."""
         return self._queue.held_back.get(task)
+
+    def staged(self, task: Task, time: float) -> bool:
+        """Whether the search has looked at a waiting task, or had its time to."""
+        return self._queue.staged(task, time)
 
     def taken(self, time: float) -> dict[str, float]:
         """Return when each taken host is expected to be free, epoch seconds."""
@@ -225,9 +247,21 @@ class Coscheduler:
         for name in self._queue.passing(time)[: self._doors()]:
             self._lifecycle.start(self.tasks[name], (), None, time)
         for departure in self._departures(time):
-            seconds = departure.seconds - self._experience.handover.seconds
-            self._lifecycle.start(self.tasks[departure.task], departure.hosts, seconds, time)
-            self._ledger.replan()
+            if not self._stays(departure, time):
+                seconds = departure.seconds - self._experience.handover.seconds
+                self._lifecycle.start(self.tasks[departure.task], departure.hosts, seconds, time)
+                self._ledger.replan()
+
+    def _stays(self, departure: Departure, time: float) -> bool:
+        """Whether another domain must be asked before this task leaves; then it is."""
+        task = self.tasks[departure.task]
+        end = time + departure.seconds
+        late = task.deadline is not None and end > task.deadline
+        if self.neighbours and late and self._forwarding.ask_peers(task.id, end, time):
+            return True
+        if task.held:
+            self._forwarding.ask_start(task.id, time)
+        return task.held
 
     def _doors(self) -> int:
         """Return how many more tasks without a profile may be on their way to the manager."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
 
-__all__ = ["Cancel", "Decision", "Dispatch", "Locate", "Outcome", "Replan"]
+__all__ = ["AskPeers", "AskStart", "Cancel", "Decision", "Dispatch", "Locate", "Outcome", "Replan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,27 @@ class Replan:
     """What waits, what runs or the hosts have changed: give the search a new snapshot."""
 
 
-Decision = Dispatch | Cancel | Locate | Replan
+@dataclass(frozen=True, slots=True)
+class AskStart:
+    """This task would leave now, and its origin must permit that; asked again, less and less often, until it has."""
+
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskPeers:
+    """This task would leave now and miss its deadline here: offer it around first. Once, and not for long.
+
+    Attributes:
+        task: its identifier.
+        end: when it would end here, epoch seconds.
+    """
+
+    task: str
+    end: float
+
+
+Decision = Dispatch | Cancel | Locate | Replan | AskStart | AskPeers
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cosched.connector.interface import Host, JobReport
-    from cosched.coscheduler.task import Task
+    from cosched.coscheduler.task import Task, TaskState
 
 __all__ = [
     "AttemptAbsent",
@@ -17,8 +17,13 @@ __all__ = [
     "Event",
     "HostsObserved",
     "JobReported",
+    "OfferEnded",
+    "PeerReported",
     "ScheduleImproved",
+    "StartPermitted",
     "SubmitFailed",
+    "TaskForwarded",
+    "TaskReturned",
     "TaskSubmitted",
     "Tick",
 ]
@@ -127,6 +132,61 @@ class Tick:
     time: float
 
 
+@dataclass(frozen=True, slots=True)
+class TaskForwarded:
+    """A waiting task is handed to another domain: from now on it must not start here.
+
+    Attributes:
+        peer: the domain.
+        reason: why there, one line.
+    """
+
+    time: float
+    task: str
+    peer: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReturned:
+    """A forwarded task is ours again; it has not started anywhere and never will there."""
+
+    time: float
+    task: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PeerReported:
+    """What a forwarded task does in the domain that has it; times are of our clock, epoch seconds."""
+
+    time: float
+    task: str
+    state: TaskState
+    reason: str = ""
+    hosts: tuple[str, ...] = ()
+    started: float | None = None
+    finished: float | None = None
+    actual: float | None = None
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OfferEnded:
+    """Nobody has taken a task that was offered around: it may leave here."""
+
+    time: float
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartPermitted:
+    """The origin of a task that was forwarded to us lets it start."""
+
+    time: float
+    task: str
+
+
 Event = (
     TaskSubmitted
     | CancelRequested
@@ -137,5 +197,10 @@ Event = (
     | JobReported
     | AttemptMissing
     | AttemptAbsent
+    | TaskForwarded
+    | TaskReturned
+    | PeerReported
+    | StartPermitted
+    | OfferEnded
     | Tick
 )

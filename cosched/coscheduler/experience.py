@@ -26,8 +26,8 @@ class Experience:
         self.handover = Handover()
 
     def ended(self, task: Task) -> None:
-        """Learn from a task that has completed; others teach nothing."""
-        completed = task.state is TaskState.COMPLETED and task.actual is not None
+        """Learn from a task that has completed here; others teach nothing."""
+        completed = task.state is TaskState.COMPLETED and task.actual is not None and not task.peer
         if completed and task.actual is not None and task.profile is not None and task.correction:
             known = self.corrections.get(task.correction, Correction())
             self.corrections[task.correction] = known.learn(task.profile.on(len(task.hosts)), task.actual)

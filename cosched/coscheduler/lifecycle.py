@@ -65,8 +65,10 @@ class Lifecycle:
     def cancel(self, task: Task, reason: str, time: float) -> None:
         """See to it that a task does not run (any more)."""
         attempt = self._ledger.attempt_of(task.id)
-        if attempt is None:
-            self._end(replace(task, state=TaskState.CANCELLED, reason=reason, finished=time))
+        if attempt is None and task.peer:
+            self._ledger.put(replace(task, state=TaskState.CANCELLING, reason=reason))  # that domain is told
+        elif attempt is None:
+            self.end(replace(task, state=TaskState.CANCELLED, reason=reason, finished=time))
         elif task.state is not TaskState.CANCELLING:
             self._ledger.put(replace(task, state=TaskState.CANCELLING, reason=reason))
             self._give_up(attempt, reason, time)
@@ -177,7 +179,7 @@ class Lifecycle:
         actual = None
         if attempt.state is AttemptState.COMPLETED and attempt.started is not None and attempt.finished is not None:
             actual = attempt.finished - attempt.started
-        self._end(
+        self.end(
             replace(
                 self._ledger.tasks[attempt.task],
                 state=TaskState(attempt.state.value),
@@ -199,7 +201,7 @@ class Lifecycle:
         lost = self._lost.get(task.id, 0)
         if lost >= self._settings.attempts:
             reason = f"its hosts were lost under it {lost} times; last: {reason}"
-            self._end(replace(task, state=TaskState.FAILED, reason=reason, finished=time))
+            self.end(replace(task, state=TaskState.FAILED, reason=reason, finished=time))
             return
         task = replace(task, state=TaskState.QUEUED, reason=reason, started=None)
         self._ledger.put(task)
@@ -223,7 +225,8 @@ class Lifecycle:
         self._ledger.close_attempt(attempt)
         self._asked.pop(attempt.uuid, None)
 
-    def _end(self, task: Task) -> None:
+    def end(self, task: Task) -> None:
+        """Write a task's end down and forget it."""
         self._queue.remove(task.id)
         self._lost.pop(task.id, None)
         self._experience.ended(task)

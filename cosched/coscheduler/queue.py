@@ -20,11 +20,15 @@ class Queue:
     Attributes:
         waiting: those with a profile: the current plan.
         held_back: tasks that are not tried again before an epoch time.
+        asked: held task → how many times its origin was asked to let it start.
+        offered: tasks that were offered to other domains before they leave late.
     """
 
     def __init__(self, staging: float) -> None:
         self.waiting = Waiting()
         self.held_back: dict[str, float] = {}
+        self.asked: dict[str, int] = {}
+        self.offered: set[str] = set()
         self._staging = staging
         self._passing: dict[str, None] = {}  # tasks without a profile; a dictionary keeps its order
         self._searched: set[str] = set()  # tasks that a settled plan of the search has covered
@@ -49,7 +53,13 @@ class Queue:
         self.waiting.remove(task)
         self._passing.pop(task, None)
         self._searched.discard(task)
+        self.offered.discard(task)
+        self.release(task)
+
+    def release(self, task: str) -> None:
+        """Forget what held a task back."""
         self.held_back.pop(task, None)
+        self.asked.pop(task, None)
 
     def searched(self, tasks: Iterable[str]) -> None:
         """Note that the search has looked at these tasks: their staging is over."""

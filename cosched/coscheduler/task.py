@@ -19,6 +19,7 @@ class TaskState(StrEnum):
     """Where a task is in its life."""
 
     QUEUED = "queued"  # admitted; waits for its hosts
+    FORWARDED = "forwarded"  # with another domain, or on its way there
     DISPATCHING = "dispatching"  # an attempt is with the manager, not all of its processes run yet
     RUNNING = "running"
     CANCELLING = "cancelling"  # must not run (any more); waiting for the manager's word
@@ -75,6 +76,9 @@ class Task:
         actual: measured run time of the attempt that completed.
         attempts: how many attempts were made so far.
         hosts: of the last attempt; empty before that and for a task that passes through.
+        origin: domain that forwarded it to us; empty for our own tasks.
+        held: it may not start before its origin's word.
+        peer: domain that has it, or in which it ended; empty: this one.
     """
 
     id: str
@@ -105,6 +109,9 @@ class Task:
     exit_code: int | None = None
     attempts: int = 0
     hosts: tuple[str, ...] = ()
+    origin: str = ""
+    held: bool = False
+    peer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

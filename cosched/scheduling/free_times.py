@@ -19,6 +19,11 @@ class FreeTimes:
     def __init__(self, free: Iterable[float]) -> None:
         self._ascending = sorted(free)
 
+    @property
+    def ascending(self) -> tuple[float, ...]:
+        """The times."""
+        return tuple(self._ascending)
+
     def earliest(self, count: int) -> float:
         """Return when `count` hosts are free together for the first time."""
         return self._ascending[count - 1]

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, TypeVar
 from cosched import __version__
 from cosched.coscheduler.events import CancelRequested
 from cosched.coscheduler.explanation import explain
+from cosched.coscheduler.foresight import place
 from cosched.errors import SystemFault, UserError
 from cosched.portal.documents import Forecast, Status, TaskPage
 from cosched.portal.feed import Feed
 from cosched.portal.problems import ConflictError, NotFoundError, QuotaError
 from cosched.prediction.feedback import Correction
-from cosched.service.foresight import place
 from cosched.service.intake import DomainState
 from cosched.service.news import happenings
 from cosched.service.schedule_views import ended, explanation_view, host_views, plan_view

@@ -15,6 +15,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    false,
 )
 
 __all__ = [
@@ -70,6 +71,9 @@ tasks = Table(
     Column("exit_code", Integer),
     Column("attempts", Integer, nullable=False),
     Column("hosts", JSON, nullable=False),
+    Column("origin", Text, nullable=False, server_default=""),
+    Column("held", Boolean, nullable=False, server_default=false()),
+    Column("peer", Text, nullable=False, server_default=""),
     Index("tasks_by_state", "state", "number"),
     Index("tasks_by_owner", "owner", "number"),
 )

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.connector.interface import Host
+from cosched.coscheduler import foresight
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted
+from cosched.coscheduler.foresight import place
 from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Task
 from cosched.prediction.profile import Profile, Source
-from cosched.service import foresight
-from cosched.service.foresight import place
 
 if TYPE_CHECKING:
     from collections.abc import Callable

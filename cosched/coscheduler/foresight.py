@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.portal.documents import Effect
 from cosched.scheduling.decoder import decode, spans
 from cosched.scheduling.free_times import FreeTimes
 from cosched.scheduling.problem import Plan, Problem
@@ -22,9 +21,18 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Task
     from cosched.scheduling.schedule import Assignment
 
-__all__ = ["Place", "place"]
+__all__ = ["Effect", "Place", "place"]
 
 _TELLABLE = 0.1  # seconds; nobody minds less
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one more task does to those that wait: how many end later, by how many seconds at most, how many too late."""
+
+    delayed: int
+    longest: float
+    made_late: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +45,36 @@ class Place:
     effect: Effect
 
 
-def place(core: Coscheduler, task: Task, time: float) -> Place | None:
+def place(
+    core: Coscheduler, task: Task, time: float, booked: Sequence[Task] = (), *, jumps: bool = True
+) -> Place | None:
     """Return a new task's place in epoch seconds; None where it has no prediction or no host is up for it.
 
     It goes behind the queue; where it would miss its deadline there, before the tasks whose deadlines are later.
     Of the host counts it takes the one that ends first.
+
+    Args:
+        core: the domain.
+        task: the new one.
+        time: now, epoch seconds.
+        booked: tasks that are not there yet and for which a place behind the queue is kept.
+        jumps: whether it may go before others at all.
     """
     hosts = core.domain.up()
-    if task.profile is None or not hosts:
-        return None
-    row = np.full(len(hosts), math.inf)
-    known = task.profile.seconds[: len(hosts)]
-    row[: len(known)] = np.asarray(known) * core.factors().get(task.correction, 1.0)
-    if not np.isfinite(row).any():
+    row = _row(core, task, len(hosts))
+    if row is None:
         return None
     deadline = math.inf if task.deadline is None else task.deadline - time
     problem, plan = _waiting(core, hosts, time)
+    for other in booked:
+        problem, plan = _book(problem, plan, _row(core, other, len(hosts)))
     extended = _with_one_more(problem, row, deadline)
     order = plan.order.tolist()
     ahead = [other for other in order if problem.deadline[other] <= deadline]
     new = len(problem.tasks)
     best = _soonest(extended, plan, order, new)
     effect = Effect(delayed=0, longest=0.0, made_late=0)
-    if best.end > deadline:
+    if best.end > deadline and jumps:
         sooner = _soonest(extended, plan, ahead, new)
         if sooner.end < best.end:
             best = sooner
@@ -78,6 +93,26 @@ def _effect(problem: Problem, plan: Plan, extended: Problem, changed: Plan) -> E
     return Effect(
         delayed=int((later > _TELLABLE).sum()), longest=float(later.max(initial=0.0)), made_late=int(made_late.sum())
     )
+
+
+def _row(core: Coscheduler, task: Task, hosts: int) -> NDArray[np.float64] | None:
+    """Return the corrected run time by host count; None where none of so many hosts can run it."""
+    if task.profile is None:
+        return None
+    row = np.full(hosts, math.inf)
+    known = task.profile.seconds[:hosts]
+    row[: len(known)] = np.asarray(known) * core.factors().get(task.correction, 1.0)
+    return row if np.isfinite(row).any() else None
+
+
+def _book(problem: Problem, plan: Plan, row: NDArray[np.float64] | None) -> tuple[Problem, Plan]:
+    """Put one more task behind the queue, on the host count that ends first."""
+    if row is None:
+        return problem, plan
+    new = len(problem.tasks)
+    extended = _with_one_more(problem, row, math.inf)
+    count = len(_soonest(extended, plan, plan.order.tolist(), new).hosts)
+    return extended, Plan(np.append(plan.order, new), np.append(plan.counts, count))
 
 
 def _waiting(core: Coscheduler, hosts: Sequence[str], time: float) -> tuple[Problem, Plan]:

@@ -1,0 +1,267 @@
+"""The agent of one domain: events in; records, words for the core and letters out. No clock, no I/O, no randomness."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cosched.agent.capability import Tables
+from cosched.agent.effects import Effects
+from cosched.agent.handing import Handing
+from cosched.agent.hosting import Hosting
+from cosched.agent.link import Link
+from cosched.agent.messages import (
+    Accepted,
+    Advertisement,
+    Cancel,
+    Commit,
+    Decline,
+    Fenced,
+    Granted,
+    Inquiry,
+    Noted,
+    Offer,
+    Refused,
+    Report,
+    Request,
+    Reserve,
+    Reserved,
+    Start,
+)
+from cosched.agent.offering import Offering
+from cosched.agent.papers import Registry
+from cosched.agent.service import Service
+from cosched.coscheduler.task import TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from cosched.agent.capability import Entry
+    from cosched.agent.events import LetterReceived, PeersChanged
+    from cosched.agent.knowledge import Knowledge
+    from cosched.agent.local import LocalDomain
+    from cosched.agent.messages import Letter
+    from cosched.agent.records import Guest, Handover
+    from cosched.agent.settings import AgentSettings, Peer
+    from cosched.coscheduler.task import Task
+
+__all__ = ["Agent"]
+
+_CHANGED = 0.2  # share of the free time of hosts that must have changed before it is advertised before its time
+
+
+class Agent:
+    """Advertises its domain, offers around what will be late there, and takes in what others offer.
+
+    Attributes:
+        peers: the neighbours by name.
+        tables: what is known of services.
+        handing: tasks that we have handed over.
+        hosting: tasks that were handed to us.
+        heard: neighbour → when its last letter came, epoch seconds.
+    """
+
+    def __init__(self, settings: AgentSettings, domain: LocalDomain, knowledge: Knowledge, life: int,
+                 number: Callable[[], int]) -> None:  # fmt: skip
+        """Set up.
+
+        Args:
+            settings: what the administrator set.
+            domain: our own.
+            knowledge: describes tasks and knows how long they take elsewhere.
+            life: number of this life, greater than that of any before it.
+            number: gives the number of the next task that is taken in.
+        """
+        self.settings = settings
+        self.peers: dict[str, Peer] = {}
+        self.tables = Tables(settings.lifetime)
+        self.heard: dict[str, float] = {}
+        self._domain = domain
+        self._life = life
+        self._links: dict[str, Link] = {}
+        self._effects = Effects(self._links)
+        self.hosting = Hosting(settings, self._effects, self.tables, knowledge, domain, number, self.usable)
+        registry = Registry(settings, knowledge, domain, self.hosting.guest_of)
+        self.handing = Handing(settings, self._effects, domain, registry, self.hosting.ask_start, self._pause)
+        self._offering = Offering(settings, self._effects, self.tables, knowledge, domain, registry, self.handing,
+                                  self.usable)  # fmt: skip
+        self._readers: dict[type, tuple[Callable[[str, Any, float], None], ...]] = {
+            Offer: (self._offering.offered,),
+            Decline: (self._offering.declined,),
+            Reserve: (self.hosting.reserve,),
+            Reserved: (self._offering.reserved,),
+            Refused: (self._offering.refused, self.handing.refused),
+            Accepted: (self.handing.accepted,),
+            Start: (self.handing.start,),
+            Fenced: (self.hosting.fenced,),
+            Cancel: (self.hosting.cancel,),
+            Report: (self.handing.reported,),
+            Noted: (self.hosting.noted,),
+        }
+        self._accepts: tuple[tuple[str, ...], bool] = ((), False)
+        self._advertised: dict[str, _Told] = {}  # by neighbour
+        self._inquired: dict[str, float] = {}
+        self._looked = -math.inf
+
+    def begin(self) -> Effects:
+        """Begin with an event; what it leads to is found in what this returns."""
+        self._effects.begin()
+        return self._effects
+
+    def restore(self, handovers: Iterable[Handover], guests: Iterable[Guest], ended: Mapping[str, Task],
+                time: float) -> None:  # fmt: skip
+        """Take up what a former life wrote down.
+
+        Args:
+            handovers: all hand-overs of tasks that live, those that have ended too.
+            guests: those that are not settled.
+            ended: tasks of guests that have ended, by identifier.
+            time: now, epoch seconds.
+        """
+        self.handing.restore(handovers, time)
+        self.hosting.restore(guests, ended, time)
+
+    def accept(self, applications: tuple[str, ...], *, commands: bool) -> None:
+        """Say what is advertised as accepted: names of applications (empty: any), and whether commands as they are."""
+        self._accepts = (applications, commands)
+
+    def known(self, time: float) -> list[Entry]:
+        """Return what is known of other domains now."""
+        return self.tables.entries(time)
+
+    def usable(self) -> dict[str, Peer]:
+        """Return the neighbours with which new tasks may be exchanged."""
+        return {name: peer for name, peer in self.peers.items() if not peer.paused}
+
+    def service(self, time: float) -> Service:
+        """Return our own service as it is now."""
+        applications, commands = self._accepts
+        booked = self.hosting.booked(time)
+        return Service(self.settings.name, 0.0, 0, self._domain.classes(time, booked), applications, commands)
+
+    # ── events ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def peers_changed(self, event: PeersChanged) -> None:
+        """Take the list of neighbours; what is under way with one that is gone ends by its lease."""
+        self.peers = {peer.name: peer for peer in event.peers if peer.name != self.settings.name}
+        for name in list(self._links):
+            if name not in self.peers:
+                del self._links[name]
+                self.tables.forget(name)
+        for name in self.peers:
+            if name not in self._links:
+                self._links[name] = Link(self.settings.name, name, self._life)
+                self._inquired[name] = event.time
+                self._effects.send(name, Inquiry())
+
+    def received(self, event: LetterReceived) -> None:
+        """Take a letter in, if it is one that is to be taken."""
+        letter, time = event.letter, event.time
+        link = self._links.get(letter.sender)
+        if link is None or letter.receiver != self.settings.name:
+            return
+        if not link.take(letter):
+            if letter.life >= link.life and letter.known != self._life:
+                self._advertise(letter.sender, time)  # it knows us by a former life
+            return
+        self.heard[letter.sender] = time
+        self._read(letter, event.task, event.fault, time)
+
+    def _read(self, letter: Letter, task: Task | None, fault: str, time: float) -> None:
+        peer = letter.sender
+        match letter.body:
+            case Advertisement() as word:
+                self.tables.hear(self.peers[peer], word.services, self.settings.name, time)
+                if letter.known != self._life:
+                    self._advertise(peer, time)
+            case Inquiry():
+                self._advertise(peer, time)
+            case Request() as word:
+                self.hosting.request(peer, word, task, fault, time)
+            case Commit() as word:
+                self.hosting.commit(peer, word, task, fault, time)
+            case Granted() as word:
+                self.handing.permitted(self.hosting.granted(peer, word, time))
+            case word:
+                for reader in self._readers[type(word)]:
+                    reader(peer, word, time)
+
+    def ask_start(self, task: str, time: float) -> None:
+        """The core would let a guest leave now."""
+        self.hosting.ask_start(task, time)
+
+    def ask_peers(self, task: str, end: float, time: float) -> None:
+        """The core would let a task leave now, and it would be late."""
+        self._offering.offer(task, end, time)
+
+    def task_changed(self, task: Task, time: float) -> None:
+        """The core has changed a task."""
+        self.hosting.task_changed(task, time)
+        if not self._domain.waits(task.id):
+            self._offering.forget(task.id)
+        if task.state.final:
+            self.handing.ended(task.id)
+        elif task.state is TaskState.CANCELLING and task.peer:
+            self.handing.cancel(task.id, task.reason, time)
+
+    def tick(self, time: float) -> None:
+        """Time went by."""
+        self.handing.tick(time)
+        self.hosting.tick(time)
+        self._offering.look(time)
+        if time >= self._looked + self.settings.look:
+            self._looked = time
+            self.handing.reconsider(time)
+            self._spread(time)
+
+    # ── advertisement ────────────────────────────────────────────────────────────────────────────────────────
+
+    def _spread(self, time: float) -> None:
+        """Tell neighbours of our services when it is time, or when much has changed; ask those we know nothing of."""
+        if not self._links:
+            return
+        now = _Told(time, _freedom(self.service(time)), len(self.tables.entries(time)))
+        for peer in self._links:
+            told = self._advertised.get(peer, _Told(-math.inf, 0.0, 0))
+            pause = self.settings.period / 5 if now.differs(told) else self.settings.period
+            if self.settings.push and time >= told.time + pause:
+                self._advertise(peer, time)
+            silent = time >= self.heard.get(peer, -math.inf) + self.settings.lifetime / 2
+            if silent and time >= self._inquired.get(peer, -math.inf) + self.settings.period:
+                self._inquired[peer] = time
+                self._effects.send(peer, Inquiry())
+
+    def _advertise(self, peer: str, time: float) -> None:
+        own = self.service(time)
+        self._advertised[peer] = _Told(time, _freedom(own), len(self.tables.entries(time)))
+        if self.peers[peer].paused:
+            own = Service(own.domain, 0.0, 0, ())
+        others = [entry for entry in self.tables.entries(time) if entry.via != peer and entry.service.domain != peer]
+        told = []
+        for entry in others:
+            service = entry.now(time)
+            if service.distance < self.settings.scope:
+                told.append(Service(service.domain, service.age, service.distance + 1, service.classes,
+                                    service.applications, service.commands))  # fmt: skip
+        self._effects.send(peer, Advertisement((own, *told)))
+
+    def _pause(self, task: str, time: float) -> None:
+        self._offering.pause(task, time)
+
+
+class _Told(NamedTuple):
+    """What a neighbour was told: when, how long one waits for a host, of how many other domains."""
+
+    time: float
+    free: float
+    domains: int
+
+    def differs(self, other: _Told) -> bool:
+        apart = abs(self.free - other.free) > _CHANGED * max(self.free, other.free, 1.0)
+        return apart or self.domains != other.domains
+
+
+def _freedom(service: Service) -> float:
+    """Return how long one waits for a host of this service on average, in seconds."""
+    times = [time for host_class in service.classes for time in host_class.times()]
+    return sum(times) / len(times) if times else math.inf

@@ -1,0 +1,144 @@
+"""A co-scheduler and its agent as one state machine: what the daemon, the simulation and the tests drive.
+
+Without an agent it is the co-scheduler alone.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cosched.agent.events import LetterReceived, PeersChanged
+from cosched.coscheduler.decisions import AskPeers, AskStart
+from cosched.coscheduler.events import Tick
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cosched.agent.agent import Agent
+    from cosched.agent.effects import Effects, Send
+    from cosched.agent.records import Guest, Handover
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.decisions import Decision, Outcome
+    from cosched.coscheduler.events import Event
+    from cosched.coscheduler.task import Attempt, Task
+
+__all__ = ["AgentEvent", "Broker", "BrokerOutcome"]
+
+AgentEvent = LetterReceived | PeersChanged
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerOutcome:
+    """The answer to one event: state to write down in one piece, then decisions to carry out in order.
+
+    Attributes:
+        tasks: that changed.
+        attempts: that changed.
+        handovers: that changed.
+        guests: that changed.
+        decisions: of the core, then letters to send.
+        events: of the core's, in order: the one that was handled, where it is one, and what the agent made of it.
+    """
+
+    tasks: tuple[Task, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    handovers: tuple[Handover, ...] = ()
+    guests: tuple[Guest, ...] = ()
+    decisions: tuple[Decision | Send, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+class Broker:
+    """Passes events to core and agent, and what each makes of them to the other, until nothing is left to say."""
+
+    def __init__(self, core: Coscheduler, agent: Agent | None = None) -> None:
+        self.core = core
+        self.agent = agent
+
+    def handle(self, event: Event | AgentEvent) -> BrokerOutcome:
+        """Take one event and return what to write down and what to do."""
+        gathered = _Gathered()
+        effects = None if self.agent is None else self.agent.begin()
+        match event:
+            case LetterReceived() if self.agent is not None:
+                self.agent.received(event)
+            case PeersChanged() if self.agent is not None:
+                self.agent.peers_changed(event)
+                self.core.neighbours = bool(self.agent.usable())
+            case LetterReceived() | PeersChanged():
+                pass  # nobody here to read it
+            case _:
+                self._core(event, gathered)
+                if isinstance(event, Tick) and self.agent is not None:
+                    self.agent.tick(event.time)
+        return self._settle(gathered, effects)
+
+    def restore(
+        self,
+        tasks: Iterable[Task],
+        attempts: Iterable[Attempt],
+        completed: Iterable[Task],
+        handovers: Iterable[Handover],
+        guests: Iterable[Guest],
+        ended: Mapping[str, Task],
+        time: float,
+    ) -> BrokerOutcome:
+        """Take up where a former process stopped; see `Coscheduler.restore` and `Agent.restore`."""
+        gathered = _Gathered()
+        effects = None if self.agent is None else self.agent.begin()
+        gathered.add(self.core.restore(tasks, attempts, completed, time))
+        if self.agent is not None:
+            self.agent.restore(handovers, guests, ended, time)
+        return self._settle(gathered, effects)
+
+    def _core(self, event: Event, gathered: _Gathered) -> None:
+        outcome = self.core.handle(event)
+        gathered.add(outcome, event)
+        if self.agent is None:
+            return
+        for task in outcome.tasks:
+            self.agent.task_changed(task, event.time)
+        for decision in outcome.decisions:
+            if isinstance(decision, AskStart):
+                self.agent.ask_start(decision.task, event.time)
+            elif isinstance(decision, AskPeers):
+                self.agent.ask_peers(decision.task, decision.end, event.time)
+
+    def _settle(self, gathered: _Gathered, effects: Effects | None) -> BrokerOutcome:
+        if effects is None:
+            return gathered.outcome()
+        waiting: deque[Event] = deque()
+        while effects.events or waiting:
+            waiting.extend(effects.events)
+            effects.events.clear()
+            self._core(waiting.popleft(), gathered)
+        return gathered.outcome(effects)
+
+
+class _Gathered:
+    """What all steps of one event have led to; of two values for one record the later counts."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, Task] = {}
+        self._attempts: dict[str, Attempt] = {}
+        self._decisions: list[Decision | Send] = []
+        self._events: list[Event] = []
+
+    def add(self, outcome: Outcome, event: Event | None = None) -> None:
+        self._tasks |= {task.id: task for task in outcome.tasks}
+        self._attempts |= {attempt.uuid: attempt for attempt in outcome.attempts}
+        self._decisions += [decision for decision in outcome.decisions if not isinstance(decision, AskStart | AskPeers)]
+        if event is not None:
+            self._events.append(event)
+
+    def outcome(self, effects: Effects | None = None) -> BrokerOutcome:
+        return BrokerOutcome(
+            tuple(self._tasks.values()),
+            tuple(self._attempts.values()),
+            () if effects is None else tuple(effects.handovers.values()),
+            () if effects is None else tuple(effects.guests.values()),
+            (*self._decisions, *(() if effects is None else effects.sends)),
+            tuple(self._events),
+        )

@@ -1,0 +1,39 @@
+"""What can happen to an agent beyond what happens to its core. Every event carries its time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cosched.agent.messages import Letter
+    from cosched.agent.settings import Peer
+    from cosched.coscheduler.task import Task
+
+__all__ = ["LetterReceived", "PeersChanged"]
+
+
+@dataclass(frozen=True, slots=True)
+class LetterReceived:
+    """A letter came from a neighbour who has proved who it is.
+
+    Attributes:
+        time: epoch seconds.
+        letter: its sender is that neighbour.
+        task: what the shell made of the document of a request or a commit: the task with its profile on this domain's
+            hardware and its deadline by this domain's clock; without identifier and number. None for other letters.
+        fault: why this domain will not run such a task; empty: it would.
+    """
+
+    time: float
+    letter: Letter
+    task: Task | None = None
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PeersChanged:
+    """The list of neighbours, whole."""
+
+    time: float
+    peers: tuple[Peer, ...]

@@ -1,0 +1,319 @@
+"""The taking side: what neighbours may expect of us, and their tasks here.
+
+    Request ─► Offer ─► Reserve ─► Reserved ─► Commit ─► HELD (in the queue) ─ Start, Granted ─► PERMITTED ─► ENDED
+                                                            └─ Fenced, silence of its origin ─► SETTLED     └─ Noted ─┘
+
+A guest waits in the queue like any other task; when it would leave, its origin is asked, and without its word it stays.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cosched.agent.messages import (
+    Accepted,
+    Decline,
+    Offer,
+    Progress,
+    Refused,
+    Report,
+    Reserved,
+    Start,
+    Status,
+)
+from cosched.agent.records import Guest, GuestState
+from cosched.agent.talks import candidates
+from cosched.coscheduler.events import CancelRequested, StartPermitted, TaskSubmitted
+from cosched.coscheduler.task import TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from cosched.agent.capability import Tables
+    from cosched.agent.effects import Effects
+    from cosched.agent.knowledge import Knowledge
+    from cosched.agent.local import LocalDomain
+    from cosched.agent.messages import Cancel, Commit, Fenced, Granted, Noted, Request, Reserve
+    from cosched.agent.settings import AgentSettings, Peer
+    from cosched.coscheduler.task import Task
+
+__all__ = ["Hosting"]
+
+_PROGRESS = {TaskState.COMPLETED: Progress.COMPLETED, TaskState.FAILED: Progress.FAILED,
+             TaskState.CANCELLED: Progress.CANCELLED}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Quote:
+    """A place that was offered, or is kept where `kept`, until a time; in the domain `where` its task ends at `end`."""
+
+    epoch: int
+    task: Task
+    end: float
+    where: str
+    until: float
+    kept: bool = False
+
+
+class Hosting:
+    """Offers places, takes tasks in and tells their origins what becomes of them."""
+
+    def __init__(self, settings: AgentSettings, effects: Effects, tables: Tables, knowledge: Knowledge,
+                 domain: LocalDomain, number: Callable[[], int],
+                 peers: Callable[[], dict[str, Peer]]) -> None:  # fmt: skip
+        """Set up.
+
+        Args:
+            settings: of the agent.
+            effects: where everything that changes goes.
+            tables: what is known of services, to offer what others could do.
+            knowledge: how long tasks take elsewhere.
+            domain: our own.
+            number: gives the next task's number.
+            peers: returns the neighbours from which something is taken.
+        """
+        self._settings = settings
+        self._effects = effects
+        self._tables = tables
+        self._knowledge = knowledge
+        self._domain = domain
+        self._number = number
+        self._peers = peers
+        self._guests: dict[tuple[str, str], Guest] = {}  # by neighbour and UUID
+        self._by_task: dict[str, tuple[str, str]] = {}
+        self._quotes: dict[tuple[str, str], _Quote] = {}
+        self._ended: dict[str, Task] = {}  # guests that have ended and whose origin has not confirmed
+        self._questions = 0
+        self._asked: dict[str, int] = {}  # task → the question that its origin has not answered
+        self._heard: dict[str, float] = {}  # task → when its origin was heard of last
+        self._reported: dict[str, float] = {}  # neighbour → last report to it
+
+    def restore(self, guests: Iterable[Guest], ended: Mapping[str, Task], time: float) -> None:
+        """Take up what a former life wrote down: guests that are not settled, and their tasks that have ended."""
+        for guest in guests:
+            self._keep(guest)
+            self._heard[guest.task] = time
+        self._ended |= ended
+
+    def guest_of(self, task: str) -> Guest | None:
+        """Return how a task came here; None for our own."""
+        key = self._by_task.get(task)
+        return None if key is None else self._guests[key]
+
+    def booked(self, time: float) -> list[Task]:
+        """Return the tasks for which places are kept."""
+        own = self._settings.name
+        return [q.task for q in self._quotes.values() if q.kept and q.until > time and q.where == own]
+
+    # ── offers ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def request(self, peer: str, word: Request, task: Task | None, fault: str, time: float) -> None:
+        """Say when a task could end here, or further on."""
+        reason = self._objection(peer, word.visited, task, fault)
+        if reason or task is None:
+            self._effects.send(peer, Decline(word.task, word.epoch, reason))
+            return
+        end, where = self._best_place(peer, word, task, time)
+        if math.isinf(end):
+            self._effects.send(peer, Decline(word.task, word.epoch, "no place for it"))
+            return
+        self._quotes[peer, word.task] = _Quote(word.epoch, task, end, where, time + self._settings.hold)
+        self._effects.send(peer, Offer(word.task, word.epoch, end - time, where))
+
+    def reserve(self, peer: str, word: Reserve, time: float) -> None:
+        """Keep an offered place, as it is now."""
+        quote = self._quotes.get((peer, word.task))
+        if quote is None or quote.epoch != word.epoch or quote.until <= time:
+            self._effects.send(peer, Refused(word.task, word.epoch, "no such offer, or it has expired"))
+            return
+        end = quote.end
+        if quote.where == self._settings.name:
+            end = self._domain.place(quote.task, time, self.booked(time))
+        if math.isinf(end):
+            self._effects.send(peer, Refused(word.task, word.epoch, "its hosts have gone down"))
+            return
+        self._quotes[peer, word.task] = replace(quote, until=time + self._settings.hold, kept=True)
+        self._effects.send(peer, Reserved(word.task, word.epoch, end - time, self._settings.hold))
+
+    def _best_place(self, peer: str, word: Request, task: Task, time: float) -> tuple[float, str]:
+        here = self._domain.place(task, time, self.booked(time))
+        deadline = math.inf if task.deadline is None else task.deadline
+        if here <= deadline or word.hops < 1:
+            return here, self._settings.name
+        excluded = {*word.visited, self._settings.name, peer}
+        further = candidates(self._tables, self._peers(), self._knowledge, word.document, excluded, time)
+        known = [one for one in further if one.estimate is not None and time + one.end < here - self._settings.gain]
+        return (time + known[0].end, known[0].domain) if known else (here, self._settings.name)
+
+    def _objection(self, peer: str, visited: tuple[str, ...], task: Task | None, fault: str) -> str:
+        if peer not in self._peers():
+            return f"{self._settings.name} takes nothing from {peer} now"
+        if self._settings.name in visited:
+            return f"it has been in {self._settings.name}"
+        return fault or ("" if task is not None else "it cannot be run here")
+
+    # ── guests ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def commit(self, peer: str, word: Commit, task: Task | None, fault: str, time: float) -> None:
+        """Take a task in, once for each hand-over, however often it is said."""
+        known = self._guests.get((peer, word.task))
+        if known is not None and known.epoch >= word.epoch:
+            if known.epoch == word.epoch:
+                self._effects.send(peer, Accepted(word.task, word.epoch))
+            return
+        if known is not None and known.state is GuestState.PERMITTED:
+            return  # its origin let it start: it cannot have taken it back
+        quote = self._quotes.pop((peer, word.task), None)
+        reason = self._objection(peer, word.visited, task, fault)
+        if quote is not None and quote.kept and quote.until > time and task is not None and not fault:
+            reason = ""  # what was promised holds, also if we have been paused meanwhile
+        if reason or task is None:
+            self._effects.send(peer, Refused(word.task, word.epoch, reason))
+            return
+        if known is not None:
+            self._drop(known, "its domain has handed it over anew", time)
+        self._take_in(peer, word, task, time)
+
+    def granted(self, peer: str, word: Granted, time: float) -> str:
+        """Its origin lets a guest start; return its task if that is so, else an empty string."""
+        guest = self._find(peer, word.task, word.epoch)
+        if guest is None or self._asked.get(guest.task) != word.ask:
+            return ""  # the answer to a question that we have not asked, or not in this life
+        del self._asked[guest.task]
+        self._heard[guest.task] = time
+        if guest.state is GuestState.HELD:
+            self._write(replace(guest, state=GuestState.PERMITTED))
+            self._effects.tell(StartPermitted(time, guest.task))
+        return guest.task
+
+    def fenced(self, peer: str, word: Fenced, time: float) -> None:
+        """Its origin has taken a guest back."""
+        guest = self._find(peer, word.task, word.epoch)
+        if guest is not None and guest.state is GuestState.HELD:
+            self._drop(guest, f"taken back by {peer}", time)
+        quote = self._quotes.get((peer, word.task))
+        if quote is not None and quote.epoch == word.epoch:
+            del self._quotes[peer, word.task]
+
+    def cancel(self, peer: str, word: Cancel, time: float) -> None:
+        """Its origin wants a guest not to run (any more)."""
+        guest = self._find(peer, word.task, word.epoch)
+        if guest is None:
+            gone = Status(word.task, word.epoch, Progress.RETURNED, self._settings.name, "it is not known here")
+            self._effects.send(peer, Report((gone,)))
+        elif guest.state is GuestState.ENDED:
+            self._report(guest, time)
+        else:
+            self._effects.tell(CancelRequested(time, guest.task, f"{word.reason} (in {peer})"))
+
+    def noted(self, peer: str, word: Noted, time: float) -> None:
+        """Its origin has taken in what we reported."""
+        for note in word.notes:
+            guest = self._find(peer, note.task, note.epoch)
+            if guest is None:
+                continue
+            self._heard[guest.task] = time
+            if note.final and guest.state is GuestState.ENDED:
+                self._settle(guest)
+
+    def ask_start(self, task: str, _time: float) -> None:
+        """Ask a guest's origin to let it start."""
+        guest = self.guest_of(task)
+        if guest is not None and guest.state is GuestState.HELD:
+            self._questions += 1
+            self._asked[task] = self._questions
+            self._effects.send(guest.peer, Start(guest.uuid, guest.epoch, self._questions))
+
+    def task_changed(self, task: Task, time: float) -> None:
+        """Tell a guest's origin when it starts and when it ends."""
+        guest = self.guest_of(task.id)
+        if guest is None or guest.state not in (GuestState.HELD, GuestState.PERMITTED):
+            return
+        if task.state.final:
+            self._ended[task.id] = task
+            guest = replace(guest, state=GuestState.ENDED)
+            self._write(guest)
+            self._report(guest, time)
+        elif task.started is not None and task.state in (TaskState.RUNNING, TaskState.FORWARDED):
+            self._report(guest, time)
+
+    def tick(self, time: float) -> None:
+        """Report at intervals, repeat what was not confirmed, give back what nobody seems to want any more."""
+        self._quotes = {key: quote for key, quote in self._quotes.items() if quote.until > time}
+        for guest in list(self._guests.values()):
+            if guest.state is GuestState.HELD and time > self._heard[guest.task] + 2 * self._settings.lease:
+                self._effects.tell(CancelRequested(time, guest.task, f"{guest.peer} was silent for too long"))
+        for peer in {guest.peer for guest in self._guests.values()}:
+            if time >= self._reported.get(peer, -math.inf) + self._settings.lease / 4:
+                self._reported[peer] = time
+                self._report_all(peer, time)
+
+    # ── within ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _take_in(self, peer: str, word: Commit, task: Task, time: float) -> None:
+        number = self._number()
+        task = replace(task, id=str(number), number=number, submitted=time, origin=peer, held=True)
+        guest = Guest(
+            word.task, word.epoch, peer, task.id, GuestState.HELD, word.hops, word.visited, word.document, time
+        )
+        self._write(guest)
+        self._heard[task.id] = time
+        self._effects.tell(TaskSubmitted(time, task))
+        self._effects.send(peer, Accepted(word.task, word.epoch))
+
+    def _drop(self, guest: Guest, reason: str, time: float) -> None:
+        """Forget a guest that has not started: its origin knows, so nothing is reported."""
+        ended = guest.state is GuestState.ENDED
+        self._settle(guest)
+        if not ended:
+            self._effects.tell(CancelRequested(time, guest.task, reason))
+
+    def _report(self, guest: Guest, time: float) -> None:
+        self._effects.send(guest.peer, Report((self._status(guest, time, {}),)))
+
+    def _report_all(self, peer: str, time: float) -> None:
+        ends = self._domain.ends(time)
+        guests = [guest for guest in self._guests.values() if guest.peer == peer]
+        self._effects.send(peer, Report(tuple(self._status(guest, time, ends) for guest in guests)))
+
+    def _status(self, guest: Guest, time: float, ends: Mapping[str, float]) -> Status:
+        task = self._ended.get(guest.task) or self._domain.task(guest.task)
+        assert task is not None  # a guest that has not ended lives
+        state = _PROGRESS.get(task.state, Progress.WAITING if task.started is None else Progress.RUNNING)
+        if state is Progress.CANCELLED and not task.attempts and not task.peer:
+            state = Progress.RETURNED
+        end = ends.get(guest.task)
+        return Status(
+            guest.uuid,
+            guest.epoch,
+            state,
+            task.peer or self._settings.name,
+            task.reason,
+            task.hosts,
+            None if end is None else end - time,
+            None if task.started is None else time - task.started,
+            None if task.finished is None else time - task.finished,
+            task.actual,
+            task.exit_code,
+        )
+
+    def _find(self, peer: str, uuid: str, epoch: int) -> Guest | None:
+        guest = self._guests.get((peer, uuid))
+        return guest if guest is not None and guest.epoch == epoch else None
+
+    def _keep(self, guest: Guest) -> None:
+        self._guests[guest.peer, guest.uuid] = guest
+        self._by_task[guest.task] = (guest.peer, guest.uuid)
+
+    def _write(self, guest: Guest) -> None:
+        self._keep(guest)
+        self._effects.write_guest(guest)
+
+    def _settle(self, guest: Guest) -> None:
+        self._effects.write_guest(replace(guest, state=GuestState.SETTLED))
+        del self._guests[guest.peer, guest.uuid], self._by_task[guest.task]
+        self._ended.pop(guest.task, None)
+        self._asked.pop(guest.task, None)
+        self._heard.pop(guest.task, None)

@@ -1,0 +1,97 @@
+"""The agent's own domain, as it sees it: who is late here, where one more task would go, what is free when."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cosched.agent.service import HostClass, steps
+from cosched.coscheduler.domain import expected_end
+from cosched.coscheduler.foresight import place
+from cosched.coscheduler.task import TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Task
+
+__all__ = ["Late", "LocalDomain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A waiting task that will miss its deadline here, and when it would end (epoch seconds, infinite for never)."""
+
+    task: Task
+    end: float
+
+
+class LocalDomain:
+    """Asks the core; changes nothing."""
+
+    def __init__(self, core: Coscheduler, hardware: str) -> None:
+        """Set up.
+
+        Args:
+            core: of the domain.
+            hardware: resource model of hosts for which the manager names none.
+        """
+        self._core = core
+        self._hardware = hardware
+
+    def hosts(self) -> int:
+        """Return how many hosts the domain has, up or not."""
+        return len(self._core.domain.hosts)
+
+    def task(self, name: str) -> Task | None:
+        """Return a live task."""
+        return self._core.tasks.get(name)
+
+    def waits(self, name: str) -> bool:
+        """Whether a task waits here, so that it could be handed over."""
+        task = self._core.tasks.get(name)
+        return task is not None and task.state is TaskState.QUEUED and self._core.attempt_of(name) is None
+
+    def ends(self, time: float) -> dict[str, float]:
+        """Return when live tasks are expected to end here, epoch seconds; those for which that is not known are out."""
+        found = {attempt.task: expected_end(attempt, time) for attempt in self._core.attempts.values()}
+        forecast = self._core.forecast(time)
+        if forecast is not None:
+            found |= {spot.task: time + spot.end for spot in forecast[1].assignments}
+        return found
+
+    def late(self, time: float) -> list[Late]:
+        """Return the waiting tasks that the plan in force lets miss their deadlines, in its order."""
+        waiting = [self._core.tasks[name] for name in self._core.waiting.counts]
+        asked = [task for task in waiting if task.deadline is not None and self._core.staged(task, time)]
+        if not asked:
+            return []
+        ends = self.ends(time)
+        found = [Late(task, ends.get(task.id, math.inf)) for task in asked]
+        return [late for late in found if late.task.deadline is not None and late.end > late.task.deadline]
+
+    def place(self, task: Task, time: float, booked: Sequence[Task]) -> float:
+        """Return when one more task would end here, epoch seconds, and make no other late; infinite for never."""
+        spot = place(self._core, task, time, booked)
+        if spot is not None and spot.effect.made_late:
+            spot = place(self._core, task, time, booked, jumps=False)
+        return math.inf if spot is None else spot.end
+
+    def classes(self, time: float, booked: Sequence[Task]) -> tuple[HostClass, ...]:
+        """Return free hosts over time by class, as the plan in force and what is booked leave them."""
+        free = dict.fromkeys(self._core.domain.up(), 0.0)
+        free |= {host: end - time for host, end in self._core.taken(time).items() if host in free}
+        forecast = self._core.forecast(time)
+        for spot in () if forecast is None else forecast[1].assignments:
+            free |= dict.fromkeys(spot.hosts, spot.end)
+        for task in booked:
+            spot_booked = place(self._core, task, time)
+            if spot_booked is not None:
+                free |= {host: max(free.get(host, 0.0), spot_booked.end - time) for host in spot_booked.hosts}
+        hosts = self._core.domain.hosts
+        times: dict[str, list[float]] = {}
+        for host, end in free.items():
+            times.setdefault(hosts[host].host_class or self._hardware, []).append(end)
+        return tuple(HostClass(hardware, steps(times[hardware])) for hardware in sorted(times))

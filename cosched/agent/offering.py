@@ -1,0 +1,182 @@
+"""Finding a better place for what will be late here.
+
+    late here ─► Request to a few ─► Offer, Decline ─► Reserve with the best ─► Reserved ─► handed over (`handing.py`)
+
+All of it is volatile: until a place is kept, nothing has been promised and the task waits here, and may start here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from cosched.agent.messages import Request, Reserve
+from cosched.agent.talks import Talk, best, candidates
+from cosched.coscheduler.events import OfferEnded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.agent.capability import Tables
+    from cosched.agent.effects import Effects
+    from cosched.agent.handing import Handing
+    from cosched.agent.knowledge import Knowledge
+    from cosched.agent.local import LocalDomain
+    from cosched.agent.messages import Decline, Offer, Refused, Reserved
+    from cosched.agent.papers import Registry
+    from cosched.agent.settings import AgentSettings, Peer
+    from cosched.coscheduler.task import Task
+
+__all__ = ["Offering"]
+
+_MOST_TALKS = 64  # tasks that are offered around at once
+
+
+class Offering:
+    """Offers tasks around."""
+
+    def __init__(self, settings: AgentSettings, effects: Effects, tables: Tables, knowledge: Knowledge,
+                 domain: LocalDomain, registry: Registry, handing: Handing,
+                 peers: Callable[[], dict[str, Peer]]) -> None:  # fmt: skip
+        """Set up.
+
+        Args:
+            settings: of the agent.
+            effects: where everything that changes goes.
+            tables: what is known of services.
+            knowledge: how long tasks take elsewhere.
+            domain: our own.
+            registry: issues papers.
+            handing: takes over once a place is kept.
+            peers: returns the neighbours that may be offered something.
+        """
+        self._settings = settings
+        self._effects = effects
+        self._tables = tables
+        self._knowledge = knowledge
+        self._domain = domain
+        self._registry = registry
+        self._handing = handing
+        self._peers = peers
+        self._talks: dict[str, Talk] = {}
+        self._by_uuid: dict[str, str] = {}  # UUID → task
+        self._pauses: dict[str, tuple[float, int]] = {}  # task → not offered before; tries in vain
+        self._looked = -math.inf
+
+    def look(self, time: float) -> None:
+        """Offer what will be late here; give up on answers that do not come."""
+        for talk in list(self._talks.values()):
+            if time >= talk.since + self._settings.patience:
+                self._overdue(talk, time)
+        if time < self._looked + self._settings.look or not self._peers():
+            return
+        self._looked = time
+        for late in self._domain.late(time):
+            if len(self._talks) >= _MOST_TALKS:
+                break
+            if late.task.id not in self._talks and self._pauses.get(late.task.id, (0.0, 0))[0] <= time:
+                self._offer_around(late.task, late.end, time)
+
+    def offer(self, name: str, here: float, time: float) -> None:
+        """Offer a task at once that would leave now and end `here` (epoch seconds)."""
+        task = self._domain.task(name)
+        if task is not None and name not in self._talks:
+            self._offer_around(task, here, time)
+
+    def forget(self, task: str) -> None:
+        """A task has left the queue by another way, or has ended."""
+        self._end(task)
+        self._pauses.pop(task, None)
+
+    def pause(self, task: str, time: float) -> None:
+        """Do not offer a task for a while: longer each time."""
+        tries = self._pauses.get(task, (0.0, 0))[1]
+        pause = min(self._settings.again * 2.0 ** min(tries, 20), self._settings.again_longest)
+        self._pauses[task] = (time + pause, tries + 1)
+
+    def offered(self, peer: str, offer: Offer, time: float) -> None:
+        """Take an offer; the last one that is awaited decides."""
+        self._answered(peer, offer.task, offer.epoch, (time + offer.end, offer.where), time)
+
+    def declined(self, peer: str, decline: Decline, time: float) -> None:
+        """Take the refusal to make an offer."""
+        self._answered(peer, decline.task, decline.epoch, (math.inf, peer), time)
+
+    def refused(self, peer: str, word: Refused, time: float) -> None:
+        """A place is not kept: try the next best."""
+        talk = self._talk(peer, word.task, word.epoch)
+        if talk is not None and talk.reserving == peer:
+            self._next(talk, time)
+
+    def reserved(self, peer: str, word: Reserved, time: float) -> None:
+        """A place is kept: hand the task over if that is still worth it."""
+        talk = self._talk(peer, word.task, word.epoch)
+        if talk is None or talk.reserving != peer:
+            return
+        end = time + word.end
+        talk.offers[peer] = (end, talk.offers[peer][1])
+        if not talk.acceptable(end, self._settings.gain):
+            self._next(talk, time)
+            return
+        self._end(talk.task)
+        if self._domain.waits(talk.task):
+            candidate = talk.asked[peer]
+            if candidate.estimate is not None:
+                self._tables.debit(candidate.domain, candidate.estimate)
+            self._handing.begin(talk, peer, time)
+
+    def _offer_around(self, task: Task, here: float, time: float) -> None:
+        papers = self._registry.papers(task)
+        asked = []
+        if papers is not None:
+            excluded = {*papers.visited, *self._handing.shunned(task.id)}
+            found = candidates(self._tables, self._peers(), self._knowledge, papers.document, excluded, time)
+            asked = best(found, here - self._settings.gain - time, self._settings.fanout)
+        if papers is None or not asked:
+            self._in_vain(task.id, time)
+            return
+        epoch = self._handing.next_epoch(papers.uuid)
+        self._talks[task.id] = Talk(task.id, papers, epoch, here, time, {one.peer: one for one in asked})
+        self._by_uuid[papers.uuid] = task.id
+        request = Request(papers.uuid, epoch, papers.hops, papers.visited, papers.sent(time))
+        for candidate in asked:
+            self._effects.send(candidate.peer, request)
+
+    def _answered(self, peer: str, uuid: str, epoch: int, offer: tuple[float, str], time: float) -> None:
+        talk = self._talk(peer, uuid, epoch)
+        if talk is not None and not talk.reserving:
+            talk.offers[peer] = offer
+            if len(talk.offers) == len(talk.asked):
+                self._choose(talk, time)
+
+    def _choose(self, talk: Talk, time: float) -> None:
+        talk.reserving = talk.choice(self._settings.gain)
+        talk.since = time
+        if talk.reserving:
+            self._effects.send(talk.reserving, Reserve(talk.papers.uuid, talk.epoch))
+        else:
+            self._end(talk.task)
+            self._in_vain(talk.task, time)
+
+    def _in_vain(self, task: str, time: float) -> None:
+        self.pause(task, time)
+        self._effects.tell(OfferEnded(time, task))
+
+    def _next(self, talk: Talk, time: float) -> None:
+        talk.offers.pop(talk.reserving, None)
+        self._choose(talk, time)
+
+    def _overdue(self, talk: Talk, time: float) -> None:
+        if talk.reserving:
+            self._next(talk, time)
+        else:
+            self._choose(talk, time)
+
+    def _talk(self, peer: str, uuid: str, epoch: int) -> Talk | None:
+        talk = self._talks.get(self._by_uuid.get(uuid, ""))
+        return talk if talk is not None and talk.epoch == epoch and peer in talk.asked else None
+
+    def _end(self, task: str) -> None:
+        talk = self._talks.pop(task, None)
+        if talk is not None:
+            self._by_uuid.pop(talk.papers.uuid, None)

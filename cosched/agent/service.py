@@ -1,0 +1,128 @@
+"""What a domain advertises: free hosts over time for each class, and what it will accept."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cosched.scheduling.free_times import FreeTimes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from cosched.prediction.profile import Profile
+
+__all__ = ["Estimate", "HostClass", "Service", "Step", "debited", "estimate", "steps"]
+
+_MOST_STEPS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """So many hosts are free together from `after` seconds on."""
+
+    after: float
+    hosts: int
+
+
+@dataclass(frozen=True, slots=True)
+class HostClass:
+    """Hosts of one kind.
+
+    Attributes:
+        hardware: name of their resource model.
+        free: growing in both; the last step has all hosts that are up.
+    """
+
+    hardware: str
+    free: tuple[Step, ...]
+
+    @property
+    def hosts(self) -> int:
+        """How many there are."""
+        return self.free[-1].hosts if self.free else 0
+
+    def times(self) -> list[float]:
+        """Return when each host becomes free, ascending, in seconds."""
+        found: list[float] = []
+        for step in self.free:
+            found += [step.after] * (step.hosts - len(found))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What a domain offers, as it stood `age` seconds ago.
+
+    Attributes:
+        domain: whose it is.
+        age: seconds since the domain made it; times inside count from then.
+        distance: hops from who tells of it; 0: its own.
+        classes: its hosts.
+        applications: names of the applications it runs for others; empty: any.
+        commands: whether it runs commands as they are given.
+    """
+
+    domain: str
+    age: float
+    distance: int
+    classes: tuple[HostClass, ...]
+    applications: tuple[str, ...] = ()
+    commands: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """When a task would end in a domain by what is known of it, in seconds from now, and on how many hosts."""
+
+    end: float
+    hosts: int
+    host_class: int
+
+
+def steps(free: Iterable[float]) -> tuple[Step, ...]:
+    """Return the steps of hosts that become free at these times (seconds, negative ones count as 0).
+
+    At most 64: beyond that the later of two times stands for both, so that nothing is promised too early.
+    """
+    times = sorted(max(time, 0.0) for time in free)
+    found: list[Step] = []
+    for count, time in enumerate(times, start=1):
+        if found and found[-1].after == time:
+            found[-1] = Step(time, count)
+        else:
+            found.append(Step(time, count))
+    while len(found) > _MOST_STEPS:
+        found = [step for place, step in enumerate(found) if place % 2 == (len(found) - 1) % 2]
+    return tuple(found)
+
+
+def estimate(service: Service, profile_on: Callable[[str, int], Profile | None]) -> Estimate | None:
+    """Return the earliest end on any of a service's classes; None where nothing is known.
+
+    Args:
+        service: as it stands now (age counted in).
+        profile_on: the task's profile by name of a resource model and number of hosts.
+    """
+    best: Estimate | None = None
+    for place, host_class in enumerate(service.classes):
+        profile = profile_on(host_class.hardware, host_class.hosts)
+        if profile is None:
+            continue
+        free = host_class.times()
+        for count, seconds in enumerate(profile.seconds[: len(free)], start=1):
+            end = max(free[count - 1] - service.age, 0.0) + seconds
+            if math.isfinite(end) and (best is None or end < best.end):
+                best = Estimate(end, count, place)
+    return best
+
+
+def debited(service: Service, taken: Estimate) -> Service:
+    """Return the service with a task's hosts taken until its end, so that not all are sent to them."""
+    host_class = service.classes[taken.host_class]
+    free = FreeTimes(host_class.times())
+    free.take(taken.hosts, taken.end + service.age)
+    classes = list(service.classes)
+    classes[taken.host_class] = replace(host_class, free=steps(free.ascending))
+    return replace(service, classes=tuple(classes))

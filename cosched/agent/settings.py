@@ -1,0 +1,69 @@
+"""What an administrator may set about a domain's agent, and whom it knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["AgentSettings", "Peer", "Role"]
+
+
+class Role(StrEnum):
+    """What a neighbour is to us in the graph of agents."""
+
+    NEIGHBOUR = "neighbour"
+    LOWER = "lower"
+    UPPER = "upper"
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A neighbouring domain.
+
+    Attributes:
+        name: of the domain; what its certificate stands for.
+        role: a request for which nobody else is known goes to the upper one.
+        paused: nothing new is offered to it or taken from it; what is under way goes on.
+    """
+
+    name: str
+    role: Role = Role.NEIGHBOUR
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """Settings of a domain's agent. Durations are seconds.
+
+    Attributes:
+        name: of the domain.
+        instance: UUID of its database; names of forwarded tasks derive from it.
+        hops: how many domains a task may pass on its way, the first not counted.
+        fanout: how many domains are asked for an offer at once.
+        scope: services of domains up to so many hops away are advertised; 0: only our own.
+        push: whether advertisements are sent unasked, every `period` and when much has changed.
+        period: between two advertisements to one peer.
+        lifetime: after which an advertised service is forgotten.
+        patience: for which an answer is awaited.
+        hold: for which a reserved place is kept.
+        lease: silence of a peer after which what it has not started is taken back.
+        look: between two looks at what waits.
+        gain: seconds by which another domain must be better before a task moves.
+        again: pause after nobody offered anything better, doubled up to `again_longest`.
+    """
+
+    name: str
+    instance: str
+    hops: int = 4
+    fanout: int = 3
+    scope: int = 1
+    push: bool = True
+    period: float = 10.0
+    lifetime: float = 60.0
+    patience: float = 2.0
+    hold: float = 10.0
+    lease: float = 30.0
+    look: float = 1.0
+    gain: float = 1.0
+    again: float = 5.0
+    again_longest: float = 60.0

@@ -1,0 +1,132 @@
+"""Finding out who could do better: candidates by the tables, their offers, the best of them. Volatile, all of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cosched.agent.service import estimate
+from cosched.agent.settings import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from cosched.agent.capability import Tables
+    from cosched.agent.knowledge import Knowledge
+    from cosched.agent.messages import TaskDocument
+    from cosched.agent.papers import Papers
+    from cosched.agent.service import Estimate
+    from cosched.agent.settings import Peer
+
+__all__ = ["Candidate", "Talk", "best", "candidates"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A neighbour to ask, and the domain behind it that made it one.
+
+    Attributes:
+        peer: the neighbour.
+        domain: itself, or one that it told of.
+        estimate: by the tables, seconds from now; None where its times are not known here.
+    """
+
+    peer: str
+    domain: str
+    estimate: Estimate | None
+
+    @property
+    def end(self) -> float:
+        """Estimated end in seconds from now; infinite where not known."""
+        return math.inf if self.estimate is None else self.estimate.end
+
+
+@dataclass(slots=True)
+class Talk:
+    """A task that is being offered around.
+
+    Attributes:
+        epoch: of the hand-over that may follow.
+        here: when it would end here, epoch seconds.
+        since: when the present step began.
+        asked: neighbours whose answers are awaited, or offered something.
+        offers: by neighbour: when it would end there, epoch seconds, and where that is.
+        reserving: the neighbour that is asked to keep the place; empty before that.
+    """
+
+    task: str
+    papers: Papers
+    epoch: int
+    here: float
+    since: float
+    asked: dict[str, Candidate]
+    offers: dict[str, tuple[float, str]] = field(default_factory=dict)
+    reserving: str = ""
+
+    @property
+    def deadline(self) -> float:
+        """Of the task, epoch seconds."""
+        return self.papers.document.deadline
+
+    def acceptable(self, end: float, gain: float) -> bool:
+        """Whether it is better to run the task where it ends then: in time, or clearly less late than here."""
+        return end <= self.deadline or end < self.here - gain
+
+    def choice(self, gain: float) -> str:
+        """Return the neighbour whose offer is best: in time first, then the earliest; empty where none is better."""
+        fit = [(end, peer) for peer, (end, _) in self.offers.items() if self.acceptable(end, gain)]
+        return min(fit)[1] if fit else ""
+
+    def why(self, peer: str, here: str) -> str:
+        """Say why it goes to a neighbour, for people."""
+        end, where = self.offers[peer]
+        there = where if where == peer else f"{where} through {peer}"
+        asked = f"; {len(self.offers)} of {len(self.asked)} asked made offers" if len(self.asked) > 1 else ""
+        late = "never" if math.isinf(self.here) else f"{self.here - self.deadline:.1f} s late"
+        margin = self.deadline - end
+        promise = f"{margin:.1f} s before its deadline" if margin >= 0 else f"only {-margin:.1f} s late"
+        return f"{here} would end it {late}, {there} {promise}{asked}"
+
+
+def candidates(
+    tables: Tables,
+    peers: Mapping[str, Peer],
+    knowledge: Knowledge,
+    document: TaskDocument,
+    excluded: Collection[str],
+    time: float,
+) -> list[Candidate]:
+    """Return whom to ask, the most promising first, each neighbour once.
+
+    First those that have a time by the tables, then those whose hardware is not known here, last the upper agent.
+
+    Args:
+        tables: what is known of services.
+        peers: usable neighbours by name.
+        knowledge: how long the task takes on which hardware.
+        document: the task.
+        excluded: domains that it must not go to or through.
+        time: now, epoch seconds.
+    """
+    found: dict[str, Candidate] = {}
+    for entry in tables.entries(time):
+        service = entry.now(time)
+        if entry.via not in peers or entry.via in excluded or service.domain in excluded:
+            continue
+        if service.applications and document.application not in service.applications and not service.commands:
+            continue
+        there = estimate(service, lambda hardware, hosts: knowledge.profile(document, hardware, hosts))
+        known = found.get(entry.via)
+        new = Candidate(entry.via, service.domain, there)
+        if known is None or new.end < known.end:
+            found[entry.via] = new
+    for peer in peers.values():
+        if peer.role is Role.UPPER and peer.name not in found and peer.name not in excluded:
+            found[peer.name] = Candidate(peer.name, peer.name, None)
+    return sorted(found.values(), key=lambda candidate: (candidate.end, candidate.peer))
+
+
+def best(found: list[Candidate], here: float, fanout: int) -> list[Candidate]:
+    """Return the first few that promise an end before `here` (seconds from now), or promise nothing known."""
+    return [candidate for candidate in found if candidate.estimate is None or candidate.end < here][:fanout]

@@ -1,0 +1,98 @@
+"""Tasks that another domain runs for us, and tasks that we run for another: what the core has to keep of both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.decisions import AskPeers, AskStart
+from cosched.coscheduler.events import OfferEnded, PeerReported, StartPermitted, TaskForwarded, TaskReturned
+from cosched.coscheduler.task import TaskState
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.ledger import Ledger
+    from cosched.coscheduler.lifecycle import Lifecycle
+    from cosched.coscheduler.queue import Queue
+    from cosched.coscheduler.settings import Settings
+    from cosched.coscheduler.task import Task
+
+__all__ = ["Forwarding"]
+
+_OFFER = 10.0  # seconds for which a task stays that is offered around; the agent says sooner when nobody wants it
+
+
+class Forwarding:
+    """Takes tasks out of the queue and back into it at the agent's word; has the agent ask before a held one starts."""
+
+    def __init__(self, settings: Settings, ledger: Ledger, queue: Queue, lifecycle: Lifecycle) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._queue = queue
+        self._lifecycle = lifecycle
+
+    def hear(self, event: TaskForwarded | TaskReturned | PeerReported | StartPermitted | OfferEnded) -> None:
+        """Take the agent's word; on a task that it cannot concern any more it does not matter."""
+        task = self._ledger.tasks.get(event.task)
+        if task is None:
+            return
+        match event:
+            case TaskForwarded() if task.state is TaskState.QUEUED:
+                self._forward(task, event)
+            case TaskReturned() if task.peer:
+                self._take_back(task, event)
+            case PeerReported() if task.peer:
+                self._report(task, event)
+            case OfferEnded():
+                self._queue.held_back.pop(task.id, None)
+            case StartPermitted() if task.held:
+                self._queue.release(task.id)
+                self._ledger.put(replace(task, held=False))
+
+    def ask_start(self, task: str, time: float) -> None:
+        """Have the origin asked for a held task; while that takes, its hosts are for others that fit before it."""
+        asked = self._queue.asked.get(task, 0)
+        self._queue.asked[task] = asked + 1
+        pause = self._settings.retry * 2.0 ** min(asked, 20)
+        self._queue.held_back[task] = time + min(pause, self._settings.retry_longest)
+        self._ledger.decide(AskStart(task))
+
+    def ask_peers(self, task: str, end: float, time: float) -> bool:
+        """Have a task offered around that would leave and be late; False where it has been."""
+        if task in self._queue.offered:
+            return False
+        self._queue.offered.add(task)
+        self._queue.held_back[task] = time + _OFFER
+        self._ledger.decide(AskPeers(task, end))
+        return True
+
+    def _forward(self, task: Task, event: TaskForwarded) -> None:
+        self._queue.remove(task.id)
+        self._ledger.put(replace(task, state=TaskState.FORWARDED, peer=event.peer, reason=event.reason))
+        self._ledger.replan()
+
+    def _take_back(self, task: Task, event: TaskReturned) -> None:
+        if task.state is TaskState.CANCELLING:
+            self._lifecycle.end(replace(task, state=TaskState.CANCELLED, peer="", finished=event.time))
+            return
+        task = replace(task, state=TaskState.QUEUED, peer="", reason=event.reason, hosts=(), started=None)
+        self._ledger.put(task)
+        self._queue.add_again(task)
+        self._ledger.replan()
+
+    def _report(self, task: Task, event: PeerReported) -> None:
+        if not event.state.final:
+            self._ledger.put(replace(task, hosts=event.hosts, started=event.started))
+            return
+        cancelled = event.state is TaskState.CANCELLED and task.state is TaskState.CANCELLING
+        self._lifecycle.end(
+            replace(
+                task,
+                state=event.state,
+                reason=task.reason if cancelled else event.reason,
+                hosts=event.hosts,
+                started=event.started,
+                finished=event.time if event.finished is None else event.finished,
+                actual=event.actual,
+                exit_code=event.exit_code,
+            )
+        )

@@ -1,0 +1,22 @@
+"""Tasks that go to other domains, and tasks that come from them.
+
+Revision ID: 0003
+Revises: 0002
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Add where a task came from and went."""
+    op.add_column("tasks", sa.Column("origin", sa.Text, nullable=False, server_default=""))
+    op.add_column("tasks", sa.Column("held", sa.Boolean, nullable=False, server_default=sa.false()))
+    op.add_column("tasks", sa.Column("peer", sa.Text, nullable=False, server_default=""))
