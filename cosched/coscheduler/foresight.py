@@ -28,7 +28,7 @@ _TELLABLE = 0.1  # seconds; nobody minds less
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one more task does to those that wait: how many end later, by how many seconds at most, how many too late."""
+    """What one more task does to those that wait: how many end later, by how much at most (s), how many too late."""
 
     delayed: int
     longest: float

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Table,
     Text,
     false,
+    text,
 )
 
 __all__ = [
@@ -71,9 +72,9 @@ tasks = Table(
     Column("exit_code", Integer),
     Column("attempts", Integer, nullable=False),
     Column("hosts", JSON, nullable=False),
-    Column("origin", Text, nullable=False, server_default=""),
+    Column("origin", Text, nullable=False, server_default=text("''")),
     Column("held", Boolean, nullable=False, server_default=false()),
-    Column("peer", Text, nullable=False, server_default=""),
+    Column("peer", Text, nullable=False, server_default=text("''")),
     Index("tasks_by_state", "state", "number"),
     Index("tasks_by_owner", "owner", "number"),
 )

@@ -17,6 +17,6 @@ depends_on = None
 
 def upgrade() -> None:
     """Add where a task came from and went."""
-    op.add_column("tasks", sa.Column("origin", sa.Text, nullable=False, server_default=""))
+    op.add_column("tasks", sa.Column("origin", sa.Text, nullable=False, server_default=sa.text("''")))
     op.add_column("tasks", sa.Column("held", sa.Boolean, nullable=False, server_default=sa.false()))
-    op.add_column("tasks", sa.Column("peer", sa.Text, nullable=False, server_default=""))
+    op.add_column("tasks", sa.Column("peer", sa.Text, nullable=False, server_default=sa.text("''")))
