@@ -13,6 +13,7 @@ from cosched.cli.output import JsonOption, console, emit_json, finite, write_tex
 from cosched.cli.predict import predict
 from cosched.evaluation import load, parameters
 from cosched.language import check_files, default_library, format_source, read
+from cosched.language.library import locate
 
 __all__ = ["app"]
 
@@ -22,13 +23,15 @@ app = typer.Typer(help="Check and evaluate performance models.", no_args_is_help
 @app.command()
 def check(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="PSL (.psl) and HMCL (.hmcl) files.")],
+    hardware: Annotated[str, typer.Option(help="Whose costs the models need; default: each model's hrduse.")] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Print every fault of all files, each with its place; exit code 1 if there is one.
 
     With --json: a list of {"file", "line", "column", "message"}.
     """
-    faults = check_files(files, default_library())
+    library = default_library()
+    faults = check_files(files, library, locate(hardware, ".hmcl", "hardware", library) if hardware else None)
     if as_json:
         emit_json([{"file": d.file, "line": d.line, "column": d.column, "message": d.message} for d in faults])
     else:

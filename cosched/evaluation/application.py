@@ -11,11 +11,11 @@ from cosched.evaluation.budget import Budget
 from cosched.evaluation.expressions import Expressions
 from cosched.evaluation.frame import Frame
 from cosched.evaluation.run import Programs, Run
+from cosched.language.arithmetic import constant
 from cosched.language.diagnostics import ModelError, suggestion
 from cosched.language.library import default_library, locate
 from cosched.language.linker import Linker
 from cosched.language.names import FUNCTIONS, PROCESSORS
-from cosched.language.scope import constant
 from cosched.language.source import Source
 from cosched.language.syntax import Assign, Invoke, Text, walk
 

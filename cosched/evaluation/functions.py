@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from typing import TYPE_CHECKING
+
+from cosched.language.arithmetic import FUNCTIONS, GUARDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,26 +25,3 @@ BINARY: Mapping[str, Callable[[Numeric, Numeric], Numeric]] = {
     "||": lambda a, b: lambda f: 1.0 if a(f) or b(f) else 0.0,
 }
 """Operators that cannot fail on numbers, as combinators of compiled operands."""
-
-GUARDED: Mapping[str, Callable[[float, float], float]] = {
-    "/": operator.truediv,
-    "%": operator.mod,
-    "^": math.pow,
-}
-"""Operators that fail for some operands. The remainder has the sign of the divisor: -1 % 4 is 3."""
-
-FUNCTIONS: Mapping[str, Callable[..., float]] = {
-    "abs": abs,
-    "ceil": lambda x: float(math.ceil(x)),
-    "exp": math.exp,
-    "floor": lambda x: float(math.floor(x)),
-    "log": math.log,
-    "log10": math.log10,
-    "log2": math.log2,
-    "max": lambda *values: max(values),
-    "min": lambda *values: min(values),
-    "mod": operator.mod,
-    "pow": math.pow,
-    "sqrt": math.sqrt,
-}
-"""The functions named in `cosched.language.names`."""

@@ -6,23 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.evaluation.budget import Budget
-from cosched.evaluation.expressions import Expressions
-from cosched.evaluation.faults import fail
-from cosched.evaluation.frame import Frame
-from cosched.evaluation.run import Programs, Run
 from cosched.language.diagnostics import ModelError
 from cosched.language.hardware_checker import COSTS, LONG, PARTS, check_config, describes
 from cosched.language.library import default_library, locate
 from cosched.language.names import MESSAGES
 from cosched.language.parser import parse_hmcl
+from cosched.language.settings import values
 from cosched.language.source import read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cosched.evaluation.frame import Value
     from cosched.language.syntax import Config
 
 __all__ = ["Hardware", "Linear", "MessageCost", "load_hardware"]
@@ -92,31 +87,14 @@ def load_hardware(name_or_path: str | Path, library: Sequence[Path] | None = Non
 
 
 def _hardware(config: Config) -> Hardware:
-    groups = _settings(config)
+    groups = values(config)
     operations = {name: value for name, value in groups.get("clc", {}).items() if isinstance(value, float)}
     messages = {group: _message(groups[group]) for group in MESSAGES if group in groups}
     description = groups.get("hardware", {}).get("Desc", "")
     return Hardware(config.name, operations, messages, str(description))
 
 
-def _settings(config: Config) -> dict[str, dict[str, Value]]:
-    """Return the settings of each group, each expression evaluated with those before it."""
-    frame = Frame({}, {}, Run(Programs(Budget(), 1)))
-    expressions = Expressions(config.source, {}, frozenset(), {})
-    groups: dict[str, dict[str, Value]] = {}
-    for group in config.groups:
-        settings = groups.setdefault(group.name, {})
-        for setting in group.settings:
-            value = expressions.value(setting.value)(frame)
-            settings[setting.name] = frame.values[setting.name] = value
-            if group.name != "hardware" and not (isinstance(value, float) and 0 <= value < math.inf):
-                fail(config.source, setting.value.at, f"{setting.name} is {value}: a cost is finite and not negative")
-            if setting.name.endswith("_bandwidth") and value == 0 and group.name in MESSAGES:
-                fail(config.source, setting.value.at, f"{setting.name} is 0: leave it out where the size costs nothing")
-    return groups
-
-
-def _message(settings: Mapping[str, Value]) -> MessageCost:
+def _message(settings: Mapping[str, float | str]) -> MessageCost:
     make = _described if describes(settings) else _coefficients
     transfer, send, receive = (make({name: value for name, value in settings.items() if isinstance(value, float)}, cost)
                                for cost in COSTS)  # fmt: skip

@@ -25,12 +25,13 @@ _SECTIONS: dict[type[Any], str] = {
 }
 
 
-def build(tree: Tree[Any], source: Source) -> tuple[Any, ...]:
+def build(tree: Tree[Any], source: Source, lost: frozenset[str] = frozenset()) -> tuple[Any, ...]:
     """Return the objects or configurations of a parsed file.
 
     Args:
         tree: what lark made of the text, from either grammar.
         source: recorded in each object.
+        lost: words of what could not be read; recorded in each object.
     """
     results: list[Any] = []
     waiting: list[tuple[Any, bool]] = [(tree, False)]
@@ -45,24 +46,24 @@ def build(tree: Tree[Any], source: Source) -> tuple[Any, ...]:
             first = len(results) - len(item.children)
             children = results[first:]
             del results[first:]
-            results.append(_node(item, children, source))
+            results.append(_node(item, children, source, lost))
     return cast("tuple[Any, ...]", results[0])
 
 
-def _node(tree: Tree[Any], children: Children, source: Source) -> Any:
+def _node(tree: Tree[Any], children: Children, source: Source, lost: frozenset[str]) -> Any:
     # Imported rules carry the name of their grammar.
     rule = tree.data.removeprefix("expressions__")
     at = Position(getattr(tree.meta, "line", 1), getattr(tree.meta, "column", 1))
     if rule == "object":
-        return _object(at, children, source)
+        return _object(at, children, source, lost)
     if rule == "config":
-        return syntax.Config(at, str(children[0]), tuple(children[1:]), source)
+        return syntax.Config(at, str(children[0]), tuple(children[1:]), source, lost)
     if rule in _LISTS:
         return tuple(child for child in children if child is not None)
     return _RULES[rule](at, children)
 
 
-def _object(at: Position, children: Children, source: Source) -> syntax.Object:
+def _object(at: Position, children: Children, source: Source, lost: frozenset[str]) -> syntax.Object:
     kind, name, *sections = children
     groups: dict[str, list[Any]] = {key: [] for key in ("includes", "variables", "links", "options", "procedures")}
     for section in sections:
@@ -71,9 +72,8 @@ def _object(at: Position, children: Children, source: Source) -> syntax.Object:
                 groups["links" if isinstance(item, syntax.Link) else "options"].append(item)
         else:
             groups[_SECTIONS[type(section)]].append(section)
-    return syntax.Object(
-        at, str(kind), str(name), source=source, **{key: tuple(value) for key, value in groups.items()}
-    )
+    parts = {key: tuple(value) for key, value in groups.items()}
+    return syntax.Object(at, str(kind), str(name), source=source, lost=lost, **parts)
 
 
 def _binary(_: Position, children: Children) -> syntax.Binary:

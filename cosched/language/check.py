@@ -5,45 +5,99 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.language.diagnostics import Diagnostic, ModelError
+from cosched.language.costs import Costs, costs, uncosted
+from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
 from cosched.language.hardware_checker import check_config
-from cosched.language.library import default_library
+from cosched.language.library import default_library, find, names
 from cosched.language.linker import Linker
-from cosched.language.parser import parse_hmcl
+from cosched.language.parser import salvage_hmcl
 from cosched.language.source import read
+from cosched.language.syntax import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from cosched.language.linker import Linked
+    from cosched.language.syntax import Object
+
 __all__ = ["check_files"]
 
 
-def check_files(paths: Iterable[Path | str], library: Sequence[Path] | None = None) -> list[Diagnostic]:
+def check_files(
+    paths: Iterable[Path | str], library: Sequence[Path] | None = None, hardware: Path | None = None
+) -> list[Diagnostic]:
     """Return every fault of PSL and HMCL files and of what they include, sorted by file and place.
 
     Args:
         paths: files that end in .psl or .hmcl.
-        library: folders searched for included objects after the including file's own; the one that travels with
-            cosched where None.
+        library: folders searched for included objects and for hardware, after the including file's own; the one that
+            travels with cosched where None.
+        hardware: the .hmcl file whose costs all models need; where None, each application those of its option `hrduse`.
     """
-    linker = Linker(default_library() if library is None else library)
+    searched = default_library() if library is None else library
+    linker = Linker(searched)
     faults: list[Diagnostic] = []
+    linked: list[Linked] = []
     for path in map(Path, paths):
         if path.suffix == ".psl":
-            linker.file(path)
+            linked.extend(linker.file(path))
         elif path.suffix == ".hmcl":
             faults.extend(_check_hardware(path))
         else:
             faults.append(Diagnostic(str(path), 1, 1, "is neither .psl nor .hmcl"))
-    return sorted({*faults, *linker.faults})
+    chosen = _Hardware(searched, hardware)
+    for item in linked:
+        faults.extend(chosen.check(item))
+    return sorted({*faults, *linker.faults, *chosen.faults})
 
 
 def _check_hardware(path: Path) -> list[Diagnostic]:
     try:
         source = read(path)
-        configs = parse_hmcl(source)
     except ModelError as error:
         return list(error.diagnostics)
-    if not configs:
+    configs, faults = salvage_hmcl(source)
+    if not configs and not faults:
         return [source.fault((1, 1), "the file holds no config")]
-    return [fault for config in configs for fault in check_config(config)]
+    return [*faults, *(fault for config in configs for fault in check_config(config))]
+
+
+class _Hardware:
+    """What the hardware of each application knows the cost of."""
+
+    def __init__(self, library: Sequence[Path], given: Path | None) -> None:
+        self._library = library
+        self._given = given
+        self._known: dict[Path, Costs | None] = {}
+        self.faults: list[Diagnostic] = []
+
+    def check(self, linked: Linked) -> list[Diagnostic]:
+        """Return where an object and those below it use what their hardware has no cost for."""
+        path = self._given or self._named(linked.object)
+        if path is None:
+            return []
+        if path not in self._known:
+            self._known[path] = self._read(path)
+        found = self._known[path]
+        return [] if found is None else uncosted(linked, found)
+
+    def _named(self, item: Object) -> Path | None:
+        option = item.option("hrduse")
+        if option is None or not isinstance(option.value, Text):
+            return None
+        name = option.value.value
+        path = find(name, ".hmcl", self._library)
+        if path is None:
+            near = suggestion(name, names(".hmcl", self._library)) or ": write it, or choose another with --hardware"
+            self.faults.append(item.source.fault(option.value.at, f"hardware {name} is not in the library{near}"))
+        return path
+
+    def _read(self, path: Path) -> Costs | None:
+        """Return the costs of a hardware file; None where it has faults, which are reported if it was asked for."""
+        try:
+            configs, faults = salvage_hmcl(read(path))
+        except ModelError as error:
+            self.faults.extend(error.diagnostics)
+            return None
+        self.faults.extend(faults)
+        return costs(configs[0], str(path)) if len(configs) == 1 and not faults else None

@@ -2,62 +2,88 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from cosched.language.diagnostics import suggestion
+from cosched.language.arithmetic import constant
+from cosched.language.diagnostics import Findings, TooManyFaults, suggestion
+from cosched.language.dimensions import Dimensions, declared
 from cosched.language.names import FUNCTIONS, HARDWARE, OPTIONS, PROCESSORS
-from cosched.language.procedures import ProcedureChecker, check_declarations
-from cosched.language.scope import Scope, constant
-from cosched.language.syntax import Call, Text, Variables, walk
+from cosched.language.procedures import ProcedureChecker, arguments, check_declarations
+from cosched.language.scope import Scope
+from cosched.language.syntax import Assign, Call, Declaration, Name, Step, Text, Variables, walk
+from cosched.language.units import PLAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from cosched.language.diagnostics import Diagnostic
-    from cosched.language.syntax import Assign, Declaration, Include, Node, Object, Parameter, Procedure
+    from cosched.language.syntax import Include, Node, Object, Parameter, Procedure
+    from cosched.language.units import Dimension
 
     _Named = Assign | Declaration | Include | Parameter | Procedure
 
-__all__ = ["check_object"]
+__all__ = ["check_object", "dimensions"]
 
 
 def check_object(item: Object) -> list[Diagnostic]:
-    """Return every fault of an object that shows without the objects it includes."""
-    return _Checker(item).run()
+    """Return the faults of an object that show without the objects it includes, at most `MOST_FAULTS`."""
+    checker = _Checker(item)
+    with suppress(TooManyFaults):
+        checker.run()
+    return sorted(checker.findings.faults)
+
+
+def dimensions(item: Object, report: Callable[[Node, str], None] = lambda _node, _message: None) -> Dimensions:
+    """Return the dimensions of an object's variables: that of the default, or what a step takes them for."""
+    cflows = {procedure.name for procedure in item.procedures if procedure.kind == "cflow"}
+    found = declared(item.variables, Dimensions({}, cflows, lambda _node, _message: None))
+    nodes = [node for procedure in item.procedures for node, _ in walk(*procedure.body)]
+    inner = {node.name for node in nodes if isinstance(node, Assign | Declaration)}
+    inner |= {parameter.name for procedure in item.procedures for parameter in procedure.parameters}
+    taken: dict[str, set[Dimension]] = {}
+    for step in nodes:
+        for value, wanted in arguments(step) if isinstance(step, Step) else ():
+            if isinstance(value, Name) and value.id not in found and value.id not in inner:
+                taken.setdefault(value.id, set()).add(wanted)
+    certain = {name: wanted.pop() for name, wanted in taken.items() if len(wanted) == 1}
+    return Dimensions({**certain, **found}, cflows, report)
 
 
 class _Checker:
     def __init__(self, item: Object) -> None:
         self.object = item
-        self.faults: list[Diagnostic] = []
+        self.findings = Findings(item.source)
         self.procedures = {procedure.name: procedure for procedure in item.procedures}
-        self.includes = {include.name for include in item.includes}
-        self.scope = Scope({PROCESSORS: "numeric", **item.declared()}, self.procedures, self.report)
+        self.includes = frozenset(include.name for include in item.includes)
+        self.declared = item.declared()
+        self.scope = Scope({PROCESSORS: "numeric", **self.declared}, self.procedures, self.report, item.lost)
+        self.dimensions = dimensions(item, self.report)
 
     def report(self, node: Node, message: str) -> None:
-        self.faults.append(self.object.source.fault(node.at, message))
+        self.findings.report(node, message)
 
-    def run(self) -> list[Diagnostic]:
+    def run(self) -> None:
         item = self.object
         self.unique("variable", [declared for group in item.variables for declared in group.declarations])
         self.unique("procedure", item.procedures)
         self.unique("include", item.includes)
         self.unique("option", item.options)
-        check_declarations(item.variables, self.scope)
+        check_declarations(item.variables, self.scope, self.dimensions)
         self.limits()
         for link in item.links:
-            if link.target not in self.includes | {HARDWARE}:
+            if link.target not in self.includes | {HARDWARE} | item.lost:
                 self.report(link, f"{link.target} is linked but not included{suggestion(link.target, self.includes)}")
             self.unique("linked variable", link.assigns)
             for assign in link.assigns:
                 self.scope.type(assign.value)
         self.options()
-        if "init" not in self.procedures and item.kind != "subtask":
+        if "init" not in self.procedures and item.kind != "subtask" and not item.lost:
             self.report(item, f"{item.kind} {item.name} has no `proc exec init`: evaluation starts there")
         for procedure in item.procedures:
             self.procedure(procedure)
         self.cycles()
-        return sorted(self.faults)
 
     def unique(self, what: str, nodes: Iterable[_Named]) -> None:
         seen: dict[str, Node] = {}
@@ -72,21 +98,26 @@ class _Checker:
                   if isinstance(node, Variables) for declared in node.declarations]  # fmt: skip
         outside = [declared for group in self.object.variables if self.object.kind != "application"
                    or group.type != "numeric" for declared in group.declarations]  # fmt: skip
-        for declared in (*inside, *outside):
-            if declared.limits:
-                self.report(
-                    declared.limits[0], "only the numeric variables of an application have limits: users set those"
-                )
-        for declared in (item for group in self.object.variables for item in group.declarations if item.limits):
-            least, most = (constant(limit) for limit in declared.limits)
-            if least is None or most is None:
-                self.report(declared.limits[0], "a limit is a number, with or without a unit")
-            elif least > most:
-                self.report(declared.limits[1], f"the upper limit of {declared.name} lies below the lower one")
-            else:
-                value = None if declared.value is None else constant(declared.value)
-                if value is not None and declared.value is not None and not least <= value <= most:
-                    self.report(declared.value, f"the default of {declared.name} lies outside its limits")
+        for item in (*inside, *outside):
+            if item.limits:
+                self.report(item.limits[0], "only the numeric variables of an application have limits: users set those")
+        for item in (item for group in self.object.variables for item in group.declarations if item.limits):
+            self.limited(item)
+
+    def limited(self, item: Declaration) -> None:
+        """Check the limits of one parameter."""
+        known = self.dimensions.known.get(item.name)
+        for limit in item.limits if known else ():
+            self.dimensions.expect(limit, known or PLAIN)
+        least, most = (constant(limit) for limit in item.limits)
+        if least is None or most is None:
+            self.report(item.limits[0], "a limit is a number, with or without a unit")
+        elif least > most:
+            self.report(item.limits[1], f"the upper limit of {item.name} lies below the lower one")
+        elif item.value is not None:
+            value = constant(item.value)
+            if value is not None and not least <= value <= most:
+                self.report(item.value, f"the default of {item.name} lies outside its limits")
 
     def options(self) -> None:
         for option in self.object.options:
@@ -98,10 +129,9 @@ class _Checker:
             elif option.name == "error":
                 self.error(option)
             elif option.name == "decompose" and isinstance(option.value, Text):
-                declared = self.object.declared()
                 for name in (part.strip() for part in option.value.value.split(",")):
-                    if declared.get(name) != "numeric":
-                        near = suggestion(name, declared)
+                    if self.declared.get(name) != "numeric" and name not in self.object.lost:
+                        near = suggestion(name, self.declared)
                         self.report(option, f"decompose: {name or 'nothing'} is no numeric variable here{near}")
 
     def error(self, option: Assign) -> None:
@@ -127,23 +157,34 @@ class _Checker:
         own = {parameter.name: parameter.type for parameter in procedure.parameters}
         own |= {item.name: node.type for node, _ in walk(*procedure.body) if isinstance(node, Variables)
                 for item in node.declarations}  # fmt: skip
-        scope = Scope({**self.scope.variables, **own}, self.procedures, self.report)
-        fixed = frozenset({PROCESSORS} - set(own) - set(self.object.declared()))
-        ProcedureChecker(procedure, scope, frozenset(self.includes), fixed, self.report).block(procedure.body)
+        scope = Scope(ChainMap(own, self.scope.variables), self.procedures, self.report, self.object.lost)
+        fixed = frozenset() if PROCESSORS in own or PROCESSORS in self.declared else frozenset({PROCESSORS})
+        ProcedureChecker(procedure, scope, self.inside(procedure, own), self.includes, fixed, self.report).block(
+            procedure.body
+        )
+
+    def inside(self, procedure: Procedure, own: Iterable[str]) -> Dimensions:
+        """Return the dimensions that the procedure sees: its own variables hide those of the object."""
+        groups = (node for node, _ in walk(*procedure.body) if isinstance(node, Variables))
+        found: dict[str, Dimension | None] = dict.fromkeys(own)
+        found.update(declared(groups, self.dimensions))
+        return Dimensions({**self.dimensions.known, **found}, self.dimensions.cflows, self.report)
 
     def cycles(self) -> None:
-        """Report each cflow that calls itself: its time would be infinite."""
+        """Report the call that closes each circle of cflows: its time would be infinite."""
         calls = {procedure.name: [node for node, _ in walk(*procedure.body) if isinstance(node, Call)]
                  for procedure in self.object.procedures if procedure.kind == "cflow"}  # fmt: skip
-        for name in calls:
-            reached: set[str] = set()
-            waiting = [name]
-            while waiting:
-                for call in calls.get(waiting.pop(), ()):
-                    if call.name == name:
-                        self.report(call, f"cflow {name} calls itself: its time would never end")
-                        waiting.clear()
-                        break
-                    if call.name not in reached:
-                        reached.add(call.name)
-                        waiting.append(call.name)
+        done: set[str] = set()
+        for first in calls:
+            chain = {first: iter(calls[first])} if first not in done else {}
+            while chain:
+                name, rest = next(reversed(chain.items()))
+                call = next(rest, None)
+                if call is None:
+                    done.add(name)
+                    del chain[name]
+                elif call.name in chain:
+                    circle = " → ".join([*chain, call.name][[*chain].index(call.name) :])
+                    self.report(call, f"cflow {call.name} calls itself ({circle}): its time would never end")
+                elif call.name in calls and call.name not in done:
+                    chain[call.name] = iter(calls[call.name])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
@@ -11,9 +12,18 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Diagnostic", "ModelError", "suggestion"]
+    from cosched.language.source import Source
+    from cosched.language.syntax import Node
+
+__all__ = ["MOST_FAULTS", "Diagnostic", "Findings", "ModelError", "TooManyFaults", "suggestion"]
+
+MOST_FAULTS = 200
+"""Most faults that are reported of one object or configuration."""
 
 _WIDEST_LINE = 160
+# Looking for near matches costs time for each pair of words.
+_LONGEST_WORD = 64
+_MOST_CANDIDATES = 2000
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -62,8 +72,38 @@ class ModelError(UserError):
         super().__init__(f"{first}{rest}")
 
 
+class TooManyFaults(Exception):  # noqa: N818  the end of a check, no error of the program
+    """So much is wrong that looking further helps nobody."""
+
+
+@dataclass
+class Findings:
+    """The faults of one source, up to a bound.
+
+    Attributes:
+        source: that is checked.
+        faults: in the order found.
+    """
+
+    source: Source
+    faults: list[Diagnostic] = field(default_factory=list)
+
+    def report(self, node: Node, message: str) -> None:
+        """Add a fault.
+
+        Raises:
+            TooManyFaults: that was the last one that is reported.
+        """
+        self.faults.append(self.source.fault(node.at, message))
+        if len(self.faults) >= MOST_FAULTS:
+            self.faults.append(self.source.fault(node.at, f"{MOST_FAULTS} faults so far: mend these first"))
+            raise TooManyFaults
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return `: did you mean …?` for the known words nearest to `word`, or nothing."""
-    by_case = {name.casefold(): name for name in known}
+    if len(word) > _LONGEST_WORD:
+        return ""
+    by_case = {name.casefold(): name for name in islice(known, _MOST_CANDIDATES)}
     near = difflib.get_close_matches(word.casefold(), by_case, n=3, cutoff=0.6)
     return f": did you mean {' or '.join(by_case[name] for name in near)}?" if near else ""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from cosched.language.diagnostics import suggestion
+from cosched.language.diagnostics import Findings, TooManyFaults, suggestion
+from cosched.language.dimensions import Dimensions, misfit
 from cosched.language.names import FUNCTIONS, GROUPS, MESSAGES
 from cosched.language.opcodes import OPCODES, unknown
+from cosched.language.settings import values
 from cosched.language.syntax import Assign, Element, Group, Invoke, Name, Text, Vector, walk
+from cosched.language.units import RATE, SIZE, TIME, TIME_A_BYTE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from cosched.language.diagnostics import Diagnostic
     from cosched.language.syntax import Config, Node
+    from cosched.language.units import Dimension
 
 __all__ = ["COSTS", "LONG", "PARTS", "SETTINGS", "check_config", "describes"]
 
@@ -36,15 +41,22 @@ SETTINGS = (*_COEFFICIENTS, *_DESCRIBING)
 
 
 def check_config(config: Config) -> list[Diagnostic]:
-    """Return every fault of a configuration: groups, names, doubles, missing coefficients, uses before a value."""
-    faults: list[Diagnostic] = []
+    """Return the faults of a configuration, at most `MOST_FAULTS`.
 
-    def report(node: Node, message: str) -> None:
-        faults.append(config.source.fault(node.at, message))
+    Groups, names, doubles, missing coefficients, uses before a value, units that do not fit, values that no cost has.
+    """
+    findings = Findings(config.source)
+    with suppress(TooManyFaults):
+        _check(config, findings.report)
+    return sorted(findings.faults)
 
+
+def _check(config: Config, report: Callable[[Node, str], None]) -> None:
     for node, name, earlier in _doubles([(group, group.name) for group in config.groups]):
         report(node, f"group {name} is already given in line {earlier}")
-    seen: set[str] = set()
+    seen: set[str] = set(config.lost)
+    known: dict[str, Dimension | None] = {}
+    dimensions = Dimensions(known, (), report)
     for group in config.groups:
         if group.name not in GROUPS:
             report(group, f"group {group.name} is not known{suggestion(group.name, GROUPS)}")
@@ -54,10 +66,23 @@ def check_config(config: Config) -> list[Diagnostic]:
             for fault_at, message in _setting(group, setting, seen):
                 report(fault_at, message)
             seen.add(setting.name)
-        if group.name in MESSAGES:
+            known[setting.name] = dimensions.of(setting.value)
+            message = misfit(known[setting.name], _dimension(group.name, setting.name))
+            if message and group.name != "hardware":
+                report(setting.value, f"{message} for {setting.name}")
+        if group.name in MESSAGES and not config.lost:
             for fault_at, message in _messages(group):
                 report(fault_at, message)
-    return sorted(faults)
+    values(config, report)
+
+
+def _dimension(group: str, setting: str) -> Dimension:
+    """Return what a setting is: a cost in `clc` is a time; of a message, its name says so."""
+    if setting == LONG or (setting in _COEFFICIENTS and setting.endswith("A")):
+        return SIZE
+    if setting in _COEFFICIENTS and setting[-1] in "CE":
+        return TIME_A_BYTE
+    return RATE if setting.endswith("_bandwidth") and group in MESSAGES else TIME
 
 
 def describes(names: Iterable[str]) -> bool:

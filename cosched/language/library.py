@@ -13,7 +13,7 @@ from cosched.language.diagnostics import suggestion
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["default_library", "find", "is_path", "locate"]
+__all__ = ["default_library", "find", "is_path", "locate", "names"]
 
 _FOLDERS = {".psl": ("applications", "templates"), ".hmcl": ("hardware",)}
 
@@ -41,6 +41,12 @@ def find(name: str, suffix: str, library: Sequence[Path], beside: Path | None = 
     return next((path for folder in folders for path in _files(folder, suffix) if _plain(path.stem) == wanted), None)
 
 
+def names(suffix: str, library: Sequence[Path], beside: Path | None = None) -> list[str]:
+    """Return the names of the models that can be found."""
+    folders = ([beside] if beside else []) + list(_folders(suffix, library))
+    return sorted({path.stem for folder in folders for path in _files(folder, suffix)})
+
+
 def locate(name_or_path: str, suffix: str, what: str, library: Sequence[Path]) -> Path:
     """Return the file that a user named, by path or by its name in the library.
 
@@ -51,8 +57,7 @@ def locate(name_or_path: str, suffix: str, what: str, library: Sequence[Path]) -
         return Path(name_or_path)
     path = find(name_or_path, suffix, library)
     if path is None:
-        folders = [folder for root in library for folder in (root / _FOLDERS[suffix][0], root)]
-        known = sorted({file.stem for folder in folders for file in _files(folder, suffix)})
+        known = names(suffix, library)
         near = suggestion(name_or_path, known) or f": known are {', '.join(known) or 'none'}"
         raise UserError(f"no {what} {name_or_path!r} in the library{near}")
     return path

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from cosched.language.checker import check_object
+from cosched.language.checker import check_object, dimensions
 from cosched.language.collectives import expand
-from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
-from cosched.language.library import find
+from cosched.language.diagnostics import Diagnostic, Findings, ModelError, TooManyFaults, suggestion
+from cosched.language.dimensions import misfit
+from cosched.language.library import find, names
 from cosched.language.names import HARDWARE, PROCESSORS
-from cosched.language.parser import parse_psl
+from cosched.language.parser import salvage_psl
 from cosched.language.scope import Scope
 from cosched.language.source import read
 from cosched.language.syntax import Vector
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from cosched.language.syntax import Assign, Include, Object
+    from cosched.language.dimensions import Dimensions
+    from cosched.language.syntax import Assign, Include, Node, Object
+    from cosched.language.units import Dimension
+
+    Report = Callable[[Node, str], None]
 
 __all__ = ["Linked", "Linker"]
 
 _MOST_FILES = 200
+_MOST_OBJECTS = 500
+_DEEPEST = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,123 +52,169 @@ class Linker:
     def __init__(self, library: Sequence[Path]) -> None:
         self.faults: list[Diagnostic] = []
         self._library = library
-        self._files: dict[Path, tuple[Object, ...] | None] = {}
+        self._files: dict[Path, _File] = {}
         self._linked: dict[int, Linked] = {}
-        self._open: list[Object] = []
+        self._open: dict[int, Object] = {}
 
-    def file(self, path: Path) -> tuple[Linked, ...] | None:
-        """Join every object of a file; None where its text has faults."""
-        objects = self._objects(path)
-        return None if objects is None else tuple(self._link(item) for item in objects)
+    def file(self, path: Path) -> tuple[Linked, ...]:
+        """Join every object of a file that can be read."""
+        return tuple(self._link(item) for item in self._file(path).objects.values())
 
-    def _objects(self, path: Path) -> tuple[Object, ...] | None:
-        if path not in self._files:
-            self._files[path] = None
-            try:
-                if len(self._files) > _MOST_FILES:
-                    raise ModelError([Diagnostic(str(path), 1, 1, f"the model has more than {_MOST_FILES} files")])
-                source = read(path)
-                objects = parse_psl(source)
-                self._files[path] = tuple(map(expand, objects))
-                if not objects:
-                    self.faults.append(source.fault((1, 1), "the file holds no application, subtask or partmp"))
-                self._unique(objects)
-                for item in objects:
-                    self.faults.extend(check_object(item))
-            except ModelError as error:
-                self.faults.extend(error.diagnostics)
-        return self._files[path]
+    def _file(self, path: Path) -> _File:
+        found = self._files.get(path)
+        if found is None:
+            found = self._files[path] = self._read(path)
+        return found
 
-    def _unique(self, objects: tuple[Object, ...]) -> None:
+    def _read(self, path: Path) -> _File:
+        if len(self._files) >= _MOST_FILES:
+            self.faults.append(Diagnostic(str(path), 1, 1, f"the model has more than {_MOST_FILES} files"))
+            return _File()
+        try:
+            source = read(path)
+        except ModelError as error:
+            self.faults.extend(error.diagnostics)
+            return _File()
+        objects, faults = salvage_psl(source)
+        self.faults.extend(faults)
+        if not objects and not faults:
+            self.faults.append(source.fault((1, 1), "the file holds no application, subtask or partmp"))
+        for item in objects[:_MOST_OBJECTS]:
+            self.faults.extend(check_object(item))
+        if len(objects) > _MOST_OBJECTS:
+            self.faults.append(source.fault(objects[_MOST_OBJECTS].at, f"more than {_MOST_OBJECTS} objects: split it"))
+        return _File({item.name: expand(item) for item in self._unique(objects[:_MOST_OBJECTS])}, bool(faults))
+
+    def _unique(self, objects: tuple[Object, ...]) -> list[Object]:
         seen: dict[str, Object] = {}
         for item in objects:
             first = seen.setdefault(item.name, item)
             if first is not item:
                 message = f"{item.name} is already the name of the {first.kind} in line {first.at.line}"
                 self.faults.append(item.source.fault(item.at, message))
+        return list(seen.values())
 
     def _link(self, item: Object) -> Linked:
         known = self._linked.get(id(item))
         if known:
             return known
         linked = self._linked[id(item)] = Linked(item)
-        self._open.append(item)
-        for include in item.includes:
-            if include.name == HARDWARE:
-                continue
-            found = self._include(item, include)
-            if found is not None:
-                linked.includes[include.name] = found
-        self._open.pop()
-        self._check_links(linked)
+        self._open[id(item)] = item
+        findings = Findings(item.source)
+        with suppress(TooManyFaults):
+            for include in item.includes:
+                found = None if include.name == HARDWARE else self._include(item, include, findings.report)
+                if found is not None:
+                    linked.includes[include.name] = found
+            self._check_links(linked, findings.report)
+        del self._open[id(item)]
+        self.faults.extend(findings.faults)
         if item.kind == "subtask" and "init" not in {procedure.name for procedure in item.procedures}:
             self._check_templates(linked)
         return linked
 
-    def _include(self, item: Object, include: Include) -> Linked | None:
-        found = self._resolve(item, include)
+    def _include(self, item: Object, include: Include, report: Report) -> Linked | None:
+        found = self._resolve(item, include, report)
         if found is None:
             return None
-        if any(found is other for other in self._open):
-            start = next(index for index, other in enumerate(self._open) if other is found)
-            chain = " → ".join([other.name for other in self._open[start:]] + [found.name])
-            self._fault(item, include, f"objects include one another in a circle: {chain}")
+        if id(found) in self._open:
+            chain = [*self._open.values()]
+            circle = " → ".join([other.name for other in chain[chain.index(found) :]] + [found.name])
+            report(include, f"objects include one another in a circle: {circle}")
+            return None
+        if len(self._open) >= _DEEPEST:
+            report(include, f"objects include one another {_DEEPEST} deep: make it flatter")
             return None
         if found.kind == "application" or (found.kind == "subtask" and item.kind == "partmp"):
             article = "an" if found.kind == "application" else "a"
-            self._fault(item, include, f"{found.name} is {article} {found.kind}: a {item.kind} cannot include it")
+            own = "an" if item.kind == "application" else "a"
+            report(include, f"{found.name} ({_place(found)}) is {article} {found.kind}: "
+                   f"{own} {item.kind} cannot include it")  # fmt: skip
             return None
         return self._link(found)
 
-    def _resolve(self, item: Object, include: Include) -> Object | None:
+    def _resolve(self, item: Object, include: Include, report: Report) -> Object | None:
         own = Path(item.source.file)
-        here = self._files.get(own) or ()
-        found = next((other for other in here if other.name == include.name), None)
-        if found is not None:
-            return found
+        here = self._file(own)
+        if include.name in here.objects:
+            return here.objects[include.name]
         path = find(include.name, ".psl", self._library, own.parent)
         if path is None:
-            near = suggestion(include.name, [other.name for other in here])
-            self._fault(item, include, f"{include.name} is not found beside this file or in the library{near}")
+            if include.name not in item.lost:
+                near = suggestion(include.name, [*here.objects, *names(".psl", self._library, own.parent)])
+                report(include, f"{include.name} is not found beside this file or in the library{near}")
             return None
-        objects = self._objects(path)
-        if objects is None:
-            self._fault(item, include, f"{include.name} has faults: see {path}")
-            return None
-        found = next((other for other in objects if other.name == include.name), None)
-        if found is None:
-            self._fault(item, include, f"{path} holds no object {include.name}")
+        there = self._file(path)
+        found = there.objects.get(include.name)
+        if found is None and there.damaged:
+            report(include, f"{include.name} has faults: see {path}")
+        elif found is None:
+            near = suggestion(include.name, there.objects)
+            report(include, f"{path} holds no object {include.name}{near}")
         return found
 
-    def _check_links(self, linked: Linked) -> None:
+    def _check_links(self, linked: Linked, report: Report) -> None:
         item = linked.object
+        types = {PROCESSORS: "numeric", **item.declared()}
+        procedures = {procedure.name: procedure for procedure in item.procedures}
+        scope = Scope(types, procedures, lambda _node, _message: None, item.lost)
+        own = dimensions(item)
         for link in item.links:
-            target = linked.includes.get(link.target)
             if link.target == HARDWARE:
-                declared, where = {PROCESSORS: "numeric"}, HARDWARE
-            elif target is not None:
-                declared = {PROCESSORS: "numeric", **target.object.declared()}
-                where = f"{target.object.source.file}:{target.object.at.line}"
+                target = _Target(HARDWARE, {PROCESSORS: "numeric"}, {}, {}, frozenset())
+            elif link.target in linked.includes:
+                target = _target(linked.includes[link.target].object)
             else:
                 continue
             for assign in link.assigns:
-                if assign.name not in declared:
-                    near = suggestion(assign.name, declared)
-                    self._fault(item, assign, f"{link.target} ({where}) has no variable {assign.name}{near}")
-                else:
-                    self._check_type(item, assign, declared[assign.name])
-
-    def _check_type(self, item: Object, assign: Assign, wanted: str) -> None:
-        types = {PROCESSORS: "numeric", **item.declared()}
-        procedures = {procedure.name: procedure for procedure in item.procedures}
-        given = Scope(types, procedures, lambda _node, _message: None).type(assign.value)
-        if (given == "string") != (wanted == "string") or (isinstance(assign.value, Vector) and wanted != "vector"):
-            self._fault(item, assign, f"{assign.name} is {wanted}: {given} does not fit")
+                message = _misfit(assign, target, scope, own)
+                if message:
+                    report(assign, message)
 
     def _check_templates(self, linked: Linked) -> None:
         if not any(other.object.kind == "partmp" for other in linked.includes.values()) and not self.faults:
-            message = f"subtask {linked.object.name} does nothing: include a partmp or write `proc exec init`"
-            self._fault(linked.object, linked.object, message)
+            item = linked.object
+            message = f"subtask {item.name} does nothing: include a partmp or write `proc exec init`"
+            self.faults.append(item.source.fault(item.at, message))
 
-    def _fault(self, item: Object, node: Object | Include | Assign, message: str) -> None:
-        self.faults.append(item.source.fault(node.at, message))
+
+class _File(NamedTuple):
+    """The objects of a file by name, and whether parts of it could not be read."""
+
+    objects: Mapping[str, Object] = {}
+    damaged: bool = True
+
+
+class _Target(NamedTuple):
+    """The other end of a link: its name, its variables' types, places and dimensions, and words that may be others."""
+
+    name: str
+    types: Mapping[str, str]
+    places: Mapping[str, str]
+    dimensions: Mapping[str, Dimension | None]
+    lost: frozenset[str]
+
+
+def _place(item: Object, node: Node | None = None) -> str:
+    line, column = (node or item).at
+    return f"{item.source.file}:{line}:{column}"
+
+
+def _target(item: Object) -> _Target:
+    places = {declared.name: _place(item, declared) for group in item.variables for declared in group.declarations}
+    return _Target(f"{item.name} ({_place(item)})", {PROCESSORS: "numeric", **item.declared()}, places,
+                   dimensions(item).known, item.lost)  # fmt: skip
+
+
+def _misfit(assign: Assign, target: _Target, scope: Scope, own: Dimensions) -> str:
+    """Return what is wrong with one variable of a link, naming both ends."""
+    name, wanted = assign.name, target.types.get(assign.name)
+    if wanted is None:
+        return "" if name in target.lost else f"{target.name} has no variable {name}{suggestion(name, target.types)}"
+    shown = f"{name} ({target.places[name]})" if name in target.places else name
+    given = scope.type(assign.value)
+    if (given == "string") != (wanted == "string") or (isinstance(assign.value, Vector) and wanted != "vector"):
+        return f"{shown} is {wanted}: {given} does not fit"
+    expected = target.dimensions.get(name)
+    message = misfit(own.of(assign.value), expected) if expected is not None else ""
+    return f"{message} for {shown}" if message else ""

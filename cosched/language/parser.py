@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
@@ -11,7 +11,7 @@ from cosched.language.builder import build
 from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
 from cosched.language.grammar import parser
 from cosched.language.names import KINDS
-from cosched.language.recovery import resume
+from cosched.language.recovery import Recovery
 from cosched.language.syntax import walk
 from cosched.language.units import UNITS
 
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from cosched.language.source import Source
     from cosched.language.syntax import Config, Node, Object
 
-__all__ = ["DEEPEST_NESTING", "parse_hmcl", "parse_psl"]
+__all__ = ["DEEPEST_NESTING", "Salvaged", "parse_hmcl", "parse_psl", "salvage_hmcl", "salvage_psl"]
+
+_N = TypeVar("_N")
 
 DEEPEST_NESTING = 100
 """Deepest tree of an object; evaluation recurses over it."""
 
 _MOST_ERRORS = 20
-_MOST_EXPECTED = 6
+_MOST_EXPECTED = 12
 
 
 def parse_psl(source: Source) -> tuple[Object, ...]:
@@ -34,7 +36,7 @@ def parse_psl(source: Source) -> tuple[Object, ...]:
     Raises:
         ModelError: every syntax error found, at most 20.
     """
-    return cast("tuple[Object, ...]", _parse("psl", source))
+    return _whole(salvage_psl(source))
 
 
 def parse_hmcl(source: Source) -> tuple[Config, ...]:
@@ -43,37 +45,58 @@ def parse_hmcl(source: Source) -> tuple[Config, ...]:
     Raises:
         ModelError: every syntax error found, at most 20.
     """
-    return cast("tuple[Config, ...]", _parse("hmcl", source))
+    return _whole(salvage_hmcl(source))
 
 
-def _parse(language: str, source: Source) -> tuple[Node, ...]:
+class Salvaged(NamedTuple, Generic[_N]):
+    """What could be read of a file, and what was wrong with the rest."""
+
+    nodes: tuple[_N, ...]
+    faults: tuple[Diagnostic, ...]
+
+
+def salvage_psl(source: Source) -> Salvaged[Object]:
+    """Return the objects of a PSL file without the statements that cannot be read, and the syntax errors."""
+    return cast("Salvaged[Object]", _salvage("psl", source))
+
+
+def salvage_hmcl(source: Source) -> Salvaged[Config]:
+    """Return the configurations of an HMCL file without the settings that cannot be read, and the syntax errors."""
+    return cast("Salvaged[Config]", _salvage("hmcl", source))
+
+
+def _whole(salvaged: Salvaged[_N]) -> tuple[_N, ...]:
+    if salvaged.faults:
+        raise ModelError(salvaged.faults)
+    return salvaged.nodes
+
+
+def _salvage(language: str, source: Source) -> Salvaged[Any]:
     errors: list[Diagnostic] = []
+    recovery = Recovery(source.text)
 
     def report(error: UnexpectedInput) -> bool:
         diagnostic = _diagnostic(error, source)
         if not errors or diagnostic != errors[-1]:
             errors.append(diagnostic)
-        return len(errors) < _MOST_ERRORS and resume(error, source.text)
+        return len(errors) < _MOST_ERRORS and recovery.resume(error)
 
-    tree = None
     try:
         tree = parser(language).parse(source.text, on_error=report)
     except UnexpectedInput as error:
-        if not errors:
-            errors.append(_diagnostic(error, source))
-    if errors:
-        raise ModelError(errors)
+        return Salvaged((), tuple(errors or [_diagnostic(error, source)]))
     assert isinstance(tree, Tree)
-    nodes: tuple[Node, ...] = build(tree, source)
-    _refuse_deep(nodes, source)
-    return nodes
+    nodes: tuple[Node, ...] = build(tree, source, recovery.words())
+    deep = _deepest(nodes, source)
+    return Salvaged((), (*errors, deep)) if deep else Salvaged(nodes, tuple(errors))
 
 
-def _refuse_deep(nodes: tuple[Node, ...], source: Source) -> None:
+def _deepest(nodes: tuple[Node, ...], source: Source) -> Diagnostic | None:
+    """Return a fault at the first node that is nested too deep."""
     for node, depth in walk(*nodes):
         if depth > DEEPEST_NESTING:
-            message = f"nested deeper than {DEEPEST_NESTING} levels: split it"
-            raise ModelError([source.fault(node.at, message)])
+            return source.fault(node.at, f"nested deeper than {DEEPEST_NESTING} levels: split it")
+    return None
 
 
 def _diagnostic(error: UnexpectedInput, source: Source) -> Diagnostic:
@@ -114,12 +137,23 @@ def _accepts(error: UnexpectedInput) -> list[str]:
 
 
 def _expected(error: UnexpectedInput) -> str:
-    names = [_WORDS.get(name, name.lower()) for name in _accepts(error) if name not in ("$END", "COMMENT", "SPACE")]
+    accepted = set(_accepts(error)) - {"$END", "COMMENT", "SPACE"}
+    names: list[str] = []
+    for name, group in _GROUPS.items():
+        if len(group & accepted) > len(group) / 2:  # a usage, for one, takes an expression without comparisons
+            names.append(name)
+            accepted -= group
+    names += [_WORDS.get(name, name.lower()) for name in accepted]
     if not names or len(names) > _MOST_EXPECTED:
         return ""
     return f": expected {' or '.join(sorted(set(names)))}"
 
 
+_GROUPS = {
+    "an expression": {"NUMBER", "QUANTITY", "STRING", "ID", "LPAR", "LSQB", "MINUS", "PLUS", "NOT"},
+    "an operator": {"OR", "AND", "EQ", "NE", "LT", "GT", "LE", "GE", "PLUS", "MINUS", "STAR", "SLASH", "PERCENT",
+                    "CARET"},
+}  # fmt: skip
 _WORDS = {"ID": "a name", "NUMBER": "a number", "QUANTITY": "a number with a unit", "STRING": "a text",
           "KIND": "application, subtask or partmp", "RBRACE": "'}'", "LBRACE": "'{'", "SEMICOLON": "';'",
           "COMMA": "','", "COLON": "':'", "LPAR": "'('", "RPAR": "')'", "LSQB": "'['", "RSQB": "']'", "EQUAL": "'='",

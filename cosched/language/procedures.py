@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cosched.language import syntax
+from cosched.language.arithmetic import constant
 from cosched.language.diagnostics import suggestion
 from cosched.language.names import COLLECTIVES, DEVICES, HARDWARE, PROCESSORS
 from cosched.language.opcodes import OPCODES, unknown
-from cosched.language.syntax import Number, OpcodeUsage
+from cosched.language.syntax import OpcodeUsage
+from cosched.language.units import PLAIN, SIZE, TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from cosched.language.dimensions import Dimensions
     from cosched.language.scope import Scope
     from cosched.language.syntax import (
         Arm,
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
         Cflow,
         Compute,
         Exec,
+        Expression,
         For,
         If,
         Loop,
@@ -35,16 +40,33 @@ if TYPE_CHECKING:
         Variables,
         While,
     )
+    from cosched.language.units import Dimension
 
-__all__ = ["ProcedureChecker", "check_declarations"]
+__all__ = ["ARGUMENTS", "ProcedureChecker", "arguments", "check_declarations"]
+
+ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    **{name: device.arguments for name, device in DEVICES.items()},
+    **COLLECTIVES,
+}
+"""What the `confdev` of each device takes."""
+
+_DIMENSIONS = {"time": TIME, "bytes": SIZE}
 
 
-def check_declarations(groups: Iterable[Variables], scope: Scope) -> None:
+def check_declarations(groups: Iterable[Variables], scope: Scope, dimensions: Dimensions) -> None:
     """Check the initial values of declared variables."""
     for group in groups:
         for declared in group.declarations:
             if declared.value is not None:
                 scope.assignable(declared.value, group.type)
+                dimensions.of(declared.value)
+
+
+def arguments(step: Step) -> Iterable[tuple[Expression, Dimension]]:
+    """Yield what the device of a step is given, and the dimension that each should have."""
+    for confdev in step.confdevs:
+        for name, given in zip(ARGUMENTS.get(step.device, ()), confdev.values, strict=False):
+            yield given, _DIMENSIONS.get(name, PLAIN)
 
 
 @dataclass
@@ -54,6 +76,7 @@ class ProcedureChecker:
     Attributes:
         procedure: whose body it is.
         scope: what it sees.
+        dimensions: of what it sees.
         includes: names of the objects that an exec procedure may call.
         fixed: variables that it may not assign.
         report: called with each node at fault and the message.
@@ -61,6 +84,7 @@ class ProcedureChecker:
 
     procedure: Procedure
     scope: Scope
+    dimensions: Dimensions
     includes: frozenset[str]
     fixed: frozenset[str]
     report: Callable[[Node, str], None]
@@ -68,7 +92,7 @@ class ProcedureChecker:
 
     def __post_init__(self) -> None:
         self._kinds = {
-            syntax.Variables: lambda node: check_declarations([node], self.scope),
+            syntax.Variables: lambda node: check_declarations([node], self.scope, self.dimensions),
             syntax.Assign: self._assign,
             syntax.Call: self._call,
             syntax.For: self._for,
@@ -91,10 +115,24 @@ class ProcedureChecker:
         if statement.name in self.fixed:
             self.report(statement, f"{PROCESSORS} is set by the evaluator: link it to change it in an included object")
         self.scope.assignable(statement.value, self.scope.variable(statement, statement.name))
+        wanted = self.dimensions.known.get(statement.name)
+        if wanted is None:
+            self.dimensions.of(statement.value)
+        else:
+            self.dimensions.expect(statement.value, wanted)
+
+    def _number(self, expression: Expression, wanted: Dimension = PLAIN) -> None:
+        """Check an expression whose value must be a number of some dimension."""
+        self.scope.number(expression)
+        self.dimensions.expect(expression, wanted)
+
+    def _condition(self, expression: Expression) -> None:
+        self.scope.number(expression)
+        self.dimensions.of(expression)
 
     def _call(self, statement: Call) -> None:
         for argument in statement.arguments or ():
-            self.scope.number(argument)
+            self._condition(argument)
         name, given = statement.name, len(statement.arguments or ())
         called = self.scope.procedures.get(name)
         if called is not None:
@@ -102,7 +140,7 @@ class ProcedureChecker:
         elif self.procedure.kind == "exec" and name in self.includes - {HARDWARE}:
             if given:
                 self.report(statement, f"{name} takes no arguments: link its variables")
-        else:
+        elif name not in self.scope.lost:
             known = [other for other, found in self.scope.procedures.items() if found.kind == self.procedure.kind]
             near = suggestion(name, [*known, *(self.includes if self.procedure.kind == "exec" else ())])
             self.report(statement, f"{name} is neither a procedure here nor included{near}")
@@ -117,30 +155,30 @@ class ProcedureChecker:
 
     def _for(self, statement: For) -> None:
         self._assign(statement.start)
-        self.scope.number(statement.condition)
+        self._condition(statement.condition)
         self._assign(statement.advance)
         self.block(statement.body)
 
     def _while(self, statement: While) -> None:
-        self.scope.number(statement.condition)
+        self._condition(statement.condition)
         self.block(statement.body)
 
     def _if(self, statement: If) -> None:
-        self.scope.number(statement.condition)
+        self._condition(statement.condition)
         self.block(statement.then)
         self.block(statement.otherwise)
 
     def _return(self, statement: Return) -> None:
         if statement.value is not None:
-            self.scope.number(statement.value)
+            self._condition(statement.value)
 
     def _step(self, statement: Step) -> None:
-        name, known = statement.device, {**COLLECTIVES, **{key: item.arguments for key, item in DEVICES.items()}}
-        wanted = known.get(name)
+        name = statement.device
+        wanted = ARGUMENTS.get(name)
         if wanted is None:
-            self.report(statement, f"device {name} is not known{suggestion(name, known)}")
+            self.report(statement, f"device {name} is not known{suggestion(name, ARGUMENTS)}")
         if statement.on is not None:
-            self.scope.number(statement.on)
+            self._number(statement.on)
             if name in COLLECTIVES:
                 self.report(statement, f"{name} takes no `on`: all processors take part")
             elif wanted is not None and DEVICES[name].group:
@@ -151,13 +189,15 @@ class ProcedureChecker:
             if wanted is not None and len(confdev.values) != len(wanted):
                 takes = ", ".join(wanted) or "nothing"
                 self.report(confdev, f"confdev of {name} takes {takes}: not {len(confdev.values)} values")
+        for given, dimension in arguments(statement):
+            self.dimensions.expect(given, dimension)
 
     def _compute(self, statement: Compute) -> None:
         self._usage(statement.usage)
 
     def _loop(self, statement: Loop) -> None:
         self._usage(statement.usage)
-        self.scope.number(statement.count)
+        self._number(statement.count)
         self.block(statement.body)
 
     def _case(self, statement: Case) -> None:
@@ -170,22 +210,31 @@ class ProcedureChecker:
 
     def _arm(self, arm: Arm) -> float:
         """Check an arm and return its probability where that is a constant, else 0."""
-        self.scope.number(arm.probability)
+        self._number(arm.probability)
         self.block(arm.body)
-        return arm.probability.value if isinstance(arm.probability, Number) else 0.0
+        probability = constant(arm.probability) or 0.0
+        if probability < 0:
+            self.report(arm.probability, f"a probability of {probability:g} is less than 0")
+        return max(probability, 0.0)
 
     def _measured(self, statement: Measured) -> None:
-        self.scope.number(statement.key)
+        self._condition(statement.key)
         for entry in statement.entries:
-            self.scope.number(entry.key)
-            self.scope.number(entry.time)
+            self._condition(entry.key)
+            self._time(entry.time)
+
+    def _time(self, expression: Expression) -> None:
+        self._number(expression, TIME)
+        time = constant(expression)
+        if time is not None and not 0 <= time < math.inf:
+            self.report(expression, f"a measured time of {time:g} us: it is finite and not negative")
 
     def _usage(self, usage: Usage) -> None:
         if not isinstance(usage, OpcodeUsage):
-            self.scope.number(usage.time)
+            self._time(usage.time)
             return
         for entry in usage.entries:
             if entry.count is not None:
-                self.scope.number(entry.count)
+                self._number(entry.count)
             if entry.opcode not in OPCODES:
                 self.report(entry, unknown(entry.opcode))

@@ -1,42 +1,95 @@
-"""After a syntax error: where to go on, so that one run reports the other errors of the file as well."""
+"""After a syntax error: where to go on, so that one run reports the other faults of the file as well."""
 
 from __future__ import annotations
 
 import re
+import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lark import Token, Tree
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 from lark.parsers.lalr_analysis import Shift
 
 if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput
 
-__all__ = ["resume"]
+__all__ = ["Recovery"]
 
 _LANDMARK = re.compile(r"\(\*[\s\S]*?\*\)|\"[^\"\n]*\"|[;{}]")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_BRACE = Token("RBRACE", "}")
+_NOWHERE = sys.maxsize
 
 
-def resume(error: UnexpectedInput, text: str) -> bool:
-    """Skip past the statement at fault and unwind the parser to where a statement or an object may start.
+@dataclass
+class Recovery:
+    """Skips what cannot be read and keeps what was read before and after it.
 
-    Returns:
-        False where nothing is left to read or no such place was open.
+    Attributes:
+        text: that is parsed.
+        lost: start and end of each piece of the text that is not in the tree.
     """
-    parser = getattr(error, "interactive_parser", None)
-    if parser is None:
-        return False
-    counter = parser.lexer_thread.state.line_ctr
-    start = error.pos_in_stream or 0
-    end = _landmark(text, start)
-    if end > counter.char_pos:
-        counter.feed(text[counter.char_pos : end])
-    elif end < counter.char_pos:  # the token at fault was the landmark's brace: give it back
-        _rewind(counter, text, end)
-    parser.lexer_thread.state.last_token = None
-    if end >= len(text) or not _unwind(parser.parser_state):
-        return False
-    if text[end] == "}" and not _closes(parser.parser_state):
-        counter.feed("}")
-    return True
+
+    text: str
+    lost: list[tuple[int, int]] = field(default_factory=list)
+
+    def words(self) -> frozenset[str]:
+        """Return the words of the pieces that were lost: whatever these declare may be used elsewhere."""
+        return frozenset(word for start, end in self.lost for word in _WORD.findall(self.text, start, end))
+
+    def resume(self, error: UnexpectedInput) -> bool:
+        """Skip past the statement at fault and unwind the parser to where a statement or an object may start.
+
+        Where the text ends, everything still open is closed.
+
+        Returns:
+            False where no such place was open.
+        """
+        parser: Any = error.interactive_parser if isinstance(error, UnexpectedToken | UnexpectedCharacters) else None
+        if parser is None:
+            return False
+        start, end = self._skipped(error)
+        counter = parser.lexer_thread.state.line_ctr
+        if end > counter.char_pos:
+            counter.feed(self.text[counter.char_pos : end])
+        elif end < counter.char_pos:  # the token at fault was the landmark's brace: give it back
+            _rewind(counter, self.text, end)
+        parser.lexer_thread.state.last_token = None
+        if end >= len(self.text):
+            return self._close(parser, start)
+        begun = _unwind(parser.parser_state)
+        if begun is None:
+            return False
+        self.lost.append((min(start, begun), end))
+        if self.text[end] == "}" and not _closes(parser.parser_state):
+            counter.feed("}")
+        return True
+
+    def _skipped(self, error: UnexpectedInput) -> tuple[int, int]:
+        """Return where the fault stands, and where the statement that holds it ends."""
+        start = error.pos_in_stream or 0
+        if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+            return len(self.text), len(self.text)
+        for opening in (start, max(start - 1, 0)):
+            if self.text.startswith("(*", opening):  # had the comment an end, it would have been skipped
+                return opening, len(self.text)
+        return start, _landmark(self.text, start)
+
+    def _close(self, parser: Any, start: int) -> bool:
+        """Close whatever is open at the end of the text."""
+        state = parser.parser_state
+        while "$END" not in state.parse_conf.states[state.state_stack[-1]]:
+            try:
+                parser.feed_token(_BRACE)
+            except UnexpectedToken:
+                begun = _unwind(state, ("RBRACE",))
+                if begun is None:
+                    return False
+                start = min(start, begun)
+                parser.feed_token(_BRACE)
+        self.lost.append((start, len(self.text)))
+        return True
 
 
 def _landmark(text: str, start: int) -> int:
@@ -74,13 +127,30 @@ def _closes(state: Any) -> bool:
     return _shifts(state, "RBRACE")
 
 
-def _unwind(state: Any) -> bool:
-    """Pop to the nearest state that a closing brace or a new object may follow."""
-    while state.state_stack:
-        if _closes(state) or _shifts(state, "KIND") or _shifts(state, "CONFIG"):
-            return True
+def _unwind(state: Any, terminals: tuple[str, ...] = ("RBRACE", "KIND", "CONFIG")) -> int | None:
+    """Pop to the nearest state that a closing brace or a new object may follow.
+
+    Returns:
+        Where what was popped began in the text, `_NOWHERE` for nothing; None where there is no such state.
+    """
+    begun = _NOWHERE
+    while not any(_shifts(state, terminal) for terminal in terminals):
         if not state.value_stack:
-            return False
+            return None
         state.state_stack.pop()
-        state.value_stack.pop()
-    return False
+        begun = min(begun, _start(state.value_stack.pop()))
+    return begun
+
+
+def _start(value: Any) -> int:
+    """Return where a popped value begins in the text."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Token):
+            return item.start_pos if item.start_pos is not None else _NOWHERE
+        if isinstance(item, Tree):
+            waiting.extend(reversed(item.children))
+        elif isinstance(item, list):
+            waiting.extend(reversed(item))
+    return _NOWHERE

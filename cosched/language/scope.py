@@ -11,23 +11,13 @@ from cosched.language.names import FUNCTIONS
 from cosched.language.syntax import Binary, Element, Invoke, Name, Number, Text, Unary, Vector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, MutableMapping
 
     from cosched.language.syntax import Expression, Node, Procedure
 
-__all__ = ["Scope", "constant"]
+__all__ = ["Scope"]
 
 _COMPARISONS = ("==", "!=")
-
-
-def constant(expression: Expression) -> float | None:
-    """Return the value of a literal, signed or not; None for any other expression."""
-    match expression:
-        case Number():
-            return expression.value
-        case Unary(_, "-", Number(_, value)):
-            return -value
-    return None
 
 
 @dataclass
@@ -38,11 +28,13 @@ class Scope:
         variables: type of each visible variable.
         procedures: of the object, by name.
         report: called with each node at fault and the message.
+        lost: words of what could not be read: any of them may be a name that is declared there.
     """
 
-    variables: dict[str, str]
+    variables: MutableMapping[str, str]
     procedures: Mapping[str, Procedure]
     report: Callable[[Node, str], None]
+    lost: frozenset[str] = frozenset()
 
     def number(self, expression: Expression) -> None:
         """Check an expression whose value must be a number."""
@@ -95,7 +87,7 @@ class Scope:
             return self.variables[name]
         if name in self.procedures:
             self.report(node, f"{name} is a procedure: write {name}()")
-        else:
+        elif name not in self.lost:
             self.report(node, f"variable {name} is not declared{suggestion(name, self.variables)}")
         # One report a name and scope: the rest would say the same.
         self.variables[name] = "vector"
@@ -119,7 +111,9 @@ class Scope:
         elif name in FUNCTIONS:
             fewest, most = FUNCTIONS[name]
         else:
-            self.report(expression, f"function {name} is not known{suggestion(name, [*FUNCTIONS, *self.procedures])}")
+            if name not in self.lost:
+                near = suggestion(name, [*FUNCTIONS, *self.procedures])
+                self.report(expression, f"function {name} is not known{near}")
             return
         if not fewest <= given <= most:
             wanted = str(fewest) if fewest == most else f"{fewest} to {most}"

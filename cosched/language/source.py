@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cosched.language.diagnostics import Diagnostic, ModelError
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGEST_FILE", "Source", "decode", "read"]
 
-LARGEST_FILE = 1024 * 1024
+LARGEST_FILE = 256 * 1024
 """Most bytes of one model file."""
 
 # Characters that are invisible or reorder what a reader sees (Unicode TR 36), and those no text file contains.
@@ -29,13 +30,18 @@ class Source:
 
     def line(self, number: int) -> str:
         """Return the text of a line (counted from 1), empty past the end."""
-        lines = self.text.split("\n")
+        lines = _lines(self.text)
         return lines[number - 1].rstrip("\r") if 1 <= number <= len(lines) else ""
 
     def fault(self, position: tuple[int, int], message: str) -> Diagnostic:
         """Return a diagnostic at (line, column) that carries the line's text."""
         line, column = position
         return Diagnostic(self.file, line, column, message, self.line(line))
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> list[str]:
+    return text.split("\n")
 
 
 def read(path: Path) -> Source:

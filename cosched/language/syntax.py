@@ -340,7 +340,10 @@ class Procedure(Node):
 
 @dataclass(frozen=True, slots=True)
 class Object(Node):
-    """An application, a subtask or a partmp (parallel template)."""
+    """An application, a subtask or a partmp (parallel template).
+
+    `lost` are the words of what could not be read of its file: they may be names that are declared there.
+    """
 
     kind: str
     name: str
@@ -350,6 +353,7 @@ class Object(Node):
     options: tuple[Assign, ...]
     procedures: tuple[Procedure, ...]
     source: Source
+    lost: frozenset[str] = frozenset()
 
     def option(self, name: str) -> Assign | None:
         """Return the option of that name, if set."""
@@ -370,11 +374,12 @@ class Group(Node):
 
 @dataclass(frozen=True, slots=True)
 class Config(Node):
-    """A hardware configuration."""
+    """A hardware configuration. `lost` are the words of what could not be read of its file."""
 
     name: str
     groups: tuple[Group, ...]
     source: Source
+    lost: frozenset[str] = frozenset()
 
 
 _children: dict[type[Node], tuple[str, ...]] = {}
@@ -382,7 +387,7 @@ _children: dict[type[Node], tuple[str, ...]] = {}
 
 def _children_of(kind: type[Node]) -> tuple[str, ...]:
     if kind not in _children:
-        _children[kind] = tuple(field.name for field in fields(kind) if field.name not in ("at", "source"))
+        _children[kind] = tuple(field.name for field in fields(kind) if field.name not in ("at", "source", "lost"))
     return _children[kind]
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["UNITS", "quantity"]
+__all__ = ["PLAIN", "RATE", "SIZE", "TIME", "TIME_A_BYTE", "UNITS", "Dimension", "dimension", "quantity"]
+
+Dimension = tuple[int, int]
+"""Powers of time and of size."""
+
+PLAIN: Dimension = (0, 0)
+TIME: Dimension = (1, 0)
+SIZE: Dimension = (0, 1)
+RATE: Dimension = (-1, 1)
+TIME_A_BYTE: Dimension = (1, -1)
 
 _TIMES = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6, "min": 60e6, "h": 3600e6}
 _SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30,
@@ -14,6 +23,13 @@ UNITS = {**_TIMES, **_SIZES, **{f"{size}/s": factor / 1e6 for size, factor in _S
 """Factor by which a number with the unit is multiplied."""
 
 _QUANTITY = re.compile(r"(.*?)[ \t]*([A-Za-z]+(?:/s)?)")
+
+
+def dimension(unit: str) -> Dimension:
+    """Return the dimension of a unit; plain for none."""
+    if not unit:
+        return PLAIN
+    return RATE if unit.endswith("/s") else TIME if unit in _TIMES else SIZE
 
 
 def quantity(literal: str) -> tuple[float, str]:

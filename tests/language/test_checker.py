@@ -89,7 +89,7 @@ def test_faults_of_statements(body: str, message: str) -> None:
         ("proc cflow w { case (<is clc>) { 0.6: call u; 0.5: call u; } } proc cflow u { }",
          ["the probabilities of the arms add up to 1.1: at most 1"]),
         ("proc cflow w { call u; } proc cflow u { call w; }",
-         ["cflow u calls itself", "cflow w calls itself"]),
+         ["cflow w calls itself (w → u → w): its time would never end"]),
         ("proc cflow w { measured (s) { 1: 2 } }", ["variable s is not declared"]),
         ("proc cflow w { loop (<is clc>, n) call w2; }",
          ["variable n is not declared", "w2 is neither a procedure here nor included"]),

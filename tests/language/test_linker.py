@@ -31,15 +31,18 @@ def test_objects_are_found_in_the_file_beside_it_and_in_the_library(tmp_path: Pa
     [
         ("include main;", "main.psl:1:20: objects include one another in a circle: main → main"),
         ("include a;", "b.psl:1:13: objects include one another in a circle: a → b → a"),
-        ("include nowhere;", "main.psl:1:20: nowhere is not found beside this file or in the library"),
+        ("include zzz;", "main.psl:1:20: zzz is not found beside this file or in the library"),
+        ("include rong;", "main.psl:1:20: rong is not found beside this file or in the library: did you mean wrong?"),
         ("include wrong;", "main.psl:1:20: /wrong.psl holds no object wrong"),
-        ("include other;", "main.psl:1:20: other is an application: a application cannot include it"),
+        ("include other;", "main.psl:1:20: other (/other.psl:1:1) is an application: an application cannot include it"),
         ("include idle;", "idle.psl:1:1: subtask idle does nothing: include a partmp or write `proc exec init`"),
-        ("include t; link { t: size = 1; }", "main.psl:1:41: t (/t.psl:1) has no variable size: did you mean sizes?"),
-        ('include t; link { t: sizes = "x"; }', "main.psl:1:41: sizes is numeric: string does not fit"),
-        ("include t; link { t: name = 3; }", "main.psl:1:41: name is string: numeric does not fit"),
+        ("include t; link { t: size = 1; }", "main.psl:1:41: t (/t.psl:1:1) has no variable size: did you mean sizes?"),
+        ('include t; link { t: sizes = "x"; }', "main.psl:1:41: sizes (/t.psl:1:25) is numeric: string does not fit"),
+        ("include t; link { t: name = 3; }", "main.psl:1:41: name (/t.psl:1:50) is string: numeric does not fit"),
+        ("include t; link { t: sizes = 5 us; }",
+         "main.psl:1:41: a time does not fit: a size in bytes is needed for sizes (/t.psl:1:25)"),
         ("include hardware; link { hardware: Nprocs = 1; }",
-         "main.psl:1:55: hardware (hardware) has no variable Nprocs: did you mean Nproc?"),
+         "main.psl:1:55: hardware has no variable Nprocs: did you mean Nproc?"),
     ],
 )  # fmt: skip
 def test_faults_across_objects(tmp_path: Path, main: str, message: str) -> None:
@@ -51,15 +54,26 @@ def test_faults_across_objects(tmp_path: Path, main: str, message: str) -> None:
         wrong=f"partmp right {{ {INIT} }}",
         other=f"application other {{ {INIT} }}",
         idle="subtask idle { }",
-        t=f"partmp t {{ var numeric: sizes; var string: name; {INIT} }}",
+        t=f"partmp t {{ var numeric: sizes = 1 B; var string: name; {INIT} }}",
     )
     assert found == [message]
 
 
 def test_faults_of_included_files_are_reported_with_theirs(tmp_path: Path) -> None:
-    found = faults(tmp_path, main=f"application main {{ include t; {INIT} }}", t="partmp t { ; }")
-    assert found == ["main.psl:1:20: t has faults: see /t.psl", "t.psl:1:12: unexpected ';': "
-                     "expected '}' or include or link or option or proc or var"]  # fmt: skip
+    found = faults(
+        tmp_path, main=f"application main {{ include t; link {{ t: a = 1, b = 2; }} {INIT} }}",
+        t="partmp t { ; var numeric: a; proc exec init { a = c; } }",
+    )  # fmt: skip
+    assert found == [
+        "main.psl:1:48: t (/t.psl:1:1) has no variable b",
+        "t.psl:1:12: unexpected ';': expected '}' or include or link or option or proc or var",
+        "t.psl:1:51: variable c is not declared",
+    ]
+
+
+def test_an_object_in_a_file_that_cannot_be_read_is_not_missing(tmp_path: Path) -> None:
+    found = faults(tmp_path, main=f"application main {{ include t; {INIT} }}", t="partmp { }")
+    assert found[0] == "main.psl:1:20: t has faults: see /t.psl"
 
 
 def test_two_objects_of_one_name(tmp_path: Path) -> None:

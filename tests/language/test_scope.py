@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cosched.language.parser import parse_psl
-from cosched.language.scope import Scope, constant
+from cosched.language.scope import Scope
 from cosched.language.source import Source
 from cosched.language.syntax import Assign, Expression
 
@@ -35,8 +35,3 @@ def test_types(text: str, kind: str) -> None:
 def test_every_fault_of_an_expression_is_reported() -> None:
     _, faults = typed("s + y * sqr(2)")
     assert len(faults) == 3
-
-
-@pytest.mark.parametrize(("text", "value"), [("2.5", 2.5), ("-3", -3), ("2 ms", 2000), ("x", None), ("1 + 1", None)])
-def test_constants_are_literals(text: str, value: float | None) -> None:
-    assert constant(parsed(text)) == value

@@ -26,7 +26,7 @@ def test_a_byte_order_mark_is_dropped() -> None:
         ("ab\u202ecd".encode(), r"x.psl:1:3: character U\+202E"),
         ("\u2066", r"character U\+2066"),
         ("a\ud800", r"x.psl:1:2: character U\+D800"),
-        (b"x" * (LARGEST_FILE + 1), "larger than 1024 KiB"),
+        (b"x" * (LARGEST_FILE + 1), "larger than 256 KiB"),
     ],
 )
 def test_texts_that_mislead_or_exhaust_are_refused(content: bytes | str, message: str) -> None:

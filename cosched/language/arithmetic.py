@@ -1,0 +1,109 @@
+"""What operators and functions compute, and the values of expressions that are known before an evaluation."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING
+
+from cosched.language.syntax import Binary, Invoke, Name, Number, Unary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cosched.language.syntax import Expression, Node
+
+__all__ = ["FUNCTIONS", "GUARDED", "UndefinedError", "constant", "value"]
+
+GUARDED: Mapping[str, Callable[[float, float], float]] = {
+    "/": operator.truediv,
+    "%": operator.mod,
+    "^": math.pow,
+}
+"""Operators that fail for some operands. The remainder has the sign of the divisor: -1 % 4 is 3."""
+
+FUNCTIONS: Mapping[str, Callable[..., float]] = {
+    "abs": abs,
+    "ceil": lambda x: float(math.ceil(x)),
+    "exp": math.exp,
+    "floor": lambda x: float(math.floor(x)),
+    "log": math.log,
+    "log10": math.log10,
+    "log2": math.log2,
+    "max": lambda *values: max(values),
+    "min": lambda *values: min(values),
+    "mod": operator.mod,
+    "pow": math.pow,
+    "sqrt": math.sqrt,
+}
+"""The functions named in `cosched.language.names`."""
+
+_COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    "&&": lambda a, b: bool(a and b), "||": lambda a, b: bool(a or b),
+}  # fmt: skip
+_BINARY: Mapping[str, Callable[[float, float], float]] = {
+    **GUARDED, "+": operator.add, "-": operator.sub, "*": operator.mul,
+}  # fmt: skip
+
+
+class UndefinedError(Exception):
+    """An expression has no value.
+
+    Attributes:
+        node: the part that has none; None where nothing is wrong but a name is not known before an evaluation.
+        message: why.
+    """
+
+    def __init__(self, node: Node | None, message: str) -> None:
+        super().__init__(message)
+        self.node = node
+        self.message = message
+
+
+def constant(expression: Expression) -> float | None:
+    """Return the value of an expression of literals; None for any other and for one without a value."""
+    try:
+        return value(expression, {})
+    except UndefinedError:
+        return None
+
+
+def value(expression: Expression, known: Mapping[str, float]) -> float:
+    """Return the value of an expression of numbers and known names.
+
+    Raises:
+        UndefinedError: it has none, or depends on what only an evaluation knows.
+    """
+    match expression:
+        case Number():
+            return expression.value
+        case Name() if expression.id in known:
+            return known[expression.id]
+        case Unary():
+            operand = value(expression.operand, known)
+            return {"-": -operand, "+": operand, "!": float(not operand)}[expression.operator]
+        case Binary():
+            left, right = value(expression.left, known), value(expression.right, known)
+            if expression.operator in _COMPARISONS:
+                return float(_COMPARISONS[expression.operator](left, right))
+            return _applied(expression, _BINARY[expression.operator], f" {expression.operator} ", left, right)
+        case Invoke() if expression.name in FUNCTIONS:
+            values = [value(argument, known) for argument in expression.arguments]
+            return _applied(expression, FUNCTIONS[expression.name], expression.name, *values)
+    raise UndefinedError(None, "only an evaluation knows the value")
+
+
+def _applied(node: Binary | Invoke, function: Callable[..., float], name: str, *values: float) -> float:
+    try:
+        return function(*values)
+    except ZeroDivisionError:
+        raise UndefinedError(node, "division by zero") from None
+    except (ValueError, OverflowError):
+        if isinstance(node, Binary):
+            shown = name.join(f"{item:g}" for item in values)
+        else:
+            shown = f"{name}({', '.join(f'{item:g}' for item in values)})"
+        raise UndefinedError(node, f"{shown} has no finite value") from None
+    except TypeError:
+        raise UndefinedError(None, f"{name} takes another number of arguments") from None  # reported elsewhere
