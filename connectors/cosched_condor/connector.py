@@ -14,7 +14,7 @@ from cosched_condor import ads
 from cosched_condor.attempts import FENCED, Attempts
 from cosched_condor.client import Worker
 from cosched_condor.eventlog import EventLog
-from cosched_condor.machines import Needs, machines, projection
+from cosched_condor.machines import machines, projection
 from cosched_condor.settings import CondorSettings
 from cosched_condor.submission import describe
 
@@ -42,18 +42,12 @@ class CondorConnector:
         self._ask = Worker(self._settings.config, self._settings.schedd, self._settings.timeout)
         self._listen = Worker(self._settings.config, self._settings.schedd, self._settings.timeout)
         self._log = EventLog()
-        self._needs = Needs.of(self._settings)
-        self._clusters: set[str] = set()  # all that cosched has submitted, of which this object or the event log knows
         self._listening = threading.Lock()
 
     def hosts(self) -> Sequence[Host]:
-        """Return the machines that the collector shows; a machine that is gone is not among them.
-
-        One whose slots have jobs that are not cosched's is claimed.
-        """
+        """Return the machines that the collector shows; a machine that is gone is not among them."""
         attribute = self._settings.host_class
-        slots = self._ask.call("hosts", projection=projection(attribute))
-        return machines(slots, attribute, self._ours, self._needs)
+        return machines(self._ask.call("hosts", projection=projection(attribute)), attribute)
 
     def submit(self, launch: Launch) -> str:
         """Submit a cluster and return its number.
@@ -76,7 +70,6 @@ class CondorConnector:
         except OSError as error:
             raise self._spool_fault(error) from error
         cluster = self._ask.call("submit", description=description, items=items, count=launch.count)
-        self._clusters.add(str(cluster))
         if self._attempts.fenced(launch.attempt):
             self._remove(launch.attempt)
             self._refuse_fenced(launch.attempt)
@@ -116,7 +109,6 @@ class CondorConnector:
             except ConnectorError:
                 self._log = EventLog()  # the next worker begins at the beginning too
                 raise
-        self._clusters.update(report.job for report in reports)
         reports = [self._fence_shown(report) for report in self._log.settled(reports)]
         for report in reports:
             if report.state is JobState.QUEUED and self._attempts.fenced(report.attempt):
@@ -136,9 +128,6 @@ class CondorConnector:
         """End the processes that talk to HTCondor; jobs go on."""
         self._ask.close()
         self._listen.close()
-
-    def _ours(self, job: str) -> bool:
-        return job.partition(".")[0] in self._clusters
 
     def _follow(self, timeout: float) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = self._listen.call("follow", wait=timeout, log=str(self._attempts.log),

@@ -49,8 +49,9 @@ class TaskRequest:
         application: name in the catalogue; empty where `command` is given.
         command: argument vector starting with an absolute path; runs once on each host.
         parameters: of the application.
-        deadline: seconds since the epoch, or ISO 8601 with a zone.
+        deadline: seconds since the epoch, ISO 8601 with a zone, or "now+2h30m".
         hosts: how many, as a number or a range "2-8"; limits what the scheduler may choose.
+        model: the text of the user's own performance model (PSL), for a command; `parameters` are then the model's.
         profile: the user's own figures: run time in seconds on 1, 2, … hosts, null where that count cannot be used.
         name: for people.
         environment: additions to the environment.
@@ -66,6 +67,7 @@ class TaskRequest:
     parameters: dict[str, float | str] = field(default_factory=dict)
     deadline: float | str | None = None
     hosts: int | str | None = None
+    model: str = ""
     profile: tuple[float | None, ...] | None = None
     name: str = ""
     environment: dict[str, str] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 from collections import OrderedDict
 from dataclasses import replace
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Predictor"]
 
 _MOST_REMEMBERED = 4096
+_LONGEST_TEXT = 256 * 1024
 _Key = tuple[str, str, int, tuple[tuple[str, float], ...]]
 
 
@@ -68,6 +70,24 @@ class Predictor:
             self._profiles.move_to_end(key)
         return known
 
+    def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return what a model predicts that somebody has sent as text; it is not kept.
+
+        Raises:
+            UserError: the model is at fault, in one line with line and column.
+        """
+        if len(text) > _LONGEST_TEXT:
+            raise UserError(f"the model has {len(text)} characters: at most {_LONGEST_TEXT} are allowed")
+        with tempfile.TemporaryDirectory(prefix="cosched-model-") as folder:
+            path = Path(folder, "model.psl")
+            path.write_text(text, encoding="utf-8", errors="surrogatepass")
+            try:
+                model = evaluation.load(path, self._folders)
+                machine = evaluation.load_hardware(hardware, self._folders)
+                return _profile(model, machine, values, hosts)
+            except UserError as error:
+                raise UserError(str(error).replace(str(path), "your model")) from error
+
     def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
         model = self._models.get(name)
         if model is None:
@@ -75,16 +95,7 @@ class Predictor:
         machine = self._hardware.get(hardware)
         if machine is None:
             machine = self._hardware[hardware] = evaluation.load_hardware(hardware, self._folders)
-        seconds = evaluation.profile(model, machine, range(1, hosts + 1), values)
-        error = evaluation.error(model, machine, range(1, hosts + 1), values)
-        try:
-            predicted = Profile(tuple(seconds.tolist()), Source.MODEL, machine.name)
-            if error is None:
-                return predicted
-            low, high = (tuple((seconds * (1 + side * error)).tolist()) for side in (-1, 1))
-            return replace(predicted, low=low, high=high)
-        except UserError as error:
-            raise UserError(f"the model {name} is wrong: {error}") from error
+        return _profile(model, machine, values, hosts)
 
     def _forget_if_changed(self) -> None:
         content = tuple(_stamps(self._folders))
@@ -95,6 +106,20 @@ class Predictor:
             self._hardware.clear()
             self._profiles.clear()
             self._content = content
+
+
+def _profile(model: evaluation.Application, machine: evaluation.Hardware, values: Mapping[str, float],
+             hosts: int) -> Profile:  # fmt: skip
+    seconds = evaluation.profile(model, machine, range(1, hosts + 1), values)
+    error = evaluation.error(model, machine, range(1, hosts + 1), values)
+    try:
+        predicted = Profile(tuple(seconds.tolist()), Source.MODEL, machine.name)
+        if error is None:
+            return predicted
+        low, high = (tuple((seconds * (1 + side * error)).tolist()) for side in (-1, 1))
+        return replace(predicted, low=low, high=high)
+    except UserError as error:
+        raise UserError(f"the model {model.name} is wrong: {error}") from error
 
 
 def _stamps(folders: Iterable[Path]) -> Iterator[tuple[str, int, int]]:

@@ -1,4 +1,4 @@
-"""Deadlines as the API takes them: seconds since the epoch, or ISO 8601 with a zone."""
+"""Deadlines as the API takes them: seconds since the epoch, ISO 8601 with a zone, or now+2h30m."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from datetime import UTC, datetime
 
 from cosched.errors import UserError
+from cosched.service.duration import parse_duration
 
 __all__ = ["HORIZON", "check_deadline", "parse_deadline", "shown"]
 
@@ -24,6 +25,8 @@ def parse_deadline(given: float | str, now: float) -> float:
     Raises:
         UserError: not a time, without a zone, past, or more than ten years away.
     """
+    if isinstance(given, str) and given.startswith("now+"):
+        return check_deadline(now + parse_duration(given.removeprefix("now+")), now)
     return check_deadline(given if isinstance(given, (int, float)) else _parse(given), now)
 
 

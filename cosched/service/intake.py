@@ -39,6 +39,10 @@ class Predicts(Protocol):
         """Return the profile on 1…hosts hosts of one class; raise `UserError` where the model is at fault."""
         ...
 
+    def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return the same for a model that is given as text."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class DomainState:
@@ -82,7 +86,9 @@ class Intake:
             SystemFault: the manager has not yet said which hosts there are, and the task needs to know.
         """
         _check_native(request, self._connector)
-        task = self._catalogue_task(request, domain) if request.application else _command_task(request, domain)
+        if request.model and (request.application or request.profile is not None):
+            raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
+        task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
         if task.profile is not None and task.deadline is not None and not task.best_effort:
             _check_slack(task, task.profile, domain)
         return task
@@ -113,20 +119,31 @@ class Intake:
         # The slowest host of a mixed set decides.
         return slowest(profiles, hardware).limited(most, least), hardware
 
+    def _command_task(self, request: TaskRequest, domain: DomainState) -> Task:
+        if not request.command:
+            raise UserError("give an application of the catalogue, or a command")
+        if request.parameters and not request.model:
+            raise UserError(
+                "parameters belong to applications of the catalogue and to models: put a command's into its arguments"
+            )
+        program = request.command[0]
+        if not program.startswith("/") or program.endswith("/"):
+            raise UserError(f"the command starts with {program[:80]!r}: give the program's absolute path")
+        # Without a prediction nothing could choose among several counts: the task gets the smallest.
+        least, most = _host_range(request, domain, 1, domain.hosts or 1_000_000)
+        profile = None if request.profile is None else _own_profile(request, least, most)
+        if request.model:
+            profile = self._text_profile(request, domain).limited(most, least)
+        name = PurePath(program).name
+        return _task(request, domain, name, request.command, profile, count=least, values=request.parameters)
 
-def _command_task(request: TaskRequest, domain: DomainState) -> Task:
-    if not request.command:
-        raise UserError("give an application of the catalogue, or a command")
-    if request.parameters:
-        raise UserError("parameters belong to applications of the catalogue: put a command's into its arguments")
-    program = request.command[0]
-    if not program.startswith("/") or program.endswith("/"):
-        raise UserError(f"the command starts with {program[:80]!r}: give the program's absolute path")
-    # Without a prediction nothing could choose among several counts: the task gets the smallest.
-    least, most = _host_range(request, domain, 1, domain.hosts or 1_000_000)
-    profile = None if request.profile is None else _own_profile(request, least, most)
-    name = PurePath(program).name
-    return _task(request, domain, name, request.command, profile, count=least)
+    def _text_profile(self, request: TaskRequest, domain: DomainState) -> Profile:
+        if not domain.hosts:
+            raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
+        values = {name: _number(name, value) for name, value in request.parameters.items()}
+        classes = domain.classes or (self._hardware,)
+        profiles = [self._predictor.text_profile(request.model, values, name, domain.hosts) for name in classes]
+        return slowest(profiles, "+".join(classes))
 
 
 def _task(request: TaskRequest, domain: DomainState, application: str, command: tuple[str, ...],
@@ -163,6 +180,13 @@ def _check_native(request: TaskRequest, connector: str) -> None:
     if request.prepare:
         raise UserError("a task from a file of the user's own has no preparation beside it: put it into the file")
     check_native(native)
+
+
+def _number(name: str, value: float | str) -> float:
+    try:
+        return float(value)
+    except ValueError as error:
+        raise UserError(f"{name[:80]} is {str(value)[:80]!r}: give a number") from error
 
 
 def _own_profile(request: TaskRequest, least: int, most: int) -> Profile:

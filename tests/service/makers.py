@@ -58,6 +58,11 @@ class Halving:
         work = float(values["work"]) * factor
         return Profile(tuple(work / count for count in range(1, hosts + 1)), Source.MODEL, hardware)
 
+    def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        if text != "a model":
+            raise UserError("your model:1:1: a model is wanted")
+        return Profile(tuple(values["work"] / count for count in range(1, hosts + 1)), Source.MODEL, hardware)
+
 
 @dataclass
 class RecordingManager:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cosched.portal.documents import TaskDetail
 
-__all__ = ["PARAMETER", "fields_of", "local_minute", "read_deadline", "read_request"]
+__all__ = ["PARAMETER", "fields_of", "local_minute", "read_deadline", "read_profile", "read_request"]
 
 PARAMETER = "p."
 """What the names of fields begin with that hold an application's parameters."""
@@ -38,7 +38,8 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
                     if name.startswith(PARAMETER) and value != ""},
         deadline=read_deadline(fields.get("deadline", ""), zone),
         hosts=fields.get("hosts", "").replace(" ", "").replace("–", "-") or None,
-        profile=_profile(fields.get("profile", "")),
+        model="" if application else fields.get("model", ""),
+        profile=read_profile(fields.get("profile", "")),
         name=fields.get("name", "").strip(),
         directory=fields.get("directory", "").strip(),
         best_effort=fields.get("best_effort", "") == "on",
@@ -77,12 +78,13 @@ def fields_of(task: TaskDetail, now: float, zone: tzinfo | None, *, catalogued: 
     """Return the fields that would submit a task like this one again, with as much time as it had."""
     fields = {f"{PARAMETER}{name}": f"{value:g}" if isinstance(value, float) else str(value)
               for name, value in task.parameters.items()}  # fmt: skip
-    fields |= {"application": task.application} if catalogued else {"command": "\n".join(task.command)}
+    fields |= ({"application": task.application} if catalogued
+               else {"own": "command", "command": "\n".join(task.command)})  # fmt: skip
     if task.deadline is not None:
         fields["deadline"] = local_minute(now + task.deadline - task.submitted, zone)
     if task.name != task.application:
         fields["name"] = task.name
-    if task.profile is not None and task.profile.source == "user":
+    if task.profile is not None and (task.profile.source == "user" or not catalogued):
         fields["profile"] = ", ".join("" if value is None else f"{value:g}" for value in task.profile.seconds)
     elif task.profile is None and task.count > 1:
         fields["hosts"] = str(task.count)
@@ -95,7 +97,12 @@ def _read_back(moment: float, zone: tzinfo | None) -> datetime:
     return datetime.fromtimestamp(moment).astimezone(zone).replace(tzinfo=None)
 
 
-def _profile(text: str) -> tuple[float | None, ...] | None:
+def read_profile(text: str) -> tuple[float | None, ...] | None:
+    """Return the run times on 1, 2, … hosts that are written with commas between; None where there are none.
+
+    Raises:
+        UserError: not numbers.
+    """
     words = [word.strip() for word in text.replace("\n", ",").split(",")]
     if not any(words):
         return None

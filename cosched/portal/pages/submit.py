@@ -6,26 +6,31 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import tzinfo
 from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
-from starlette.datastructures import FormData
 
 from cosched.access.principal import Principal, Scope
+from cosched.connector.userfiles import decode
 from cosched.errors import CoschedError, UserError
+from cosched.portal.documents import TaskRequest
 from cosched.portal.identity import Asker, csrf_checked, needs
 from cosched.portal.insight import Insight
 from cosched.portal.interface import Service
 from cosched.portal.pages.foreseen import Foreseen, foreseen
 from cosched.portal.pages.forms import fields_of, local_minute, read_request
 from cosched.portal.pages.rendering import Renderer
+from cosched.portal.pages.uploads import requests_of
 from cosched.portal.pages.wording import zone_of
 from cosched.portal.reading import digest
 
 __all__ = ["routes"]
+
+_OWN = ("command", "file")
 
 
 def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
@@ -34,16 +39,16 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
     desk = _Counter(service, insight, renderer)
 
     @router.get("/submit")
-    def choose(request: Request, asker: Asker, application: str = "", like: str = "", command: str = "") -> Response:
-        return desk.show(request, asker, application, like, own=bool(command))
+    def choose(request: Request, asker: Asker, application: str = "", like: str = "", own: str = "") -> Response:
+        return desk.show(request, asker, application, like, own)
 
     @router.post("/submit")
     async def submit(request: Request, asker: Asker) -> Response:
-        return await run_in_threadpool(desk.submit, request, asker, _fields(await request.form()))
+        return await run_in_threadpool(desk.submit, request, asker, await _fields(request))
 
     @router.post("/submit/preview")
     async def preview(request: Request, asker: Asker) -> Response:
-        return await run_in_threadpool(desk.preview, request, asker, _fields(await request.form()))
+        return await run_in_threadpool(desk.preview, request, asker, await _fields(request))
 
     @router.post("/submit/sample")
     def sample(asker: Asker) -> Response:
@@ -60,25 +65,26 @@ class _Counter:
         self._insight = insight
         self._renderer = renderer
 
-    def show(self, request: Request, asker: Principal, application: str, like: str, *, own: bool) -> Response:
+    def show(self, request: Request, asker: Principal, application: str, like: str, own: str) -> Response:
         """Show the form, filled as an earlier task was where one is named."""
-        fields: dict[str, str] = {"application": application}
+        fields: dict[str, str] = {"application": application, "own": own if own in _OWN else ""}
         if like:
             earlier = self._service.task(asker, like)
             known = {entry.name for entry in self._insight.applications()}
             zone = zone_of(request.cookies.get("zone", ""))
             fields = fields_of(earlier, time.time(), zone, catalogued=earlier.application in known)
-        return self._form(request, fields, own=own or "command" in fields)
+        return self._form(request, fields)
 
     def submit(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> Response:
         """Submit, and lead to the task; show the form again where it is refused."""
         try:
-            wanted = [read_request(fields, zone_of(request.cookies.get("zone", "")))]
+            wanted = _requests(fields, zone_of(request.cookies.get("zone", "")))
             made = self._service.submit(asker, wanted, fields.get("key", ""), digest(wanted))
         except CoschedError as error:
             status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(error, UserError) else HTTPStatus.SERVICE_UNAVAILABLE
-            return self._form(request, fields, own="command" in fields, fault=str(error), status=status)
-        return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
+            return self._form(request, fields, fault=str(error), status=status)
+        goal = f"/tasks/{made[0].id}" if len(made) == 1 else "/tasks"
+        return RedirectResponse(goal, HTTPStatus.SEE_OTHER)
 
     def preview(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> Response:
         """Say what would come of it."""
@@ -97,30 +103,46 @@ class _Counter:
         made = self._service.submit(asker, wanted, "", "")
         return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
 
-    def _form(self, request: Request, fields: Mapping[str, str], *, own: bool, fault: str = "",
+    def _form(self, request: Request, fields: Mapping[str, str], *, fault: str = "",
               status: int = HTTPStatus.OK) -> Response:  # fmt: skip
         entries = self._insight.applications()
         entry = next((entry for entry in entries if entry.name == fields.get("application")), None)
         if entry is None and fields.get("application") and not fault:
             raise UserError(f"there is no application {fields['application'][:80]!r} in the catalogue")
         # A new key for each form: sent twice, it is one task.
-        return self._renderer.page(request, "submit.html", status, entries=entries, entry=entry, own=own,
+        return self._renderer.page(request, "submit.html", status, entries=entries, entry=entry,
                                    fields={"key": secrets.token_urlsafe(16), **fields}, fault=fault)  # fmt: skip
 
     def _foreseen(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> dict[str, Any]:
         zone = zone_of(request.cookies.get("zone", ""))
         found: Foreseen | None = None
-        fault = ""
+        fault, tasks = "", 0
         try:
-            wanted = read_request(fields, zone)
+            requests = _requests(fields, zone)
+            wanted, tasks = requests[0], len(requests)
             # As best effort it is foreseen even where it would be refused: the page says what would be accepted.
             forecast = self._service.foresee(asker, [replace(wanted, best_effort=True)])[0]
             found = foreseen(forecast, best_effort=wanted.best_effort, now=time.time())
         except CoschedError as error:
             fault = str(error)
         accepted = "" if found is None or found.acceptable is None else local_minute(found.acceptable, zone)
-        return {"found": found, "fault": fault, "accepted": accepted}
+        return {"found": found, "fault": fault, "accepted": accepted, "tasks": tasks}
 
 
-def _fields(form: FormData) -> dict[str, str]:
-    return {name: value for name, value in form.items() if isinstance(value, str)}
+async def _fields(request: Request) -> dict[str, str]:
+    """Return the fields of a form as text; what was uploaded replaces the field of text that it stands beside."""
+    fields: dict[str, str] = {}
+    form = await request.form()
+    for name, value in form.items():
+        if isinstance(value, str):
+            fields.setdefault(name, value)
+        elif value.filename:
+            fields |= {name.removesuffix("_upload"): decode(await value.read(), value.filename),
+                       f"{name.removesuffix('_upload')}_name": value.filename}  # fmt: skip
+    return fields
+
+
+def _requests(fields: Mapping[str, str], zone: tzinfo | None) -> list[TaskRequest]:
+    if fields.get("own") == "file":
+        return requests_of(fields.get("file", ""), fields.get("file_name", ""), fields, zone)
+    return [read_request(fields, zone)]

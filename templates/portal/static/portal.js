@@ -94,7 +94,7 @@
     const ask = async () => {
       const mine = ++asked;
       try {
-        const answer = await fetch(form.dataset.preview, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+        const answer = await fetch(form.dataset.preview, { method: "POST", body: fields() });
         const text = await answer.text();
         if (mine !== asked) return; // a later answer is on its way
         if (answer.ok) shown.innerHTML = text;
@@ -102,6 +102,21 @@
         if (mine === asked) shown.classList.remove("stale");
       }
     };
+    const fields = () => {
+      const all = new FormData(form);
+      for (const [name, value] of [...all]) if (value instanceof File) all.delete(name); // its text is in the field beside
+      return all;
+    };
+    for (const chooser of form.querySelectorAll("[data-into]")) {
+      chooser.addEventListener("change", async () => {
+        const file = chooser.files[0];
+        if (!file || file.size > 4194304) return; // too large: refused with a sentence when it is sent
+        form.elements[chooser.dataset.into].value = await file.text();
+        const name = form.elements[`${chooser.dataset.into}_name`];
+        if (name) name.value = file.name;
+        soon(0);
+      });
+    }
     const soon = (wait) => {
       shown.classList.add("stale");
       clearTimeout(timer);

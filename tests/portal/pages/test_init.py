@@ -1,0 +1,276 @@
+"""Every page in a real browser, before a daemon with real tasks on local slots."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.portal.documents import TaskRequest
+from demo.site import Site
+from tests.portal.pages.visitor import PHONE, Visitor, visiting
+from tests.testbed.browser import chromium
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Dialog, Page
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    # The HTTP library leaves the socket to the garbage collector where nobody listens.
+    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
+]
+
+PAGES = (
+    "/", "/submit", "/submit?application=jacobi", "/submit?own=command",
+    "/submit?own=file", "/tasks", "/tasks?state=completed", "/tasks/1",
+    "/tasks/2", "/tasks/3", "/schedule", "/schedule?span=1h", "/domain", "/models", "/models/applications/sweep3d",
+    "/models/hardware/sgi_origin2000", "/models/templates/wavefront", "/nowhere",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def empty(browser: Browser) -> Iterator[Site]:
+    with Site("local", scale=0.05) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def busy() -> Iterator[Site]:
+    """One task has completed, one has failed, some run and some wait, and one host is down."""
+    with Site("local", scale=0.05) as site, site.client() as client:
+        sleeps = ["/bin/sh", "-c", "echo working on $COSCHED_RANK; echo oh >&2; sleep 600"]
+        client.submit(TaskRequest(application="jacobi", deadline=time.time() + 600))
+        client.submit(TaskRequest(command=("/bin/false",), hosts=2))
+        client.wait(["1", "2"], timeout=30)
+        site.take_host("host16")
+        long = [TaskRequest(command=tuple(sleeps), profile=(600.0,), name=f"long {n}") for n in range(20)]
+        client.submit_all(
+            [*long, TaskRequest(application="fft", parameters={"Scale": 100}, hosts=1, deadline=time.time() + 9999)]
+        )
+        give_up = time.monotonic() + 30
+        while client.status().tasks["running"] < 15:
+            assert time.monotonic() < give_up
+            time.sleep(0.05)
+        yield site
+
+
+@pytest.fixture
+def visitor(browser: Browser, busy: Site) -> Iterator[Visitor]:
+    with visiting(browser, busy) as visitor:
+        yield visitor
+        assert visitor.complaints == []
+
+
+def state_of(page: Page) -> str:
+    return page.locator("h1 .pill").inner_text()
+
+
+def test_an_empty_system_explains_itself_and_runs_a_sample(browser: Browser, empty: Site) -> None:
+    with visiting(browser, empty) as visitor:
+        page = visitor.go("/")
+        assert "Nothing has been submitted yet" in page.inner_text("h1")
+        assert visitor.faults() == []
+        page.click("text=Run a sample task")
+        page.wait_for_url("**/tasks/1")
+        page.wait_for_selector("h1 .pill.completed", timeout=30_000)  # the page follows: nobody reloads it
+        assert "to spare" in page.inner_text(".stats")
+        assert visitor.complaints == []
+
+
+def test_a_new_user_submits_with_a_deadline_and_sees_it_end(browser: Browser, empty: Site) -> None:
+    with visiting(browser, empty) as visitor:
+        page = visitor.go("/submit")
+        page.click(".card:has-text('jacobi')")
+        page.click("text=+10 min")
+        page.wait_for_selector(".verdict.good")
+        assert "before its deadline" in page.inner_text(".verdict")
+        assert page.locator("[data-foreseen] svg.plot").count() == 1
+        page.click("button:text-is('Submit')")
+        page.wait_for_url(re.compile(r".*/tasks/\d+"))
+        page.wait_for_selector("h1 .pill.completed", timeout=30_000)
+        assert visitor.complaints == []
+
+
+def test_a_deadline_that_cannot_be_met_is_refused_with_one_that_can(browser: Browser, empty: Site) -> None:
+    with visiting(browser, empty) as visitor:
+        page = visitor.go("/submit?application=jacobi")
+        page.fill("[name='p.Scale']", "100")
+        page.click("text=+1 min")
+        page.wait_for_selector(".verdict.bad")
+        assert "would be refused" in page.inner_text(".verdict")
+        page.click("button:text-is('Submit')")
+        page.wait_for_selector("main > .banner.bad")
+        assert "the earliest deadline that can be met is" in page.inner_text("main > .banner.bad")
+        assert page.input_value("[name='p.Scale']") == "100"
+        page.click("text=Take it")
+        page.wait_for_selector(".verdict.good")
+        # A refusal is a 422, which browsers put into the console.
+        assert all("422" in complaint for complaint in visitor.complaints)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_has_a_serious_fault(browser: Browser, busy: Site, scheme: str) -> None:
+    with visiting(browser, busy, color_scheme=scheme) as visitor:
+        for path in PAGES:
+            page = visitor.go(path)
+            if path.startswith("/submit?"):
+                page.wait_for_selector("[data-foreseen] .verdict")
+            assert (path, visitor.faults()) == (path, [])
+        assert [text for text in visitor.complaints if "404" not in text] == []
+
+
+def test_no_page_is_wider_than_a_phone(browser: Browser, busy: Site) -> None:
+    with visiting(browser, busy, viewport=PHONE, has_touch=True, is_mobile=True) as visitor:
+        for path in PAGES:
+            visitor.go(path)
+            assert (path, visitor.sideways()) == (path, 0)
+
+
+def test_everything_is_reached_with_the_keyboard_alone(visitor: Visitor) -> None:
+    page = visitor.go("/submit")
+    tab_to(page, ".card:has-text('jacobi')")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/submit?application=jacobi")
+    tab_to(page, "[name='p.Scale']")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("2")
+    tab_to(page, "[data-ahead='3600']")
+    page.keyboard.press("Space")
+    tab_to(page, "form button.primary")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r".*/tasks/\d+"))
+    tab_to(page, "button.danger")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h1 .pill.cancelled")
+
+
+def test_the_chart_is_walked_with_arrows(visitor: Visitor) -> None:
+    page = visitor.go("/schedule")
+    tab_to(page, "[data-gantt]")
+    page.keyboard.press("ArrowRight")
+    first = page.locator("path.chosen").get_attribute("data-task")
+    assert page.locator(".tip").is_visible()
+    page.keyboard.press("ArrowRight")
+    second = page.locator("path.chosen").get_attribute("data-task")
+    assert first != second
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/tasks/{second}")
+
+
+def test_the_chart_tells_what_is_pointed_at_and_opens_it(visitor: Visitor) -> None:
+    page = visitor.go("/schedule")
+    bar = page.locator("path.running").first
+    task = bar.get_attribute("data-task")
+    bar.hover(force=True)
+    assert "runs on 1 host" in page.inner_text(".tip")
+    bar.click(force=True)
+    page.wait_for_url(f"**/tasks/{task}")
+
+
+def test_a_list_changes_while_it_is_looked_at(visitor: Visitor, busy: Site) -> None:
+    page = visitor.go("/tasks")
+    with busy.client() as client:
+        new = client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99}, name="just arrived"))
+        page.wait_for_selector("td, th >> text=just arrived")
+        client.cancel(new.id)
+        page.wait_for_selector(f"tr:has(a[href='/tasks/{new.id}']) .pill.cancelled")
+
+
+def test_a_task_is_cloned_and_submitted_again(visitor: Visitor) -> None:
+    page = visitor.go("/tasks/1")
+    page.click("text=Clone")
+    page.wait_for_url("**/submit?like=1")
+    assert page.input_value("[name=deadline]")
+    page.go_back()
+    page.click("text=Submit again")
+    page.wait_for_url(re.compile(r".*/tasks/(?!1$)\d+"))
+    page.click("button.danger")
+    page.wait_for_selector("h1 .pill.cancelled")
+
+
+def test_what_a_task_wrote_is_shown_while_it_runs(visitor: Visitor) -> None:
+    page = visitor.go("/tasks/3")
+    page.wait_for_selector("pre >> text=working on 0")
+    assert "oh" in page.inner_text("pre[aria-label='err.0']")
+
+
+def test_tasks_are_found(visitor: Visitor) -> None:
+    page = visitor.go("/tasks?search=long+7")
+    assert page.locator("tbody tr").count() == 1
+    page = visitor.go("/tasks?state=failed")
+    assert page.locator("tbody tr").count() == 1
+
+
+HOSTILE = (
+    "{{7*7}}",
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "</title><h1>x",
+    "javascript:alert(1)",
+)
+
+
+def test_names_are_shown_as_they_are_and_do_nothing(visitor: Visitor, busy: Site) -> None:
+    """Bad inputs 19: nothing in a name is a template, an element or a script."""
+    dialogs: list[str] = []
+
+    def closed(dialog: Dialog) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    visitor.page.on("dialog", closed)
+    with busy.client() as client:
+        made = client.submit_all(
+            [TaskRequest(application="jacobi", parameters={"Scale": 99}, name=name) for name in HOSTILE]
+        )
+        try:
+            for path in ("/tasks", "/schedule", "/domain"):
+                text = visitor.go(path).inner_text("body")
+                assert (path, [name for name in HOSTILE if name not in text]) == (path, [])
+            for task, name in zip(made, HOSTILE, strict=True):
+                assert name in visitor.go(f"/tasks/{task.id}").inner_text("h1")
+                assert name in visitor.page.title()
+            assert visitor.go("/tasks?search=<script>alert(1)</script>").locator("tbody tr").count() == 1
+        finally:
+            for task in made:
+                client.cancel(task.id)
+    assert dialogs == []
+
+
+def test_marks_that_turn_text_round_are_refused_and_shown_by_name(browser: Browser, busy: Site) -> None:
+    """Bad inputs 11: a right-to-left override in a name would show another name than the one that is there."""
+    with visiting(browser, busy) as visitor:
+        page = visitor.go("/submit?application=jacobi")
+        page.fill("[name=name]", "gpj\u202etxt.exe")
+        page.wait_for_selector(".verdict.bad")
+        page.click("button:text-is('Submit')")
+        page.wait_for_selector("main > .banner.bad")
+        text = visitor.go("/tasks/%E2%80%AEevil").inner_text("main")
+        assert "\u202e" not in text
+
+
+def test_whoever_is_not_logged_in_is_led_to_the_login(browser: Browser, busy: Site) -> None:
+    with visiting(browser, busy, log_in=False) as visitor:
+        visitor.page.goto(visitor.address + "/tasks/1")
+        visitor.page.wait_for_url("**/login?next=*")
+        assert visitor.faults() == []
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until an element has the focus, as somebody without a mouse does."""
+    wanted = page.locator(selector).first
+    for _ in range(80):
+        if wanted.evaluate("element => element === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{selector} is not reached with Tab")

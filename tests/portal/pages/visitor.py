@@ -1,0 +1,84 @@
+"""Somebody with a browser: logged in, and strict about what the pages do."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from axe_playwright_python.sync_playwright import Axe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, ConsoleMessage, Page
+
+    from demo.site import Site
+
+__all__ = ["DESK", "PHONE", "Visitor", "visiting"]
+
+DESK = {"width": 1280, "height": 860}
+PHONE = {"width": 360, "height": 740}
+_SETTLED = "document.querySelector('.live')?.classList.contains('on') ?? true"
+
+
+@dataclass
+class Visitor:
+    """A page and what it complained of.
+
+    Attributes:
+        address: of the portal.
+        complaints: errors in the console (violations of the content security policy among them) and failed requests.
+    """
+
+    page: Page
+    address: str
+    complaints: list[str] = field(default_factory=list)
+
+    def go(self, path: str) -> Page:
+        """Open a page and wait until it follows what happens."""
+        self.page.goto(self.address + path)
+        self.page.wait_for_function(_SETTLED)
+        return self.page
+
+    def heard(self, message: ConsoleMessage) -> None:
+        """Take note of what the console says."""
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def faults(self) -> list[str]:
+        """Return what axe-core finds serious or critical on the page, with where it is."""
+        found = Axe().run(self.page, options={"resultTypes": ["violations"]}).response["violations"]
+        return [f"{each['id']}: {node['html'][:200]} {node.get('failureSummary', '')}"
+                for each in found if each["impact"] in ("serious", "critical") for node in each["nodes"]]  # fmt: skip
+
+    def sideways(self) -> int:
+        """Return by how many pixels the page is wider than the window."""
+        wider: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        return wider
+
+
+@contextmanager
+def visiting(browser: Browser, site: Site, *, log_in: bool = True, **options: Any) -> Iterator[Visitor]:
+    """Give a browser window of its own at a site's portal.
+
+    Args:
+        browser: to open it in.
+        site: with a port for browsers.
+        log_in: through a link as `cosched portal` prints it.
+        options: of the browser's context, such as `color_scheme`.
+    """
+    with site.client() as client:
+        link = client.login_link().url
+    address = link.partition("/login")[0]
+    context = browser.new_context(**{"viewport": DESK, "timezone_id": "Europe/Berlin", "locale": "en-GB", **options})
+    try:
+        visitor = Visitor(context.new_page(), address)
+        visitor.page.set_default_timeout(15_000)
+        visitor.page.on("console", visitor.heard)
+        visitor.page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
+        if log_in:
+            visitor.page.goto(link)
+        yield visitor
+    finally:
+        context.close()
