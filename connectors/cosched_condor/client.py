@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError
@@ -33,6 +34,9 @@ class Worker:
         config: path of HTCondor's configuration; None for the one that HTCondor finds by itself.
         schedd: name of the scheduler; empty for this machine's.
         timeout: seconds that HTCondor may take for an answer.
+
+    Attributes:
+        calls: how often each verb was called.
     """
 
     def __init__(self, config: Path | None, schedd: str, timeout: float) -> None:
@@ -42,6 +46,7 @@ class Worker:
         self._guard = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._unread = b""
+        self.calls: Counter[str] = Counter()
 
     def call(self, verb: str, wait: float = 0.0, **arguments: object) -> Any:
         """Let the worker do a verb of its manager.
@@ -54,6 +59,7 @@ class Worker:
         Raises:
             ConnectorError: HTCondor refused, does not answer in time (`transient`), or the worker died (`transient`).
         """
+        self.calls[verb] += 1
         with self._guard:
             answer = self._exchange({"verb": verb, "arguments": arguments}, self._timeout + wait)
         if "error" in answer:

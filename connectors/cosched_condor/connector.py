@@ -44,6 +44,11 @@ class CondorConnector:
         self._log = EventLog()
         self._listening = threading.Lock()
 
+    @property
+    def calls(self) -> Mapping[str, int]:
+        """How often HTCondor's daemons were asked, by verb; to follow the event log asks nobody."""
+        return self._ask.calls
+
     def hosts(self) -> Sequence[Host]:
         """Return the machines that the collector shows; a machine that is gone is not among them."""
         attribute = self._settings.host_class

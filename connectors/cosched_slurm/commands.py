@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError
@@ -25,10 +26,15 @@ _FINAL = ("invalid", "not available", "more processors", "permission", "denied",
 
 
 class Commands:
-    """Runs Slurm's commands in an environment that holds nothing of ours but who we are."""
+    """Runs Slurm's commands in an environment that holds nothing of ours but who we are.
+
+    Attributes:
+        calls: how often each was run.
+    """
 
     def __init__(self, settings: SlurmSettings) -> None:
         self._settings = settings
+        self.calls: Counter[str] = Counter()
         self._nodes: tuple[str, ...] = ("scontrol", "show", "nodes", "--all", "--json")
 
     def path(self, program: str) -> str:
@@ -95,6 +101,7 @@ class Commands:
         if self._settings.config is not None:
             environment["SLURM_CONF"] = str(self._settings.config)
         limit = self._settings.timeout
+        self.calls[program] += 1
         try:
             done = subprocess.run([self.path(program), *arguments], env=environment, stdin=subprocess.DEVNULL,
                                   capture_output=True, timeout=limit, check=False,

@@ -38,6 +38,11 @@ class SlurmConnector:
         self._slurm = Commands(self._settings)
         self._watch = Watch(self._attempts, self._records, self._report, self._settings.poll)
 
+    @property
+    def calls(self) -> Mapping[str, int]:
+        """How often Slurm's commands were run, by name."""
+        return self._slurm.calls
+
     def hosts(self) -> Sequence[Host]:
         """Return the nodes, those of the partition where one is set."""
         return hosts(self._slurm.nodes(), self._settings.partition, self._settings.host_class)

@@ -338,7 +338,7 @@ class Accuracy:
 class Status:
     """The daemon in short: `faults` says in sentences what does not work; empty: all is well.
 
-    `tasks` counts those that the asker may see.
+    `tasks` counts those that the asker may see, `calls` how often the manager was asked since the daemon began.
     """
 
     domain: str
@@ -350,6 +350,7 @@ class Status:
     hosts_down: int
     tasks: dict[str, int]
     faults: tuple[str, ...]
+    calls: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

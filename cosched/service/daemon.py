@@ -74,7 +74,8 @@ class Daemon:
         intake = Intake(catalogue, predictor, configuration.domain.hardware, configuration.connector.kind)
         self._desk = Desk(self._engine, self._store, intake, domain=configuration.domain.name,
                           connector=configuration.connector.kind, policy=planning.policy, faults=self._faults,
-                          output=self._manager.output, waiting=configuration.access.waiting)  # fmt: skip
+                          output=self._manager.output, calls=self._manager.calls,
+                          waiting=configuration.access.waiting)  # fmt: skip
         insight = DaemonInsight(self._engine, self._core, self._store, catalogue, predictor,
                                 configuration.models.folders)  # fmt: skip
         self._web = web_server(configuration, self._desk, insight, self._store, clock)

@@ -26,7 +26,7 @@ from cosched.store.selection import Selection
 from cosched.store.store import Submission
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cosched.access.principal import Principal
     from cosched.connector.interface import Output
@@ -55,7 +55,8 @@ class Desk:
     """
 
     def __init__(self, engine: Engine, store: Store, intake: Intake, *, domain: str, connector: str, policy: str,
-                 faults: Callable[[], Sequence[str]], output: Outputs, waiting: int) -> None:  # fmt: skip
+                 faults: Callable[[], Sequence[str]], output: Outputs, waiting: int,
+                 calls: Callable[[], Mapping[str, int]] = dict) -> None:  # fmt: skip
         """Set up.
 
         Args:
@@ -66,6 +67,7 @@ class Desk:
             connector: name of the connector.
             policy: name of the planning policy.
             faults: says what does not work, in sentences.
+            calls: says how often the resource manager was asked, by what.
             output: returns part of what a process of an attempt wrote, by UUID, stream, rank, offset and limit.
             waiting: how many tasks of one user may wait or run; operators may have more.
         """
@@ -76,6 +78,7 @@ class Desk:
         self._intake = intake
         self._names = (domain, connector, policy)
         self._faults = faults
+        self._calls = calls
         self._output = output
         self._waiting = waiting
         self._keys = threading.Lock()
@@ -157,6 +160,7 @@ class Desk:
             hosts_down=len(hosts) - up,
             tasks={str(state): count for state, count in counts.items()},
             faults=tuple(self._faults()),
+            calls=dict(self._calls()),
         )
 
     def _check_quota(self, asker: Principal, more: int) -> None:

@@ -12,7 +12,7 @@ from cosched.connector.interface import ConnectorError
 from cosched.errors import CoschedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cosched.connector.interface import Connector, Host, JobReport, Launch, Output
 
@@ -68,6 +68,11 @@ class GuardedConnector:
         """Return part of what a process wrote; None where nothing of it is kept."""
         with self._guarded():
             return self._connector.output(attempt, stream, rank, offset, limit)
+
+    def calls(self) -> Mapping[str, int]:
+        """Return what the connector has counted of its calls to the manager; not every connector counts."""
+        counted = getattr(self._connector, "calls", {})
+        return {str(name): int(number) for name, number in dict(counted).items()}
 
     def close(self) -> None:
         """Let go of the manager."""

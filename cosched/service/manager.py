@@ -111,6 +111,10 @@ class Manager:
         """Return part of what a process of an attempt wrote; see `Connector.output`. Called from any thread."""
         return self._connector.output(uuid, stream, rank, offset, limit)
 
+    def calls(self) -> Mapping[str, int]:
+        """Return how often the resource manager was asked, by what; empty where the connector does not count."""
+        return self._connector.calls()
+
     def locate(self, uuid: str, *, fence: bool) -> None:
         """Find out what became of an attempt; one search for each at a time.
 
