@@ -49,6 +49,15 @@ _ARRAYS: Mapping[str, Callable[..., object]] = {
     "max": lambda *values: _fold(np.maximum, values),
     "min": lambda *values: _fold(np.minimum, values),
 }
+_FLOATS: Mapping[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "<": lambda a, b: 1.0 if a < b else 0.0,
+    "<=": lambda a, b: 1.0 if a <= b else 0.0,
+    "==": lambda a, b: 1.0 if a == b else 0.0,
+}
+"""The commonest of loops, where no lanes differ."""
 _SCALARS: Mapping[str, Callable[..., object]] = {**functions.FUNCTIONS, **functions.GUARDED}
 
 
@@ -63,27 +72,37 @@ def evaluate_expression(expression: Expression, get: _Get, invoke: _Invoke) -> f
     Raises:
         UnbatchableError: a list, or a value that is not finite on some lane.
     """
+    kind = type(expression)
+    if kind is Number:
+        return cast("Number", expression).value
+    if kind is Name:
+        return get(cast("Name", expression).id)
+    if kind is Binary:
+        return _binary(cast("Binary", expression), get, invoke)
     match expression:
-        case Number(_, value):
-            return value
         case Text(_, text):
             return text
-        case Name():
-            return get(expression.id)
         case Unary():
             operand = number(expression.operand, get, invoke)
             if expression.operator == "!":
                 return cast("float | Floats", _truth(np.equal(operand, 0)))
             return -operand if expression.operator == "-" else operand
-        case Binary():
-            sides = [evaluate_expression(side, get, invoke) for side in (expression.left, expression.right)]
-            return _apply(expression.operator, sides)
         case Invoke():
             values = [number(argument, get, invoke) for argument in expression.arguments]
             if expression.name in functions.FUNCTIONS:
                 return _apply(expression.name, values)
             return invoke(expression.name, values)
     raise UnbatchableError
+
+
+def _binary(expression: Binary, get: _Get, invoke: _Invoke) -> float | Floats:
+    left = evaluate_expression(expression.left, get, invoke)
+    right = evaluate_expression(expression.right, get, invoke)
+    if type(left) is float and type(right) is float and expression.operator in _FLOATS:
+        result = _FLOATS[expression.operator](left, right)
+        if math.isfinite(result):
+            return result
+    return _apply(expression.operator, [left, right])
 
 
 def number(expression: Expression, get: _Get, invoke: _Invoke) -> float | Floats:

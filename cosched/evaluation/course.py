@@ -79,7 +79,7 @@ class Course:
         self._state = 0
         self._states = [np.zeros(int(hosts.sum()))]
         self._known = {self._states[0].tobytes(): 0}
-        self._steps: dict[tuple[int, int], tuple[int, Floats]] = {}
+        self._steps: dict[tuple[int, Plan], tuple[int, Floats]] = {}
 
     @property
     def ahead(self) -> Floats:
@@ -95,7 +95,7 @@ class Course:
         """Advance the clocks over one segment."""
         if self._remember:
             self.passages.append(Passage(plan, self.lapse, self.ahead))
-        step = self._steps.get((self._state, id(plan)))
+        step = self._steps.get((self._state, plan))
         if step is None:
             step = self._advance(plan)
         self._state = step[0]
@@ -115,5 +115,5 @@ class Course:
                 self._known, self._states, self._steps, self._state = {}, [], {}, -1
             number = self._known[key] = len(self._states)
             self._states.append(after)
-        step = self._steps[self._state, id(plan)] = (number, least)
+        step = self._steps[self._state, plan] = (number, least)
         return step

@@ -25,7 +25,7 @@ from cosched.language.syntax import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cosched.language.syntax import Exec, Expression, Node
+    from cosched.language.syntax import Exec, Expression, Node, Object
 
 __all__ = ["Analysis", "Counted", "counted"]
 
@@ -68,15 +68,27 @@ class Analysis:
 
     def __init__(self) -> None:
         self._loops: dict[int, Counted | None] = {}
+        self._same: dict[int, Counted | None] = {}
         self._assigned: dict[int, frozenset[str]] = {}
         self._returns: dict[int, bool] = {}
         self._own: dict[int, frozenset[str]] = {}
+        self._called: dict[int, frozenset[str]] = {}
 
     def loop(self, loop: For, procedures: Mapping[str, Procedure]) -> Counted | None:
         """Return the parts of a loop whose turns can go side by side."""
         if id(loop) not in self._loops:
             self._loops[id(loop)] = counted(loop, procedures)
         return self._loops[id(loop)]
+
+    def same_turns(self, loop: For, procedures: Mapping[str, Procedure]) -> Counted | None:
+        """Return the parts of a loop that does nothing but call other objects, else None.
+
+        What another object does cannot change the variables here, so every turn finds them as the first one did, but
+        for the variable that counts.
+        """
+        if id(loop) not in self._same:
+            self._same[id(loop)] = _calls_only(loop, procedures)
+        return self._same[id(loop)]
 
     def assigned(self, statement: Exec) -> frozenset[str]:
         """Return the variables that a statement assigns, in its branches or turns too."""
@@ -89,6 +101,13 @@ class Analysis:
         if id(statement) not in self._returns:
             self._returns[id(statement)] = any(isinstance(node, Return) for node, _ in walk(statement))
         return self._returns[id(statement)]
+
+    def called(self, item: Object) -> frozenset[str]:
+        """Return what an object calls by name, procedures and other objects."""
+        if id(item) not in self._called:
+            nodes = (node for procedure in item.procedures for node, _ in walk(*procedure.body))
+            self._called[id(item)] = frozenset(node.name for node in nodes if isinstance(node, Call))
+        return self._called[id(item)]
 
     def own(self, procedure: Procedure) -> frozenset[str]:
         """Return the parameters and variables of a procedure."""
@@ -120,6 +139,17 @@ def counted(loop: For, procedures: Mapping[str, Procedure]) -> Counted | None:
     return parts
 
 
+def _calls_only(loop: For, procedures: Mapping[str, Procedure]) -> Counted | None:
+    parts = _parts(loop)
+    if parts is None or not all(isinstance(item, Call) and item.name not in procedures for item in loop.body):
+        return None
+    fixed = [part for part in (parts.start, parts.shift, parts.end, parts.stride) if part is not None]
+    nodes = [node for part in fixed for node, _ in walk(part)]
+    if any((isinstance(node, Invoke) and node.name not in FUNCTIONS) or _is(node, parts.name) for node in nodes):
+        return None
+    return parts
+
+
 def _parts(loop: For) -> Counted | None:
     condition, advance, name = loop.condition, loop.advance.value, loop.start.name
     if not (isinstance(condition, Binary) and condition.operator in ("<", "<=") and loop.advance.name == name):
@@ -135,8 +165,8 @@ def _parts(loop: For) -> Counted | None:
     return Counted(name, loop.start.value, shift, condition.right, condition.operator == "<=", advance.right, written)
 
 
-def _is(expression: Expression, name: str) -> bool:
-    return isinstance(expression, Name) and expression.id == name
+def _is(node: Node, name: str) -> bool:
+    return isinstance(node, Name) and node.id == name
 
 
 def _pure(procedure: Procedure) -> bool:

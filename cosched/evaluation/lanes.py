@@ -80,11 +80,16 @@ class Lanes:
             self.values[name] = above[self._index] if isinstance(above, np.ndarray) else above
         return self.values[name]
 
-    def step(self, kind: int, chosen: Indices, processor: Floats, peer: Floats, amount: Floats, place: int) -> None:
-        """Add one step of each of the chosen lanes, ascending; processors are counted from 1 in each lane."""
-        first = self.offset[chosen] - 1
-        at, other = first + processor.astype(np.int64), first + peer.astype(np.int64)
-        self.collector.add(kind, self.slots(chosen), at, other, amount, place)
+    def step(self, kind: int, chosen: Indices | None, processor: Indices, peer: Indices, amount: Floats,
+             place: int) -> None:  # fmt: skip
+        """Add one step of each of the chosen lanes, ascending (None: of all); processors are counted from 1 in each."""
+        first = (self.offset if chosen is None else self.offset[chosen]) - 1
+        lanes = self._own_slots if chosen is None else self.slots(chosen)
+        self.collector.add(kind, lanes, first + processor, first + peer, amount, place)
+
+    @property
+    def _own_slots(self) -> Indices:
+        return np.arange(self.size) if self.slot is None else self.slot
 
     def everywhere(self, time: Floats, place: int) -> None:
         """Add work on every processor of every lane."""

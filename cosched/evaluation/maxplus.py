@@ -55,7 +55,7 @@ class Plan:
         steps: as given.
         cost: as given.
         transfer: as given.
-        sends: steps that send and are received, shape (messages,).
+        sends: steps that send and are received, ascending, shape (messages,).
         receives: the step that receives each of them.
         unreceived: messages that nobody receives.
 
@@ -72,11 +72,10 @@ class Plan:
         # From the start of its run to the end of the step.
         self._done = total - (total - cost)[self._first][self._run]
         self._lengths = np.add.reduceat(cost, self._first)
-        before, after, weight = self._edges()
-        level, levels = _levels(before - processors, after, len(self._first))
+        level, levels = self._levelled()
         if not levels:
             raise UnmatchedError(steps)
-        self._number(before, after, weight, level, levels)
+        self._number(level, levels)
 
     def advance(self, clocks: Floats) -> Floats:
         """Return the clocks after the segment, shape (processors,), us; `clocks` are those before it."""
@@ -112,42 +111,87 @@ class Plan:
         start[firsts] = clocks[owners]
         return Timeline(start, np.maximum(reason + earlier, start), end)
 
-    def _edges(self) -> tuple[Indices, Indices, Floats]:
-        """Return node before, run after and weight of each edge. A node is a processor's start or, above, a run."""
-        sends, receives, first, processors = self.sends, self.receives, self._first, self._processors
-        weight = self._done[sends] + self.transfer[sends] - (self._done[receives] - self.cost[receives])
-        owner = self.steps.processor[first]
-        follows = np.append(False, owner[1:] == owner[:-1])
-        runs = np.arange(len(first))
-        chain = np.where(follows, runs - 1 + processors, owner)
-        chain_weight = np.zeros(len(first))
-        chain_weight[1:] = self._lengths[:-1]
-        chain_weight[~follows] = 0.0
-        return (np.concatenate((chain, self._run[sends] + processors)), np.concatenate((runs, self._run[receives])),
-                np.concatenate((chain_weight, weight)))  # fmt: skip
+    def _levelled(self) -> tuple[Indices, int]:
+        """Return the level of each run, one above the highest it depends on, and how many levels there are.
 
-    def _number(self, before: Indices, after: Indices, weight: Floats, level: Indices, levels: int) -> None:
+        There are none where runs wait for one another.
+        """
+        runs = len(self._first)
+        follows = self._follows()
+        senders, receivers = self._run[self.sends], self._run[self.receives]  # sends go by step, so senders ascend
+        pointer = np.searchsorted(senders, np.arange(runs + 1))
+        waits = np.bincount(receivers, minlength=runs) + follows
+        followed = np.append(follows[1:], False)
+        level, mark = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
+        ready = np.flatnonzero(waits == 0)
+        levels = done = 0
+        while ready.size:
+            level[ready] = levels
+            levels, done = levels + 1, done + ready.size
+            begins = pointer[ready]
+            lengths = pointer[ready + 1] - begins
+            ends = np.cumsum(lengths)
+            messages = np.repeat(begins - ends + lengths, lengths) + np.arange(ends[-1])
+            reached = np.concatenate((receivers[messages], ready[followed[ready]] + 1))
+            np.subtract.at(waits, reached, 1)
+            ready = reached[waits[reached] == 0]
+            # A run that several edges reach is ready once.
+            place = np.arange(ready.size)
+            mark[ready] = place
+            ready = ready[mark[ready] == place]
+        return level, levels if done == runs else 0
+
+    def _follows(self) -> NDArray[np.bool_]:
+        """Return which runs come after another of their processor."""
+        owner = self.steps.processor[self._first]
+        follows = np.zeros(len(owner), np.bool_)
+        np.equal(owner[1:], owner[:-1], out=follows[1:])
+        return follows
+
+    def _number(self, level: Indices, levels: int) -> None:
         """Renumber runs so that a level is a slice; clocks before the segment come first."""
         processors, runs = self._processors, len(self._first)
         order = stable(level, levels)
         number = self._numbers = np.empty(runs + processors, np.int64)
         number[:processors] = np.arange(processors)
         number[order + processors] = np.arange(processors, processors + runs)
-        target = number[after + processors]
-        edges = stable(target, runs + processors)
-        source, weight, target = number[before[edges]], weight[edges], target[edges]
-        node = processors + np.searchsorted(level[order], np.arange(levels + 1))
-        bounds = np.searchsorted(target, node)
-        starts = np.searchsorted(target, np.arange(processors, processors + runs))
+        source, weight, starts = self._incoming(order)
+        node = np.searchsorted(level[order], np.arange(levels + 1))
+        bounds = np.append(starts, len(source))[node]
         self._levels = [
             (source[bounds[k] : bounds[k + 1]], weight[bounds[k] : bounds[k + 1]],
-             starts[node[k] - processors : node[k + 1] - processors] - bounds[k], int(node[k]), int(node[k + 1]))
+             starts[node[k] : node[k + 1]] - bounds[k], int(node[k]) + processors, int(node[k + 1]) + processors)
             for k in range(levels)
         ]  # fmt: skip
         self._times = np.empty(processors + runs)
         owner = self.steps.processor[self._first]
         last = np.flatnonzero(np.append(owner[1:] != owner[:-1], True))
         self._owner, self._last, self._tail = owner[last], number[last + processors], self._lengths[last]
+
+    def _incoming(self, order: Indices) -> tuple[Indices, Floats, Indices]:
+        """Return source node and weight of the edges into each run, runs in `order`, and where each run's begin.
+
+        The first edge is from the processor's run before it, or from its clock; the others are messages.
+        """
+        processors, runs = self._processors, len(self._first)
+        by_receive = np.full(len(self.steps), -1)
+        by_receive[self.receives] = self.sends
+        receives = np.flatnonzero(by_receive >= 0)
+        sends, into = by_receive[receives], self._run[receives]
+        messages = np.bincount(into, minlength=runs)
+        lengths = messages[order] + 1
+        starts = np.cumsum(lengths) - lengths
+        begins = np.empty(runs, np.int64)
+        begins[order] = starts
+        source, weight = np.empty(runs + len(into), np.int64), np.zeros(runs + len(into))
+        follows = np.flatnonzero(self._follows())
+        source[begins] = self.steps.processor[self._first]
+        source[begins[follows]] = self._numbers[follows - 1 + processors]
+        weight[begins[follows]] = self._lengths[follows - 1]
+        at = np.arange(len(into)) + (begins + 1 - np.cumsum(messages) + messages)[into]
+        source[at] = self._numbers[self._run[sends] + processors]
+        weight[at] = self._done[sends] + self.transfer[sends] - (self._done[receives] - self.cost[receives])
+        return source, weight, starts
 
 
 def _runs(columns: Steps) -> tuple[Indices, Indices]:
@@ -176,39 +220,13 @@ def _matched(steps: Steps, processors: int) -> tuple[Indices, Indices, int]:
     receives = receives[stable(steps.processor[receives], processors)]
     outward = steps.peer[sends] * processors + steps.processor[sends]
     inward = steps.processor[receives] * processors + steps.peer[receives]
-    if np.array_equal(outward, inward):
-        return sends, receives, 0
-    place = np.arange(len(inward)) - np.searchsorted(inward, inward) + np.searchsorted(outward, inward)
-    if len(receives) > len(sends) or not np.array_equal(outward.take(place, mode="clip"), inward):
-        raise UnmatchedError(steps)
-    return sends[place], receives, len(sends) - len(receives)
-
-
-def _levels(before: Indices, after: Indices, runs: int) -> tuple[Indices, int]:
-    """Return the level of each run, one above the highest it depends on, and how many levels there are.
-
-    There are none where runs wait for one another.
-    """
-    inner = before >= 0
-    before, after = before[inner], after[inner]
-    order = np.argsort(before, kind="stable")
-    after = after[order]
-    pointer = np.searchsorted(before[order], np.arange(runs + 1))
-    waits = np.bincount(after, minlength=runs)
-    level, mark = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
-    ready = np.flatnonzero(waits == 0)
-    levels = done = 0
-    while ready.size:
-        level[ready] = levels
-        levels, done = levels + 1, done + ready.size
-        lengths = pointer[ready + 1] - pointer[ready]
-        ends = np.cumsum(lengths)
-        edges = np.repeat(pointer[ready] - ends + lengths, lengths) + np.arange(ends[-1])
-        reached = after[edges]
-        np.subtract.at(waits, reached, 1)
-        ready = reached[waits[reached] == 0]
-        # A run that several edges reach is ready once.
-        place = np.arange(ready.size)
-        mark[ready] = place
-        ready = ready[mark[ready] == place]
-    return level, levels if done == runs else 0
+    sent = len(sends)
+    if not np.array_equal(outward, inward):
+        place = np.arange(len(inward)) - np.searchsorted(inward, inward) + np.searchsorted(outward, inward)
+        if len(receives) > sent or not np.array_equal(outward.take(place, mode="clip"), inward):
+            raise UnmatchedError(steps)
+        sends = sends[place]
+    by_send = np.full(len(steps), -1)
+    by_send[sends] = receives
+    sends = np.flatnonzero(by_send >= 0)
+    return sends, by_send[sends], sent - len(sends)

@@ -27,7 +27,7 @@ def test_a_number_is_shared_and_an_array_is_picked_from() -> None:
 def test_work_everywhere_and_on_one_processor_of_each_lane() -> None:
     lanes = two()
     lanes.everywhere(np.array([1.0, 2.0]), 0)
-    lanes.step(COMPUTE, np.arange(2), np.array([2.0, 3.0]), np.zeros(2), np.array([10.0, 20.0]), 0)
+    lanes.step(COMPUTE, None, np.array([2, 3]), np.zeros(2, np.int64), np.array([10.0, 20.0]), 0)
     steps = lanes.collector.steps(5)
     assert steps is not None
     assert list(zip(steps.processor.tolist(), steps.amount.tolist(), strict=True)) == [

@@ -169,3 +169,28 @@ def test_processors_of_all_numbers_of_hosts_are_numbered_through(
     (steps,) = program(application.root, plain, np.array([1, 3]), initial, 1000)
     assert steps.processor.tolist() == [0, 1, 2, 3]
     assert steps.amount.tolist() == [5, 15, 15, 15]
+
+
+@pytest.mark.parametrize(
+    ("variables", "loop", "turns"),
+    [
+        ("", "var numeric: i; for (i = 1; i <= 5; i = i + 1) call t; step cpu { confdev i; }", [(3, 5), (6, 1)]),
+        ("", "var numeric: i; for (i = 0; i + 2 < Nproc; i = i + 2) { call t; call t; }", [(3, 4)]),
+        # What counts is a variable of the object, and a link reads it.
+        ("i", "for (i = 1; i <= 3; i = i + 1) call t;", [(1, 1), (2, 1), (3, 1)]),
+        ("", "var numeric: i; for (i = 1; i <= 3; i = i + 1) { x = i; call t; }", [(1, 1), (2, 1), (3, 1)]),
+        ("", "var numeric: i; for (i = 1; i <= 0; i = i + 1) call t;", []),
+        ("", "var numeric: i; for (i = 1; i <= 8 - i; i = i + 1) call t;", [(3, 4)]),
+    ],
+)
+def test_turns_that_call_other_objects(
+    model: Callable[[str], Application], plain: Hardware, variables: str, loop: str, turns: list[tuple[float, int]]
+) -> None:
+    application = model(f"""
+        application model {{ include t; var numeric: x = 3{f", {variables}" if variables else ""};
+            link {{ t: x = {variables or "x"}; }} proc exec init {{ {loop} }} }}
+        partmp t {{ var numeric: x; proc exec init {{ step cpu {{ confdev x; }} }} }}""")
+    values = [{"Nproc": 5.0, "x": 3.0}]
+    found = program(application.root, plain, np.array([5]), values, 1000)
+    assert [steps.amount.tolist() for steps in found] == [[time] * 5 for time, times in turns for _ in range(times)]
+    assert profile(application, plain, [5])[0] == pytest.approx(sum(time * times for time, times in turns) / 1e6)

@@ -1,0 +1,77 @@
+"""Steps on lanes: each use of a device becomes a step of a processor of each lane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.evaluation.lanes import UnbatchableError, spread
+from cosched.evaluation.steps import COMPUTE, RECEIVE, SEND
+from cosched.language.names import DEVICES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.evaluation.lane_procedures import LaneProcedure
+    from cosched.evaluation.lanes import Lanes
+    from cosched.language.names import Device
+    from cosched.language.syntax import Expression, Step
+
+    Floats = NDArray[np.float64]
+    Indices = NDArray[np.int64]
+
+__all__ = ["emit"]
+
+
+def emit(procedure: LaneProcedure, statement: Step) -> None:
+    """Hand the steps of a statement to the collector.
+
+    Raises:
+        UnbatchableError: a processor that does not exist, a time or a size that cannot be, a device without costs.
+    """
+    device = DEVICES[statement.device]
+    for confdev in statement.confdevs:
+        values = [spread(procedure.number(value), procedure.lanes.size) for value in confdev.values]
+        place = procedure.batch.places.number(confdev)
+        if device.group:
+            _message(procedure, device, place, *values)
+        else:
+            _compute(procedure, values[0], statement.on, place)
+
+
+def _compute(procedure: LaneProcedure, time: Floats, on: Expression | None, place: int) -> None:
+    lanes = procedure.lanes
+    if time.min() < 0:
+        raise UnbatchableError
+    if on is None:
+        lanes.everywhere(time, place)
+        return
+    processor = _processor(lanes, spread(procedure.number(on), lanes.size), 1)
+    lanes.step(COMPUTE, None, processor, processor, time, place)
+
+
+def _message(procedure: LaneProcedure, device: Device, place: int, source: Floats, destination: Floats,
+             size: Floats) -> None:  # fmt: skip
+    lanes = procedure.lanes
+    if device.group not in procedure.batch.hardware.messages or size.min() < 0:
+        raise UnbatchableError
+    sender, receiver = _processor(lanes, source, 0), _processor(lanes, destination, 0)
+    chosen = None
+    if not (sender.all() and receiver.all()):
+        chosen = np.flatnonzero((sender > 0) & (receiver > 0))
+        sender, receiver, size = sender[chosen], receiver[chosen], size[chosen]
+    if device.sends:
+        lanes.step(SEND, chosen, sender, receiver, size, place)
+    else:
+        lanes.step(RECEIVE, chosen, receiver, sender, size, place)
+
+
+def _processor(lanes: Lanes, value: Floats, first: int) -> Indices:
+    """Return processors from `first` up to the number of each lane."""
+    if value.min() < first or (value > lanes.hosts).any():
+        raise UnbatchableError
+    found = value.astype(np.int64)
+    if (found != value).any():
+        raise UnbatchableError
+    return found
