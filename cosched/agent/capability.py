@@ -40,9 +40,13 @@ class Entry:
     table: Table
     heard: float
 
+    def age(self, time: float) -> float:
+        """Return how old the service is at `time`, in seconds."""
+        return self.service.age + max(time - self.heard, 0.0)
+
     def now(self, time: float) -> Service:
         """Return the service with its age as of `time`."""
-        return replace(self.service, age=self.service.age + max(time - self.heard, 0.0))
+        return replace(self.service, age=self.age(time))
 
 
 class Tables:
@@ -78,7 +82,7 @@ class Tables:
         """Return one entry for each domain that is known now: the nearest way to it, of these the freshest."""
         best: dict[str, Entry] = {}
         for entry in self._entries.values():
-            if entry.now(time).age > self._lifetime:
+            if entry.age(time) > self._lifetime:
                 continue
             known = best.get(entry.service.domain)
             if known is None or _rank(entry, time) < _rank(known, time):
@@ -87,4 +91,4 @@ class Tables:
 
 
 def _rank(entry: Entry, time: float) -> tuple[int, float, str]:
-    return entry.service.distance, entry.now(time).age, entry.via
+    return entry.service.distance, entry.age(time), entry.via

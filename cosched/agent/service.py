@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from cosched.scheduling.free_times import FreeTimes
@@ -37,6 +38,10 @@ class HostClass:
 
     hardware: str
     free: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        if any(a.after > b.after or a.hosts >= b.hosts for a, b in pairwise(self.free)):
+            raise ValueError(f"free hosts of {self.hardware} do not grow with time")
 
     @property
     def hosts(self) -> int:
