@@ -18,16 +18,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
+from cosched.agent.broker import Broker
+from cosched.agent.effects import Send
 from cosched.coscheduler.decisions import Cancel, Decision, Dispatch, Locate, Replan
 from cosched.coscheduler.events import TaskSubmitted, Tick
+from cosched.store.exchange import Exchange
 from cosched.store.faults import StoreFault
 from cosched.store.journal import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from cosched.agent.agent import Agent
+    from cosched.agent.broker import AgentEvent, BrokerOutcome
+    from cosched.agent.messages import Letter
+    from cosched.agent.records import Guest, Handover
     from cosched.coscheduler.core import Coscheduler
-    from cosched.coscheduler.decisions import Outcome
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.task import Attempt, Task
     from cosched.service.clock import Clock
@@ -51,7 +57,7 @@ _STORE_AGAIN = 1.0  # seconds between tries to write
 class _Item:
     """Something for the core: an event, new tasks to accept, or a question."""
 
-    event: Event | None = None
+    event: Event | AgentEvent | None = None
     tasks: Sequence[Task] = ()
     submission: Submission | None = None
     question: Callable[[Coscheduler, float], Any] | None = None
@@ -68,11 +74,14 @@ class Engine(threading.Thread):
         manager: carries decisions out; set before anything is decided.
         search: gets snapshots; None under a policy that does not search.
         on_change: called with what has been written down, from the thread; must be quick.
+        send: brings letters to neighbours; used where there is an agent.
     """
 
     def __init__(self, core: Coscheduler, store: Store, clock: Clock) -> None:
         super().__init__(name="engine", daemon=True)
         self._core = core
+        self._broker = Broker(core)
+        self._exchange = Exchange(store)
         self._store = store
         self._clock = clock
         self._inbox: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
@@ -86,10 +95,20 @@ class Engine(threading.Thread):
         self.on_failure: Callable[[], None] = lambda: None
         self.manager: Manager | None = None
         self.search: SearchProcess | None = None
+        self.send: Callable[[Letter], None] = lambda _letter: None
         self.on_change: Callable[[Collection[Task], Sequence[Event]], None] = lambda _tasks, _events: None
 
-    def post(self, event: Event) -> None:
-        """Tell the core that something happened."""
+    def join_agent(self, agent: Agent) -> None:
+        """Have an agent beside the core. Call before `restore`."""
+        self._broker = Broker(self._core, agent)
+
+    def next_number(self) -> int:
+        """Return the number of a new task; from this thread only."""
+        self._number += 1
+        return self._number
+
+    def post(self, event: Event | AgentEvent) -> None:
+        """Tell core and agent that something happened."""
         self._inbox.put(_Item(event=event))
 
     def accept(self, tasks: Sequence[Task], submission: Submission | None = None) -> Future[tuple[Task, ...]]:
@@ -127,8 +146,15 @@ class Engine(threading.Thread):
         # A task that has ended may still have an attempt to get rid of; the core wants only those that live on.
         waiting = [task for task in tasks if not task.state.final]
         names = {task.id for task in waiting}
-        outcome = self._core.restore(
-            waiting, [a for a in live if a.task in names], self._store.completed(), self._clock.now()
+        guests, ended = self._exchange.guests()
+        outcome = self._broker.restore(
+            waiting,
+            [a for a in live if a.task in names],
+            self._store.completed(),
+            self._exchange.handovers(),
+            guests,
+            ended,
+            self._clock.now(),
         )
         self._act(outcome.decisions)
         self._replan = True
@@ -156,7 +182,8 @@ class Engine(threading.Thread):
             items.append(self._inbox.get(timeout=_SNAPSHOT if self._replan else _TICK))
         while len(items) < _BATCH and not self._inbox.empty():
             items.append(self._inbox.get())
-        if self._core.tasks and time.monotonic() >= self._ticked_at + _TICK:
+        waits = self._core.tasks or self._broker.agent is not None
+        if waits and time.monotonic() >= self._ticked_at + _TICK:
             self._ticked_at = time.monotonic()
             items.append(_Item(event=Tick(self._clock.now())))
         return [item for item in items if item is not None]
@@ -173,7 +200,7 @@ class Engine(threading.Thread):
                 self._answer(item)
                 continue
             for event in self._events(item):
-                step.add(event, self._core.handle(event))
+                step.add(self._broker.handle(event))
             step.items.append(item)
             if item.submission is not None:
                 step.submission = item.submission
@@ -181,14 +208,14 @@ class Engine(threading.Thread):
                 step = _Step()
         self._finish(step)
 
-    def _events(self, item: _Item) -> list[Event]:
+    def _events(self, item: _Item) -> Sequence[Event | AgentEvent]:
         if item.event is not None:
             return [item.event]
         now = self._clock.now()
         numbered = []
         for task in item.tasks:
-            self._number += 1
-            numbered.append(replace(task, id=str(self._number), number=self._number, submitted=now))
+            number = self.next_number()
+            numbered.append(replace(task, id=str(number), number=number, submitted=now))
         item.tasks = tuple(numbered)
         if item.submission is not None:
             item.submission = replace(item.submission, tasks=tuple(task.id for task in numbered))
@@ -202,7 +229,7 @@ class Engine(threading.Thread):
             item.answer.set_exception(error)
 
     def _finish(self, step: _Step) -> None:
-        if step.tasks or step.attempts or step.submission is not None:
+        if step.changes:
             self._save(step)
         self._act(step.decisions)
         for item in step.items:
@@ -218,7 +245,8 @@ class Engine(threading.Thread):
         """
         while True:
             try:
-                self._store.save(step.tasks.values(), step.attempts.values(), step.records, step.submission)
+                self._store.save(step.tasks.values(), step.attempts.values(), step.records, step.submission,
+                                 step.handovers.values(), step.guests.values())  # fmt: skip
             except StoreFault as fault:
                 if not self.store_fault:
                     _log.error("store", fault=str(fault))
@@ -230,7 +258,7 @@ class Engine(threading.Thread):
                 self.store_fault = ""
                 return
 
-    def _act(self, decisions: Sequence[Decision]) -> None:
+    def _act(self, decisions: Sequence[Decision | Send]) -> None:
         assert self.manager is not None
         for decision in decisions:
             match decision:
@@ -243,6 +271,8 @@ class Engine(threading.Thread):
                     self.manager.locate(uuid, fence=fence)
                 case Replan():
                     self._replan = True
+                case Send(letter):
+                    self.send(letter)
 
     def _plan(self) -> None:
         if not self._replan or time.monotonic() < self._planned_at + _SNAPSHOT:
@@ -265,14 +295,24 @@ class _Step:
         self.tasks: dict[str, Task] = {}
         self.attempts: dict[str, Attempt] = {}
         self.records: list[Record] = []
-        self.decisions: list[Decision] = []
+        self.handovers: dict[tuple[str, int], Handover] = {}
+        self.guests: dict[tuple[str, str], Guest] = {}
+        self.decisions: list[Decision | Send] = []
         self.submission: Submission | None = None
 
-    def add(self, event: Event, outcome: Outcome) -> None:
-        self.events.append(event)
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to write."""
+        return bool(self.tasks or self.attempts or self.handovers or self.guests or self.submission)
+
+    def add(self, outcome: BrokerOutcome) -> None:
+        self.events += outcome.events
         self.tasks |= {task.id: task for task in outcome.tasks}
         self.attempts |= {attempt.uuid: attempt for attempt in outcome.attempts}
+        self.handovers |= {(handover.uuid, handover.epoch): handover for handover in outcome.handovers}
+        self.guests |= {(guest.peer, guest.uuid): guest for guest in outcome.guests}
         self.decisions += outcome.decisions
-        line = record(event, outcome.attempts)
-        if line is not None and (outcome.tasks or outcome.attempts or not line.task):
-            self.records.append(line)
+        for event in outcome.events:
+            line = record(event, outcome.attempts)
+            if line is not None and (outcome.tasks or outcome.attempts or not line.task):
+                self.records.append(line)

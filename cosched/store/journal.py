@@ -12,7 +12,11 @@ from cosched.coscheduler.events import (
     CancelRequested,
     HostsObserved,
     JobReported,
+    PeerReported,
+    StartPermitted,
     SubmitFailed,
+    TaskForwarded,
+    TaskReturned,
     TaskSubmitted,
 )
 
@@ -68,8 +72,22 @@ def record(event: Event, attempts: Iterable[Attempt] = ()) -> Record | None:
         case HostsObserved(time, hosts):
             down = [host.name for host in hosts if not host.up]
             return Record(time, "hosts observed", "", f"{len(hosts) - len(down)} up; down: {', '.join(down) or 'none'}")
+        case TaskForwarded() | TaskReturned() | PeerReported() | StartPermitted():
+            return _exchanged(event)
         case _:
             return None
+
+
+def _exchanged(event: TaskForwarded | TaskReturned | PeerReported | StartPermitted) -> Record:
+    match event:
+        case TaskForwarded(time, task, peer, reason):
+            return Record(time, "forwarded", task, f"to {peer}: {reason}")
+        case TaskReturned(time, task, reason):
+            return Record(time, "returned", task, reason)
+        case PeerReported(time, task, state, reason):
+            return Record(time, f"{state} elsewhere", task, reason)
+        case StartPermitted(time, task):
+            return Record(time, "start permitted", task, "by the domain that it comes from")
 
 
 def _task(uuid: str, attempts: Iterable[Attempt]) -> str:

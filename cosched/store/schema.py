@@ -24,7 +24,10 @@ __all__ = [
     "attempts",
     "audit",
     "events",
+    "guests",
+    "handovers",
     "instance",
+    "lives",
     "metadata",
     "sessions",
     "submission_keys",
@@ -164,4 +167,42 @@ audit = Table(
     Column("address", String(64), nullable=False),
     Column("action", String(32), nullable=False),
     Column("detail", Text, nullable=False),
+)
+
+handovers = Table(
+    "handovers",
+    metadata,
+    Column("uuid", String(36), primary_key=True),
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("task", String(64), ForeignKey("tasks.id"), nullable=False),
+    Column("peer", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("why", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("closed", Double),
+    Column("outcome", Text, nullable=False),
+    Index("handovers_by_task", "task", "epoch"),
+)
+
+guests = Table(
+    "guests",
+    metadata,
+    Column("peer", String(64), primary_key=True),
+    Column("uuid", String(36), primary_key=True),
+    Column("epoch", Integer, nullable=False),
+    Column("task", String(64), ForeignKey("tasks.id"), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("hops", Integer, nullable=False),
+    Column("visited", JSON, nullable=False),
+    Column("document", Text, nullable=False),  # XML, as it came
+    Column("created", Double, nullable=False),
+    Index("guests_by_state", "state"),
+)
+
+lives = Table(
+    "lives",
+    metadata,
+    # One row for each start of the agent: letters to and from former lives are told by its number.
+    Column("number", Integer, primary_key=True),
+    Column("begun", Double, nullable=False),
 )

@@ -11,6 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.store import schema
 from cosched.store.database import label, open_engine
+from cosched.store.exchange import guest_row, handover_row
 from cosched.store.faults import explained
 from cosched.store.journal import Record
 from cosched.store.rows import attempt_of, attempt_row, task_of, task_row
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Executable, RowMapping, Table
 
+    from cosched.agent.records import Guest, Handover
     from cosched.coscheduler.task import Attempt, Task
     from cosched.store.selection import Selection
 
@@ -74,6 +76,8 @@ class Store:
         self.instance = str(self.read(select(schema.instance))[0]["uuid"])
         self._save_tasks = _upsert(dialect, schema.tasks, "id")
         self._save_attempts = _upsert(dialect, schema.attempts, "uuid")
+        self._save_handovers = _upsert(dialect, schema.handovers, "uuid", "epoch")
+        self._save_guests = _upsert(dialect, schema.guests, "peer", "uuid")
 
     def close(self) -> None:
         """Close the connections."""
@@ -85,7 +89,8 @@ class Store:
         return int(rows[0]["last"] or 0)
 
     def save(self, tasks: Iterable[Task] = (), attempts: Iterable[Attempt] = (), events: Iterable[Record] = (),
-             submission: Submission | None = None) -> None:  # fmt: skip
+             submission: Submission | None = None, handovers: Iterable[Handover] = (),
+             guests: Iterable[Guest] = ()) -> None:  # fmt: skip
         """Write all of it or nothing; on return it survives a crash of the machine.
 
         Several steps may be written at once: of two values for one task or attempt the later counts.
@@ -101,6 +106,8 @@ class Store:
             _execute(connection, self._save_tasks, list(new_tasks.values()))
             _execute(connection, self._save_attempts, list(new_attempts.values()))
             _execute(connection, insert(schema.events), records)
+            _execute(connection, self._save_handovers, list(map(handover_row, handovers)))
+            _execute(connection, self._save_guests, list(map(guest_row, guests)))
             if submission is not None:
                 connection.execute(insert(schema.submission_keys), asdict(submission))
 
@@ -202,10 +209,10 @@ class Store:
                 connection.execute(statement)
 
 
-def _upsert(dialect: Any, table: Table, key: str) -> Executable:
+def _upsert(dialect: Any, table: Table, *key: str) -> Executable:
     statement = dialect.insert(table)
-    changes = {column.name: statement.excluded[column.name] for column in table.columns if column.name != key}
-    return statement.on_conflict_do_update(index_elements=[key], set_=changes)  # type: ignore[no-any-return]  # Any above
+    changes = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
+    return statement.on_conflict_do_update(index_elements=list(key), set_=changes)  # type: ignore[no-any-return]  # Any above
 
 
 def _execute(connection: Connection, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
