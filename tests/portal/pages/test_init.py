@@ -24,12 +24,10 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 
-PAGES = (
-    "/", "/submit", "/submit?application=jacobi", "/submit?own=command",
-    "/submit?own=file", "/tasks", "/tasks?state=completed", "/tasks/1",
-    "/tasks/2", "/tasks/3", "/schedule", "/schedule?span=1h", "/domain", "/models", "/models/applications/sweep3d",
-    "/models/hardware/sgi_origin2000", "/models/templates/wavefront", "/nowhere",
-)  # fmt: skip
+PAGES = ("/tasks", "/tasks/1", "/submit", "/submit?application=jacobi", "/submit?own=command", "/submit?own=file",
+         "/schedule", "/domain", "/models", "/models/applications/jacobi_measured", "/nowhere")  # fmt: skip
+MORE = ("/", "/tasks?state=completed", "/tasks/2", "/tasks/3", "/schedule?span=1h", "/models/applications/sweep3d",
+        "/models/hardware/sgi_origin2000", "/models/templates/wavefront")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -121,19 +119,21 @@ def test_a_deadline_that_cannot_be_met_is_refused_with_one_that_can(browser: Bro
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_page_has_a_serious_fault(browser: Browser, busy: Site, scheme: str) -> None:
     with visiting(browser, busy, color_scheme=scheme) as visitor:
+        found = []
         for path in PAGES:
             page = visitor.go(path)
             if path.startswith("/submit?"):
                 page.wait_for_selector("[data-foreseen] .verdict")
-            assert (path, visitor.faults()) == (path, [])
+            # What differs between the two are colours.
+            found += [(path, fault) for fault in visitor.faults(None if scheme == "light" else "color-contrast")]
+        assert found == []
         assert [text for text in visitor.complaints if "404" not in text] == []
 
 
 def test_no_page_is_wider_than_a_phone(browser: Browser, busy: Site) -> None:
     with visiting(browser, busy, viewport=PHONE, has_touch=True, is_mobile=True) as visitor:
-        for path in PAGES:
-            visitor.go(path)
-            assert (path, visitor.sideways()) == (path, 0)
+        wider = {path: visitor.sideways() for path in PAGES + MORE if visitor.go(path)}
+        assert {path: pixels for path, pixels in wider.items() if pixels} == {}
 
 
 def test_everything_is_reached_with_the_keyboard_alone(visitor: Visitor) -> None:
