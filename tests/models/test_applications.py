@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,12 +9,14 @@ import numpy as np
 import pytest
 
 from cosched.evaluation import evaluate, load, load_hardware, parameters, profile
-from cosched.language import check_files, default_library
+from cosched.language import check_files, default_library, parse_psl, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from cosched.evaluation import Application
 
 LIBRARY = default_library()
 FILES = sorted(path for root in LIBRARY for path in root.rglob("*.*"))
@@ -156,3 +159,66 @@ def test_parameters_of_the_library_are_settable() -> None:
     application = load("sweep3d")
     assert {"it_g", "jt_g", "kt", "npe_i", "npe_j"} <= {parameter.name for parameter in parameters(application)}
     assert "it" not in {parameter.name for parameter in parameters(application)}
+
+
+def one_template(folder: Path, template: str, links: str) -> Application:
+    path = folder / "one.psl"
+    init = f"proc exec init {{ call {template}; }}"
+    path.write_text(f"application one {{ include {template}; link {{ {template}: {links}; }} {init} }}")
+    return load(path)
+
+
+def test_a_pipeline_fills_once(tmp_path: Path) -> None:
+    application = one_template(tmp_path, "pipeline", "blocks = 10, Tx_block = 1 ms, size = 0")
+    result = evaluate(application, load_hardware("sgi_origin2000"), 3)
+    # 10 blocks from each of 2 processors to the next. Processor 1 has sent the first after 1000 + 5 us, and 5 us later
+    # it is at processor 2, which sets the pace: 5 us to receive, 1000 to compute, 5 to send, ten times. 5 us later the
+    # last block is at processor 3, which receives (5) and computes (1000).
+    assert (result.messages, result.unreceived) == (20, 0)
+    assert result.seconds == pytest.approx((1010 + 10 * 1010 + 5 + 1005) * 1e-6)
+    assert profile(application, load_hardware("sgi_origin2000"), [1])[0] == pytest.approx(10e-3)
+
+
+@pytest.mark.parametrize(
+    ("count", "periodic", "messages"), [(1, 0, 0), (1, 1, 0), (2, 0, 2), (2, 1, 4), (5, 0, 8), (5, 1, 10)]
+)
+def test_neighbours_on_a_line(tmp_path: Path, count: int, periodic: int, messages: int) -> None:
+    application = one_template(tmp_path, "halo_1d", f"Tx_cells = 1 ms, size = 100, periodic = {periodic}")
+    result = evaluate(application, load_hardware("sgi_origin2000"), count)
+    assert (result.messages, result.unreceived, result.bytes_sent) == (messages, 0, messages * 100)
+    # A processor in the middle sends two messages of 5.2 us, takes two in at 5.2 us and computes; the network adds
+    # 6 us.
+    assert 1e-3 <= result.seconds <= 1e-3 + (2 * 5.2 + 6 + 2 * 5.2 + 1e-6) * 1e-6
+
+
+def test_machines_are_as_quick_as_their_time() -> None:
+    """One processor: an Ultra 10 is near the Origin 2000, the others follow in the order of their years."""
+    names = ["x86_64_infiniband", "sun_ultra_10", "sun_ultra_5", "sun_ultra_1", "sparcstation_2"]
+    for kernel in TABLE:
+        seconds = [float(profile(load(kernel), load_hardware(name), [1])[0]) for name in names]
+        assert seconds == sorted(seconds)
+        assert seconds[1] == pytest.approx(TABLE[kernel][1][0], rel=0.3)
+
+
+def test_networks_of_today_differ_where_messages_bind() -> None:
+    names = ["x86_64_gigabit", "x86_64_25_gigabit", "x86_64_infiniband"]
+    for kernel in ("fft", "memsort", "cpi"):
+        seconds = [float(profile(load(kernel), load_hardware(name), [4])[0]) for name in names]
+        assert seconds == sorted(seconds, reverse=True)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_header_says_what_the_file_is(path: Path) -> None:
+    """Every file of the library begins with a comment; one with parameters names each of them."""
+    text = path.read_text(encoding="utf-8")
+    header = re.match(r"\(\*[\s\S]*?\*\)", text)
+    assert header
+    if path.suffix == ".hmcl":
+        assert "ours" in header[0]
+    elif path.parent.name == "applications":
+        assert re.search(r"ours|published|publish", header[0])
+        settable = [item.name for item in parameters(load(path)) if item.name not in ("npe_i", "npe_j")]
+        assert [name for name in settable if not re.search(rf"\b{name}\b", header[0])] == []
+    else:
+        (template,) = parse_psl(read(path))
+        assert [name for name in template.declared() if not re.search(rf"\b{name}\b", header[0])] == []
