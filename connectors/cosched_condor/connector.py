@@ -74,11 +74,13 @@ class CondorConnector:
             self._attempts.write_script(launch)
         except OSError as error:
             raise self._spool_fault(error) from error
-        cluster = self._ask.call("submit", description=description, items=items, count=launch.count)
+        fence = str(self._attempts.folder(launch.attempt) / "cancelled")
+        answer = self._ask.call("submit", description=description, items=items, count=launch.count, fence=fence)
+        cluster = answer["cluster"]
         if self._attempts.fenced(launch.attempt):
             self._remove(launch.attempt)
             self._refuse_fenced(launch.attempt)
-        self._act("Release", f"ClusterId == {cluster}", "submitted by cosched")
+        self._check_released(launch.attempt, answer["released"])
         return str(cluster)
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
@@ -179,10 +181,19 @@ class CondorConnector:
         self._act("Remove", ads.constraint([attempt]), "cancelled by cosched")
 
     def _act(self, action: str, constraint: str, reason: str) -> None:
-        done = self._ask.call("act", action=action, constraint=constraint, reason=reason)
-        if done.get("TotalPermissionDenied") or done.get("TotalError"):
-            raise ConnectorError(f"HTCondor lets this user not {action.lower()} the job ({constraint}): submit and run "
-                                 "cosched as one user", transient=False)  # fmt: skip
+        _check_done(action, constraint, self._ask.call("act", action=action, constraint=constraint, reason=reason))
+
+    def _check_released(self, attempt: str, outcome: Mapping[str, Any]) -> None:
+        """See to it that what cannot be released does not stay in the queue."""
+        if "error" in outcome:
+            raise ConnectorError(f"HTCondor has the job and was not heard to release it: {outcome['error']}",
+                                 transient=True)  # fmt: skip
+        try:
+            _check_done("Release", f"attempt {attempt}", outcome)
+        except ConnectorError:
+            with contextlib.suppress(ConnectorError):  # it is on hold, and stays so: nothing of it runs
+                self._remove(attempt)
+            raise
 
     def _refuse_fenced(self, attempt: str) -> None:
         if self._attempts.fenced(attempt):
@@ -199,6 +210,12 @@ class CondorConnector:
         place = error.filename or self._settings.spool
         return ConnectorError(f"the condor connector cannot work in its spool: {error.strerror}: {place}: make room or "
                               "correct the rights", transient=True)  # fmt: skip
+
+
+def _check_done(action: str, what: str, outcome: Mapping[str, Any]) -> None:
+    if outcome.get("TotalPermissionDenied") or outcome.get("TotalError"):
+        raise ConnectorError(f"HTCondor lets this user not {action.lower()} the job ({what}): submit and run "
+                             "cosched as one user", transient=False)  # fmt: skip
 
 
 def _lacks_ranks(attempt: str, queue: Iterable[Mapping[str, Any]]) -> bool:

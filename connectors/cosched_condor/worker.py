@@ -13,6 +13,7 @@ import sys
 import time
 import warnings
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_LOOK_SECONDS = 0.02
+_LOOK_SECONDS = 0.01
 _EVENTS_AT_ONCE = 5000  # about a second's work: a long log after a restart must not use up the time limit of a call
 
 
@@ -43,12 +44,28 @@ class _Manager:
         collector = self._library.Collector()
         return [_plain(ad) for ad in collector.query(self._library.AdType.Startd, projection=list(projection))]
 
-    def submit(self, description: str, items: Sequence[dict[str, str]], count: int) -> int:
-        """Submit on hold: one process for each item, or a number of them without items. Return the cluster."""
+    def submit(self, description: str, items: Sequence[dict[str, str]], count: int, fence: str) -> dict[str, Any]:
+        """Submit on hold, one process for each item or a number of them without items, and release unless fenced.
+
+        Args:
+            description: submit language, with `hold = true`.
+            items: variables of each process.
+            count: of processes, where there are no items.
+            fence: file that says that the job must not run; looked for when the job is in the queue.
+
+        Returns:
+            The cluster, and what came of its release: as `act`, or an error in words; empty where it is fenced.
+        """
         submission = self._library.Submit(description)
-        if items:
-            return int(self._schedd().submit(submission, itemdata=iter(items)).cluster())
-        return int(self._schedd().submit(submission, count=count).cluster())
+        many: dict[str, Any] = {"itemdata": iter(items)} if items else {"count": count}
+        cluster = int(self._schedd().submit(submission, **many).cluster())
+        outcome: dict[str, Any] = {}
+        if not Path(fence).exists():
+            try:
+                outcome = self.act("Release", f"ClusterId == {cluster}", "submitted by cosched")
+            except Exception as error:  # there is a job now, and whoever asked must hear of it
+                outcome = {"error": _sentence(error)}
+        return {"cluster": cluster, "released": outcome}
 
     def queue(self, constraint: str, projection: Sequence[str]) -> list[dict[str, Any]]:
         """Return the jobs in the queue that the constraint selects."""
@@ -103,6 +120,10 @@ def _event(event: Any) -> dict[str, Any]:
     return {**_plain(event), "Utc": utc}
 
 
+def _sentence(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def _answers(manager: _Manager, requests: Iterator[str]) -> Iterator[dict[str, object]]:
     for line in requests:
         request = json.loads(line)
@@ -111,7 +132,7 @@ def _answers(manager: _Manager, requests: Iterator[str]) -> Iterator[dict[str, o
             yield {"answer": verb(**request["arguments"])}
         except Exception as error:
             manager.forget()
-            yield {"error": " ".join(str(error).split()) or type(error).__name__, "kind": type(error).__name__}
+            yield {"error": _sentence(error), "kind": type(error).__name__}
 
 
 def main() -> None:

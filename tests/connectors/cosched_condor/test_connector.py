@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ATTEMPT = str(uuid.uuid4())
+SUBMITTED = {"cluster": 7, "released": {"TotalSuccess": 1}}
 LAUNCH = Launch(ATTEMPT, "17", "jacobi", ("/bin/true",), hosts=("a", "b"), count=2)
 DOWN = ConnectorError("HTCondor did not answer within 30 s: is its scheduler well?", transient=True)
 NOTE = f"cosched {ATTEMPT} 1"
@@ -28,7 +29,8 @@ class Played:
 
     def __init__(self, **script: Any) -> None:
         self.script: dict[str, Any] = {
-            "submit": 7, "act": {"TotalSuccess": 1}, "queue": [], "history": [], "follow": [], "hosts": [], **script,
+            "submit": SUBMITTED, "act": {"TotalSuccess": 1}, "queue": [], "history": [], "follow": [],
+            "hosts": [], **script,
         }  # fmt: skip
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
@@ -73,9 +75,9 @@ def done(rank: int, count: int) -> dict[str, Any]:
 def test_nothing_runs_before_its_release(play: Callable[..., tuple[CondorConnector, Played]]) -> None:
     connector, played = play()
     assert connector.submit(LAUNCH) == "7"
-    assert played.verbs == ["submit", "Release"]
+    assert played.verbs == ["submit"]
     assert "hold = true" in played.calls[0][1]["description"]
-    assert played.calls[1][1]["constraint"] == "ClusterId == 7"
+    assert played.calls[0][1]["fence"].endswith(f"{ATTEMPT}/cancelled")
 
 
 def test_what_was_submitted_is_not_submitted_again(play: Callable[..., tuple[CondorConnector, Played]]) -> None:
@@ -98,9 +100,9 @@ def test_what_was_cancelled_is_not_submitted(play: Callable[..., tuple[CondorCon
 def test_a_cancel_during_the_submit_removes_what_came_of_it(
     play: Callable[..., tuple[CondorConnector, Played]],
 ) -> None:
-    def cancelled_meanwhile(_request: dict[str, Any]) -> int:
+    def cancelled_meanwhile(_request: dict[str, Any]) -> dict[str, Any]:
         connector.cancel(ATTEMPT)
-        return 7
+        return {"cluster": 7, "released": {}}
 
     connector, played = play(submit=cancelled_meanwhile)
     with pytest.raises(ConnectorError, match="cancelled before it was submitted"):
@@ -119,9 +121,21 @@ def test_a_cancel_is_a_fence_although_htcondor_is_away(play: Callable[..., tuple
 
 @pytest.mark.parametrize("count", ["TotalPermissionDenied", "TotalError"])
 def test_a_refused_release_says_what_to_do(play: Callable[..., tuple[CondorConnector, Played]], count: str) -> None:
-    connector, _ = play(act={count: 1})
-    with pytest.raises(ConnectorError, match="submit and run cosched as one user"):
+    connector, played = play(submit={"cluster": 7, "released": {count: 1}})
+    with pytest.raises(ConnectorError, match="submit and run cosched as one user") as refusal:
         connector.submit(LAUNCH)
+    assert not refusal.value.transient
+    assert played.verbs == ["submit", "Remove"]  # it must not stay in the queue, on hold
+
+
+def test_a_release_that_was_not_heard_of_is_found_out_about(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    connector, played = play(submit={"cluster": 7, "released": {"error": "timed out"}})
+    with pytest.raises(ConnectorError, match="timed out") as refusal:
+        connector.submit(LAUNCH)
+    assert refusal.value.transient
+    assert played.verbs == ["submit"]
 
 
 @pytest.mark.parametrize("attempt", ["", '" || true', "../x"])

@@ -8,7 +8,7 @@ import signal
 import time
 import uuid
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -107,12 +107,16 @@ def test_a_submission_cut_off_before_its_release_is_finished_by_whoever_finds_it
     connector = bench.connector
     assert isinstance(connector, CondorConnector)
 
-    def cut_off(*_: str) -> None:
-        raise ConnectorError("killed here", transient=True)
+    call = connector._ask.call
+
+    def cut_off(verb: str, **arguments: Any) -> Any:
+        # A fence that is there for the worker alone: it submits, and the daemon ends before anything is released.
+        answer = call(verb, **{**arguments, "fence": "/"})
+        raise ConnectorError(f"killed here, with {answer}", transient=True)
 
     with monkeypatch.context() as patch:
-        patch.setattr(connector, "_act", cut_off)
-        with pytest.raises(ConnectorError):
+        patch.setattr(connector._ask, "call", cut_off)
+        with pytest.raises(ConnectorError, match="killed here"):
             connector.submit(launch)
     assert not diary.exists()
     bench.restart()
