@@ -26,7 +26,7 @@ class Tables(NamedTuple):
     """A problem as the compiled code reads it.
 
     Attributes:
-        seconds: (K, m, N) run times; K = 1 on identical hosts.
+        seconds: (K, m, W) run times on 1 … W hosts, the most that any task can use; K = 1 on identical hosts.
         host_class: (N,) index into the first axis of `seconds`; hosts are ascending by free time, then by index.
         host_index: (N,) index of each host in the problem.
         free: (N,) ascending free times.
@@ -34,6 +34,8 @@ class Tables(NamedTuple):
         deadline: (m,) deadlines.
         before: indices of predecessors, those of task j in before[first[j]:first[j+1]].
         first: (m+1,) see `before`.
+        waits: whether any task has a release or predecessors.
+        due: whether any task has a deadline.
         weights: (4,) of makespan, idle and lateness, each already divided by what makes its term a pure number, and of
             a missed deadline.
     """
@@ -46,6 +48,8 @@ class Tables(NamedTuple):
     deadline: NDArray[np.float64]
     before: NDArray[np.int64]
     first: NDArray[np.int64]
+    waits: bool
+    due: bool
     weights: NDArray[np.float64]
 
 
@@ -54,11 +58,13 @@ def tables(problem: Problem, weights: Weights, bound: float) -> Tables:
     only = single_class(problem)
     ascending = np.lexsort((np.arange(len(problem.hosts)), problem.free))
     before = problem.depends_on or ((),) * len(problem.tasks)
-    with_deadline = max(int(np.isfinite(problem.deadline).sum()), 1)
-    scale = np.array([1 / bound, 1 / len(problem.hosts), 1 / (with_deadline * bound)])
+    with_deadline = int(np.isfinite(problem.deadline).sum())
+    scale = np.array([1 / bound, 1 / len(problem.hosts), 1 / (max(with_deadline, 1) * bound)])
     weight = np.array([weights.makespan, weights.idle, weights.lateness])
+    seconds = problem.seconds if only is None else problem.seconds[only : only + 1]
+    widest = int(np.flatnonzero(np.isfinite(seconds).any(axis=(0, 1)))[-1]) + 1  # the less memory, the quicker
     return Tables(
-        seconds=_plain(problem.seconds if only is None else problem.seconds[only : only + 1]),
+        seconds=_plain(seconds[:, :, :widest]),
         host_class=problem.host_class[ascending] if only is None else np.zeros(len(ascending), dtype=np.int64),
         host_index=ascending.astype(np.int64),
         free=_plain(problem.free[ascending]),
@@ -66,6 +72,8 @@ def tables(problem: Problem, weights: Weights, bound: float) -> Tables:
         deadline=_plain(problem.deadline),
         before=np.array([other for others in before for other in others], dtype=np.int64),
         first=np.cumsum([0, *[len(others) for others in before]], dtype=np.int64),
+        waits=any(problem.depends_on) or bool(problem.release.any()),
+        due=with_deadline > 0,
         weights=np.append(weight * scale / weight.sum(), MISSED if weights.deadlines_first else 0.0),
     )
 
@@ -176,18 +184,23 @@ def _spans_identical(
                 break
             needed -= width[head]
             head += 1
-        start = max(start, _ready(problem, task, ends))
+        if problem.waits:
+            start = max(start, _ready(problem, task, ends))
         end = start + problem.seconds[0, task, counts[task] - 1]
         starts[task] = start
         ends[task] = end
-        place = head
-        while place < tail and when[place] < end:
-            when[place - 1] = when[place]
-            width[place - 1] = width[place]
-            place += 1
+        place = tail - 1
+        while place >= head and when[place] > end:
+            place -= 1
+        if place >= head and when[place] == end:
+            width[place] += counts[task]
+            continue
+        for behind in range(head, place + 1):
+            when[behind - 1] = when[behind]
+            width[behind - 1] = width[behind]
         head -= 1
-        when[place - 1] = end
-        width[place - 1] = counts[task]
+        when[place] = end
+        width[place] = counts[task]
 
 
 @compiled
@@ -258,8 +271,11 @@ def _objective(
     missed = 0
     for task in range(counts.shape[0]):
         makespan = max(makespan, ends[task])
+    for task in range(counts.shape[0] if problem.due else 0):
         missed += ends[task] > problem.deadline[task]
         late += max(0.0, float(ends[task] - problem.deadline[task]))
+    if problem.weights[1] == 0.0:
+        return float(problem.weights[3] * missed + (problem.weights[0] * makespan + problem.weights[2] * late))
     for task in range(counts.shape[0]):
         used += counts[task] * ((makespan - starts[task]) ** 2 - (makespan - ends[task]) ** 2)
     available = 0.0

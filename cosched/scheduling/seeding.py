@@ -12,9 +12,10 @@ import numpy as np
 
 from cosched.scheduling import heuristics
 from cosched.scheduling.jit import compiled
+from cosched.scheduling.levelling import levelled
 from cosched.scheduling.listing import list_order
 from cosched.scheduling.problem import Plan
-from cosched.scheduling.widths import best_seconds, useful
+from cosched.scheduling.widths import best_seconds, single_class, useful
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["fast_list_order", "seeds"]
 
+_LEVELLED = 3  # of the likeliest two-phase plans: those of one threshold
+
 
 def seeds(problem: Problem, thresholds: int) -> list[Plan]:
-    """Return the plans of every heuristic; those of the two-phase method for so many thresholds."""
+    """Return every heuristic's plans: those of so many two-phase thresholds, the likeliest levelled too, and others."""
     plans = list(heuristics.threshold_plans(problem, thresholds, fast_list_order))
     with_deadlines = bool(np.isfinite(problem.deadline).any())
     if _constrained(problem):
@@ -44,6 +47,8 @@ def seeds(problem: Problem, thresholds: int) -> list[Plan]:
         late = _placed(problem, seconds, by_deadline, cheap=True, postpone=True)[1]
         order = by_deadline[np.argsort(late[by_deadline], kind="stable")]
         plans.append(_placed(problem, seconds, order, cheap=True)[0])
+    if single_class(problem) is not None:
+        plans += [levelled(problem, plan, seconds) for plan in plans[:_LEVELLED]]
     return plans
 
 

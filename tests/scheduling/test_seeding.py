@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.scheduling import heuristics
+from cosched.scheduling.levelling import levelled
 from cosched.scheduling.listing import list_order
 from cosched.scheduling.seeding import fast_list_order, seeds
-from cosched.scheduling.widths import best_seconds
+from cosched.scheduling.widths import best_seconds, single_class
 from tests.scheduling.problems import plans, problems, unconstrained
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def the_same_from_the_heuristics(problem: Problem) -> list[tuple[list[int], list
                 heuristics.longest_first(problem), heuristics.earliest_finish(problem)]  # fmt: skip
     if np.isfinite(problem.deadline).any():
         expected.append(heuristics.late_last(problem))
+    if single_class(problem) is not None and not any(problem.depends_on) and not problem.release.any():
+        expected += [levelled(problem, plan, best_seconds(problem)) for plan in expected[:3]]
     return [lists(plan) for plan in expected]
 
 

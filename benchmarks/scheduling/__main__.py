@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.etc_matrices import BEST_KNOWN, matrix
 from benchmarks.kernels import queue
-from benchmarks.stock_deap import stock_deap
+from benchmarks.scheduling.etc_matrices import BEST_KNOWN, matrix
+from benchmarks.scheduling.stock_deap import stock_deap
 from cosched.scheduling import compiled
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.checker import check

@@ -1,0 +1,1 @@
+"""Plan quality and speed against peers: `python -m benchmarks.scheduling`."""
