@@ -4,14 +4,13 @@
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request, Response
+from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import PlainTextResponse
 from starlette.exceptions import HTTPException
 
 from cosched import __version__
@@ -21,10 +20,11 @@ from cosched.access.principal import Principal, Scope
 from cosched.coscheduler.task import TaskState
 from cosched.errors import CoschedError
 from cosched.portal import credentials, events, login, outputs, pages
+from cosched.portal.answers import Answer
 from cosched.portal.documents import Explanation, Forecast, HostView, PlanView, Status, TaskDetail, TaskPage, TaskView
 from cosched.portal.guard import Guard
 from cosched.portal.headers import SecureHeaders
-from cosched.portal.identity import Asker, Identify, csrf_checked, needs
+from cosched.portal.identity import Asker, Identify, needs
 from cosched.portal.insight import Insight
 from cosched.portal.interface import Service
 from cosched.portal.pages.faults import on_pages
@@ -41,6 +41,15 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "The request is at fault; `detail` says how.", "content": {MEDIA_TYPE: {}}},
     "5XX": {"description": "cosched or the resource manager is at fault.", "content": {MEDIA_TYPE: {}}},
 }
+_UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "You have it already (If-None-Match)."}}
+_PAGE, _DETAIL, _EXPLANATION = (
+    Answer[TaskPage](TaskPage),
+    Answer[TaskDetail](TaskDetail),
+    Answer[Explanation](Explanation),
+)
+_HOSTS, _PLAN, _STATUS = Answer[list[HostView]](list[HostView]), Answer[PlanView](PlanView), Answer[Status](Status)
+_TASK, _TASKS = Answer[TaskView](TaskView), Answer[list[TaskView]](list[TaskView])
+_FORECAST, _FORECASTS = Answer[Forecast](Forecast), Answer[list[Forecast]](list[Forecast])
 
 
 def build(service: Service, access: Access, host_names: Collection[str] | None = None,
@@ -76,32 +85,35 @@ def build(service: Service, access: Access, host_names: Collection[str] | None =
 
 
 def _tasks(service: Service) -> APIRouter:
-    router = APIRouter(tags=["tasks"], dependencies=[Depends(csrf_checked)])
+    router = APIRouter(tags=["tasks"])
     router.add_api_route("/tasks", _submission(service), methods=["POST"], status_code=HTTPStatus.CREATED,
                          response_model=None, dependencies=[needs(Scope.SUBMIT)],
                          openapi_extra=_submission_description())  # fmt: skip
 
-    @router.get("/tasks", dependencies=[needs(Scope.READ)])
+    @router.get("/tasks", dependencies=[needs(Scope.READ)], response_model=TaskPage, responses=_UNCHANGED)
     def tasks(
+        request: Request,
         asker: Asker,
         state: Annotated[list[TaskState] | None, Query(description="Only tasks in these states.")] = None,
         owner: Annotated[str | None, Query(description="Only this user's.", max_length=255)] = None,
         search: Annotated[str, Query(description="Only with this in name, application or id.", max_length=255)] = "",
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
-    ) -> TaskPage:
+    ) -> Response:
         """List tasks, newest first."""
-        return service.tasks(asker, Selection(tuple(state or ()), owner, search), limit, offset)
+        found = service.tasks(asker, Selection(tuple(state or ()), owner, search), limit, offset)
+        return _PAGE.tagged(request, found)
 
-    @router.get("/tasks/{task_id}", dependencies=[needs(Scope.READ)])
-    def task(asker: Asker, task_id: str) -> TaskDetail:
+    @router.get("/tasks/{task_id}", dependencies=[needs(Scope.READ)], response_model=TaskDetail, responses=_UNCHANGED)
+    def task(request: Request, asker: Asker, task_id: str) -> Response:
         """Show all that is known of a task."""
-        return service.task(asker, task_id)
+        return _DETAIL.tagged(request, service.task(asker, task_id))
 
-    @router.get("/tasks/{task_id}/explain", dependencies=[needs(Scope.READ)])
-    def explain(asker: Asker, task_id: str) -> Explanation:
+    @router.get("/tasks/{task_id}/explain", dependencies=[needs(Scope.READ)], response_model=Explanation,
+                responses=_UNCHANGED)  # fmt: skip
+    def explain(request: Request, asker: Asker, task_id: str) -> Response:
         """Say why a task is where it is, and what would change it."""
-        return service.explain(asker, task_id)
+        return _EXPLANATION.tagged(request, service.explain(asker, task_id))
 
     @router.post("/tasks/{task_id}/cancel", status_code=HTTPStatus.ACCEPTED, dependencies=[needs(Scope.SUBMIT)])
     def cancel(asker: Asker, task_id: str) -> TaskView:
@@ -112,22 +124,22 @@ def _tasks(service: Service) -> APIRouter:
 
 
 def _domain(service: Service) -> APIRouter:
-    router = APIRouter(tags=["domain"], dependencies=[Depends(csrf_checked), needs(Scope.READ)])
+    router = APIRouter(tags=["domain"], dependencies=[needs(Scope.READ)])
 
-    @router.get("/hosts")
-    def hosts(asker: Asker) -> list[HostView]:
+    @router.get("/hosts", response_model=list[HostView], responses=_UNCHANGED)
+    def hosts(request: Request, asker: Asker) -> Response:
         """List the hosts of the domain."""
-        return list(service.hosts(asker))
+        return _HOSTS.tagged(request, list(service.hosts(asker)))
 
-    @router.get("/plan")
-    def plan(asker: Asker) -> PlanView:
+    @router.get("/plan", response_model=PlanView, responses=_UNCHANGED)
+    def plan(request: Request, asker: Asker) -> Response:
         """Show the schedule in force: what runs and what is planned."""
-        return service.plan(asker)
+        return _PLAN.tagged(request, service.plan(asker))
 
-    @router.get("/status")
-    def status(asker: Asker) -> Status:
+    @router.get("/status", response_model=Status, responses=_UNCHANGED)
+    def status(request: Request, asker: Asker) -> Response:
         """Show the daemon's state in short."""
-        return service.status(asker)
+        return _STATUS.tagged(request, service.status(asker))
 
     return router
 
@@ -151,14 +163,12 @@ def _submission(service: Service) -> Any:
 def _submit(service: Service, asker: Principal, body: bytes, key: str, *, dry_run: bool) -> Response:
     """Read and hand over the tasks; a single one is answered by itself, a list by a list."""
     requests = read_requests(body)
-    made: list[TaskView] | list[Forecast]
-    if dry_run:
-        made = list(service.foresee(asker, requests))
-    else:
-        made = list(service.submit(asker, requests, key, digest(requests) if key else ""))
     alone = not body.lstrip().startswith(b"[")
-    status = HTTPStatus.OK if dry_run else HTTPStatus.CREATED
-    return JSONResponse(asdict(made[0]) if alone else [asdict(each) for each in made], status)
+    if dry_run:
+        forecasts = list(service.foresee(asker, requests))
+        return _FORECAST(forecasts[0]) if alone else _FORECASTS(forecasts)
+    made = list(service.submit(asker, requests, key, digest(requests) if key else ""))
+    return _TASK(made[0], HTTPStatus.CREATED) if alone else _TASKS(made, HTTPStatus.CREATED)
 
 
 def _submission_description() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from cosched.access.grants import Grants
@@ -24,7 +24,7 @@ from cosched.portal.documents import (
     TokenRequest,
     TokenView,
 )
-from cosched.portal.identity import Asker, csrf_checked, needs, sender
+from cosched.portal.identity import Asker, needs, sender
 from cosched.portal.problems import NotFoundError
 from cosched.store.credentials import Account, TokenRow
 
@@ -43,7 +43,7 @@ def routes(grants: Grants, portal: Callable[[], str]) -> APIRouter:
         grants: does what is asked.
         portal: returns the address of the pages; raises `UserError` where there is none.
     """
-    router = APIRouter(tags=["access"], dependencies=[Depends(csrf_checked)])
+    router = APIRouter(tags=["access"])
     router.get("/me")(_me)
     router.include_router(_tokens(grants), dependencies=[needs(Scope.MANAGE)])
     router.include_router(_accounts(grants), dependencies=[needs(Scope.MANAGE)])

@@ -3,7 +3,7 @@
 `Identify` (middleware) finds out before any route runs; routes take `asker: Asker`, and routers say what a credential
 must allow with `needs(Scope.…)`:
 
-    router = APIRouter(dependencies=[Depends(csrf_checked)])
+    router = APIRouter(dependencies=[Depends(csrf_checked)])     # where forms are taken
 
     @router.get("/tasks", dependencies=[needs(Scope.READ)])
     def tasks(asker: Asker) -> TaskPage: ...
@@ -16,10 +16,11 @@ Templates find `request.state.nonce` (for script and style elements) and `reques
 
 import math
 import secrets
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
 
 from cosched.access.access import Identified
 from cosched.access.evidence import Evidence
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Asker", "Gate", "Identify", "asker", "csrf_checked", "needs", "sender"]
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+_NOT_OURS = "the page is too old or not ours (no CSRF token): reload it and try again"
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -51,7 +53,7 @@ class Gate(Protocol):
 class Identify:
     """ASGI middleware: puts `principal`, `csrf` and a fresh `nonce` into the request's state.
 
-    Whoever asks too often is refused here, before anything is done for them.
+    Whoever asks too often, or changes something from a page that is not ours, is refused before anything is done.
     """
 
     def __init__(self, app: "ASGIApp", gate: Gate) -> None:
@@ -63,16 +65,38 @@ class Identify:
         """Find out who asks and pass the request on."""
         if scope["type"] == "http":
             state: dict[str, Any] = scope.setdefault("state", {})
-            found = self._gate.identify(_evidence(scope))
+            evidence = _evidence(scope)
+            found = self._gate.identify(evidence)
             state |= {"principal": found.principal, "csrf": found.csrf, "nonce": secrets.token_urlsafe(16),
                       "identified": found}  # fmt: skip
-            pause = self._gate.pause(found)
-            if pause > 0:
-                refusal = problem(HTTPStatus.TOO_MANY_REQUESTS, f"you ask too often: wait {pause:.1f} s",
-                                  {"Retry-After": str(math.ceil(pause))})  # fmt: skip
+            refusal = self._refusal(found, scope["method"], evidence.headers)
+            if refusal is not None:
                 await refusal(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+    def _refusal(self, found: Identified, method: str, headers: Mapping[str, str]) -> Response | None:
+        pause = self._gate.pause(found)
+        if pause > 0:
+            return problem(HTTPStatus.TOO_MANY_REQUESTS, f"you ask too often: wait {pause:.1f} s",
+                           {"Retry-After": str(math.ceil(pause))})  # fmt: skip
+        if not _is_form(headers) and _needs_csrf(found.principal, method, headers):
+            given = headers.get("x-csrf-token", "")
+            if not secrets.compare_digest(given.encode(), found.csrf.encode()):
+                return problem(HTTPStatus.FORBIDDEN, _NOT_OURS)
+        return None
+
+
+def _is_form(headers: Mapping[str, str]) -> bool:
+    return headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS
+
+
+def _needs_csrf(principal: Principal | None, method: str, headers: Mapping[str, str]) -> bool:
+    """Whether a browser may have been tricked into this: it changes something, and says by itself who asks."""
+    if method in _SAFE_METHODS or principal is None or principal.how is How.TOKEN:
+        return False
+    # At a socket, programs of the user's own ask; browsers reach it only through a tunnel, and say their origin.
+    return principal.how is not How.SOCKET or _is_form(headers) or "origin" in headers
 
 
 def _evidence(scope: "Connection") -> Evidence:
@@ -111,30 +135,24 @@ Asker = Annotated[Principal, Depends(asker)]
 def needs(scope: Scope) -> Any:
     """Return a dependency that refuses credentials without this scope."""
 
-    async def check(asker: Asker) -> None:
-        if scope not in asker.scopes:
+    async def check(request: Request) -> None:
+        if scope not in (await asker(request)).scopes:
             raise RequestError(HTTPStatus.FORBIDDEN, f"this token may not be used for that: it has no scope {scope}")
 
     return Depends(check)
 
 
 async def csrf_checked(request: Request) -> None:
-    """Refuse a change that a browser may have been tricked into: one without the CSRF token of the page.
+    """Refuse a form that a browser may have been tricked into: one without the CSRF token of the page.
 
-    Only where a browser says by itself who asks (a cookie, a login at the proxy); a token cannot be sent unknowingly.
+    For routers of pages. What is no form has been looked at before any route: its token is in the header X-CSRF-Token.
 
     Raises:
         RequestError: the token is missing or another one.
     """
-    principal: Principal | None = request.state.principal
-    form = request.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS
-    if request.method in _SAFE_METHODS or principal is None or principal.how is How.TOKEN:
+    headers = request.headers
+    if not _is_form(headers) or not _needs_csrf(request.state.principal, request.method, headers):
         return
-    if principal.how is How.SOCKET and not form and "origin" not in request.headers:
-        return  # a program of the user's own; browsers reach the socket only through a tunnel, and say their origin
-    given: Any = request.headers.get("x-csrf-token", "")
-    if not given and form:
-        given = (await request.form()).get("csrf_token", "")
+    given = headers.get("x-csrf-token") or (await request.form()).get("csrf_token", "")
     if not isinstance(given, str) or not secrets.compare_digest(given.encode(), request.state.csrf.encode()):
-        raise RequestError(HTTPStatus.FORBIDDEN, "the page is too old or not ours (no CSRF token): reload it and try "
-                                                 "again")  # fmt: skip
+        raise RequestError(HTTPStatus.FORBIDDEN, _NOT_OURS)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from cosched import __version__
-from cosched.coscheduler.events import CancelRequested
+from cosched.coscheduler.events import CancelRequested, HostsObserved, JobReported
 from cosched.coscheduler.explanation import explain
 from cosched.coscheduler.foresight import place
 from cosched.errors import SystemFault, UserError
@@ -26,11 +26,12 @@ from cosched.store.selection import Selection
 from cosched.store.store import Submission
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from cosched.access.principal import Principal
     from cosched.connector.interface import Output
     from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.events import Event
     from cosched.coscheduler.task import Task
     from cosched.portal.documents import Explanation, HostView, PlanView, TaskDetail, TaskRequest, TaskView
     from cosched.service.engine import Engine
@@ -73,7 +74,9 @@ class Desk:
         """
         self.feed = Feed()
         self._engine = engine
-        engine.on_change = lambda tasks, events: self.feed.publish(happenings(tasks, events))
+        engine.on_change = self._changed
+        self._known_domain: DomainState | None = None
+        self._changes = 0
         self._store = store
         self._intake = intake
         self._names = (domain, connector, policy)
@@ -90,13 +93,13 @@ class Desk:
         known = self._known(submission)
         if known is None:
             self._check_quota(asker, len(requests))
-            tasks = self._make(asker, requests, self._ask(_state))
+            tasks = self._make(asker, requests, self._domain())
             known = self._engine.accept(tasks) if submission is None else self._accept_once(tasks, submission)
         return [task_view(task) for task in self._wait(known)]
 
     def foresee(self, asker: Principal, requests: Sequence[TaskRequest]) -> list[Forecast]:
         """Say what submitting would lead to; see `Service`."""
-        state = self._ask(_state)
+        state = self._domain()
         return [self._forecast(task, state) for task in self._make(asker, requests, state)]
 
     def tasks(self, asker: Principal, selection: Selection, limit: int, offset: int) -> TaskPage:
@@ -111,8 +114,10 @@ class Desk:
 
     def task(self, asker: Principal, task_id: str) -> TaskDetail:
         """Return all that is known of a task; see `Service`."""
-        task = self._find(asker, task_id)
-        return task_detail(task, self._store.attempts(task_id), self._store.events(task_id, _LOG_LINES))
+        found = self._store.history(task_id, _LOG_LINES)
+        if found is None or not asker.may_see(found[0].owner):
+            raise _absent(task_id)
+        return task_detail(*found)
 
     def output(self, asker: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int,
                limit: int) -> Output | None:  # fmt: skip
@@ -132,8 +137,7 @@ class Desk:
     def cancel(self, asker: Principal, task_id: str) -> TaskView:
         """Take the wish that a task does not run; see `Service`."""
         self._find(asker, task_id)
-        time = self._ask(lambda _core, time: time)
-        self._wait(self._engine.do(CancelRequested(time, task_id)))
+        self._wait(self._engine.do(CancelRequested(self._engine.now(), task_id)))
         return task_view(self._find(asker, task_id))
 
     def hosts(self, asker: Principal) -> list[HostView]:
@@ -162,6 +166,23 @@ class Desk:
             faults=tuple(self._faults()),
             calls=dict(self._calls()),
         )
+
+    def _changed(self, tasks: Collection[Task], events: Sequence[Event]) -> None:
+        """Take note of what has been written down; called from the engine's thread."""
+        if any(isinstance(event, (HostsObserved, JobReported)) for event in events):
+            self._changes += 1  # hosts may have come and gone, or a run has taught something
+            self._known_domain = None
+        self.feed.publish(happenings(tasks, events))
+
+    def _domain(self) -> DomainState:
+        """Return what tasks are measured against now; asked for again only when it may have changed."""
+        known = self._known_domain
+        if known is None:
+            changes = self._changes
+            known = self._ask(_state)
+            if changes == self._changes:  # else it may be from before the change
+                self._known_domain = known
+        return replace(known, time=self._engine.now())
 
     def _check_quota(self, asker: Principal, more: int) -> None:
         if asker.oversees:
@@ -230,7 +251,7 @@ class Desk:
         """Return a task that the asker may see; another user's is as absent as one that never was."""
         task = self._store.task(task_id)
         if task is None or not asker.may_see(task.owner):
-            raise NotFoundError(f"there is no task {task_id[:80]!r}: `cosched task list` shows what there is")
+            raise _absent(task_id)
         return task
 
     def _ask(self, question: Callable[[Coscheduler, float], _T]) -> _T:
@@ -246,6 +267,10 @@ class Desk:
                 raise SystemFault(f"cosched cannot answer ({why}): try again; nothing was done") from error
             raise SystemFault(f"cosched cannot answer ({why}): it may yet be done, so look before you try again, "
                               "or use the same key") from error  # fmt: skip
+
+
+def _absent(task_id: str) -> NotFoundError:
+    return NotFoundError(f"there is no task {task_id[:80]!r}: `cosched task list` shows what there is")
 
 
 def _check_same(wanted: Submission, before: str) -> None:

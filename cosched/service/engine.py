@@ -132,6 +132,10 @@ class Engine(threading.Thread):
         self._inbox.put(item)
         return item.answer
 
+    def now(self) -> float:
+        """Return the time as the core will see it, seconds since the epoch."""
+        return self._clock.now()
+
     def stop(self) -> None:
         """Finish what is in the inbox and end."""
         self._stopped.set()
@@ -189,7 +193,7 @@ class Engine(threading.Thread):
         return [item for item in items if item is not None]
 
     def _serve(self, batch: list[_Item]) -> None:
-        """Handle items in order; consecutive events share a commit, keys and questions end one."""
+        """Handle items in order; consecutive ones share a commit, a question ends one."""
         step = _Step()
         for item in batch:
             if not item.answer.set_running_or_notify_cancel():
@@ -203,9 +207,7 @@ class Engine(threading.Thread):
                 step.add(self._broker.handle(event))
             step.items.append(item)
             if item.submission is not None:
-                step.submission = item.submission
-                self._finish(step)
-                step = _Step()
+                step.submissions.append(item.submission)
         self._finish(step)
 
     def _events(self, item: _Item) -> Sequence[Event | AgentEvent]:
@@ -245,7 +247,7 @@ class Engine(threading.Thread):
         """
         while True:
             try:
-                self._store.save(step.tasks.values(), step.attempts.values(), step.records, step.submission,
+                self._store.save(step.tasks.values(), step.attempts.values(), step.records, step.submissions,
                                  step.handovers.values(), step.guests.values())  # fmt: skip
             except StoreFault as fault:
                 if not self.store_fault:
@@ -298,12 +300,12 @@ class _Step:
         self.handovers: dict[tuple[str, int], Handover] = {}
         self.guests: dict[tuple[str, str], Guest] = {}
         self.decisions: list[Decision | Send] = []
-        self.submission: Submission | None = None
+        self.submissions: list[Submission] = []
 
     @property
     def changes(self) -> bool:
         """Whether there is anything to write."""
-        return bool(self.tasks or self.attempts or self.handovers or self.guests or self.submission)
+        return bool(self.tasks or self.attempts or self.handovers or self.guests or self.submissions)
 
     def add(self, outcome: BrokerOutcome) -> None:
         self.events += outcome.events

@@ -97,9 +97,11 @@ def _prepare(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
+    options = connection.get_execution_options()
+    if options.get("alone", False):
+        return  # a single query is a transaction by itself
     # A writer that starts as a reader can meet a lock that no waiting resolves.
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
 
 
 def _migrate(connection: Connection, name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, or_, select
+from sqlalchemy import bindparam, func, insert, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from cosched.coscheduler.task import AttemptState, TaskState
@@ -29,6 +29,24 @@ __all__ = ["Store", "Submission"]
 
 _LIVE_ATTEMPTS = [str(state) for state in AttemptState if state.live]
 _FINAL_TASKS = [str(state) for state in TaskState if state.final]
+_COUNTS_KEPT = 100  # selections whose counts are remembered until a task changes
+
+# What is asked most often is put together once.
+_TASK = select(schema.tasks).where(schema.tasks.c.id == bindparam("task"))
+_ATTEMPTS = (
+    select(schema.attempts)
+    .where(schema.attempts.c.task == bindparam("task"))
+    .order_by(schema.attempts.c.created, schema.attempts.c.uuid)
+)
+_EVENTS = (
+    select(*(column for column in schema.events.columns if column.name != "id"))
+    .order_by(schema.events.c.id.desc())
+    .limit(bindparam("limit"))
+)
+_EVENTS_OF = _EVENTS.where(schema.events.c.task == bindparam("task"))
+_KEY = select(schema.submission_keys).where(
+    schema.submission_keys.c.owner == bindparam("owner"), schema.submission_keys.c.key == bindparam("key")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +90,8 @@ class Store:
         self.name = label(url)
         self._engine = open_engine(url)
         self._writer = self._engine.execution_options(writes=True)
+        self._reader = self._engine.execution_options(alone=True)
+        self._counted: dict[Selection | None, Mapping[TaskState, int]] = {}
         dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
         self.instance = str(self.read(select(schema.instance))[0]["uuid"])
         self._save_tasks = _upsert(dialect, schema.tasks, "id")
@@ -89,7 +109,7 @@ class Store:
         return int(rows[0]["last"] or 0)
 
     def save(self, tasks: Iterable[Task] = (), attempts: Iterable[Attempt] = (), events: Iterable[Record] = (),
-             submission: Submission | None = None, handovers: Iterable[Handover] = (),
+             submissions: Iterable[Submission] = (), handovers: Iterable[Handover] = (),
              guests: Iterable[Guest] = ()) -> None:  # fmt: skip
         """Write all of it or nothing; on return it survives a crash of the machine.
 
@@ -102,14 +122,16 @@ class Store:
         new_tasks = {task.id: task_row(task) for task in tasks}
         new_attempts = {attempt.uuid: attempt_row(attempt) for attempt in attempts}
         records = [asdict(item) for item in events]
+        keys = [asdict(item) for item in submissions]
         with explained(self.name), self._writer.begin() as connection:
             _execute(connection, self._save_tasks, list(new_tasks.values()))
             _execute(connection, self._save_attempts, list(new_attempts.values()))
             _execute(connection, insert(schema.events), records)
             _execute(connection, self._save_handovers, list(map(handover_row, handovers)))
             _execute(connection, self._save_guests, list(map(guest_row, guests)))
-            if submission is not None:
-                connection.execute(insert(schema.submission_keys), asdict(submission))
+            _execute(connection, insert(schema.submission_keys), keys)
+        if new_tasks:
+            self._counted = {}
 
     def load(self) -> tuple[tuple[Task, ...], tuple[Attempt, ...]]:
         """Return what a restart needs: all tasks with something left to happen, by number, and all their attempts."""
@@ -136,29 +158,40 @@ class Store:
 
     def task(self, task_id: str) -> Task | None:
         """Return the task, None where there is none of this identifier."""
-        rows = self.read(select(schema.tasks).where(schema.tasks.c.id == task_id))
+        rows = self.read(_TASK, {"task": task_id})
         return task_of(rows[0]) if rows else None
+
+    def history(self, task_id: str, limit: int) -> tuple[Task, tuple[Attempt, ...], tuple[Record, ...]] | None:
+        """Return a task, its attempts and the last lines of its log, all of one moment; None where there is none."""
+        given = {"task": task_id, "limit": limit}
+        with explained(self.name), self._engine.begin() as connection:
+            found, tries, lines = (connection.execute(query, given).mappings().all()
+                                   for query in (_TASK, _ATTEMPTS, _EVENTS_OF))  # fmt: skip
+        if not found:
+            return None
+        return task_of(found[0]), tuple(map(attempt_of, tries)), tuple(Record(**row) for row in reversed(lines))
 
     def counts(self, selection: Selection | None = None) -> Mapping[TaskState, int]:
         """Return the number of tasks in each state, of a selection (none given: of all)."""
+        counted = self._counted  # what is counted while a task changes must not outlive the change
+        known = counted.get(selection)
+        if known is not None:
+            return known
         column = schema.tasks.c.state
         conditions = () if selection is None else selection.conditions()
         rows = self.read(select(column, func.count().label("tasks")).where(*conditions).group_by(column))
-        return dict.fromkeys(TaskState, 0) | {TaskState(row["state"]): int(row["tasks"]) for row in rows}
+        found = dict.fromkeys(TaskState, 0) | {TaskState(row["state"]): int(row["tasks"]) for row in rows}
+        if len(counted) < _COUNTS_KEPT:
+            counted[selection] = found
+        return found
 
     def attempts(self, task_id: str) -> tuple[Attempt, ...]:
         """Return all attempts at the task, the oldest first."""
-        table = schema.attempts
-        query = select(table).where(table.c.task == task_id).order_by(table.c.created, table.c.uuid)
-        return tuple(map(attempt_of, self.read(query)))
+        return tuple(map(attempt_of, self.read(_ATTEMPTS, {"task": task_id})))
 
     def events(self, task_id: str = "", limit: int = 100) -> tuple[Record, ...]:
         """Return the last `limit` lines of the log (of one task where named), the oldest first."""
-        table = schema.events
-        query = select(table.c.time, table.c.kind, table.c.task, table.c.detail)
-        if task_id:
-            query = query.where(table.c.task == task_id)
-        rows = self.read(query.order_by(table.c.id.desc()).limit(limit))
+        rows = self.read(_EVENTS_OF if task_id else _EVENTS, {"task": task_id, "limit": limit})
         return tuple(Record(**row) for row in reversed(rows))
 
     def log(self, owner: str | None = None, limit: int = 100, offset: int = 0) -> tuple[Record, ...]:
@@ -188,14 +221,13 @@ class Store:
 
     def by_key(self, key: str, owner: str = "") -> Submission | None:
         """Return what an idempotency key of this owner stands for, None while it is unused."""
-        table = schema.submission_keys
-        rows = self.read(select(table).where(table.c.owner == owner, table.c.key == key))
+        rows = self.read(_KEY, {"owner": owner, "key": key})
         return Submission(**{**rows[0], "tasks": tuple(rows[0]["tasks"])}) if rows else None
 
-    def read(self, query: Executable) -> Sequence[RowMapping]:
-        """Return the rows of a query on the tables of `cosched.store.schema`."""
-        with explained(self.name), self._engine.begin() as connection:
-            return connection.execute(query).mappings().all()
+    def read(self, query: Executable, values: Mapping[str, Any] | None = None) -> Sequence[RowMapping]:
+        """Return the rows of a query on the tables of `cosched.store.schema`, with values for what it leaves open."""
+        with explained(self.name), self._reader.connect() as connection:
+            return connection.execute(query, values).mappings().all()
 
     def write(self, *statements: Executable) -> None:
         """Carry out all statements or none; on return what they change survives a crash.

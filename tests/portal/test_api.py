@@ -177,7 +177,7 @@ def test_errors_are_problem_documents(client: TestClient, service: Recorder, err
     ("path", "status", "detail"),
     [
         ("/api/v1/tasks?limit=0", 422, "limit is '0': it must be greater than or equal to 1"),
-        ("/api/v1/tasks?state=done", 422, "state is 'done': it must be 'queued', 'dispatching'"),
+        ("/api/v1/tasks?state=done", 422, "state is 'done': it must be 'queued'"),
         ("/api/v1/nothing", 404, "there is no /api/v1/nothing"),
         ("/api/v1/tasks/7/cancel", 405, "GET cannot be used on /api/v1/tasks/7/cancel"),
     ],
@@ -206,3 +206,14 @@ def test_the_description_tells_what_a_task_is(client: TestClient) -> None:
     one, several = post["requestBody"]["content"]["application/json"]["schema"]["oneOf"]
     assert set(one["properties"]) == {item.name for item in fields(TaskRequest)}
     assert several["type"] == "array"
+
+
+def test_who_has_an_answer_already_is_told_so(client: TestClient) -> None:
+    for path in ("tasks", "tasks/7", "tasks/7/explain", "hosts", "plan", "status"):
+        first = client.get(f"/api/v1/{path}")
+        tag = first.headers["ETag"]
+        for wanted in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+            again = client.get(f"/api/v1/{path}", headers={"If-None-Match": wanted})
+            assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", tag)
+        assert client.get(f"/api/v1/{path}", headers={"If-None-Match": '"other"'}).json() == first.json()
+        assert first.headers["Cache-Control"] == "private, no-cache"

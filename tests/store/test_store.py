@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -101,11 +102,11 @@ def test_feedback_gets_the_last_completed_tasks_in_order(store: Store) -> None:
 
 def test_a_key_stands_for_its_first_request_and_its_owner(store: Store) -> None:
     submission = Submission("k", "digest", ("1",), 1e9, owner="ann")
-    store.save([task(1)], submission=submission)
+    store.save([task(1)], submissions=[submission])
     assert store.by_key("k", "ann") == submission
     assert store.by_key("k", "bob") is None
     with pytest.raises(RefusedError):
-        store.save([task(2)], submission=submission)
+        store.save([task(2)], submissions=[submission])
     assert store.task("2") is None
 
 
@@ -148,3 +149,21 @@ def test_kill_loses_nothing_that_was_acknowledged(url: str) -> None:
 def test_only_its_user_reads_the_database(store: Store) -> None:
     assert Path(store.name).stat().st_mode & 0o077 == 0
     assert os.access(store.name, os.W_OK)
+
+
+def test_counts_follow_every_change(store: Store) -> None:
+    mine = Selection(owner="ann")
+    assert sum(store.counts().values()) == 0
+    store.save([task(1), task(2)])
+    assert (store.counts()[TaskState.QUEUED], store.counts(mine)[TaskState.QUEUED]) == (2, 0)
+    store.save([replace(task(1), state=TaskState.RUNNING, owner="ann")])
+    assert (store.counts()[TaskState.QUEUED], store.counts(mine)[TaskState.RUNNING]) == (1, 1)
+
+
+def test_a_task_comes_with_its_history_of_one_moment(store: Store) -> None:
+    assert store.history("1", 5) is None
+    lines = [Record(float(number), "kind", "1", str(number)) for number in range(4)]
+    store.save([task(1)], events=[*lines, Record(9.0, "kind", "2")])
+    found = store.history("1", 3)
+    assert found is not None
+    assert (found[0], found[1], found[2]) == (task(1), (), tuple(lines[1:]))
