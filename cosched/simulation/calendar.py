@@ -25,7 +25,8 @@ class Calendar:
         self._put_off: list[Callable[[], None]] = []
         self._turn = itertools.count()
 
-    def __bool__(self) -> bool:
+    @property
+    def pending(self) -> bool:
         """Whether anything is still to happen."""
         return bool(self._entries)
 

@@ -78,7 +78,7 @@ class SimulatedDomain:
         """
         names = [f"node{number:02d}" for number in range(1, hosts + 1)] if isinstance(hosts, int) else list(hosts)
         self.core = Coscheduler(settings)
-        self.calendar = calendar or Calendar()
+        self.calendar = Calendar() if calendar is None else calendar
         self.runs: list[Run] = []
         self._seconds = seconds
         self._planner = planner
@@ -109,7 +109,7 @@ class SimulatedDomain:
     def run(self, until: float = float("inf")) -> None:
         """Go on until nothing is left to happen, or until a time."""
         while self.calendar.step(until):
-            if not self.calendar and self.core.tasks and self.time < until:
+            if not self.calendar.pending and self.core.tasks and self.time < until:
                 self._nudge()
         if until != float("inf"):
             self.calendar.time = max(self.time, until)
@@ -171,7 +171,11 @@ class SimulatedDomain:
         job = self._jobs[report.attempt]
         job.over = report
         task = self.core.tasks[job.attempt.task]
-        self.runs.append(Run(task.id, task.name, task.application, job.attempt.hosts, job.started, job.ends))
+        self.completed(Run(task.id, task.name, task.application, job.attempt.hosts, job.started, job.ends))
+
+    def completed(self, run: Run) -> None:
+        """Take note of a run that has come to its end."""
+        self.runs.append(run)
 
     def _stop(self, uuid: str) -> None:
         job = self._jobs.get(uuid)

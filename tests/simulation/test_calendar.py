@@ -10,10 +10,10 @@ def test_actions_happen_by_time_and_at_one_moment_in_the_order_they_came() -> No
     while calendar.step(1.5):
         pass
     assert seen == ["a1", "b1"]
-    assert calendar
+    assert calendar.pending
     assert calendar.step(9.0)
     assert seen[-1] == "c2"
-    assert not calendar
+    assert not calendar.pending
 
 
 def test_what_is_put_off_happens_after_all_else_of_the_moment() -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "experiment"]
 
-NAMES = ("titan-table-1", "amm-figures", "milan-figure-5", "milan-figures-7-10", "wrong-predictions")
+NAMES = ("titan-table-1", "amm-figures", "milan-figure-5", "milan-figures-7-10", "wrong-predictions", "titan-table-2")
 
 
 def experiment(name: str) -> Experiment:

@@ -34,7 +34,7 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
     draw = np.random.default_rng(seed)
     rows: list[Row] = []
     for figure, sizes in _FIGURES.items():
-        for machines, tasks in sizes:
+        for machines, tasks in (size for size in sizes if max(size) <= options["largest"]):
             makespans = _swept(_times(draw, machines, tasks, options))
             rows += [_row(figure, machines, tasks, label, "best", makespans) for label in _best(makespans)]
     machines, tasks = 5, 15
@@ -98,6 +98,7 @@ EXPERIMENT = Experiment(
     keys=("figure", "machines", "tasks", "mapping", "threshold"),
     run=_rows,
     options={
+        "largest": Option(50, "leave out sizes of more tasks or machines", 5, 50),
         "spread": Option(100.0, "largest workload ÷ smallest", 1, 1e6),
         "unrelated": Option(
             1.0, "each task may be up to so many times slower on some machine; 1: as the paper", 1, 1e3

@@ -10,10 +10,11 @@ from cosched.simulation.experiments import NAMES, experiment
 # Small enough for a test, by experiment.
 TINY: dict[str, dict[str, str]] = {
     "titan-table-1": {"tasks": "6", "generations": "2"},
-    "amm-figures": {},
+    "amm-figures": {"largest": "15"},
     "milan-figure-5": {},
     "milan-figures-7-10": {"jobs": "20"},
     "wrong-predictions": {"tasks": "4", "generations": "1"},
+    "titan-table-2": {"requests": "200", "rate": "5", "first": "12", "generations": "0"},
 }
 
 

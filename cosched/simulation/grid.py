@@ -1,0 +1,262 @@
+"""Several domains with their agents in virtual time: the daemon's own core, agent and letters over a simulated network.
+
+Without agents the domains do not know of one another, and each works off what is submitted to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+from uuid import UUID, uuid5
+
+from cosched.agent import Agent, Broker, LetterReceived, LocalDomain, PeersChanged, Send
+from cosched.agent.knowledge import document_of
+from cosched.agent.messages import Commit, Request
+from cosched.coscheduler.events import TaskSubmitted, Tick
+from cosched.coscheduler.settings import Settings
+from cosched.coscheduler.task import Task
+from cosched.simulation.engine import SimulatedDomain
+from cosched.simulation.kernels import kernel_profile
+from cosched.simulation.planner import Planner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from cosched.agent import AgentSettings, BrokerOutcome, Peer
+    from cosched.agent.broker import AgentEvent
+    from cosched.agent.messages import Letter, TaskDocument
+    from cosched.coscheduler.decisions import Decision
+    from cosched.coscheduler.events import Event
+    from cosched.prediction.profile import Profile
+    from cosched.simulation.calendar import Calendar
+    from cosched.simulation.engine import Run
+    from cosched.simulation.network import Network
+
+__all__ = ["Grid", "GridTask", "Middleware", "Site"]
+
+_NAMESPACE = UUID("5d5a2a38-7a56-4c0f-8c1c-2b4f0b6e7d11")
+_TICK = 1.0  # seconds between two looks of an agent
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A domain: its hosts and how they compare, and whom its agent knows.
+
+    Attributes:
+        name: of the domain.
+        hosts: how many, all alike.
+        hardware: name of their class.
+        peers: neighbours of its agent.
+    """
+
+    name: str
+    hosts: int
+    hardware: str
+    peers: tuple[Peer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GridTask:
+    """One request.
+
+    Attributes:
+        name: its own in the whole grid.
+        kernel: what it runs.
+        site: the domain that it is submitted to.
+        submitted: seconds.
+        deadline: seconds.
+    """
+
+    name: str
+    kernel: str
+    site: str
+    submitted: float
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class Middleware:
+    """How the domains of a grid work.
+
+    Attributes:
+        policy: of each domain.
+        agents: whether they hand tasks to one another.
+        generations: of the genetic search at each change.
+        agent: settings of the agents; each gets a name and an instance of its own.
+        noise: what a task really takes ÷ what was predicted.
+    """
+
+    policy: str
+    agents: bool
+    generations: int
+    agent: AgentSettings
+    noise: Callable[[str], float]
+
+
+class Grid:
+    """The domains.
+
+    Attributes:
+        domains: by name.
+        network: carries the letters.
+    """
+
+    def __init__(
+        self, sites: Sequence[Site], slowness: Mapping[str, float], middleware: Middleware, network: Network,
+        calendar: Calendar, seed: int,
+    ) -> None:  # fmt: skip
+        """Build a grid.
+
+        Args:
+            sites: the domains.
+            slowness: by class of hardware: run time ÷ the kernels' published times.
+            middleware: how they work.
+            network: between them, in the same calendar.
+            calendar: the world's.
+            seed: of the searches and of arbitrary host counts.
+        """
+        self.network = network
+        self._calendar = calendar
+        knowledge = _Kernels(slowness)
+        self._middleware = middleware
+        self._outstanding = 0
+        self.domains = {
+            site.name: _Domain(self, site, knowledge, middleware, calendar, seed + place)
+            for place, site in enumerate(sites)
+        }
+
+    def run(self, tasks: Sequence[GridTask]) -> dict[str, tuple[str, Run]]:
+        """Submit tasks at their times and go on until all have run.
+
+        Returns:
+            Where and how each ran, by name.
+
+        Raises:
+            RuntimeError: some never do.
+        """
+        self._outstanding = len(tasks)
+        for task in tasks:
+            self._calendar.at(task.submitted, partial(self.domains[task.site].submit, task))
+        if self._middleware.agents:
+            for domain in self.domains.values():
+                domain.begin()
+        while self._outstanding and self._calendar.step(float("inf")):
+            pass
+        found = {run.name: (name, run) for name, domain in self.domains.items() for run in domain.runs}
+        if len(found) < len(tasks):
+            raise RuntimeError(f"{len(tasks) - len(found)} tasks have never run")
+        return found
+
+    def ended(self) -> None:
+        """One more task has run."""
+        self._outstanding -= 1
+
+    def send(self, letter: Letter) -> None:
+        """Bring a letter to its receiver."""
+        self.network.carry(lambda: self.domains[letter.receiver].receive(letter))
+
+
+class _Domain(SimulatedDomain):
+    """A domain with its agent."""
+
+    def __init__(
+        self, grid: Grid, site: Site, knowledge: _Kernels, middleware: Middleware, calendar: Calendar, seed: int
+    ) -> None:
+        instance = str(uuid5(_NAMESPACE, site.name))
+        settings = Settings(instance, policy=middleware.policy, seed=seed)
+        planner = Planner(middleware.generations, seed) if middleware.policy == "genetic" else None
+        hosts = [f"{site.name}-{number:02d}" for number in range(1, site.hosts + 1)]
+        super().__init__(settings, hosts, _realised(middleware.noise), planner, calendar)
+        self._grid = grid
+        self._site = site
+        self._knowledge = knowledge
+        self._numbers = 0
+        agent = None
+        if middleware.agents:
+            own = replace(middleware.agent, name=site.name, instance=instance)
+            agent = Agent(own, LocalDomain(self.core, site.hardware), knowledge, 1, self._number)
+        self._broker = Broker(self.core, agent)
+
+    def begin(self) -> None:
+        """Make the neighbours known and let time go by."""
+        self._tell(PeersChanged(self.time, self._site.peers))
+        self._tick()
+
+    def submit(self, task: GridTask) -> None:
+        """Take a request in."""
+        number = self._number()
+        profile = self._knowledge.on(task.kernel, self._site.hardware)
+        self.post(TaskSubmitted(self.time, Task(
+            id=str(number), number=number, name=task.name, application=task.kernel, command=(task.kernel,),
+            submitted=self.time, deadline=task.deadline, profile=profile, best_effort=True,
+        )))  # fmt: skip
+
+    def receive(self, letter: Letter) -> None:
+        """Take a letter in; a task that comes with it is evaluated on our hardware."""
+        task = self._evaluated(letter.body.document) if isinstance(letter.body, Request | Commit) else None
+        self._tell(LetterReceived(self.time, letter, task))
+
+    def handle(self, event: Event) -> Iterable[Decision]:
+        return self._decided(self._broker.handle(event))
+
+    def _tell(self, event: AgentEvent) -> None:
+        self.carry_out(self._decided(self._broker.handle(event)))
+
+    def _decided(self, outcome: BrokerOutcome) -> list[Decision]:
+        """Send the letters; return the decisions of the core."""
+        decisions: list[Decision] = []
+        for decision in outcome.decisions:
+            if isinstance(decision, Send):
+                self._grid.send(decision.letter)
+            else:
+                decisions.append(decision)
+        return decisions
+
+    def _tick(self) -> None:
+        self.post(Tick(self.time))
+        self.calendar.at(self.time + _TICK, self._tick)
+
+    def _number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    def _evaluated(self, document: TaskDocument) -> Task:
+        profile = self._knowledge.on(document.application, self._site.hardware)
+        return Task("", 0, document.name, document.application, document.command, 0.0, profile=profile,
+                    deadline=self.time + document.deadline, best_effort=True)  # fmt: skip
+
+    def completed(self, run: Run) -> None:
+        super().completed(run)
+        self._grid.ended()
+
+
+class _Kernels:
+    """Knows how long the kernels take on every class of hardware."""
+
+    def __init__(self, slowness: Mapping[str, float]) -> None:
+        self._slowness = slowness
+        self._known: dict[tuple[str, str], Profile] = {}
+
+    def on(self, kernel: str, hardware: str) -> Profile:
+        """Return the kernel's times on a class of hardware."""
+        key = (kernel, hardware)
+        if key not in self._known:
+            self._known[key] = kernel_profile(kernel).scaled(self._slowness[hardware])
+        return self._known[key]
+
+    def document(self, task: Task, hosts: int) -> TaskDocument:
+        """Describe a task by its kernel's name; see `Knowledge`."""
+        return document_of(task, hosts)
+
+    def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile:
+        """Return a task's times elsewhere; see `Knowledge`."""
+        return self.on(document.application, hardware).limited(hosts)
+
+
+def _realised(noise: Callable[[str], float]) -> Callable[[Task, int], float]:
+    def seconds(task: Task, count: int) -> float:
+        assert task.profile is not None
+        return task.profile.on(count) * noise(task.name)
+
+    return seconds

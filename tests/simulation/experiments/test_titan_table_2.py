@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+
+from cosched.simulation.experiments.titan_table_2 import EXPERIMENT
+
+
+@pytest.mark.parametrize("tree", ["0", "1"])
+def test_the_middleware_moves_tasks_and_meets_more_deadlines(tree: str) -> None:
+    settings = {"requests": "500", "rate": "5", "first": "60", "generations": "1", "tree": tree, "local": "1"}
+    off, local, on = EXPERIMENT.run(1, EXPERIMENT.settings(settings))
+    assert [row["middleware"] for row in (off, local, on)] == ["OFF", "LOCAL", "ON"]
+    assert float(on["on_time"] or 0) > float(off["on_time"] or 0)
+    assert float(on["makespan"] or 0) < float(off["makespan"] or 0)
+    assert off["moved"] == local["moved"] == off["messages"] == 0
+    assert float(on["moved"] or 0) > 0
+
+
+def test_the_published_tables_are_whole() -> None:
+    cells = {(row["requests"], row["rate"], row["middleware"]): row for row in EXPERIMENT.paper}
+    assert len(cells) == 18
+    assert cells[1000, 5, "ON"]["makespan"] == 467
+    assert cells[500, 2, "OFF"]["on_time"] == 0.27
+    assert cells[200, 5, "ON"]["on_time"] is None

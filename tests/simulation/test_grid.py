@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from cosched.agent import AgentSettings, Peer
+from cosched.simulation.calendar import Calendar
+from cosched.simulation.grid import Grid, GridTask, Middleware, Site
+from cosched.simulation.network import Network
+
+SLOWNESS = {"fast": 1.0, "slow": 4.0}
+
+
+def a_grid(*, agents: bool, loss: float = 0.0, policy: str = "genetic") -> Grid:
+    calendar = Calendar()
+    sites = [Site("A", 2, "slow", (Peer("B"),)), Site("B", 4, "fast", (Peer("A"),))]
+    middleware = Middleware(policy, agents, 2, AgentSettings("", ""), lambda _: 1.0)
+    return Grid(sites, SLOWNESS, middleware, Network(calendar, 0.1, loss, 3), calendar, 1)
+
+
+def requests(count: int) -> list[GridTask]:
+    return [GridTask(f"r{n}", "fft", "A", n + 5.0, n + 65.0) for n in range(count)]
+
+
+def test_without_agents_everything_runs_where_it_was_submitted() -> None:
+    found = a_grid(agents=False).run(requests(4))
+    assert {where for where, _ in found.values()} == {"A"}
+    assert max(run.finished for _, run in found.values()) > 60
+
+
+def test_with_agents_what_would_be_late_is_handed_over_and_ends_in_time() -> None:
+    grid = a_grid(agents=True)
+    found = grid.run(requests(4))
+    assert [found[f"r{n}"][0] for n in range(4)] == ["B"] * 4  # 96 s on two slow hosts, 22 s on four fast ones
+    assert all(found[task.name][1].finished <= task.deadline for task in requests(4))
+    assert grid.network.carried > 0
+
+
+def test_lost_letters_cost_time_and_no_task() -> None:
+    found = a_grid(agents=True, loss=0.3).run(requests(12))
+    assert len(found) == 12
+
+
+def test_the_same_seed_gives_the_same_runs() -> None:
+    assert a_grid(agents=True, loss=0.2).run(requests(6)) == a_grid(agents=True, loss=0.2).run(requests(6))
+
+
+def test_a_task_that_nobody_can_run_is_an_error_not_an_endless_wait() -> None:
+    calendar = Calendar()
+    middleware = Middleware("fcfs-maximum", False, 0, AgentSettings("", ""), lambda _: 1.0)
+    grid = Grid([Site("A", 0, "slow")], SLOWNESS, middleware, Network(calendar), calendar, 1)
+    with pytest.raises(RuntimeError, match="1 tasks have never run"):
+        grid.run(requests(1))
