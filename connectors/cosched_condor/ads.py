@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import JobReport, JobState
@@ -17,6 +18,7 @@ PROJECTION = (
     "ClusterId", "ProcId", "JobStatus", "CoschedAttempt", "CoschedCount", "NumJobStarts", "JobCurrentStartDate",
     "JobCurrentStartExecutingDate", "EnteredCurrentStatus", "CompletionDate", "ExitBySignal", "ExitCode", "ExitSignal",
     "HoldReason", "HoldReasonCode", "RemoveReason", "VacateReason", "JobDisconnectedDate", "NumShadowStarts",
+    "RemoteHost", "LastRemoteHost",
 )  # fmt: skip
 SUBMITTED_ON_HOLD = 15  # HTCondor's hold code for `hold = true`
 
@@ -49,11 +51,17 @@ def reports(queue: Iterable[Mapping[str, Any]], history: Iterable[Mapping[str, A
         for ad in ads:
             attempt = str(ad.get("CoschedAttempt", ""))
             counts[attempt] = int(ad.get("CoschedCount", 1))
-            processes[attempt, int(ad["ClusterId"])][int(ad["ProcId"])] = _process(ad, left=left)
+            process = replace(_process(ad, left=left), host=_host(ad))
+            processes[attempt, int(ad["ClusterId"])][int(ad["ProcId"])] = process
     # Of two clusters with one UUID the first is the job; the other was removed when it was noticed.
     firsts = dict(sorted(processes, key=lambda key: -key[1]))
     return {attempt: together(attempt, str(cluster), counts[attempt], processes[attempt, cluster])
             for attempt, cluster in firsts.items()}  # fmt: skip
+
+
+def _host(ad: Mapping[str, Any]) -> str:
+    """Return the machine of "slot1@machine"."""
+    return str(ad.get("RemoteHost") or ad.get("LastRemoteHost") or "").rpartition("@")[2]
 
 
 def _process(ad: Mapping[str, Any], *, left: bool) -> Process:

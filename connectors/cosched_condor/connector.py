@@ -14,7 +14,7 @@ from cosched_condor import ads
 from cosched_condor.attempts import FENCED, Attempts
 from cosched_condor.client import Worker
 from cosched_condor.eventlog import EventLog
-from cosched_condor.machines import machines, projection
+from cosched_condor.machines import Needs, machines, projection
 from cosched_condor.settings import CondorSettings
 from cosched_condor.submission import describe
 
@@ -42,6 +42,9 @@ class CondorConnector:
         self._ask = Worker(self._settings.config, self._settings.schedd, self._settings.timeout)
         self._listen = Worker(self._settings.config, self._settings.schedd, self._settings.timeout)
         self._log = EventLog()
+        self._needs = Needs.of(self._settings)
+        self._clusters: set[str] = set()  # all that cosched has submitted, of which this object or the event log knows
+        self._submitting = False
         self._listening = threading.Lock()
 
     @property
@@ -50,9 +53,13 @@ class CondorConnector:
         return self._ask.calls
 
     def hosts(self) -> Sequence[Host]:
-        """Return the machines that the collector shows; a machine that is gone is not among them."""
+        """Return the machines that the collector shows; a machine that is gone is not among them.
+
+        One whose slots have jobs that are not cosched's is claimed.
+        """
         attribute = self._settings.host_class
-        return machines(self._ask.call("hosts", projection=projection(attribute)), attribute)
+        slots = self._ask.call("hosts", projection=projection(attribute))
+        return machines(slots, attribute, self._ours, self._needs)
 
     def submit(self, launch: Launch) -> str:
         """Submit a cluster and return its number.
@@ -74,14 +81,12 @@ class CondorConnector:
             self._attempts.write_script(launch)
         except OSError as error:
             raise self._spool_fault(error) from error
-        fence = str(self._attempts.folder(launch.attempt) / "cancelled")
-        answer = self._ask.call("submit", description=description, items=items, count=launch.count, fence=fence)
-        cluster = answer["cluster"]
+        answer = self._hand_over(launch, description, items)
         if self._attempts.fenced(launch.attempt):
             self._remove(launch.attempt)
             self._refuse_fenced(launch.attempt)
         self._check_released(launch.attempt, answer["released"])
-        return str(cluster)
+        return str(answer["cluster"])
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
         """Ask the queue, and the history for what the queue does not show whole."""
@@ -116,6 +121,7 @@ class CondorConnector:
             except ConnectorError:
                 self._log = EventLog()  # the next worker begins at the beginning too
                 raise
+        self._clusters.update(report.job for report in reports)
         reports = [self._fence_shown(report) for report in self._log.settled(reports)]
         for report in reports:
             if report.state is JobState.QUEUED and self._attempts.fenced(report.attempt):
@@ -135,6 +141,24 @@ class CondorConnector:
         """End the processes that talk to HTCondor; jobs go on."""
         self._ask.close()
         self._listen.close()
+
+    def _hand_over(self, launch: Launch, description: str, items: list[dict[str, str]]) -> dict[str, Any]:
+        """Submit a cluster and release it; its number counts as ours before it is known here."""
+        fence = str(self._attempts.folder(launch.attempt) / "cancelled")
+        self._submitting = True
+        try:
+            answer: dict[str, Any] = self._ask.call("submit", description=description, items=items,
+                                                    count=launch.count, fence=fence)  # fmt: skip
+            self._clusters.add(str(answer["cluster"]))
+        finally:
+            self._submitting = False
+        return answer
+
+    def _ours(self, job: str) -> bool:
+        cluster = job.partition(".")[0]
+        if cluster in self._clusters:
+            return True
+        return self._submitting and cluster.isdecimal() and int(cluster) > max(map(int, self._clusters), default=0)
 
     def _follow(self, timeout: float) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = self._listen.call("follow", wait=timeout, log=str(self._attempts.log),

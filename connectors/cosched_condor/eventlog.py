@@ -97,7 +97,7 @@ def _after(process: Process, event: Mapping[str, Any]) -> Process:
     if number in (_TERMINATED, _ABORTED):
         return _ended(process, event)
     if number == _EXECUTE:
-        return Process(JobState.RUNNING, started=_time(event))
+        return Process(JobState.RUNNING, started=_time(event), host=str(event.get("SlotName", "")).rpartition("@")[2])
     if number == _SUBMIT or (number == _HELD and event.get("HoldReasonCode") == SUBMITTED_ON_HOLD):
         return Process(JobState.QUEUED)
     if number == _RELEASED:

@@ -2,41 +2,98 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import Host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["machines", "projection"]
+    from cosched_condor.settings import CondorSettings
+
+__all__ = ["Needs", "machines", "projection"]
 
 _OUT_OF_USE = ("Drained", "Draining", "Delete", "Shutdown", "Backfill")
+_READ = ("Machine", "Name", "State", "Activity", "Offline", "Draining", "DrainReason", "Start", "JobId", "RemoteOwner",
+         "PartitionableSlot", "Cpus", "Memory", "Disk", "GPUs")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a job takes of its host.
+
+    Attributes:
+        Cpus: cores.
+        Memory: MiB.
+        Disk: KiB.
+        GPUs: devices.
+    """
+
+    Cpus: float = 1
+    Memory: float = 0
+    Disk: float = 0
+    GPUs: float = 0
+
+    @classmethod
+    def of(cls, settings: CondorSettings) -> Needs:
+        """Return what the administrator has jobs ask for."""
+        return cls(settings.request_cpus, settings.request_memory, settings.request_disk, settings.request_gpus)
+
+    def met_by(self, slots: Iterable[Mapping[str, Any]]) -> bool:
+        """Whether these slots together have it."""
+        parts = list(slots)
+        return all(
+            sum(float(part.get(name, 0)) for part in parts) >= getattr(self, name)
+            for name in ("Cpus", "Memory", "Disk", "GPUs")
+        )
 
 
 def projection(class_attribute: str) -> list[str]:
     """Return the attributes that `machines` reads."""
-    read = ["Machine", "Name", "State", "Activity", "Offline", "Draining", "DrainReason", "Start"]
-    return [*read, class_attribute] if class_attribute else read
+    return [*_READ, class_attribute] if class_attribute else [*_READ]
 
 
-def machines(slots: Iterable[Mapping[str, Any]], class_attribute: str) -> list[Host]:
+def machines(slots: Iterable[Mapping[str, Any]], class_attribute: str, ours: Callable[[str], bool],
+             needs: Needs) -> list[Host]:  # fmt: skip
     """Return one host for each machine, sorted by name.
 
     Args:
         slots: ads of slots; a machine with several is up when one of them is.
         class_attribute: the attribute that names a machine's class; empty for none.
+        ours: whether a job ("12.0") is cosched's.
+        needs: what a job of cosched takes; a partitionable slot that has less left is claimed.
     """
-    hosts: dict[str, Host] = {}
+    by_machine: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for slot in slots:
         name = str(slot.get("Machine", ""))
-        if not name or "," in name:
-            continue
-        reason = _reason(slot)
-        host_class = str(slot.get(class_attribute, "")) if class_attribute else ""
-        if name not in hosts or (not reason and not hosts[name].up):
-            hosts[name] = Host(name, host_class, up=not reason, reason=reason)
-    return [hosts[name] for name in sorted(hosts)]
+        if name and "," not in name:
+            by_machine[name].append(slot)
+    return [_host(name, by_machine[name], class_attribute, ours, needs) for name in sorted(by_machine)]
+
+
+def _host(name: str, slots: Sequence[Mapping[str, Any]], class_attribute: str, ours: Callable[[str], bool],
+          needs: Needs) -> Host:  # fmt: skip
+    usable = [slot for slot in slots if not _reason(slot)]
+    host_class = str((usable or slots)[0].get(class_attribute, "")) if class_attribute else ""
+    if not usable:
+        return Host(name, host_class, up=False, reason=_reason(slots[0]))
+    strangers = [slot for slot in usable if _theirs(slot, ours)]
+    rest = [slot for slot in usable if slot not in strangers]
+    parted = any(slot.get("PartitionableSlot") is True for slot in usable)
+    # Of a partitionable slot counts what is left of it, with what our own jobs have of it now.
+    if needs.met_by(rest) if parted else rest:
+        return Host(name, host_class)
+    owners = sorted({str(slot.get("RemoteOwner", "")) for slot in strangers} - {""})
+    return Host(name, host_class, reason=f"claimed by {', '.join(owners) or 'others'}", claimed=True)
+
+
+def _theirs(slot: Mapping[str, Any], ours: Callable[[str], bool]) -> bool:
+    """Whether somebody else's job has the slot; a claim that waits for its owner's next job counts when it has one."""
+    if slot.get("State") == "Owner":
+        return True
+    return slot.get("State") == "Claimed" and "JobId" in slot and not ours(str(slot["JobId"]))
 
 
 def _reason(slot: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ class Process:
         finished: seconds since the epoch; None before its end.
         code: exit code, 128 + n for signal n.
         reason: HTCondor's words.
+        host: where it runs or ran; empty where that is not known.
     """
 
     state: JobState = JobState.UNKNOWN
@@ -33,6 +34,7 @@ class Process:
     finished: float | None = None
     code: int | None = None
     reason: str = ""
+    host: str = ""
 
 
 def together(attempt: str, job: str, count: int, processes: Mapping[int, Process]) -> JobReport:
@@ -49,6 +51,7 @@ def together(attempt: str, job: str, count: int, processes: Mapping[int, Process
         finished=max(ends) if state.final and ends else None,
         exit_code=_code(ranks) if state in (JobState.COMPLETED, JobState.FAILED) else None,
         reason=_reason(state, ranks),
+        hosts=tuple(process.host for process in ranks) if all(process.host for process in ranks) else (),
     )
 
 

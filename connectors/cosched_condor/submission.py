@@ -51,6 +51,10 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> tu
         "job_lease": settings.job_lease,
         "keep_claim": settings.keep_claim,
         "time_limit": limit,
+        "request_cpus": settings.request_cpus,
+        "request_memory": settings.request_memory,
+        "request_disk": settings.request_disk,
+        "request_gpus": settings.request_gpus,
     }
     items = [{"CoschedHost": str(safe(host, "a host's name"))} for host in launch.hosts]
     return render("condor", "vanilla.sub", values), items

@@ -27,7 +27,8 @@ folder={folder}
 {rank}
 # An attempt that was cancelled while its submission was under way must not run, and none runs twice.
 [ -e "$folder/cancelled" ] && exit {fenced}
-(set -C && echo "$(date +%s.%N) $SLURM_JOB_ID {count}" > "$folder/began.$rank") 2>/dev/null || exit {fenced}
+stamp="$(date +%s.%N) $SLURM_JOB_ID {count} $SLURMD_NODENAME"
+(set -C && echo "$stamp" > "$folder/began.$rank") 2>/dev/null || exit {fenced}
 {redirection}
 (
 export COSCHED_RANK="$rank"
@@ -56,12 +57,14 @@ class Stamps:
         finished: when the last of all ended; None while some have not.
         code: the first code that is not 0 in rank order; None while some have not ended.
         job: Slurm's number of the job, once all have begun.
+        hosts: where they run, in rank order, once all have begun and say so.
     """
 
     started: float | None = None
     finished: float | None = None
     code: int | None = None
     job: str = ""
+    hosts: tuple[str, ...] = ()
 
 
 class Attempts(AttemptFolders):
@@ -82,19 +85,20 @@ class Attempts(AttemptFolders):
         """Return what the attempt's processes have said."""
         folder = self.folder(attempt)
         first = _words(folder / "began.0")
-        if len(first) != 3:
+        if len(first) not in (3, 4):
             return Stamps()
         count, job = int(first[2]), first[1]
         began = [first, *(_words(folder / f"began.{rank}") for rank in range(1, count))]
         if not all(began):
             return Stamps()
+        hosts = tuple(stamp[3] for stamp in began) if all(len(stamp) == 4 for stamp in began) else ()
         started = max(float(stamp[0]) for stamp in began)
         ended = [_words(folder / f"ended.{rank}") for rank in range(count)]
         if not all(ended):
-            return Stamps(started, job=job)
+            return Stamps(started, job=job, hosts=hosts)
         codes = [int(stamp[1]) for stamp in ended]
         finished = max(started, *(float(stamp[0]) for stamp in ended))
-        return Stamps(started, finished, next((code for code in codes if code), 0), job)
+        return Stamps(started, finished, next((code for code in codes if code), 0), job, hosts)
 
     def write_script(self, launch: Launch) -> Path:
         """Write what each process runs.

@@ -71,6 +71,10 @@ class Commands:
         """Return all jobs that the controller remembers, those that ended included; 22.05 adds other users'."""
         return self._listed("jobs", "squeue", "--me", "--all", "--states=all", "--json")
 
+    def everybodys_jobs(self) -> list[dict[str, Any]]:
+        """Return the jobs of all users that wait or run."""
+        return self._listed("jobs", "squeue", "--all", "--json")
+
     def nodes(self) -> list[dict[str, Any]]:
         """Return all nodes."""
         try:

@@ -12,9 +12,10 @@ from cosched_slurm.attempts import Attempts
 from cosched_slurm.commands import Commands
 from cosched_slurm.completions import completion
 from cosched_slurm.jobs import Record, records
-from cosched_slurm.nodes import hosts
+from cosched_slurm.nodes import busy, hosts
 from cosched_slurm.reports import judge
 from cosched_slurm.settings import SlurmSettings
+from cosched_slurm.strangers import Strangers
 from cosched_slurm.submission import job_script, options, processes
 from cosched_slurm.watch import Watch
 
@@ -36,6 +37,7 @@ class SlurmConnector:
         self._settings = SlurmSettings.read(settings)
         self._attempts = Attempts(self._settings.spool)
         self._slurm = Commands(self._settings)
+        self._strangers = Strangers(self._slurm.everybodys_jobs, self._attempts.known, self._settings.poll)
         self._watch = Watch(self._attempts, self._records, self._report, self._settings.poll)
 
     @property
@@ -44,8 +46,10 @@ class SlurmConnector:
         return self._slurm.calls
 
     def hosts(self) -> Sequence[Host]:
-        """Return the nodes, those of the partition where one is set."""
-        return hosts(self._slurm.nodes(), self._settings.partition, self._settings.host_class)
+        """Return the nodes, those of the partition where one is set; what others' jobs have is claimed."""
+        rows = self._slurm.nodes()
+        theirs = self._strangers.claims(busy(rows) - self._watch.hosts())
+        return hosts(rows, self._settings.partition, self._settings.host_class, theirs)
 
     def submit(self, launch: Launch) -> str:
         """Submit a job and return its number.
@@ -71,7 +75,7 @@ class SlurmConnector:
         if self._attempts.fenced(launch.attempt):
             self._slurm.cancel([job])
             self._refuse_fenced(launch.attempt)
-        self._watch.follow(Record(launch.attempt, processes(launch), job, JobState.QUEUED))
+        self._watch.follow(Record(launch.attempt, processes(launch), job, JobState.QUEUED, hosts=launch.hosts))
         return job
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:

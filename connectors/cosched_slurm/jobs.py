@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import JobState
+from cosched_slurm.nodelist import node_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["Record", "comment", "meaning", "number", "records", "words"]
+__all__ = ["Record", "comment", "marked", "meaning", "number", "records", "words"]
 
 _COMMENT = re.compile(r"cosched:([0-9a-f-]{36}):([1-9][0-9]{0,6})\Z")
 # The base states of a job, and the flags that Slurm shows beside or instead of them.
@@ -64,6 +65,7 @@ class Record:
         finished: end, in whole seconds; None before it.
         exit_code: 128 + n for signal n; None before the end.
         reason: Slurm's words where it did not end well.
+        hosts: where it runs or ran, in Slurm's order.
     """
 
     attempt: str
@@ -74,6 +76,7 @@ class Record:
     finished: float | None = None
     exit_code: int | None = None
     reason: str = ""
+    hosts: tuple[str, ...] = ()
 
     @property
     def over(self) -> bool:
@@ -97,6 +100,12 @@ def records(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Record]]:
     for same in found.values():
         same.sort(key=lambda record: int(record.job))
     return found
+
+
+def marked(row: Mapping[str, Any]) -> str | None:
+    """Return the attempt that a job's comment names; None where it names none."""
+    found = _COMMENT.match(str(row.get("comment") or ""))
+    return None if found is None else found[1]
 
 
 def meaning(states: Iterable[str], reason: str = "") -> JobState:
@@ -145,6 +154,7 @@ def _record(row: Mapping[str, Any], attempt: str, count: int, job: str) -> Recor
         finished=number(row.get("end_time")) or None if over else None,
         exit_code=_exit_code(row.get("exit_code")) if state in (JobState.COMPLETED, JobState.FAILED) else None,
         reason="" if state in (JobState.COMPLETED, JobState.RUNNING) else ": ".join(reasons),
+        hosts=node_names(str(row.get("nodes") or "")),
     )
 
 

@@ -10,20 +10,29 @@ from cosched_slurm.jobs import words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["hosts"]
+    from cosched_slurm.strangers import Claim
+
+__all__ = ["busy", "hosts"]
 
 _BASES = ("IDLE", "ALLOCATED", "MIXED", "COMPLETING")
 # Flags beside a base state that keep no job away.
 _HARMLESS = ("COMPLETING", "PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "POWERED_UP", "BLOCKED")
 
 
-def hosts(rows: Iterable[Mapping[str, Any]], partition: str, prefix: str) -> list[Host]:
+def busy(rows: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the names of the nodes on which jobs run, anybody's."""
+    return {str(row.get("name") or "") for row in rows if {"ALLOCATED", "MIXED"}.intersection(words(row.get("state")))}
+
+
+def hosts(rows: Iterable[Mapping[str, Any]], partition: str, prefix: str,
+          theirs: Mapping[str, Claim] | None = None) -> list[Host]:  # fmt: skip
     """Return the hosts, sorted by name.
 
     Args:
         rows: nodes as Slurm's JSON has them, of any version.
         partition: the partition whose nodes count; empty for all.
         prefix: what the feature begins with whose rest names the class; empty for none.
+        theirs: nodes that others' jobs have.
     """
     found = {}
     for row in rows:
@@ -32,7 +41,10 @@ def hosts(rows: Iterable[Mapping[str, Any]], partition: str, prefix: str) -> lis
             continue
         reason = _reason(row)
         features = _texts(row.get("active_features") or row.get("features"))
-        found[name] = Host(name, _class(features, prefix), up=not reason, reason=reason)
+        claim = None if reason else (theirs or {}).get(name)
+        words_for = reason if claim is None else claim.reason
+        found[name] = Host(name, _class(features, prefix), not reason, words_for, claimed=claim is not None,
+                           free_at=None if claim is None else claim.until)  # fmt: skip
     return [found[name] for name in sorted(found)]
 
 

@@ -31,7 +31,7 @@ def judge(attempt: str, record: Record | None, stamps: Stamps, *, fenced: bool, 
         if stamps.code is None:
             return None
         state = JobState.FAILED if stamps.code else JobState.COMPLETED
-        return JobReport(attempt, state, stamps.job, stamps.started, stamps.finished, stamps.code)
+        return JobReport(attempt, state, stamps.job, stamps.started, stamps.finished, stamps.code, hosts=stamps.hosts)
     state, reason = _state(record, stamps, fenced=fenced, now=now)
     begun = state not in (JobState.QUEUED, JobState.UNKNOWN)
     over = state.final or state is JobState.EVICTED
@@ -39,7 +39,10 @@ def judge(attempt: str, record: Record | None, stamps: Stamps, *, fenced: bool, 
     finished = (stamps.finished or record.finished) if over else None
     if started is not None and finished is not None:
         finished = max(started, finished)  # Slurm cuts off its seconds
-    return JobReport(attempt, state, record.job, started, finished, _exit_code(state, record, stamps), reason)
+    code = _exit_code(state, record, stamps)
+    return JobReport(
+        attempt, state, record.job, started, finished, code, reason, (stamps.hosts or record.hosts) if begun else ()
+    )
 
 
 def _state(record: Record, stamps: Stamps, *, fenced: bool, now: float) -> tuple[JobState, str]:

@@ -63,6 +63,11 @@ class Watch:
         with self._guard:
             self._followed.setdefault(record.attempt, _Followed(record))
 
+    def hosts(self) -> set[str]:
+        """Return the hosts of the jobs that are followed."""
+        with self._guard:
+            return {host for seen in self._followed.values() for host in seen.record.hosts}
+
     def wait(self, timeout: float) -> list[JobReport]:
         """Return what is new, waiting up to `timeout` seconds for it.
 

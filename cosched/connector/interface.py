@@ -48,13 +48,17 @@ class Host:
         name: the manager's own name for it, unique in the domain.
         host_class: name of its resource model (HMCL); empty where the manager does not say, then configuration decides.
         up: False while it is down, draining, off-line or absent.
-        reason: why it is not up, for people.
+        reason: why it is not up, or who has it, for people.
+        claimed: True while it is taken by what is not cosched's; nothing is pinned to it then.
+        free_at: when the manager expects it to be free of that; None where it does not say.
     """
 
     name: str
     host_class: str = ""
     up: bool = True
     reason: str = ""
+    claimed: bool = False
+    free_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,7 @@ class JobReport:
         finished: when the last of its processes ended; None before that.
         exit_code: the first code that is not 0 in rank order, 128 + n for signal n; None before the end.
         reason: the manager's words for hold, removal, eviction or failure.
+        hosts: where it runs or ran, where the manager chose and says; empty for a job that was pinned.
     """
 
     attempt: str
@@ -139,6 +144,7 @@ class JobReport:
     finished: float | None = None
     exit_code: int | None = None
     reason: str = ""
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,8 @@ class Coscheduler:
 
     def taken(self, time: float) -> dict[str, float]:
         """Return when each taken host is expected to be free, epoch seconds."""
-        return self.domain.occupied(self.attempts.values(), time, self._experience.handover.seconds)
+        own = self.domain.occupied(self.attempts.values(), time, self._experience.handover.seconds)
+        return {**self.domain.claims(time), **own}
 
     def factors(self) -> dict[str, float]:
         """Return the learned correction factors by key."""
@@ -219,9 +220,9 @@ class Coscheduler:
         return not staged and event.time < self._dispatched_at + _CROWD
 
     def _observe(self, event: HostsObserved) -> None:
-        if self.domain.observe(event.hosts):
+        if self.domain.observe(event.hosts, event.time):
             self._ledger.replan()
-        self._lifecycle.call_back(self.domain.up(), event.time)
+        self._lifecycle.call_back(self.domain.mine(), event.time)
 
     def _improve(self, event: ScheduleImproved) -> None:
         """Take a plan over unless the current one has become better meanwhile."""

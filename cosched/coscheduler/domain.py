@@ -18,6 +18,7 @@ __all__ = ["Domain", "expected_end"]
 # the estimate must grow, or a job that never ends would hold back everything planned behind it.
 _OVERRUN_SHARE = 0.05
 _OVERRUN_GROWTH = 0.5
+_CLAIM_LEAST = 10.0  # seconds for which a host that others have is planned to stay theirs at least
 
 
 def expected_end(attempt: Attempt, now: float, handover: float = 0.0) -> float:
@@ -42,13 +43,29 @@ class Domain:
 
     def __init__(self) -> None:
         self.hosts: dict[str, Host] = {}
+        self._claimed: dict[str, float] = {}  # host that others have → since when, epoch seconds
 
-    def observe(self, hosts: Iterable[Host]) -> bool:
+    def observe(self, hosts: Iterable[Host], time: float) -> bool:
         """Take the connector's list; return True where a host came, went or changed."""
         seen = {host.name: host for host in hosts}
         changed = seen != self.hosts
         self.hosts = seen
+        self._claimed = {name: self._claimed.get(name, time) for name, host in seen.items() if host.claimed}
         return changed
+
+    def claims(self, now: float) -> dict[str, float]:
+        """Return when each host that others have is expected to be free, epoch seconds, always after `now`.
+
+        Where the manager does not say, what has lasted so long is expected to last as long again.
+        """
+        return {
+            name: max(self.hosts[name].free_at or now + (now - since), now + _CLAIM_LEAST)
+            for name, since in self._claimed.items()
+        }
+
+    def mine(self) -> list[str]:
+        """Return the names of the usable hosts that nobody else has, sorted."""
+        return [name for name in self.up() if name not in self._claimed]
 
     def up(self) -> list[str]:
         """Return the names of the usable hosts, sorted."""

@@ -116,6 +116,11 @@ def _ahead(core: Coscheduler, assignments: tuple[Assignment, ...], mine: Assignm
     found = []
     if taken:
         found.append(f"running on hosts it will use: {_some(taken)}")
+    others = sorted(hosts.intersection(core.domain.claims(0.0)))
+    if others:
+        found.append(
+            f"taken by others: {', '.join(f'{name} ({core.domain.hosts[name].reason})' for name in others[:3])}"
+        )
     if planned:
         found.append(f"planned before it on those hosts: {_some(planned)}")
     if not found and mine.start > 0:

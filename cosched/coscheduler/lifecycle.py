@@ -74,12 +74,12 @@ class Lifecycle:
             self._give_up(attempt, reason, time)
 
     def call_back(self, up: Iterable[str], time: float) -> None:
-        """Take attempts back that have not begun and whose host went down: they would wait for it, however long."""
+        """Take attempts back that have not begun and whose host went down or to others: they would wait for it long."""
         known = set(up)
         for attempt in list(self._ledger.attempts.values()):
             gone = [host for host in attempt.hosts if host not in known]
             if gone and attempt.state in (AttemptState.SUBMITTING, AttemptState.SUBMITTED):
-                self._give_up(attempt, f"host {gone[0]} went down before it began there", time)
+                self._give_up(attempt, f"host {gone[0]} went down, or to others, before it began there", time)
 
     def find_all(self, time: float) -> None:
         """Have all live attempts looked up, and go on cancelling: a former process stopped in the middle."""
@@ -168,6 +168,8 @@ class Lifecycle:
             self._ledger.replan()  # its hosts come free, or are taken again
         if state is AttemptState.RUNNING is not attempt.state:
             self._experience.began(attempt)
+            if self._ledger.tasks[attempt.task].profile is None:
+                self._ledger.replan()  # it takes hosts that the plan did not reckon with
         self._ledger.put_attempt(replace(attempt, state=state, reason=report.reason))
         task = self._ledger.tasks[attempt.task]
         reason = f"held by the resource manager: {report.reason}" if state is AttemptState.HELD else ""
@@ -237,6 +239,7 @@ def _merged(attempt: Attempt, report: JobReport) -> Attempt:
     return replace(
         attempt,
         job=report.job or attempt.job,
+        hosts=attempt.hosts or report.hosts,  # where it passed through, the manager's choice
         started=report.started if report.started is not None else attempt.started,
         finished=report.finished if report.finished is not None else attempt.finished,
         exit_code=report.exit_code if report.exit_code is not None else attempt.exit_code,

@@ -120,7 +120,7 @@ class Attempt:
 
     Attributes:
         uuid: travels in the native job.
-        hosts: pinned hosts in rank order; empty for a task that passes through.
+        hosts: pinned hosts in rank order; of a task that passes through where it runs, once the manager says so.
         predicted: corrected run time in seconds; None without a profile.
         job: native identifier once known.
         state: see `AttemptState`.

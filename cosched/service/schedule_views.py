@@ -33,6 +33,7 @@ def _occupied(core: Coscheduler) -> dict[str, Attempt]:
 def host_views(asker: Principal, core: Coscheduler, time: float) -> list[HostView]:
     """Return all hosts, by name, and what occupies each; of other users' tasks only that they do."""
     occupied = _occupied(core)
+    claims = core.domain.claims(time)
     views = []
     for host in sorted(core.domain.hosts.values(), key=lambda host: host.name):
         attempt = occupied.get(host.name)
@@ -43,7 +44,7 @@ def host_views(asker: Principal, core: Coscheduler, time: float) -> list[HostVie
                 up=host.up,
                 reason=host.reason,
                 task="" if attempt is None else _shown(asker, core, attempt.task)[0],
-                free_at=None if attempt is None else expected_end(attempt, time),
+                free_at=claims.get(host.name) if attempt is None else expected_end(attempt, time),
             )
         )
     return views

@@ -30,12 +30,28 @@ def test_the_later_an_attempt_is_the_longer_it_is_expected_to_go_on() -> None:
 
 def test_observing_the_same_hosts_again_is_no_change() -> None:
     domain = Domain()
-    assert domain.observe(hosts(2))
-    assert not domain.observe(hosts(2))
-    assert domain.observe(hosts(2, down=[2]))
+    assert domain.observe(hosts(2), 0.0)
+    assert not domain.observe(hosts(2), 0.0)
+    assert domain.observe(hosts(2, down=[2]), 0.0)
     assert domain.up() == ["node01"]
 
 
 def test_a_held_attempt_takes_no_host() -> None:
     assert Domain.occupied([replace(ATTEMPT, state=AttemptState.HELD)], 0.0) == {}
     assert Domain.occupied([replace(ATTEMPT, state=AttemptState.CANCELLING)], 0.0) == {"node01": 10.0}
+
+
+def test_what_others_have_is_not_ours_and_is_expected_back_as_late_as_it_has_lasted() -> None:
+    domain = Domain()
+    mine, theirs = hosts(2)
+    domain.observe((mine, replace(theirs, claimed=True)), 100.0)
+    assert domain.up() == ["node01", "node02"]
+    assert domain.mine() == ["node01"]
+    assert domain.claims(100.0) == {"node02": 110.0}
+    domain.observe((mine, replace(theirs, claimed=True)), 150.0)
+    assert domain.claims(160.0) == {"node02": 220.0}
+    domain.observe((mine, replace(theirs, claimed=True, free_at=500.0)), 170.0)
+    assert domain.claims(180.0) == {"node02": 500.0}
+    domain.observe((mine, theirs), 190.0)
+    assert domain.claims(190.0) == {}
+    assert domain.mine() == ["node01", "node02"]

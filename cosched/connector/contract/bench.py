@@ -130,6 +130,14 @@ class Bench:
                 pytest.fail(f"host {name} is not {'up' if up else 'down'} after {self.patience} s")
             time.sleep(0.02)
 
+    def await_claim(self, name: str, *, claimed: bool) -> None:
+        """Wait until the connector shows the host as taken by others, or as theirs no longer."""
+        end = time.monotonic() + self.patience
+        while claimed != any(host.claimed for host in self.connector.hosts() if host.name == name):
+            if time.monotonic() > end:
+                pytest.fail(f"host {name} is {'not' if claimed else 'still'} claimed after {self.patience} s")
+            time.sleep(0.05)
+
     def restart(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Put a new connector object in the place of the old one, as a restarted daemon does."""
         self.connector.close()

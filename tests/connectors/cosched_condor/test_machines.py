@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from cosched.connector import Host
-from cosched_condor.machines import machines, projection
+from cosched_condor.machines import Needs, machines, projection
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def _hosts(slots: Sequence[Mapping[str, object]], attribute: str = "", **needs: float) -> list[Host]:
+    return machines(slots, attribute, lambda job: job.startswith("7."), Needs(**needs))
+
+
+def test_a_machine_with_anothers_job_is_claimed_and_one_with_ours_is_not() -> None:
+    taken = {"Machine": "a", "State": "Claimed", "Activity": "Busy", "RemoteOwner": "eve@pool"}
+    assert _hosts([{**taken, "JobId": "7.1"}]) == [Host("a")]
+    assert _hosts([{**taken, "JobId": "8.0"}]) == [Host("a", reason="claimed by eve@pool", claimed=True)]
+    assert _hosts([{**taken, "Activity": "Idle"}]) == [Host("a")]
+    assert _hosts([{"Machine": "a", "State": "Owner"}])[0].claimed
+    assert _hosts([{**taken, "JobId": "8.0"}, {"Machine": "a", "State": "Unclaimed"}]) == [Host("a")]
+
+
+def test_a_partitionable_slot_is_claimed_when_too_little_of_it_is_left() -> None:
+    whole: dict[str, object] = {
+        "Machine": "a",
+        "PartitionableSlot": True,
+        "Cpus": 2,
+        "Memory": 1000,
+        "State": "Unclaimed",
+    }
+    part = {"Machine": "a", "Cpus": 6, "Memory": 1000, "State": "Claimed"}
+    assert _hosts([whole, {**part, "JobId": "8.0"}], Cpus=2) == [Host("a")]
+    assert _hosts([whole, {**part, "JobId": "8.0"}], Cpus=4)[0].claimed
+    assert _hosts([whole, {**part, "JobId": "7.0"}], Cpus=8, Memory=2000) == [Host("a")]
+    assert _hosts([whole, {**part, "JobId": "7.0"}], GPUs=1)[0].claimed
 
 
 def test_hosts_are_sorted_and_have_their_class() -> None:
     slots = [{"Machine": "b", "State": "Unclaimed", "Kind": "fast"}, {"Machine": "a", "State": "Claimed"}]
-    assert machines(slots, "Kind") == [Host("a"), Host("b", "fast")]
+    assert _hosts(slots, "Kind") == [Host("a"), Host("b", "fast")]
     assert "Kind" in projection("Kind")
 
 
@@ -25,15 +58,15 @@ def test_hosts_are_sorted_and_have_their_class() -> None:
     ],
 )
 def test_a_host_out_of_use_is_down_for_a_reason(values: dict[str, object], word: str) -> None:
-    (host,) = machines([{"Machine": "a", **values}], "")
+    (host,) = _hosts([{"Machine": "a", **values}])
     assert not host.up
     assert word in host.reason
 
 
 def test_a_machine_is_up_when_one_of_its_slots_is() -> None:
     slots = [{"Machine": "a", "State": "Drained"}, {"Machine": "a", "State": "Unclaimed"}]
-    assert machines(slots, "") == [Host("a")]
+    assert _hosts(slots) == [Host("a")]
 
 
 def test_ads_without_a_usable_name_are_no_hosts() -> None:
-    assert machines([{}, {"Machine": "a,b"}], "") == []
+    assert _hosts([{}, {"Machine": "a,b"}]) == []

@@ -1,0 +1,83 @@
+"""Jobs that are not cosched's, and the hosts that they have."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cosched_slurm.jobs import marked, number, words
+from cosched_slurm.nodelist import node_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+__all__ = ["Claim", "Strangers", "claims_of"]
+
+_TAKING = {"RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED"}
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A host that somebody else's job has.
+
+    Attributes:
+        reason: whose, for people.
+        until: when its time limit ends it, epoch seconds; None where it has none.
+    """
+
+    reason: str
+    until: float | None
+
+
+def claims_of(rows: Iterable[Mapping[str, Any]], ours: Callable[[str], bool]) -> dict[str, Claim]:
+    """Return the hosts of jobs that are not cosched's; of several the one that takes longest.
+
+    Args:
+        rows: jobs as Slurm's JSON has them, of any version.
+        ours: whether an attempt is known here.
+    """
+    found: dict[str, Claim] = {}
+    for row in rows:
+        attempt = marked(row)
+        if (attempt is not None and ours(attempt)) or not _TAKING.intersection(words(row.get("job_state"))):
+            continue
+        job = number(row.get("job_id"))
+        owner = row.get("user_name") or "others"
+        claim = Claim(f"taken by job {int(job or 0)} of {owner}", number(row.get("end_time")) or None)
+        for name in node_names(str(row.get("nodes") or "")):
+            before = found.get(name)
+            if before is None or (claim.until or float("inf")) > (before.until or float("inf")):
+                found[name] = claim
+    return found
+
+
+class Strangers:
+    """Asks Slurm who has hosts that jobs of cosched do not explain; not more often than the queue is looked at.
+
+    Args:
+        jobs: asks Slurm for all jobs.
+        ours: whether an attempt is known here.
+        poll: seconds between two questions at least.
+    """
+
+    def __init__(self, jobs: Callable[[], Iterable[Mapping[str, Any]]], ours: Callable[[str], bool],
+                 poll: float) -> None:  # fmt: skip
+        self._jobs = jobs
+        self._ours = ours
+        self._poll = poll
+        self._asked = float("-inf")
+        self._known: dict[str, Claim] = {}
+
+    def claims(self, unexplained: set[str]) -> dict[str, Claim]:
+        """Return which of these hosts others' jobs have.
+
+        Raises:
+            ConnectorError: Slurm does not answer.
+        """
+        if not unexplained:
+            return {}
+        if time.monotonic() >= self._asked + self._poll:
+            self._known = claims_of(self._jobs(), self._ours)
+            self._asked = time.monotonic()
+        return {name: claim for name, claim in self._known.items() if name in unexplained}

@@ -1,0 +1,49 @@
+"""Whose jobs have which hosts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cosched_slurm.jobs import comment
+from cosched_slurm.strangers import Claim, Strangers, claims_of
+
+OURS = "12345678-1234-1234-1234-123456789abc"
+OLD: dict[str, Any] = {"job_id": 5, "user_name": "eve", "job_state": "RUNNING", "nodes": "n[1-2]", "end_time": 900}
+NEW: dict[str, Any] = {"job_id": {"set": True, "infinite": False, "number": 6}, "user_name": "eve", "nodes": "n3",
+                       "job_state": ["RUNNING", "COMPLETING"],
+                       "end_time": {"set": False, "infinite": False, "number": 0}}  # fmt: skip
+
+
+def test_hosts_of_others_jobs_are_theirs_until_their_time_limit() -> None:
+    assert claims_of([OLD, NEW], lambda _: True) == {
+        "n1": Claim("taken by job 5 of eve", 900.0),
+        "n2": Claim("taken by job 5 of eve", 900.0),
+        "n3": Claim("taken by job 6 of eve", None),
+    }
+
+
+def test_our_own_jobs_and_those_that_have_no_host_are_nobodys_claim() -> None:
+    own = {**OLD, "comment": comment(OURS, 2)}
+    assert claims_of([own, {**OLD, "job_state": "PENDING"}, {**OLD, "job_state": "COMPLETED"}], lambda _: True) == {}
+    assert set(claims_of([own], lambda _: False)) == {"n1", "n2"}
+
+
+def test_the_longest_claim_counts() -> None:
+    endless = {**OLD, "job_id": 7, "end_time": 0}
+    assert claims_of([endless, OLD], lambda _: True)["n1"].reason == "taken by job 7 of eve"
+    assert claims_of([OLD, endless], lambda _: True)["n1"].until is None
+
+
+def test_slurm_is_asked_only_for_what_is_not_explained_and_not_again_at_once() -> None:
+    asked = []
+
+    def jobs() -> list[dict[str, Any]]:
+        asked.append(1)
+        return [OLD]
+
+    strangers = Strangers(jobs, lambda _: True, poll=100.0)
+    assert strangers.claims(set()) == {}
+    assert not asked
+    assert set(strangers.claims({"n1", "n9"})) == {"n1"}
+    assert set(strangers.claims({"n2"})) == {"n2"}
+    assert len(asked) == 1

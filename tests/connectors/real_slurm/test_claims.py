@@ -1,0 +1,51 @@
+"""Hosts that others have, on a real cluster: seen, planned around, and free again when they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector import Host, JobState
+
+if TYPE_CHECKING:
+    from cosched.connector.contract import Bench
+    from tests.testbed.slurm_cluster import SlurmCluster
+
+pytestmark = pytest.mark.pool
+
+
+def _host(bench: Bench, name: str) -> Host:
+    return next(host for host in bench.connector.hosts() if host.name == name)
+
+
+def test_a_host_with_a_strangers_job_is_claimed_until_it_ends(cluster: SlurmCluster, bench: Bench) -> None:
+    job = cluster.tool(
+        "sbatch", "--parsable", "--nodelist=node03", "--time=5", "--output=/dev/null", "--wrap=sleep 60"
+    ).strip()
+    try:
+        bench.await_claim("node03", claimed=True)
+        host = _host(bench, "node03")
+        assert job in host.reason
+        assert host.free_at is not None
+    finally:
+        cluster.tool("scancel", job)
+    bench.await_claim("node03", claimed=False)
+
+
+def test_our_own_jobs_claim_nothing_and_say_where_they_run(bench: Bench) -> None:
+    pinned, first = bench.running("node02")
+    free, second = bench.waiter()
+    bench.submit(free)
+    where = bench.listen(free, JobState.RUNNING)[-1].hosts
+    assert len(where) == 1
+    assert where != ("node02",)
+    assert not any(host.claimed for host in bench.connector.hosts())
+    bench.restart()
+    assert bench.report(free).hosts == where
+    bench.connector.events(0)
+    assert not any(host.claimed for host in bench.connector.hosts())
+    for gate, launch in ((first, pinned), (second, free)):
+        gate.touch()
+        bench.until(launch, JobState.COMPLETED)
+    assert not any(host.claimed for host in bench.connector.hosts())
