@@ -1,0 +1,185 @@
+"""The fenced examples of the pages in docs/, and how each kind is run.
+
+What stands after the three backticks says what becomes of an example:
+
+    psl, hmcl        written to a file named after its application or configuration, checked, and evaluated
+    sh               run by bash in a folder that holds the page's files so far, `models/` and an executable `program`;
+                     lines begin with `cosched` or `curl`, so that no page installs anything here
+    python           executed in that folder
+    json plan        given to `cosched plan`
+    toml config      read by `cosched config show --config`
+    json, toml       parsed, each line or the whole
+    nothing          no example: what a command prints, or a form with places to fill in
+
+A second word `daemon` (`sh daemon`, `python daemon`) runs it against a daemon of the page's own; `shown` does not run
+it: it needs root, another system or a secret. A page with anything else fails.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from contextlib import ExitStack, chdir, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
+from unittest import mock
+
+from cosched.evaluation import load, load_hardware, profile
+from cosched.language import check_files, default_library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["PAGES", "Example", "Workplace", "examples"]
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+
+_FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_CONFIG = """[domain]
+state = "{folder}/.local/state/cosched"
+[planning]
+policy = "fcfs-maximum"
+[connector.local]
+spool = "{folder}/spool"
+hosts = 4
+[applications]
+folders = ["{root}/etc/applications.d"]
+"""
+
+
+class Example(NamedTuple):
+    """One fenced block: where it stands, the words after its backticks, and its text."""
+
+    place: str
+    words: tuple[str, ...]
+    text: str
+
+
+def examples(page: Path) -> list[Example]:
+    """Return the examples of a page in order."""
+    text = page.read_text(encoding="utf-8")
+    return [Example(f"{page.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}",
+                    tuple(match[1].split()), match[2]) for match in _FENCE.finditer(text)]  # fmt: skip
+
+
+class Workplace:
+    """Where the examples of one page run."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._open = ExitStack()
+        self._environment = {"HOME": str(folder), "COSCHED_CONFIG": str(folder / "cosched.toml"),
+                             "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "COLUMNS": "120"}  # fmt: skip
+        (folder / "models").symlink_to(ROOT / "models")
+        (folder / "cosched.toml").write_text(_CONFIG.format(folder=folder, root=ROOT), encoding="utf-8")
+        (folder / "bin").mkdir()
+        for path, text in (
+            (folder / "bin" / "cosched", f'exec {sys.executable} -m cosched.cli.main "$@"'),
+            (folder / "program", "exit 0"),
+        ):
+            path.write_text(f"#!/bin/bash\n{text}\n", encoding="utf-8")
+            path.chmod(0o755)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def run(self, example: Example) -> None:
+        """Run one example.
+
+        Raises:
+            AssertionError: it does not do what it shows, or nobody knows how to run it.
+        """
+        if not example.words or example.words[1:] == ("shown",):
+            return
+        language, *more = example.words
+        if more == ["daemon"]:
+            self._daemon()
+            more = []
+        kinds = {"psl": self._psl, "hmcl": self._hmcl, "sh": self._sh, "python": self._python, "json": _json,
+                 "toml": _toml, "json plan": self._plan, "toml config": self._config}  # fmt: skip
+        how = kinds.get(" ".join([language, *more]))
+        assert how, f"{example.place}: {' '.join(example.words)!r} is no kind of example: see tests/docs/examples.py"
+        try:
+            how(example.text)
+        except Exception as error:
+            raise AssertionError(f"{example.place}: {error}") from error
+
+    def _psl(self, text: str) -> None:
+        path = self._file(text, "application|subtask|partmp", "psl")
+        faults = check_files([path], default_library())
+        assert faults == [], [fault.render() for fault in faults]
+        if "application" in text:
+            seconds = profile(load(path), load_hardware("sgi_origin2000"), [1, 2, 4])
+            assert (seconds > 0).all()
+
+    def _hmcl(self, text: str) -> None:
+        path = self._file(text, "config", "hmcl")
+        faults = check_files([path], default_library())
+        assert faults == [], [fault.render() for fault in faults]
+        load_hardware(path)
+
+    def _file(self, text: str, kinds: str, suffix: str) -> Path:
+        found = re.search(rf"^(?:{kinds}) (\w+)", text, re.MULTILINE)
+        assert found, f"no {kinds}"
+        path = self.folder / f"{found[1]}.{suffix}"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def _sh(self, text: str) -> None:
+        foreign = [line for line in text.splitlines() if line and not line.startswith(("cosched ", "curl ", "#", " "))]
+        assert not foreign, f"{foreign[0]!r} is no command of cosched's: write `sh shown`"
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=self.folder, timeout=100, text=True,
+                              capture_output=True, env={**os.environ, **self._environment}, check=False)  # fmt: skip
+        assert done.returncode == 0, f"{text}{done.stdout[-2000:]}{done.stderr[-2000:]}"
+
+    def _python(self, text: str) -> None:
+        with chdir(self.folder), mock.patch.dict(os.environ, self._environment):
+            exec(compile(text, "example", "exec"), {"__name__": "__main__"})
+
+    def _plan(self, text: str) -> None:
+        (self.folder / "problem.json").write_text(text, encoding="utf-8")
+        self._sh("cosched plan problem.json --budget 0.1")
+
+    def _config(self, text: str) -> None:
+        (self.folder / "applications.d").mkdir(exist_ok=True)
+        (self.folder / "page.toml").write_text(text, encoding="utf-8")
+        self._sh("cosched config show --config page.toml")
+
+    def _daemon(self) -> None:
+        """Start the page's daemon, if it does not run yet."""
+        if "COSCHED_SERVER" not in self._environment:
+            self._open.enter_context(_serving(self.folder))
+            self._environment["COSCHED_SERVER"] = f"unix:{self.folder}/.local/state/cosched/cosched.sock"
+
+
+def _json(text: str) -> None:
+    try:
+        json.loads(text)
+    except ValueError:
+        for line in text.splitlines():
+            json.loads(line)
+
+
+def _toml(text: str) -> None:
+    tomllib.loads(text)
+
+
+@contextmanager
+def _serving(folder: Path) -> Iterator[None]:
+    command = [sys.executable, "-m", "cosched.cli.main", "serve", "--config", str(folder / "cosched.toml")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as daemon:
+        assert daemon.stderr is not None
+        try:
+            assert any("serving" in line for line in daemon.stderr)
+            yield
+        finally:
+            daemon.terminate()
+            daemon.communicate(timeout=60)
