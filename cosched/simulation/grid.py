@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cosched.simulation.engine import Run
     from cosched.simulation.network import Network
 
-__all__ = ["Grid", "GridTask", "Middleware", "Site"]
+__all__ = ["Grid", "GridTask", "Middleware", "Site", "host_names"]
 
 _NAMESPACE = UUID("5d5a2a38-7a56-4c0f-8c1c-2b4f0b6e7d11")
 _TICK = 1.0  # seconds between two looks of an agent
@@ -92,6 +92,11 @@ class Middleware:
     generations: int
     agent: AgentSettings
     noise: Callable[[str], float]
+
+
+def host_names(site: Site) -> list[str]:
+    """Return the names of a domain's hosts."""
+    return [f"{site.name}-{number:02d}" for number in range(1, site.hosts + 1)]
 
 
 class Grid:
@@ -166,8 +171,7 @@ class _Domain(SimulatedDomain):
         instance = str(uuid5(_NAMESPACE, site.name))
         settings = Settings(instance, policy=middleware.policy, seed=seed)
         planner = Planner(middleware.generations, seed) if middleware.policy == "genetic" else None
-        hosts = [f"{site.name}-{number:02d}" for number in range(1, site.hosts + 1)]
-        super().__init__(settings, hosts, _realised(middleware.noise), planner, calendar)
+        super().__init__(settings, host_names(site), _realised(middleware.noise), planner, calendar)
         self._grid = grid
         self._site = site
         self._knowledge = knowledge

@@ -20,9 +20,11 @@ import statistics
 from typing import TYPE_CHECKING
 
 from cosched.agent import AgentSettings, Peer, Role
+from cosched.scheduling.gantt import Bar, gantt
 from cosched.simulation.calendar import Calendar
+from cosched.simulation.charts import chart
 from cosched.simulation.experiment import Experiment, Option, Row
-from cosched.simulation.grid import Grid, GridTask, Middleware, Site
+from cosched.simulation.grid import Grid, GridTask, Middleware, Site, host_names
 from cosched.simulation.kernels import HOSTS, KERNELS, kernel_profile
 from cosched.simulation.network import Network
 
@@ -53,6 +55,15 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
 
 
 def _row(load: int, rate: int, label: str, seed: int, options: Mapping[str, float]) -> Row:
+    tasks, found, network = _run(load, rate, label, seed, options)
+    return {"requests": load, "rate": rate, "middleware": label, **_measured(tasks, found),
+            "messages": network.carried / len(tasks)}  # fmt: skip
+
+
+def _run(
+    load: int, rate: int, label: str, seed: int, options: Mapping[str, float]
+) -> tuple[list[GridTask], dict[str, tuple[str, Run]], Network]:
+    """Return the requests, where and how each ran, and the network that they were handed over by."""
     tasks = _requests(load, rate, seed, options["allowance"])[: int(options["first"]) or None]
     calendar = Calendar()
     network = Network(calendar, options["delay"], options["loss"], seed)
@@ -63,9 +74,8 @@ def _row(load: int, rate: int, label: str, seed: int, options: Mapping[str, floa
         agent=AgentSettings("", "", scope=_DOMAINS if options["tree"] else 0),  # whom all know nobody need tell of
         noise=lambda name: random.Random(f"{seed}/{name}").lognormvariate(0.0, options["noise"]),  # noqa: S311  repeatable
     )
-    grid = Grid(_sites(bool(options["tree"])), _SLOWNESS, middleware, network, calendar, seed)
-    return {"requests": load, "rate": rate, "middleware": label, **_measured(tasks, grid.run(tasks)),
-            "messages": network.carried / len(tasks)}  # fmt: skip
+    grid = Grid(_sites(tree=bool(options["tree"])), _SLOWNESS, middleware, network, calendar, seed)
+    return tasks, grid.run(tasks), network
 
 
 def _requests(load: int, rate: int, seed: int, allowance: float) -> list[GridTask]:
@@ -80,7 +90,7 @@ def _requests(load: int, rate: int, seed: int, allowance: float) -> list[GridTas
     return tasks
 
 
-def _sites(tree: bool) -> list[Site]:
+def _sites(*, tree: bool) -> list[Site]:
     """Return the domains A1 to A16: in a tree of four lower agents each, or each knowing all others."""
     names = [f"A{number + 1}" for number in range(_DOMAINS)]
     sites = []
@@ -106,6 +116,33 @@ def _measured(tasks: Sequence[GridTask], found: Mapping[str, tuple[str, Run]]) -
         "on_time": sum(value >= 0 for value in early) / len(tasks),
         "moved": sum(found[task.name][0] != task.site for task in tasks) / len(tasks),
     }
+
+
+def _pictures(rows: Sequence[Row], seed: int, options: Mapping[str, float]) -> dict[str, str]:
+    """Draw Figs 6 and 7 over the loads, and where one load and rate are chosen the runs as in Fig. 5."""
+    labelled = [row | {"line": f"{row['middleware']}, {row['rate']} a second"} for row in rows]
+    found = {
+        column: chart(labelled, "requests", column, "line", title, ("requests", label))
+        for column, title, label in (
+            ("average_delay", "Fig. 6: time before the deadline", "mean of deadline - end (s)"),
+            ("utilisation", "Fig. 7: utilisation", "share of the hosts' time"),
+            ("makespan", "Table 2: makespan", "makespan (s)"),
+        )
+    }
+    if options["requests"] and options["rate"]:
+        for row in rows:
+            label = str(row["middleware"])
+            found[f"runs-{label}"] = _run_view(int(options["requests"]), int(options["rate"]), label, seed, options)
+    return found
+
+
+def _run_view(load: int, rate: int, label: str, seed: int, options: Mapping[str, float]) -> str:
+    tasks, found, _ = _run(load, rate, label, seed, options)
+    due = {task.name: task.deadline for task in tasks}
+    bars = [Bar(name, run.application, run.hosts, run.started, run.finished, due[name])
+            for name, (_, run) in found.items()]  # fmt: skip
+    hosts = [name for site in reversed(_sites(tree=False)) for name in host_names(site)]
+    return gantt(bars, hosts, f"{load} requests at {rate} a second, middleware {label}, seed {seed}", origin=0.0)
 
 
 def _published() -> list[Row]:
@@ -145,5 +182,6 @@ EXPERIMENT = Experiment(
         "generations": Option(20, "of each domain's search at each change", 0, 100000),
     },
     paper=_published(),
+    pictures=_pictures,
     note="average_delay is positive when early; hardware classes and OFF are ours, see docs/experiments.md",
 )

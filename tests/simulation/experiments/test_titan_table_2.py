@@ -22,3 +22,10 @@ def test_the_published_tables_are_whole() -> None:
     assert cells[1000, 5, "ON"]["makespan"] == 467
     assert cells[500, 2, "OFF"]["on_time"] == 0.27
     assert cells[200, 5, "ON"]["on_time"] is None
+
+
+def test_the_figures_and_of_one_load_the_runs_are_drawn() -> None:
+    options = EXPERIMENT.settings({"requests": "200", "rate": "5", "first": "8", "generations": "0"})
+    pictures = EXPERIMENT.pictures(EXPERIMENT.run(1, options), 1, options)
+    assert list(pictures) == ["average_delay", "utilisation", "makespan", "runs-OFF", "runs-ON"]
+    assert "200 requests at 5 a second, middleware ON, seed 1" in pictures["runs-ON"]
