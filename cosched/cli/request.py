@@ -21,7 +21,7 @@ __all__ = ["request_of"]
 def request_of(
     application: str, command: Sequence[str], *, now: float, deadline: str = "", settings: Iterable[str] = (),
     hosts: str = "", profile: str = "", name: str = "", directory: str = "", environment: Iterable[str] = (),
-    time_limit: str = "", best_effort: bool = False, prepare: str = "",
+    time_limit: str = "", best_effort: bool = False, prepare: str = "", notify: Iterable[str] = (),
 ) -> tuple[TaskRequest, str]:  # fmt: skip
     """Return the request, and what was assumed about its deadline (empty for nothing).
 
@@ -39,6 +39,7 @@ def request_of(
         time_limit: a duration; empty for none.
         best_effort: accept also if the deadline cannot be met.
         prepare: a command line that runs on each host before the task, split into words as a shell does.
+        notify: mailto:… and https://… addresses; a bare mail address is one, too.
 
     Raises:
         UserError: a word cannot be read; says how to write it.
@@ -60,6 +61,7 @@ def request_of(
         directory=str(Path(where).absolute()) if where else "",
         best_effort=best_effort,
         prepare=_words(prepare) if prepare else (),
+        notify=tuple(word if ":" in word else f"mailto:{word}" for word in notify),
         time_limit=parse_duration(time_limit) if time_limit else None,
     )
     return request, note

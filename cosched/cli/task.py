@@ -56,6 +56,9 @@ def submit(
     profile: Annotated[str, typer.Option(metavar="S,S,…", help="Your figures: seconds on 1, 2, … hosts.")] = "",
     name: Annotated[str, typer.Option(help="What to call the task.")] = "",
     directory: Annotated[str, typer.Option(help="Where it runs; a command: here.")] = "",
+    notify: Annotated[
+        list[str] | None, typer.Option(metavar="ADDRESS", help="Tell of its end: mail or https://…")
+    ] = None,
     prepare: Annotated[str, typer.Option(metavar="PROGRAM", help="Runs on each host first; may write its input.")] = "",
     env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="An environment variable.")] = None,
     time_limit: Annotated[str, typer.Option(metavar="DURATION", help="After this it may be ended.")] = "",
@@ -67,7 +70,8 @@ def submit(
     """Submit a task: an application of the catalogue, a command after `--`, or a file of your resource manager's."""
     options: dict[str, Any] = {
         "deadline": deadline, "settings": settings or (), "hosts": hosts, "profile": profile, "name": name,
-        "directory": directory, "prepare": prepare, "environment": env or (), "time_limit": time_limit,
+        "directory": directory, "prepare": prepare, "notify": notify or (), "environment": env or (),
+        "time_limit": time_limit,
         "best_effort": best_effort,
     }  # fmt: skip
     command = context.meta.get("command", ())

@@ -70,6 +70,7 @@ class Task:
         prepare: argument vector run on each host before the command; empty for none.
         native: the job in its manager's own words, where the user brought a file; its command is for people then.
         best_effort: accepted although its deadline may not be met.
+        notify: whom to tell of its end, or that it will be late: mailto:… and https://… addresses.
         reason: why it failed, was cancelled or is held; one line.
         dispatched: when its last attempt was decided.
         predicted: corrected run time at dispatch on the hosts chosen.
@@ -99,6 +100,7 @@ class Task:
     native: Native | None = None
     best_effort: bool = False
     time_limit: float | None = None
+    notify: tuple[str, ...] = ()
     state: TaskState = TaskState.QUEUED
     reason: str = ""
     dispatched: float | None = None

@@ -58,6 +58,7 @@ class TaskRequest:
         directory: working directory, absolute; empty for one that the connector makes.
         best_effort: accept the task although its deadline cannot be met.
         time_limit: seconds (or "2h") after which the manager may end it.
+        notify: whom to tell of its end, or that it will be late: mailto:… and https://… addresses allowed here.
         prepare: argument vector, run on each host before the command; its failure fails the task.
         native: the job in the words of the domain's manager, as a user's own file has it; `command` is then for people.
     """
@@ -75,6 +76,7 @@ class TaskRequest:
     best_effort: bool = False
     time_limit: float | str | None = None
     prepare: tuple[str, ...] = ()
+    notify: tuple[str, ...] = ()
     native: Native | None = None
 
 
@@ -163,6 +165,7 @@ class TaskDetail(TaskView):
     environment: dict[str, str]
     directory: str
     prepare: tuple[str, ...]
+    notify: tuple[str, ...]
     native: Native | None
     time_limit: float | None
     profile: ProfileView | None

@@ -25,7 +25,10 @@ from cosched.service.engine import Engine
 from cosched.service.entrance import web_server
 from cosched.service.insight import DaemonInsight
 from cosched.service.intake import Intake
+from cosched.service.lateness import late_notices
 from cosched.service.manager import Manager
+from cosched.service.notifier import Notifier
+from cosched.service.notify_settings import notify_settings
 from cosched.service.planner import Courtesy
 from cosched.service.search import SearchProcess
 from cosched.store.store import Store
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cosched.service.configuration import Configuration
+    from cosched.store.outbox import Notice
 
 __all__ = ["Daemon"]
 
@@ -41,6 +45,7 @@ _log = structlog.get_logger("cosched.daemon")
 
 _LOOK = 1.0  # seconds after which a signal that woke nobody is noticed
 _WATCH = 1.0  # seconds between looks at the hosts
+_PATIENCE = 20.0  # seconds that the notifier waits for an answer of the engine
 _STATUS = 60.0  # seconds between questions for the status of all live attempts; events tell sooner
 
 
@@ -71,7 +76,10 @@ class Daemon:
         self._engine.manager = self._manager
         if planning.policy == "genetic":
             self._engine.search = self._search
-        intake = Intake(catalogue, predictor, configuration.domain.hardware, configuration.connector.kind)
+        notify = notify_settings(configuration)
+        intake = Intake(catalogue, predictor, configuration.domain.hardware, configuration.connector.kind,
+                        notify.targets)  # fmt: skip
+        self._notifier = Notifier(self._store, notify, configuration.domain.name, self._late, clock.now)
         self._desk = Desk(self._engine, self._store, intake, domain=configuration.domain.name,
                           connector=configuration.connector.kind, policy=planning.policy, faults=self._faults,
                           output=self._manager.output, calls=self._manager.calls,
@@ -105,6 +113,7 @@ class Daemon:
         self._manager.start()
         if self._engine.search is not None:
             self._search.start()
+        self._notifier.start()
         self._web.start()
         configuration = self._configuration
         _log.info("serving", domain=configuration.domain.name, at=self._web.addresses,
@@ -117,6 +126,7 @@ class Daemon:
         self._web.stop()
         if self._engine.search is not None:
             self._search.stop()
+        self._notifier.stop()
         self._manager.stop()
         self._engine.stop()
         self._store.close()
@@ -128,6 +138,13 @@ class Daemon:
             lambda core, _time: [a.uuid for a in core.attempts.values() if a.state is not AttemptState.SUBMITTING]
         )
         return given.result()
+
+    def _late(self) -> list[Notice]:
+        """Return notices of tasks that will be late; called from the notifier."""
+        try:
+            return self._engine.ask(late_notices).result(_PATIENCE)
+        except TimeoutError as error:
+            raise SystemFault("the engine is busy") from error
 
     def _faults(self) -> list[str]:
         faults = []

@@ -16,6 +16,7 @@ from cosched.prediction.feedback import Correction
 from cosched.prediction.profile import Profile, Source, slowest
 from cosched.service.deadline import parse_deadline, shown
 from cosched.service.duration import parse_duration
+from cosched.service.targets import Targets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +65,8 @@ class DomainState:
 class Intake:
     """Makes tasks of requests."""
 
-    def __init__(self, catalogue: Catalogue, predictor: Predicts, hardware: str, connector: str = "local") -> None:
+    def __init__(self, catalogue: Catalogue, predictor: Predicts, hardware: str, connector: str = "local",
+                 targets: Targets | None = None) -> None:  # fmt: skip
         """Set up.
 
         Args:
@@ -72,8 +74,10 @@ class Intake:
             predictor: evaluates their models.
             hardware: resource model of hosts for which the manager names none.
             connector: name of the domain's connector, for which users' own files must be written.
+            targets: whom tasks may have told; None for nobody.
         """
         self._connector = connector
+        self._targets = targets or Targets()
         self._catalogue = catalogue
         self._predictor = predictor
         self._hardware = hardware
@@ -86,6 +90,7 @@ class Intake:
             SystemFault: the manager has not yet said which hosts there are, and the task needs to know.
         """
         _check_native(request, self._connector)
+        self._targets.check(request.notify)
         if request.model and (request.application or request.profile is not None):
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
         task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
@@ -165,6 +170,7 @@ def _task(request: TaskRequest, domain: DomainState, application: str, command: 
         count=count,
         prepare=_command(request.prepare or (() if request.native else prepare)),
         native=request.native,
+        notify=request.notify,
         best_effort=request.best_effort,
         time_limit=_time_limit(request.time_limit),
     )

@@ -25,6 +25,8 @@ _PATHS = (
     ("models", "folders"),
     ("server", "certificate"),
     ("server", "key"),
+    ("notify", "secret_file"),
+    ("notify", "password_file"),
 )
 
 
@@ -94,6 +96,16 @@ def defaults(environment: Mapping[str, str], state: object) -> Layer:
             "longest_token": 366 * 86400.0,
             "requests": 100.0,
             "waiting": 10_000,
+        },
+        "notify": {
+            "webhooks": [],
+            "secret_file": "",
+            "smtp": "",
+            "sender": "cosched@localhost",
+            "recipients": [],
+            "user": "",
+            "password_file": "",
+            "patience": 86400.0,
         },
         "applications": {"folders": [str(resources.etc() / "applications.d")]},
         "models": {"folders": [str(resources.models())]},

@@ -23,6 +23,7 @@ __all__ = [
     "Dispatch",
     "Domain",
     "Folders",
+    "Notify",
     "Objective",
     "Planning",
     "Server",
@@ -88,6 +89,8 @@ PositiveDuration = Annotated[float, BeforeValidator(_duration), Field(gt=0)]
 Address = Annotated[str, AfterValidator(_address)]
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$")]
 Users = Annotated[tuple[Annotated[str, AfterValidator(_user)], ...], BeforeValidator(_several)]
+WebHook = Annotated[str, Field(pattern=r"^(https?://)?[A-Za-z0-9.-]+(:[0-9]{1,5})?$")]
+Recipient = Annotated[str, Field(pattern=r"^[A-Za-z0-9._%+-]*@[a-z0-9.-]+$")]
 Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 
@@ -201,6 +204,30 @@ class Access(_Section):
     waiting: Annotated[int, Field(ge=1, le=10**9)]
 
 
+class Notify(_Section):
+    """[notify]: whom tasks' owners may have told, and how."""
+
+    webhooks: Annotated[tuple[WebHook, ...], BeforeValidator(_several)]
+    secret_file: OptionalPath
+    smtp: Annotated[str, Field(pattern=r"^((smtps?|smtp\+starttls)://[A-Za-z0-9.-]+(:[0-9]{1,5})?)?$")]
+    sender: Annotated[str, Field(pattern=r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+$")]
+    recipients: Annotated[tuple[Recipient, ...], BeforeValidator(_several)]
+    user: str
+    password_file: OptionalPath
+    patience: PositiveDuration
+
+    @model_validator(mode="after")
+    def _whole(self) -> Notify:
+        if self.webhooks and self.secret_file is None:
+            raise ValueError("webhooks are signed: name the file with the secret in secret_file")
+        if self.recipients and not self.smtp:
+            raise ValueError("recipients are told by mail: name the mail server in smtp")
+        for path, what in ((self.secret_file, "the secret file"), (self.password_file, "the password file")):
+            if path is not None:
+                _private(path, what)
+        return self
+
+
 class Folders(_Section):
     """[applications] and [models]: folders, later ones count where names meet."""
 
@@ -218,5 +245,6 @@ class Configuration(_Section):
     dispatch: Dispatch
     server: Server
     access: Access
+    notify: Notify
     applications: Folders
     models: Folders

@@ -36,6 +36,7 @@ def task_detail(task: Task, attempts: Iterable[Attempt], log: Iterable[Record]) 
         environment=dict(task.environment),
         directory=task.directory,
         prepare=task.prepare,
+        notify=task.notify,
         native=task.native,
         time_limit=task.time_limit,
         profile=None if task.profile is None else profile_view(task.profile),

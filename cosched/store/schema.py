@@ -29,6 +29,7 @@ __all__ = [
     "instance",
     "lives",
     "metadata",
+    "outbox",
     "sessions",
     "submission_keys",
     "tasks",
@@ -61,6 +62,7 @@ tasks = Table(
     Column("profile", JSON(none_as_null=True)),
     Column("correction", Text, nullable=False),
     Column("count", Integer, nullable=False),
+    Column("notify", JSON, nullable=False, server_default="[]"),
     Column("prepare", JSON, nullable=False, server_default="[]"),
     Column("native", JSON(none_as_null=True)),
     Column("best_effort", Boolean, nullable=False),
@@ -80,6 +82,7 @@ tasks = Table(
     Column("peer", Text, nullable=False, server_default=text("''")),
     Index("tasks_by_state", "state", "number"),
     Index("tasks_by_owner", "owner", "number"),
+    Index("tasks_by_end", "finished"),
 )
 
 attempts = Table(
@@ -205,4 +208,19 @@ lives = Table(
     # One row for each start of the agent: letters to and from former lives are told by its number.
     Column("number", Integer, primary_key=True),
     Column("begun", Double, nullable=False),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    # Once for each task, what is told of it and whom: a crash between sending and noting it sends it again.
+    Column("task", String(64), nullable=False),
+    Column("kind", String(16), nullable=False),
+    Column("target", String(1024), nullable=False),
+    Column("created", Double, nullable=False),
+    Column("due", Double),  # null: sent, or given up
+    Column("tries", Integer, nullable=False),
+    Column("fault", Text, nullable=False),
+    PrimaryKeyConstraint("task", "kind", "target"),
+    Index("outbox_by_due", "due"),
 )

@@ -14,6 +14,7 @@ from cosched.store.database import label, open_engine
 from cosched.store.exchange import guest_row, handover_row
 from cosched.store.faults import explained
 from cosched.store.journal import Record
+from cosched.store.outbox import ends, put_in
 from cosched.store.rows import attempt_of, attempt_row, task_of, task_row
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Store:
 
     Attributes:
         name: of the database, for people.
+        dialect: name of the kind of database.
         instance: UUID made with the database; no other has the same.
     """
 
@@ -92,7 +94,9 @@ class Store:
         self._writer = self._engine.execution_options(writes=True)
         self._reader = self._engine.execution_options(alone=True)
         self._counted: dict[Selection | None, Mapping[TaskState, int]] = {}
-        dialect = postgresql if self._engine.dialect.name == "postgresql" else sqlite
+        self.dialect = self._engine.dialect.name
+        dialect = postgresql if self.dialect == "postgresql" else sqlite
+        self._put_in = put_in(self.dialect)
         self.instance = str(self.read(select(schema.instance))[0]["uuid"])
         self._save_tasks = _upsert(dialect, schema.tasks, "id")
         self._save_attempts = _upsert(dialect, schema.attempts, "uuid")
@@ -119,9 +123,11 @@ class Store:
             RefusedError: nothing was written, nor ever will be: it contradicts what is there.
             StoreFault: nothing was written.
         """
-        new_tasks = {task.id: task_row(task) for task in tasks}
+        new = list(tasks)
+        new_tasks = {task.id: task_row(task) for task in new}
         new_attempts = {attempt.uuid: attempt_row(attempt) for attempt in attempts}
         records = [asdict(item) for item in events]
+        notices = [asdict(item) for item in ends(new)]
         keys = [asdict(item) for item in submissions]
         with explained(self.name), self._writer.begin() as connection:
             _execute(connection, self._save_tasks, list(new_tasks.values()))
@@ -130,6 +136,7 @@ class Store:
             _execute(connection, self._save_handovers, list(map(handover_row, handovers)))
             _execute(connection, self._save_guests, list(map(guest_row, guests)))
             _execute(connection, insert(schema.submission_keys), keys)
+            _execute(connection, self._put_in, notices)
         if new_tasks:
             self._counted = {}
 

@@ -11,7 +11,7 @@ TASK = TaskDetail(
     id="7", name="night run", application="sweep3d", state="queued", reason="", owner="", submitted=1e9,
     deadline=1e9 + 100, best_effort=False, hosts=(), count=1, predicted=None, actual=None, dispatched=None,
     started=None, finished=None, exit_code=None, attempts=0, on_time=None, command=("/x", "a b"), parameters={"nx": 5},
-    environment={}, directory="", prepare=(), native=None, time_limit=None, profile=None, tries=(), log=(),
+    environment={}, directory="", prepare=(), notify=(), native=None, time_limit=None, profile=None, tries=(), log=(),
 )  # fmt: skip
 PROFILE = ProfileView(seconds=(None, 40.0, 10.0), source="model", hardware="hw")
 

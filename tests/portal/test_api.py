@@ -38,7 +38,8 @@ VIEW: dict[str, Any] = {
     "on_time": None,
 }  # fmt: skip
 DETAIL: dict[str, Any] = VIEW | {
-    "command": ("/x",), "parameters": {"nx": 5.0}, "environment": {}, "directory": "", "prepare": (), "native": None,
+    "command": ("/x",), "parameters": {"nx": 5.0}, "environment": {}, "directory": "", "prepare": (), "notify": (),
+    "native": None,
     "time_limit": None,
     "profile": None, "tries": (), "log": (),
 }  # fmt: skip

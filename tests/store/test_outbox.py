@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.coscheduler.task import Task, TaskState
+from cosched.store import Store
+from cosched.store.outbox import Notice, Outbox, ends
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TASK = Task("7", 7, "n", "a", ("/x",), 1.0, notify=("mailto:a@b", "https://h"))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(f"sqlite:///{tmp_path}/cosched.db")
+    yield opened
+    opened.close()
+
+
+def test_only_an_end_is_told() -> None:
+    assert ends([TASK, replace(TASK, state=TaskState.RUNNING)]) == []
+    told = ends([replace(TASK, state=TaskState.FAILED, finished=5.0)])
+    assert told == [Notice("7", "failed", target, 5.0, 5.0) for target in TASK.notify]
+
+
+def test_an_end_and_its_notices_are_written_together_and_once(store: Store) -> None:
+    outbox = Outbox(store)
+    for _ in range(2):
+        store.save([replace(TASK, state=TaskState.COMPLETED, finished=5.0)])
+    assert outbox.due(4.9, 9) == []
+    assert [notice.target for notice in outbox.due(5.0, 9)] == ["mailto:a@b", "https://h"]
+
+
+def test_a_notice_that_was_sent_stays_sent(store: Store) -> None:
+    outbox = Outbox(store)
+    notice = Notice("7", "late", "https://h", 1.0, 1.0)
+    outbox.add([notice, notice])
+    outbox.put(replace(notice, due=9.0, tries=1, fault="f"))
+    assert outbox.due(9.0, 9) == [replace(notice, due=9.0, tries=1, fault="f")]
+    outbox.put(replace(notice, due=None))
+    outbox.add([notice])
+    assert outbox.due(1e9, 9) == []
