@@ -17,7 +17,9 @@ from cosched.evaluation.course import Course, planned
 from cosched.evaluation.deadlock import deadlock
 from cosched.evaluation.faults import CountError, fail
 from cosched.evaluation.lanes import TooManyStepsError, UnbatchableError
+from cosched.evaluation.layout import TooFewHostsError, layout, most_hosts
 from cosched.evaluation.maxplus import UnmatchedError
+from cosched.evaluation.merging import merged
 from cosched.evaluation.places import places
 from cosched.evaluation.pricing import Prices
 from cosched.evaluation.programs import compiled, frame, initial, on_hosts, one_by_one
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from cosched.evaluation.application import Application
     from cosched.evaluation.hardware import Hardware
+    from cosched.evaluation.layout import Layout
     from cosched.evaluation.results import Evaluation
     from cosched.evaluation.steps import Steps
 
@@ -73,7 +76,7 @@ def _profile(application: Application, hardware: Hardware, hosts: Sequence[int],
     given = checked(application, dict(parameters))
     left = DEFAULT_STEPS * math.ceil(len(hosts) / 16) if steps is None else steps
     seconds: NDArray[np.float64] = np.full(len(hosts), math.inf)
-    unusable: CountError | None = None
+    unusable: UserError | None = None
     done = _side_by_side(application, hardware, hosts, given, left)
     for index, count in enumerate(hosts):
         if index in done:
@@ -82,7 +85,7 @@ def _profile(application: Application, hardware: Hardware, hosts: Sequence[int],
         budget = Budget(min(left, DEFAULT_STEPS))
         try:
             seconds[index] = _alone(application, hardware, count, given, budget).latest[0] / 1e6
-        except CountError as fault:
+        except (CountError, TooFewHostsError) as fault:
             unusable = unusable or fault
         left -= budget.total - budget.left
     if unusable is not None and not np.isfinite(seconds).any():
@@ -94,56 +97,75 @@ def _side_by_side(application: Application, hardware: Hardware, hosts: Sequence[
                   given: Mapping[str, float], steps: int) -> dict[int, float]:  # fmt: skip
     """Return the seconds, by index, of those numbers of hosts that can be evaluated together."""
     done: dict[int, float] = {}
-    item = compiled(application, hardware)
-    waiting = [list(range(len(hosts)))]
+    waiting = [[index for index, count in enumerate(hosts) if 1 <= count <= most_hosts(hardware)]]
     while waiting:
         group = waiting.pop()
-        ready = {index: values for index in group
-                 if (values := initial(application, item, hosts[index], given)) is not None}  # fmt: skip
-        if not ready:
+        if not group:
             continue
-        counts = np.array([hosts[index] for index in ready])
         try:
-            segments = program(application.root, hardware, counts, list(ready.values()), steps)
-            found = _carried_out(application, hardware, counts, segments, Budget(steps)).latest
+            ready, course = _together(application, hardware, [hosts[index] for index in group], given, Budget(steps))
         except TooManyStepsError:
             halves = group[: len(group) // 2], group[len(group) // 2 :]
             waiting += halves if len(group) > 1 else ()
         except (UnbatchableError, UnmatchedError):
             break
         else:
-            done.update((index, value) for index, value in zip(ready, (found / 1e6).tolist(), strict=True)
-                        if math.isfinite(value))  # fmt: skip
+            times = zip(ready, (course.latest / 1e6).tolist(), strict=True)
+            done.update((group[place], value) for place, value in times if math.isfinite(value))
     return done
+
+
+def _together(application: Application, hardware: Hardware, hosts: Sequence[int], given: Mapping[str, float],
+              budget: Budget, *, remember: bool = False) -> tuple[list[int], Course]:  # fmt: skip
+    """Carry the application out on many numbers of hosts at once, the turns of its loops side by side.
+
+    Returns:
+        Which of the numbers of hosts these are, by index, and the course of all of them.
+
+    Raises:
+        UnbatchableError: it is not for that, or covers none of the numbers for all that is known before `init`.
+        UnmatchedError: steps wait for one another.
+    """
+    whole = layout(hardware, hosts)
+    starts = [[initial(application, compiled(application, kind), count, given) for count in whole.processors.tolist()]
+              for kind in whole.classes]  # fmt: skip
+    ready = [place for place in range(len(hosts)) if all(values[place] is not None for values in starts)]
+    if not ready:
+        raise UnbatchableError
+    part = whole if len(ready) == len(hosts) else layout(hardware, [hosts[place] for place in ready])
+    by_kind = dict(zip(whole.classes, starts, strict=True))
+    programs = [
+        program(application.root, kind, part.processors,
+                [values for place in ready if (values := by_kind[kind][place]) is not None], budget.left)
+        for kind in part.classes
+    ]  # fmt: skip
+    return ready, _carried_out(application, part, merged(programs, part.kind), budget, remember=remember)
 
 
 def _alone(application: Application, hardware: Hardware, count: int, given: Mapping[str, float], budget: Budget, *,
            remember: bool = False) -> Course:  # fmt: skip
     """Carry the application out on one number of hosts, one statement after another."""
-    segments = one_by_one(application, compiled(application, hardware), count, given, budget)
+    whole = layout(hardware, [count])
     try:
-        return _finite(
-            _carried_out(application, hardware, np.array([count]), segments, budget, remember=remember), count
-        )
+        programs = [one_by_one(application, compiled(application, kind), int(whole.processors[0]), given, budget)
+                    for kind in whole.classes]  # fmt: skip
+        course = _carried_out(application, whole, merged(programs, whole.kind), budget, remember=remember)
     except UnmatchedError as unmatched:
         raise on_hosts(deadlock(unmatched.steps, places(application.root).all), count) from None
     except ModelError as fault:
         raise on_hosts(fault, count) from None
-
-
-def _carried_out(application: Application, hardware: Hardware, hosts: NDArray[np.int64], segments: Sequence[Steps],
-                 budget: Budget, *, remember: bool = False) -> Course:  # fmt: skip
-    where = places(application.root).all
-    course = Course(hosts, budget, where, remember=remember)
-    with np.errstate(all="ignore"):  # what is not finite is looked for
-        for plan in planned(segments, Prices(hardware, where), int(hosts.sum())):
-            course.go(plan)
+    if not math.isfinite(course.latest[0]):
+        raise UserError(f"the predicted time with hosts = {count} is not finite: some time in the model is too large")
     return course
 
 
-def _finite(course: Course, count: int) -> Course:
-    if not math.isfinite(course.latest[0]):
-        raise UserError(f"the predicted time with hosts = {count} is not finite: some time in the model is too large")
+def _carried_out(application: Application, where: Layout, segments: Sequence[Steps], budget: Budget, *,
+                 remember: bool = False) -> Course:  # fmt: skip
+    places_ = places(application.root).all
+    course = Course(where.processors, budget, places_, remember=remember)
+    with np.errstate(all="ignore"):  # what is not finite is looked for
+        for plan in planned(segments, Prices(where, places_), int(where.processors.sum())):
+            course.go(plan)
     return course
 
 
@@ -165,7 +187,7 @@ def error(application: Application, hardware: Hardware, hosts: Sequence[int],
         UserError: as for `profile`.
         ModelError: the option has no value in that range.
     """
-    given, item = checked(application, parameters or {}), compiled(application, hardware)
+    given, item = checked(application, parameters or {}), compiled(application, hardware.classes[0])
     found = item.option("error")
     if found is None:
         return None
@@ -173,8 +195,10 @@ def error(application: Application, hardware: Hardware, hosts: Sequence[int],
     stated: NDArray[np.float64] = np.zeros(len(hosts))
     for index, count in enumerate(hosts):
         try:
-            stated[index] = value(frame(application, item, count, given, Budget()))
-        except CountError:
+            stated[index] = value(
+                frame(application, item, int(layout(hardware, [count]).processors[0]), given, Budget())
+            )
+        except (CountError, TooFewHostsError):
             continue
         except ModelError as fault:
             raise on_hosts(fault, count) from None
@@ -199,23 +223,13 @@ def evaluate(application: Application, hardware: Hardware, hosts: int, parameter
         UserError: a parameter or a number of hosts that makes no sense.
         ModelError: the model cannot be evaluated on that number of hosts.
     """
-    given, budget, where = checked(application, parameters or {}), Budget(steps), places(application.root).all
-    course = _together(application, hardware, hosts, given, budget)
-    if course is None:
-        course = _alone(application, hardware, hosts, given, budget, remember=True)
-    events = trace_of(course, where, budget) if trace else ()
-    return account(course, Prices(hardware, where), where, events)
-
-
-def _together(application: Application, hardware: Hardware, count: int, given: Mapping[str, float],
-              budget: Budget) -> Course | None:  # fmt: skip
-    """Carry the application out on one number of hosts, the turns of its loops side by side; None where that fails."""
-    values = initial(application, compiled(application, hardware), count, given)
-    if values is None:
-        return None
+    given, budget, known = checked(application, parameters or {}), Budget(steps), places(application.root).all
     try:
-        segments = program(application.root, hardware, np.array([count]), [values], budget.left)
-        course = _carried_out(application, hardware, np.array([count]), segments, budget, remember=True)
+        _, course = _together(application, hardware, [hosts], given, budget, remember=True)
+        together = math.isfinite(course.latest[0])
     except (UnbatchableError, UnmatchedError):
-        return None
-    return course if math.isfinite(course.latest[0]) else None
+        together = False
+    if not together:
+        course = _alone(application, hardware, hosts, given, budget, remember=True)
+    events = trace_of(course, known, budget) if trace else ()
+    return account(course, Prices(layout(hardware, [hosts]), known), known, events)

@@ -151,7 +151,7 @@ def explain(application: Application, hardware: Hardware, hosts: Sequence[int],
 
 
 def _point(count: int, found: Evaluation) -> Point:
-    even = sum(times.compute for times in found.processors) / count
+    even = sum(times.compute for times in found.processors) / len(found.processors)
     path = sum(part.seconds for part in found.path if part.kind == COMPUTE)
     latency = sum(part.latency for part in found.path)
     # Where the critical path holds less work than is even, all of it is even.

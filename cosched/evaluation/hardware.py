@@ -6,19 +6,22 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.language.diagnostics import ModelError
+from cosched.evaluation.faults import fail
+from cosched.language.diagnostics import ModelError, suggestion
 from cosched.language.hardware_checker import COSTS, LONG, PARTS, check_config, describes
-from cosched.language.library import default_library, locate
-from cosched.language.names import MESSAGES
+from cosched.language.library import default_library, find, locate, names
+from cosched.language.names import HOSTS, MESSAGES
 from cosched.language.parser import parse_hmcl
 from cosched.language.settings import values
 from cosched.language.source import read
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cosched.language.syntax import Config
+
+_MOST_PROCESSORS = 10_000
 
 __all__ = ["Hardware", "Linear", "MessageCost", "load_hardware"]
 
@@ -54,14 +57,23 @@ class Hardware:
     Attributes:
         name: of the configuration.
         operations: microseconds of each clc opcode.
-        messages: costs by library (`mpi`, `pvm`).
+        messages: costs by library (`mpi`, `pvm`), and within a host (`shm`) where it is not the network's.
         description: `Desc` of the hardware group, else empty.
+        processors: how many a host has.
+        hosts: the hosts in order where they are not all like this one; costs and processors are theirs then.
     """
 
     name: str
     operations: Mapping[str, float]
     messages: Mapping[str, MessageCost]
     description: str = ""
+    processors: int = 1
+    hosts: tuple[Hardware, ...] = ()
+
+    @property
+    def classes(self) -> tuple[Hardware, ...]:
+        """The kinds of hosts, in order."""
+        return tuple(dict.fromkeys(self.hosts)) or (self,)
 
 
 def load_hardware(name_or_path: str | Path, library: Sequence[Path] | None = None) -> Hardware:
@@ -76,22 +88,49 @@ def load_hardware(name_or_path: str | Path, library: Sequence[Path] | None = Non
         ModelError: the file has faults.
     """
     searched = default_library() if library is None else library
-    source = read(locate(str(name_or_path), ".hmcl", "hardware", searched))
+    return _read(locate(str(name_or_path), ".hmcl", "hardware", searched), searched)
+
+
+def _read(path: Path, library: Sequence[Path], *, listed: bool = False) -> Hardware:
+    source = read(path)
     configs = parse_hmcl(source)
     if len(configs) != 1:
         raise ModelError([source.fault((1, 1), f"the file holds {len(configs)} configs: one is needed")])
     faults = check_config(configs[0])
     if faults:
         raise ModelError(faults)
-    return _hardware(configs[0])
+    config = configs[0]
+    if all(group.name != HOSTS for group in config.groups):
+        return _hardware(config)
+    if listed:
+        fail(source, config.at, f"{config.name} lists {HOSTS} itself: list configurations with costs")
+    return Hardware(config.name, {}, {}, _description(values(config)), hosts=tuple(_hosts(config, path, library)))
+
+
+def _hosts(config: Config, path: Path, library: Sequence[Path]) -> Iterator[Hardware]:
+    """Yield the hosts that a configuration lists, each configuration read once."""
+    counts = values(config)[HOSTS]
+    for setting in next(group.settings for group in config.groups if group.name == HOSTS):
+        found = find(setting.name, ".hmcl", library, path.parent)
+        if found is None:
+            near = suggestion(setting.name, names(".hmcl", library, path.parent))
+            fail(config.source, setting.at, f"no hardware {setting.name} beside this file or in the library{near}")
+        host = _read(found, library, listed=True)
+        yield from [host] * int(counts[setting.name])
 
 
 def _hardware(config: Config) -> Hardware:
     groups = values(config)
     operations = {name: value for name, value in groups.get("clc", {}).items() if isinstance(value, float)}
     messages = {group: _message(groups[group]) for group in MESSAGES if group in groups}
-    description = groups.get("hardware", {}).get("Desc", "")
-    return Hardware(config.name, operations, messages, str(description))
+    processors = groups.get("hardware", {}).get("processors", 1.0)
+    if not (isinstance(processors, float) and 1 <= processors <= _MOST_PROCESSORS and processors == int(processors)):
+        fail(config.source, config.at, f"processors is {processors}: a host has 1 to {_MOST_PROCESSORS}")
+    return Hardware(config.name, operations, messages, _description(groups), int(processors))
+
+
+def _description(groups: Mapping[str, Mapping[str, float | str]]) -> str:
+    return str(groups.get("hardware", {}).get("Desc", ""))
 
 
 def _message(settings: Mapping[str, float | str]) -> MessageCost:

@@ -7,34 +7,37 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.evaluation.steps import RECEIVE, SEND
+from cosched.language.names import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from cosched.evaluation.hardware import Hardware, Linear
+    from cosched.evaluation.hardware import Linear
+    from cosched.evaluation.layout import Layout
     from cosched.evaluation.places import Place
     from cosched.evaluation.steps import Steps
 
     Floats = NDArray[np.float64]
+    Indices = NDArray[np.int64]
     _Formula = Callable[[Linear, Floats], Floats]
 
 __all__ = ["Prices"]
 
 
 class Prices:
-    """The costs of one hardware for the steps of one application.
+    """What the steps of one application cost.
 
     Args:
-        hardware: of every host.
+        layout: on which hosts the processors are.
         places: of the application's steps.
     """
 
-    def __init__(self, hardware: Hardware, places: Sequence[Place]) -> None:
-        self._messages = hardware.messages
+    def __init__(self, layout: Layout, places: Sequence[Place]) -> None:
+        self._layout = layout
         self._group = [place.group for place in places]
-        self._groups = [group for group in sorted(set(self._group)) if group in hardware.messages]
+        self._groups = sorted({place.group for place in places} - {""})
 
     def of(self, steps: Steps) -> tuple[Floats, Floats]:
         """Return the own time of each step and the network's time of each send, us, shape (steps,) each."""
@@ -46,16 +49,41 @@ class Prices:
 
     def _each(self, steps: Steps, formula: _Formula, work: Floats) -> tuple[Floats, Floats]:
         own, network = work.copy(), np.zeros(len(steps))
+        sends, receives = (np.flatnonzero(steps.kind == kind) for kind in (SEND, RECEIVE))
         for group in self._groups:
-            costs = self._messages[group]
-            sends, receives = (np.flatnonzero(steps.kind == kind) for kind in (SEND, RECEIVE))
+            leaving, coming = sends, receives
             if len(self._groups) > 1:
                 here = np.array([other == group for other in self._group])[steps.place]
-                sends, receives = sends[here[sends]], receives[here[receives]]
-            size = steps.amount[sends]
-            own[sends], network[sends] = formula(costs.send, size), formula(costs.transfer, size)
-            own[receives] = formula(costs.receive, steps.amount[receives])
+                leaving, coming = sends[here[sends]], receives[here[receives]]
+            if self._layout.alike:
+                costs = self._layout.classes[0].messages.get(group)
+                if costs is not None:
+                    size = steps.amount[leaving]
+                    own[leaving], network[leaving] = formula(costs.send, size), formula(costs.transfer, size)
+                    own[coming] = formula(costs.receive, steps.amount[coming])
+                continue
+            own[leaving] = self._ends(steps, leaving, group, "send", formula)
+            own[coming] = self._ends(steps, coming, group, "receive", formula)
+            # Between hosts of two kinds the slower network counts.
+            ends = [self._ends(steps, leaving, group, "transfer", formula, other=other) for other in (False, True)]
+            network[leaving] = np.maximum(*ends)
         return own, network
+
+    def _ends(self, steps: Steps, rows: Indices, group: str, part: str, formula: _Formula, *,
+              other: bool = False) -> Floats:  # fmt: skip
+        """Return a part of the cost of messages as the host of the processor, or of its peer, has it."""
+        host, kind = self._layout.host, self._layout.kind
+        processor, peer, size = steps.processor[rows], steps.peer[rows], steps.amount[rows]
+        inside = host[processor] == host[peer]
+        of = kind[peer if other else processor]
+        found = np.zeros(len(rows))
+        for number, hardware in enumerate(self._layout.classes):
+            within = SHARED if SHARED in hardware.messages else group
+            for name, mask in ((group, ~inside), (within, inside)):
+                if name in hardware.messages:
+                    chosen = mask & (of == number)
+                    found[chosen] = formula(getattr(hardware.messages[name], part), size[chosen])
+        return found
 
 
 def _linear(cost: Linear, size: Floats) -> Floats:

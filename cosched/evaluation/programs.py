@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from cosched.evaluation.steps import Steps
     from cosched.language.linker import Linked
 
-__all__ = ["MOST_HOSTS", "compiled", "frame", "initial", "on_hosts", "one_by_one"]
-
-MOST_HOSTS = 100_000
-"""Most hosts one evaluation may have."""
+__all__ = ["compiled", "frame", "initial", "on_hosts", "one_by_one"]
 
 
 @lru_cache(maxsize=64)
@@ -44,15 +41,13 @@ def compiled(application: Application, hardware: Hardware) -> CompiledObject:
 
 def one_by_one(application: Application, item: CompiledObject, count: int, given: Mapping[str, float],
              budget: Budget) -> list[Steps]:  # fmt: skip
-    """Return what the application does on `count` hosts, as segments in order."""
+    """Return what the application does on `count` processors, as segments in order."""
     try:
         state = frame(application, item, count, given, budget)
         known = _check_count(item, state, count, late=False)
         program = item.run(state)
         if not known:
             _check_count(item, state, count, late=True)
-    except ModelError as error:
-        raise on_hosts(error, count) from None
     except RecursionError:
         raise UserError(f"{application.name}: the model is nested too deeply to be evaluated") from None
     return program
@@ -70,9 +65,7 @@ def initial(application: Application, item: CompiledObject, count: int,
 
 def frame(application: Application, item: CompiledObject, count: int, given: Mapping[str, float],
           budget: Budget) -> Frame:  # fmt: skip
-    """Return the application's variables before `init` on a number of hosts."""
-    if not 1 <= count <= MOST_HOSTS:
-        raise UserError(f"{count} hosts: the number of hosts is 1 to {MOST_HOSTS}")
+    """Return the application's variables before `init` on a number of processors."""
     values: dict[str, Value] = {**_decomposed(application, count, given), **given}
     return item.start(Run(Programs(budget, count)), values)
 

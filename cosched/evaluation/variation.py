@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from cosched.evaluation.places import objects
 from cosched.language.linker import Linked
-from cosched.language.names import MESSAGES
+from cosched.language.names import SHARED
 from cosched.language.syntax import (
     Binary,
     Case,
@@ -24,7 +25,7 @@ from cosched.language.syntax import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from cosched.evaluation.application import Application
     from cosched.evaluation.hardware import Hardware, Linear, MessageCost
@@ -114,7 +115,7 @@ def _scaled(node: Node, factor: float) -> Node:
 
 def costlier_hardware(hardware: Hardware, opcodes: set[str], groups: list[str],
                       factor: float) -> Iterator[tuple[str, Hardware]]:  # fmt: skip
-    """Yield (what, hardware) for each cost of a hardware made `factor` times as great.
+    """Yield (what, hardware) for each cost of a hardware made `factor` times as great, on all its hosts.
 
     Args:
         hardware: to vary.
@@ -122,14 +123,38 @@ def costlier_hardware(hardware: Hardware, opcodes: set[str], groups: list[str],
         groups: the message groups that matter.
         factor: e.g. 1.1.
     """
-    for opcode in sorted(opcodes & hardware.operations.keys()):
-        cost = hardware.operations[opcode] * factor
-        yield f"clc {opcode}", replace(hardware, operations={**hardware.operations, opcode: cost})
-    for group in (name for name in MESSAGES if name in groups and name in hardware.messages):
+    known = {opcode for item in hardware.classes for opcode in item.operations}
+    for opcode in sorted(opcodes & known):
+        yield f"clc {opcode}", _on_each(hardware, partial(_opcode, opcode=opcode, factor=factor))
+    sent = {group for item in hardware.classes for group in item.messages}
+    for group in sorted(sent & {*groups, SHARED}):
         for part in ("send", "transfer", "receive"):
-            line: Linear = getattr(hardware.messages[group], part)
-            fixed = replace(line, b=line.b * factor, d=line.d * factor)
-            sized = replace(line, c=line.c * factor, e=line.e * factor)
-            for what, new in (("message", fixed), ("byte", sized)):
-                changed: MessageCost = replace(hardware.messages[group], **{part: new})
-                yield f"{group} {part}, per {what}", replace(hardware, messages={**hardware.messages, group: changed})
+            for what in ("message", "byte"):
+                change = partial(_message, group=group, part=part, what=what, factor=factor)
+                yield f"{group} {part}, per {what}", _on_each(hardware, change)
+
+
+def _on_each(hardware: Hardware, change: Callable[[Hardware], Hardware]) -> Hardware:
+    if not hardware.hosts:
+        return change(hardware)
+    changed = {item: change(item) for item in hardware.classes}
+    return replace(hardware, hosts=tuple(changed[item] for item in hardware.hosts))
+
+
+def _opcode(hardware: Hardware, opcode: str, factor: float) -> Hardware:
+    if opcode not in hardware.operations:
+        return hardware
+    return replace(hardware, operations={**hardware.operations, opcode: hardware.operations[opcode] * factor})
+
+
+def _message(hardware: Hardware, group: str, part: str, what: str, factor: float) -> Hardware:
+    costs = hardware.messages.get(group)
+    if costs is None:
+        return hardware
+    line: Linear = getattr(costs, part)
+    if what == "message":
+        line = replace(line, b=line.b * factor, d=line.d * factor)
+    else:
+        line = replace(line, c=line.c * factor, e=line.e * factor)
+    changed: MessageCost = replace(costs, **{part: line})
+    return replace(hardware, messages={**hardware.messages, group: changed})

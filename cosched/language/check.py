@@ -10,6 +10,7 @@ from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
 from cosched.language.hardware_checker import check_config
 from cosched.language.library import default_library, find, names
 from cosched.language.linker import Linker
+from cosched.language.names import HOSTS
 from cosched.language.parser import salvage_hmcl
 from cosched.language.source import read
 from cosched.language.syntax import Text
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cosched.language.linker import Linked
-    from cosched.language.syntax import Object
+    from cosched.language.syntax import Config, Object
 
 __all__ = ["check_files"]
 
@@ -42,7 +43,7 @@ def check_files(
         if path.suffix == ".psl":
             linked.extend(linker.file(path))
         elif path.suffix == ".hmcl":
-            faults.extend(_check_hardware(path))
+            faults.extend(_check_hardware(path, searched))
         else:
             faults.append(Diagnostic(str(path), 1, 1, "is neither .psl nor .hmcl"))
     chosen = _Hardware(searched, hardware)
@@ -51,7 +52,7 @@ def check_files(
     return sorted({*faults, *linker.faults, *chosen.faults})
 
 
-def _check_hardware(path: Path) -> list[Diagnostic]:
+def _check_hardware(path: Path, library: Sequence[Path]) -> list[Diagnostic]:
     try:
         source = read(path)
     except ModelError as error:
@@ -59,7 +60,20 @@ def _check_hardware(path: Path) -> list[Diagnostic]:
     configs, faults = salvage_hmcl(source)
     if not configs and not faults:
         return [source.fault((1, 1), "the file holds no config")]
-    return [*faults, *(fault for config in configs for fault in check_config(config))]
+    found = list(faults)
+    for config in configs:
+        found += check_config(config)
+        found += _unknown_hosts(config, path, library)
+    return found
+
+
+def _unknown_hosts(config: Config, path: Path, library: Sequence[Path]) -> list[Diagnostic]:
+    """Return a fault at each of the hosts that a configuration lists and that cannot be found."""
+    listed = [setting for group in config.groups if group.name == HOSTS for setting in group.settings]
+    known = names(".hmcl", library, path.parent) if listed else []
+    return [config.source.fault(setting.at, f"no hardware {setting.name} beside this file or in the library"
+                                            f"{suggestion(setting.name, known)}")
+            for setting in listed if find(setting.name, ".hmcl", library, path.parent) is None]  # fmt: skip
 
 
 class _Hardware:

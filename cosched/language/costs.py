@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.language.diagnostics import Diagnostic, Findings, TooManyFaults, suggestion
-from cosched.language.names import DEVICES, MESSAGES
+from cosched.language.names import DEVICES, HOSTS, MESSAGES
 from cosched.language.opcodes import OPCODES
 from cosched.language.syntax import OpcodeCount, Step, walk
 
@@ -34,6 +34,8 @@ class Costs(NamedTuple):
 def costs(config: Config, file: str) -> Costs:
     """Return what a configuration has a cost for."""
     groups = {group.name: group for group in config.groups}
+    if HOSTS in groups:  # whose configurations have their own: the evaluation looks at each
+        return Costs(f"{config.name} ({file})", frozenset(OPCODES), frozenset(MESSAGES))
     operations = {setting.name for setting in groups["clc"].settings} if "clc" in groups else set()
     return Costs(f"{config.name} ({file})", frozenset(operations), frozenset(groups.keys() & set(MESSAGES)))
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from cosched.language.diagnostics import Findings, TooManyFaults, suggestion
 from cosched.language.dimensions import Dimensions, misfit
-from cosched.language.names import FUNCTIONS, GROUPS, MESSAGES
+from cosched.language.names import FUNCTIONS, GROUPS, HOSTS, MESSAGES
 from cosched.language.opcodes import OPCODES, unknown
 from cosched.language.settings import values
 from cosched.language.syntax import Assign, Element, Group, Invoke, Name, Text, Vector, walk
 from cosched.language.units import RATE, SIZE, TIME, TIME_A_BYTE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from cosched.language.diagnostics import Diagnostic
     from cosched.language.syntax import Config, Node
@@ -32,6 +32,8 @@ PARTS = {"COMM": ("transfer_latency", "transfer_bandwidth"), "TSEND": ("send_ove
 LONG = "long_message"
 """The size above which the settings with the prefix `long_` hold."""
 
+_MOST_HOSTS = 100_000
+
 _COEFFICIENTS = tuple(f"DD_{cost}_{letter}" for cost in COSTS for letter in "ABCDE")
 _REQUIRED = tuple(latency for latency, _ in PARTS.values())
 _PLAIN = tuple(name for part in PARTS.values() for name in part)
@@ -48,6 +50,8 @@ def check_config(config: Config) -> list[Diagnostic]:
     findings = Findings(config.source)
     with suppress(TooManyFaults):
         _check(config, findings.report)
+        for fault_at, message in _hosts(config, values(config, findings.report).get(HOSTS, {})):
+            findings.report(fault_at, message)
     return sorted(findings.faults)
 
 
@@ -73,7 +77,6 @@ def _check(config: Config, report: Callable[[Node, str], None]) -> None:
         if group.name in MESSAGES and not config.lost:
             for fault_at, message in _messages(group):
                 report(fault_at, message)
-    values(config, report)
 
 
 def _dimension(group: str, setting: str) -> Dimension:
@@ -104,6 +107,24 @@ def _messages(group: Group) -> Iterable[tuple[Node, str]]:
                 yield setting, f"{name} needs {LONG}, the size above which it holds"
     if missing:
         yield group, f"{group.name} lacks {', '.join(missing)}"
+
+
+def _hosts(config: Config, counts: Mapping[str, float | str]) -> Iterable[tuple[Node, str]]:
+    """Yield what is wrong with a list of hosts: whole numbers, and no costs beside it."""
+    group = next((group for group in config.groups if group.name == HOSTS), None)
+    if group is None:
+        return
+    for setting in group.settings:
+        count = counts.get(setting.name, 0)
+        if not isinstance(count, float) or not 1 <= count <= _MOST_HOSTS or count != int(count):
+            yield setting.value, f"a number of hosts is needed here, 1 to {_MOST_HOSTS}"
+        if setting.name == config.name:
+            yield setting, f"{config.name} cannot be among its own hosts"
+    for other in config.groups:
+        if other.name not in (HOSTS, "hardware"):
+            yield other, f"{other.name} beside {HOSTS}: the costs are those of the configurations listed there"
+    if not group.settings:
+        yield group, f"{HOSTS} lists none: write the name of a configuration = how many hosts"
 
 
 def _setting(group: Group, setting: Assign, seen: set[str]) -> Iterable[tuple[Node, str]]:

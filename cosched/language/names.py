@@ -13,11 +13,13 @@ __all__ = [
     "FUNCTIONS",
     "GROUPS",
     "HARDWARE",
+    "HOSTS",
     "KEYWORDS",
     "KINDS",
     "MESSAGES",
     "OPTIONS",
     "PROCESSORS",
+    "SHARED",
     "TYPES",
     "Device",
 ]
@@ -74,10 +76,16 @@ COLLECTIVES: Mapping[str, tuple[str, ...]] = {
 }
 """Devices of steps that stand for messages of all processors; what their `confdev` takes."""
 
-MESSAGES = tuple(sorted({device.group for device in DEVICES.values() if device.group}))
+SHARED = "shm"
+"""HMCL group of the costs of messages between processors of one host."""
+
+MESSAGES = (*sorted({device.group for device in DEVICES.values() if device.group}), SHARED)
 """HMCL groups that give the costs of messages."""
 
-GROUPS = ("hardware", *MESSAGES, "clc")
+HOSTS = "hosts"
+"""HMCL group that lists hosts of other configurations."""
+
+GROUPS = ("hardware", *MESSAGES, "clc", HOSTS)
 """Groups of an HMCL configuration."""
 
 OPTIONS: Mapping[str, str] = {

@@ -57,3 +57,12 @@ def test_the_python_examples_print_what_their_comments_say(
     assert printed.startswith("(3, 16)\n[16 16 16]\n")
     assert "'kt'" in printed
     assert "16: 'compute'" in printed
+
+
+def test_the_cluster_of_two_kinds_serves_the_ring(tmp_path: Path) -> None:
+    ring, fast = load(written(tmp_path, "ring")), load_hardware(written(tmp_path, "fast_node"))
+    seconds = profile(ring, load_hardware(written(tmp_path, "both")), range(1, 8))
+    # Twice four fast processors, then slow ones that the others wait for; there is no seventh host.
+    assert seconds[1] < seconds[0] < seconds[2]
+    assert seconds[6] == float("inf")
+    assert seconds[:2] == pytest.approx(profile(ring, fast, [1, 2]))

@@ -9,12 +9,13 @@ from cosched.evaluation.account import account, trace
 from cosched.evaluation.budget import Budget
 from cosched.evaluation.course import Course
 from cosched.evaluation.hardware import Hardware
+from cosched.evaluation.layout import layout
 from cosched.evaluation.pricing import Prices
 from cosched.language import ModelError
 from tests.evaluation.makers import PLACES, plan, programs
 from tests.evaluation.oracle import COMPUTE, RECEIVE, SEND, Use, simulate
 
-PRICES = Prices(Hardware("none", {}, {}), PLACES)
+PRICES = Prices(layout(Hardware("none", {}, {}), [5]), PLACES)
 
 
 def course(count: int, uses: list[Use], turns: int) -> Course:

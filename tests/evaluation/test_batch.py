@@ -11,6 +11,7 @@ from cosched.evaluation.batch import Batch
 from cosched.evaluation.course import planned
 from cosched.evaluation.expansion import Analysis
 from cosched.evaluation.lanes import TooManyStepsError, UnbatchableError
+from cosched.evaluation.layout import layout
 from cosched.evaluation.places import places
 from cosched.evaluation.pricing import Prices
 
@@ -29,7 +30,7 @@ def clocks(application: Application, hardware: Hardware, steps: int = 10_000) ->
     found = np.zeros(batch.processors)
     with np.errstate(all="ignore"):
         program = batch.run(application.root, {}, HOSTS, batch.offset)
-    for plan in planned(program, Prices(hardware, where.all), batch.processors):
+    for plan in planned(program, Prices(layout(hardware, HOSTS.tolist()), where.all), batch.processors):
         found = plan.advance(found)
     return list(found)
 

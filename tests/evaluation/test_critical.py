@@ -9,13 +9,14 @@ from cosched.evaluation.budget import Budget
 from cosched.evaluation.course import Course
 from cosched.evaluation.critical import critical_path
 from cosched.evaluation.hardware import Hardware, Linear, MessageCost
+from cosched.evaluation.layout import layout
 from cosched.evaluation.pricing import Prices
 from cosched.evaluation.results import TRANSFER, PathPart
 from tests.evaluation.makers import PLACES, plan, programs
 from tests.evaluation.oracle import COMPUTE, RECEIVE, SEND, Use
 
 ONE = MessageCost(Linear(100, 1, 0.5, 2, 1), Linear(100, 1, 0.5, 2, 1), Linear(100, 1, 0.5, 2, 1))
-PRICES = Prices(Hardware("one", {}, {"mpi": ONE}), PLACES)
+PRICES = Prices(layout(Hardware("one", {}, {"mpi": ONE}), [5]), PLACES)
 
 
 def path(count: int, uses: list[Use], turns: int = 1) -> tuple[float, tuple[PathPart, ...]]:

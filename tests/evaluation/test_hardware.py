@@ -63,3 +63,31 @@ def test_faults(tmp_path: Path, text: str, message: str) -> None:
     path.write_text(text)
     with pytest.raises(ModelError, match=message):
         load_hardware(path)
+
+
+def test_hosts_listed_by_the_names_of_their_configurations(tmp_path: Path) -> None:
+    (tmp_path / "node.hmcl").write_text("config node { hardware { processors = 4; } clc { LFOR = 2; } }")
+    path = tmp_path / "both.hmcl"
+    path.write_text('config both { hardware { Desc = "two kinds"; } hosts { node = 2, SgiOrigin2000 = 1; } }')
+    found = load_hardware(path)
+    assert (found.name, found.description) == ("both", "two kinds")
+    assert [host.name for host in found.hosts] == ["node", "node", "sgi_origin2000"]
+    assert [kind.processors for kind in found.classes] == [4, 1]
+    assert found.hosts[0] is found.hosts[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hosts { other = 1; }", r"both.hmcl:1:\d+: no hardware other beside this file or in the library"),
+        ("hosts { twice = 1; }", r"twice.hmcl:1:1: twice lists hosts itself"),
+        ("hardware { processors = 0; }", "processors is 0.0: a host has 1 to 10000"),
+        ("hardware { processors = 1.5; }", "processors is 1.5: a host has 1 to 10000"),
+        ('hardware { processors = "two"; }', "processors is two: a host has 1 to 10000"),
+    ],
+)
+def test_hosts_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "twice.hmcl").write_text("config twice { hosts { sgi_origin2000 = 1; } }")
+    (tmp_path / "both.hmcl").write_text(f"config both {{ {text} }}")
+    with pytest.raises(ModelError, match=message):
+        load_hardware(tmp_path / "both.hmcl")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from cosched.evaluation.hardware import Hardware, Linear, MessageCost
+from cosched.evaluation.layout import layout
 from cosched.evaluation.places import Place
 from cosched.evaluation.pricing import Prices
 from cosched.evaluation.steps import COMPUTE, RECEIVE, SEND, Steps
@@ -24,7 +25,7 @@ def steps(*rows: tuple[int, float, int]) -> Steps:
 
 
 def test_costs_below_and_above_the_threshold() -> None:
-    prices = Prices(Hardware("h", {}, {"mpi": MPI}), PLACES)
+    prices = Prices(layout(Hardware("h", {}, {"mpi": MPI}), [1]), PLACES)
     rows = steps((COMPUTE, 5, 0), (SEND, 100, 1), (SEND, 200, 1), (RECEIVE, 100, 1), (RECEIVE, 200, 1))
     own, network = prices.of(rows)
     assert own.tolist() == [5, 1 + 1, 2 + 4, 3 + 3, 4 + 8]
@@ -35,7 +36,7 @@ def test_costs_below_and_above_the_threshold() -> None:
 
 
 def test_each_library_has_its_own_costs() -> None:
-    prices = Prices(Hardware("h", {}, {"mpi": MPI, "pvm": PVM}), PLACES)
+    prices = Prices(layout(Hardware("h", {}, {"mpi": MPI, "pvm": PVM}), [1]), PLACES)
     own, network = prices.of(steps((SEND, 0, 1), (SEND, 8, 2), (RECEIVE, 0, 1), (RECEIVE, 8, 2)))
     assert own.tolist() == [1, 7, 3, 7]
     assert network.tolist() == [10, 7, 0, 0]

@@ -82,3 +82,11 @@ def test_names_are_checked_in_a_file_with_syntax_errors(tmp_path: Path) -> None:
         "9:10: unexpected 'cflow': expected '='",
         "9:45: the file ends too early: expected '}' or a name or call or for or if or return or step or var or while",
     ]
+
+
+def test_hosts_that_are_listed_and_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "both.hmcl"
+    path.write_text("config both {\n    hosts { sgi_origin2000 = 4, sgi_origin3000 = 2; }\n}\n", encoding="utf-8")
+    (fault,) = check_files([path])
+    assert (fault.line, fault.column) == (2, 33)
+    assert fault.message.startswith("no hardware sgi_origin3000 beside this file or in the library: did you mean sgi_")

@@ -29,6 +29,12 @@ def test_message_costs_in_words() -> None:
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
+        ("hosts { a = 1; b = 0; }", "a number of hosts is needed here, 1 to 100000"),
+        ("hosts { a = 1.5; }", "a number of hosts is needed here, 1 to 100000"),
+        ('hosts { a = "x"; }', "a number"),
+        ("hosts { }", "hosts lists none"),
+        ("hosts { c = 2; }", "c cannot be among its own hosts"),
+        (f"hosts {{ a = 2; }} {MPI}", "mpi beside hosts: the costs are those of the configurations listed there"),
         ("mpj { }", "group mpj is not known: did you mean mpi?"),
         ("clc { } clc { }", "group clc is already given in line 1"),
         ("clc { LFOR = 1; LFOR = 2; }", "LFOR is already given in line 1"),

@@ -1,0 +1,86 @@
+"""Which processor runs on which host: the hosts in order, each with all its processors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cosched.errors import UserError
+from cosched.language.names import SHARED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.evaluation.hardware import Hardware
+
+    Indices = NDArray[np.int64]
+
+__all__ = ["MOST_HOSTS", "Layout", "TooFewHostsError", "layout", "most_hosts"]
+
+MOST_HOSTS = 100_000
+"""Most hosts one evaluation may have, and most processors."""
+
+
+class TooFewHostsError(UserError):
+    """More hosts than a hardware lists."""
+
+
+class Layout(NamedTuple):
+    """The processors of some numbers of hosts, numbered through.
+
+    Attributes:
+        processors: of each number of hosts, shape (counts,).
+        host: of each processor, shape (processors of all,); numbered through as well.
+        classes: the kinds of hosts among them.
+        kind: index into `classes` of each processor's host, shape (processors of all,).
+    """
+
+    processors: Indices
+    host: Indices
+    classes: tuple[Hardware, ...]
+    kind: Indices
+
+    @property
+    def alike(self) -> bool:
+        """Whether a message costs the same whichever processors it goes between, a processor's to itself aside."""
+        return len(self.classes) == 1 and SHARED not in self.classes[0].messages
+
+
+def most_hosts(hardware: Hardware) -> int:
+    """Return the greatest number of hosts that can be evaluated."""
+    return len(hardware.hosts) or MOST_HOSTS // hardware.processors
+
+
+def layout(hardware: Hardware, hosts: Sequence[int]) -> Layout:
+    """Return the processors that some numbers of hosts have.
+
+    Args:
+        hardware: one kind of host, or a list of hosts of which the first ones are taken.
+        hosts: each at least 1.
+
+    Raises:
+        UserError: no such number of hosts.
+        TooFewHostsError: the hosts are listed, and there are not so many.
+    """
+    most = most_hosts(hardware)
+    for count in hosts:
+        if not 1 <= count <= most:
+            if hardware.hosts and count > most:
+                raise TooFewHostsError(f"{count} hosts: {hardware.name} lists {most}")
+            raise UserError(f"{count} hosts: the number of hosts is 1 to {most}")
+    if not hardware.hosts:
+        processors = np.array(hosts, np.int64) * hardware.processors
+        total = int(processors.sum())
+        return Layout(processors, np.arange(total) // hardware.processors, (hardware,), np.zeros(total, np.int64))
+    listed = hardware.hosts[: max(hosts)]
+    classes = tuple(dict.fromkeys(listed))
+    number = {item: place for place, item in enumerate(classes)}
+    kinds = np.array([number[item] for item in listed])
+    sizes = np.array([item.processors for item in listed])
+    taken = np.concatenate([np.arange(count) for count in hosts])
+    each = sizes[taken]
+    processors = np.array([sizes[:count].sum() for count in hosts])
+    return Layout(processors, np.repeat(np.arange(len(taken)), each), classes, np.repeat(kinds[taken], each))
