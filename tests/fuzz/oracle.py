@@ -39,7 +39,8 @@ class Oracle:
         """Make a small library.
 
         Args:
-            thorough: lay out every text; else, for speed, only a quarter of those with faults.
+            thorough: lay out and evaluate every text; else, for speed, lay out only a quarter of those with faults,
+                and evaluate none with a `while`.
         """
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # a file for each text: not on a disk
         self._folder = TemporaryDirectory(prefix="cosched-fuzz-", dir=memory)
@@ -74,6 +75,8 @@ class Oracle:
             _formatted(source, suffix)
         if faults:
             return "faulty"
+        if not self._thorough and b"while" in content:  # most of these never end, and end at their bound after seconds
+            return "sound"
         return self._evaluated(path) if suffix == ".psl" else self._taken(path)
 
     def _evaluated(self, path: Path) -> str:
