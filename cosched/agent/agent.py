@@ -220,19 +220,20 @@ class Agent:
         """Tell neighbours of our services when it is time, or when much has changed; ask those we know nothing of."""
         if not self._links:
             return
-        now = _Told(time, _freedom(self.service(time)), len(self.tables.entries(time)))
+        own = self.service(time)
+        now = _Told(time, _freedom(own), len(self.tables.entries(time)))
         for peer in self._links:
             told = self._advertised.get(peer, _Told(-math.inf, 0.0, 0))
             pause = self.settings.period / 5 if now.differs(told) else self.settings.period
             if self.settings.push and time >= told.time + pause:
-                self._advertise(peer, time)
+                self._advertise(peer, time, own)
             silent = time >= self.heard.get(peer, -math.inf) + self.settings.lifetime / 2
             if silent and time >= self._inquired.get(peer, -math.inf) + self.settings.period:
                 self._inquired[peer] = time
                 self._effects.send(peer, Inquiry())
 
-    def _advertise(self, peer: str, time: float) -> None:
-        own = self.service(time)
+    def _advertise(self, peer: str, time: float, own: Service | None = None) -> None:
+        own = own or self.service(time)
         self._advertised[peer] = _Told(time, _freedom(own), len(self.tables.entries(time)))
         if self.peers[peer].paused:
             own = Service(own.domain, 0.0, 0, ())
