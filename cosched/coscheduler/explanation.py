@@ -143,7 +143,8 @@ def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]
         found.append(f"on {best} hosts it would run {row[best - 1]:.1f} s instead of {now}")
     down = len(core.domain.hosts) - len(problem.hosts)
     if down:
-        found.append(f"{down} hosts are down: with them back the plan is made anew")
+        found.append("1 host is down: with it back the plan is made anew" if down == 1
+                     else f"{down} hosts are down: with them back the plan is made anew")  # fmt: skip
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as NoAnswerError
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,7 +14,7 @@ from cosched.coscheduler.events import CancelRequested, HostsObserved, JobReport
 from cosched.coscheduler.explanation import explain
 from cosched.coscheduler.foresight import place
 from cosched.errors import SystemFault, UserError
-from cosched.portal.documents import Forecast, Status, TaskPage
+from cosched.portal.documents import Effect, Forecast, Status, TaskPage
 from cosched.portal.feed import Feed
 from cosched.portal.problems import ConflictError, NotFoundError, QuotaError
 from cosched.prediction.feedback import Correction
@@ -244,6 +244,7 @@ class Desk:
             planned_hosts=() if spot is None else spot.hosts,
             deadline=task.deadline,
             meets_deadline=meets,
+            effect=None if spot is None else Effect(**asdict(spot.effect)),
             earliest_deadline=None if profile is None else state.time + profile.shortest,
         )
 

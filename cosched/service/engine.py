@@ -305,7 +305,7 @@ class _Step:
     @property
     def changes(self) -> bool:
         """Whether there is anything to write."""
-        return bool(self.tasks or self.attempts or self.handovers or self.guests or self.submissions)
+        return bool(self.tasks or self.attempts or self.records or self.handovers or self.guests or self.submissions)
 
     def add(self, outcome: BrokerOutcome) -> None:
         self.events += outcome.events

@@ -62,6 +62,7 @@ def chromium() -> Iterator[Browser]:
     environment: dict[str, str | float | bool] = {
         **os.environ,
         "LD_LIBRARY_PATH": os.pathsep.join(libraries),
+        "LANGUAGE": "en_GB",  # of dates in forms
         "FONTCONFIG_FILE": str(root / "fonts.conf"),
     }
     # Its sandbox wants rights that neither root nor a container gives; the pages are our own.

@@ -21,7 +21,31 @@ WIDTH = 1200.0  # of the plot, in SVG units
 _LETTER = 6.1  # width of a letter at font size 11
 _COLOURS = 10
 _TALLEST, _LOWEST, _HEIGHT = 22.0, 2.5, 480.0
-_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800)
+_STEPS = (
+    1,
+    2,
+    5,
+    10,
+    15,
+    30,
+    60,
+    120,
+    300,
+    600,
+    900,
+    1800,
+    3600,
+    7200,
+    10800,
+    21600,
+    43200,
+    86400,
+    172800,
+    604800,
+    1209600,
+    2419200,
+    7862400,
+)
 _TICKS = 9
 
 
@@ -178,5 +202,5 @@ def _ticks(scale: _Scale, right: float, now: float, zone: tzinfo | None) -> Iter
     first = -(-(scale.left + shift) // step) * step - shift
     for number in range(int((right - first) / step) + 1):
         moment = datetime.fromtimestamp(first + number * step).astimezone(zone)
-        text = f"{moment:%H:%M:%S}" if step < 60 else f"{moment:%H:%M}" if step < 43200 else f"{moment:%a} {moment.day}"
+        text = f"{moment:%H:%M:%S}" if step < 60 else f"{moment:%H:%M}" if step < 43200 else f"{moment.day} {moment:%b}"
         yield scale.x(first + number * step), text

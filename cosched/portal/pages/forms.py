@@ -62,9 +62,10 @@ def read_deadline(text: str, zone: tzinfo | None) -> float | None:
     try:
         given = datetime.fromisoformat(text)
         moment = given.timestamp() if given.tzinfo or zone is None else given.replace(tzinfo=zone).timestamp()
+        skipped = given.tzinfo is None and abs(_read_back(moment, zone) - given).total_seconds() >= 1
     except (ValueError, OverflowError) as error:
         raise UserError(f"the deadline {text[:80]!r} is not a time: choose a date and a time") from error
-    if given.tzinfo is None and abs(_read_back(moment, zone) - given).total_seconds() >= 1:
+    if skipped:
         raise UserError(f"the deadline {text} does not exist here, the clocks are set forward over it: choose another")
     return moment
 

@@ -7,6 +7,7 @@ import hashlib
 import time
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -50,7 +51,7 @@ class Renderer:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_environment", _environment())
 
-    def page(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    def page(self, request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> HTMLResponse:
         """Return a page, or with `?part=` of the request the part of it that a live page asks for anew.
 
         Args:
@@ -63,7 +64,7 @@ class Renderer:
         loaded = environment.get_template(f"{_FOLDER}/{template}")
         shown = {**self._common(request), **values}
         part = request.query_params.get("part")
-        if part is None:
+        if part is None or status != HTTPStatus.OK:
             return HTMLResponse(loaded.render(shown), status)
         # A template knows its own blocks alone; those that every page has are the base's.
         blocks = {**environment.get_template(f"{_FOLDER}/base.html").blocks, **loaded.blocks}

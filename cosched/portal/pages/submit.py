@@ -92,16 +92,18 @@ class _Counter:
 
     def sample(self, asker: Principal) -> Response:
         """Submit a task that shows what happens, whatever the catalogue has."""
-        known = {entry.name: entry for entry in self._insight.applications()}
-        chosen = known.get("sweep3d") or next((e for e in known.values() if e.model), None) or known.get("sleep")
-        if chosen is None:
-            raise UserError("the catalogue has no application to show: submit a command of your own")
-        wanted = [read_request({"application": chosen.name, "name": "sample"}, None)]
-        deadline = self._service.foresee(asker, wanted)[0].earliest_deadline
-        if deadline is not None:
-            wanted = [replace(wanted[0], deadline=time.time() + 2 * (deadline - time.time()) + 60)]
-        made = self._service.submit(asker, wanted, "", "")
-        return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
+        entries = self._insight.applications()
+        for entry in sorted(entries, key=lambda entry: (entry.name != "sweep3d", not entry.model, entry.name)):
+            wanted = [TaskRequest(application=entry.name, name="sample")]
+            try:
+                deadline = self._service.foresee(asker, wanted)[0].earliest_deadline
+            except UserError:
+                continue  # it wants a parameter, or its model is at fault: the next one
+            if deadline is not None:
+                wanted = [replace(wanted[0], deadline=time.time() + 2 * (deadline - time.time()) + 60)]
+            made = self._service.submit(asker, wanted, "", "")
+            return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
+        raise UserError("the catalogue has no application to show: submit a command of your own")
 
     def _form(self, request: Request, fields: Mapping[str, str], *, fault: str = "",
               status: int = HTTPStatus.OK) -> Response:  # fmt: skip
@@ -132,13 +134,13 @@ class _Counter:
 async def _fields(request: Request) -> dict[str, str]:
     """Return the fields of a form as text; what was uploaded replaces the field of text that it stands beside."""
     fields: dict[str, str] = {}
-    form = await request.form()
-    for name, value in form.items():
-        if isinstance(value, str):
-            fields.setdefault(name, value)
-        elif value.filename:
-            fields |= {name.removesuffix("_upload"): decode(await value.read(), value.filename),
-                       f"{name.removesuffix('_upload')}_name": value.filename}  # fmt: skip
+    async with request.form() as form:
+        for name, value in form.items():
+            if isinstance(value, str):
+                fields.setdefault(name, value)
+            elif value.filename:
+                fields |= {name.removesuffix("_upload"): decode(await value.read(), value.filename),
+                           f"{name.removesuffix('_upload')}_name": value.filename}  # fmt: skip
     return fields
 
 

@@ -1,0 +1,116 @@
+"""Documents for tests of pages."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fastapi.testclient import TestClient
+
+from cosched import resources
+from cosched.access.access import COOKIE
+from cosched.access.principal import Role
+from cosched.portal.api import build
+from cosched.portal.documents import Explanation, Forecast, HostView, ProfileView, TaskDetail
+from cosched.prediction.predictor import Predictor
+from cosched.service.insight import DaemonInsight
+from tests.service.makers import Daemon, access_to, catalogue, daemon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fastapi import FastAPI
+    from httpx2 import Response
+
+    from cosched.access.access import Access
+
+NOW = 1_750_000_000.0  # 15 June 2025, 15:06:40 UTC
+
+
+def profile(seconds: tuple[float | None, ...], source: str = "user") -> ProfileView:
+    return ProfileView(seconds=seconds, source=source, hardware="" if source == "user" else "fast")
+
+
+def detail(**changes: Any) -> TaskDetail:
+    values: dict[str, Any] = {
+        "id": "7", "name": "night", "application": "x", "state": "queued", "reason": "", "owner": "ann",
+        "submitted": NOW - 100, "deadline": None, "best_effort": False, "hosts": (), "count": 1, "predicted": None,
+        "actual": None, "dispatched": None, "started": None, "finished": None, "exit_code": None, "attempts": 0,
+        "on_time": None, "command": ("/bin/x",), "parameters": {}, "environment": {}, "directory": "",
+        "time_limit": None, "prepare": (), "native": None, "profile": None, "tries": (), "log": (),
+    }  # fmt: skip
+    return TaskDetail(**{**values, **changes})
+
+
+def explained(start: float | None = None, end: float | None = None) -> Explanation:
+    return Explanation(task="7", state="queued", waits_for=(), planned_start=start, planned_end=end, planned_hosts=(),
+                       slack=None, would_change=())  # fmt: skip
+
+
+def forecast(**changes: Any) -> Forecast:
+    values: dict[str, Any] = {
+        "application": "x", "name": "x", "profile": profile((20.0, 10.0)), "planned_start": NOW,
+        "planned_end": NOW + 10, "planned_hosts": ("a", "b"), "deadline": None, "meets_deadline": None,
+        "earliest_deadline": NOW + 10,
+    }  # fmt: skip
+    return Forecast(**{**values, **changes})
+
+
+def host(name: str, *, up: bool = True, reason: str = "") -> HostView:
+    return HostView(name=name, host_class="", up=up, reason=reason, task="", free_at=None)
+
+
+@dataclass
+class Portal:
+    """The pages before a daemon whose tasks stay where they are, and people who look at them."""
+
+    daemon: Daemon
+    access: Access
+    app: FastAPI
+
+    def person(self, name: str, role: Role = Role.USER) -> Person:
+        """Return somebody who has logged in."""
+        secret, _ = self.access.sessions.begin(name, role, self.access.now(), account=False)
+        client = TestClient(self.app, base_url="http://127.0.0.1", follow_redirects=False, client=("127.0.0.1", 1))
+        client.headers["Accept"] = "text/html"
+        client.cookies.set(COOKIE, secret)
+        return Person(client)
+
+
+@dataclass
+class Person:
+    """Somebody with a browser without a script."""
+
+    client: TestClient
+
+    def see(self, path: str) -> str:
+        """Return the page."""
+        answer = self.client.get(path)
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    def send(self, path: str, **fields: Any) -> Response:
+        """Send a form of one of our pages."""
+        csrf = re.search(r'name="csrf_token" value="([^"]+)"', self.see("/submit?own=command"))
+        assert csrf is not None
+        return self.client.post(path, data={**fields, "csrf_token": csrf[1]})
+
+    def submit(self, **fields: Any) -> str:
+        """Submit and return where that leads."""
+        answer = self.send("/submit", **{"application": "halving", **fields})
+        assert answer.status_code == 303, answer.text
+        return str(answer.headers["Location"])
+
+
+@contextmanager
+def portal(tmp_path: Path, hosts: int = 8) -> Iterator[Portal]:
+    """Run the pages of a domain in which no task leaves by itself."""
+    with daemon(tmp_path, hosts) as running:
+        folders = [resources.models()]
+        insight = DaemonInsight(running.engine, running.engine._core, running.store,
+                                catalogue(tmp_path / "applications.d"), Predictor(folders), folders)  # fmt: skip
+        access = access_to(running.store)
+        yield Portal(running, access, build(running.desk, access, insight=insight))

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from cosched.errors import UserError
+from cosched.portal.documents import TaskRequest
+from cosched.portal.pages.forms import fields_of, local_minute, read_deadline, read_profile, read_request
+from tests.portal.pages.makers import NOW, detail, profile
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+def test_fields_become_a_request() -> None:
+    fields = {"application": "jacobi", "p.Scale": "2", "p.empty": "", "deadline": "2030-01-31T18:00", "hosts": "2 – 8",
+              "name": " night ", "best_effort": "on", "time_limit": "2h", "csrf_token": "x"}  # fmt: skip
+    assert read_request(fields, BERLIN) == TaskRequest(
+        application="jacobi", parameters={"Scale": "2"}, deadline=1896109200.0, hosts="2-8", name="night",
+        best_effort=True, time_limit="2h")  # fmt: skip
+
+
+def test_a_command_is_one_argument_a_line() -> None:
+    request = read_request({"command": "/bin/sh\r\n-c\r\necho a b\r\n\r\n", "profile": "50, ,30"}, None)
+    assert request.command == ("/bin/sh", "-c", "echo a b")
+    assert request.profile == (50.0, None, 30.0)
+    assert request.deadline is None
+
+
+def test_a_deadline_is_one_of_the_persons_zone() -> None:
+    assert read_deadline("2030-07-01T12:00", BERLIN) == read_deadline("2030-07-01T10:00+00:00", None)
+    assert read_deadline("", BERLIN) is None
+
+
+def test_a_time_that_the_clocks_skip_is_refused() -> None:
+    """Bad inputs 5."""
+    with pytest.raises(UserError, match="does not exist here"):
+        read_deadline("2030-03-31T02:30", BERLIN)
+
+
+@pytest.mark.parametrize("text", ["soon", "9999-99-99T00:00", "0001-01-01T00:00"])
+def test_what_is_no_time_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="is not a time"):
+        read_deadline(text, ZoneInfo("Pacific/Kiritimati"))
+
+
+def test_run_times_are_numbers_between_commas() -> None:
+    assert read_profile(" 50,40\n - ,30") == (50.0, 40.0, None, 30.0)
+    assert read_profile("  ") is None
+    with pytest.raises(UserError, match="are not numbers"):
+        read_profile("50;40")
+
+
+def test_the_fields_of_a_task_submit_it_again_with_as_much_time_as_it_had() -> None:
+    task = detail(application="jacobi", parameters={"Scale": 0.5, "mode": "fast"}, submitted=NOW - 500,
+                  deadline=NOW - 400, name="night", time_limit=60.0)  # fmt: skip
+    again = read_request(fields_of(task, NOW, BERLIN, catalogued=True), BERLIN)
+    assert again == TaskRequest(application="jacobi", parameters={"Scale": "0.5", "mode": "fast"}, deadline=NOW + 100,
+                                name="night", time_limit="60")  # fmt: skip
+
+
+def test_a_command_keeps_what_was_predicted_for_it() -> None:
+    task = detail(command=("/bin/x", "a b"), profile=profile((4.0, None, 2.0)), best_effort=True, directory="/tmp")
+    again = read_request(fields_of(task, NOW, None, catalogued=False), None)
+    assert again == TaskRequest(command=("/bin/x", "a b"), profile=(4.0, None, 2.0), best_effort=True, directory="/tmp",
+                                name="night")  # fmt: skip
+
+
+def test_a_field_of_date_and_time_never_comes_before_the_moment() -> None:
+    assert local_minute(NOW + 0.2, BERLIN) == "2025-06-15T17:06:41"

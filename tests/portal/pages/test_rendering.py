@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tests.portal.pages.makers import portal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_only_what_carries_the_nonce_runs_and_nothing_is_inline(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        ann.submit()
+        for path in ("/submit?application=halving", "/tasks", "/tasks/1", "/schedule", "/domain", "/models"):
+            answer = ann.client.get(path)
+            policy = answer.headers["Content-Security-Policy"]
+            nonce = re.search(r"script-src 'nonce-([^']+)'", policy)
+            assert nonce is not None
+            scripts = re.findall(r"<(?:script|style|link rel=\"stylesheet\")[^>]*>", answer.text)
+            assert scripts
+            assert all(f'nonce="{nonce[1]}"' in element for element in scripts)
+            assert not re.search(r"\son\w+=|\sstyle=|javascript:", answer.text)
+            assert "unsafe" not in policy
+
+
+def test_a_part_with_a_secret_in_it_is_not_compressed(tmp_path: Path) -> None:
+    """The length of what is compressed together with a secret and with a guess tells whether they are alike."""
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        ann.submit(name="long" * 40)
+        part = ann.client.get("/tasks/1?part=head", headers={"Accept-Encoding": "gzip"})
+        assert "csrf_token" in part.text
+        assert "Content-Encoding" not in part.headers
+
+
+def test_times_are_those_of_the_browsers_zone(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        ann.client.cookies.set("zone", "Asia/Kolkata")
+        ann.submit(deadline="2030-01-31T18:00")
+        assert "31 January 2030, 18:00:00 IST (UTC+05:30)" in ann.see("/tasks/1")
+        ann.client.cookies.set("zone", "../../etc/passwd")
+        assert "those of the server" in ann.see("/tasks")
+
+
+def test_a_page_is_shown_although_the_daemon_cannot_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cosched.service.desk._PATIENCE", 0.1)
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        here.daemon.engine.stop()
+        answer = ann.client.get("/tasks")
+        assert (answer.status_code, "cosched cannot answer" in answer.text) == (503, True)

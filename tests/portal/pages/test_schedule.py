@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.portal.pages.makers import portal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_other_users_tasks_are_shown_without_their_names(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann, bob = here.person("ann"), here.person("bob")
+        ann.submit(name="secret plan")
+        bob.submit(name="his")
+        text = bob.see("/schedule")
+        assert "secret plan" not in text
+        assert text.count('class="planned ') == 2
+        assert "another user" in text
+        assert 'data-task="2"' in text
+        assert 'data-task="1"' not in text
+
+
+def test_parts_are_asked_for_by_themselves_and_compressed(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        for _ in range(40):
+            ann.submit(key="")
+        part = ann.client.get("/schedule?span=6h&part=chart", headers={"Accept-Encoding": "gzip"})
+        assert part.headers["Content-Encoding"] == "gzip"
+        assert "<html" not in part.text
+        assert part.text.count('class="planned ') == 40
+        assert ann.client.get("/schedule?part=nothing").status_code == 404
+
+
+def test_an_empty_domain_has_a_schedule(tmp_path: Path) -> None:
+    with portal(tmp_path, hosts=0) as here:
+        assert "Nothing waits." in here.person("ann").see("/schedule")

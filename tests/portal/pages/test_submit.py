@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.access.principal import Role
+from tests.portal.pages.makers import Portal, portal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PSL = "application mine {\n  var numeric: work = 60;\n  proc exec init { step cpu { confdev work / Nproc; } }\n}\n"
+BATCH = "#!/bin/sh\n#SBATCH --nodes=2\n#COSCHED --profile=9,8,7 --name=mine\necho\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Portal]:
+    with portal(tmp_path) as made:
+        yield made
+
+
+def verdict(text: str) -> str:
+    found = re.search(r'class="verdict ?(\w*)"', text)
+    assert found is not None, text
+    return found[1]
+
+
+def test_a_form_makes_a_task_of_whoever_sends_it(here: Portal) -> None:
+    ann = here.person("ann")
+    assert ann.submit(**{"p.work": "40", "name": "mine", "deadline": "2030-01-31T18:00"}) == "/tasks/1"
+    task = here.daemon.store.task("1")
+    assert task is not None
+    assert (task.owner, task.name, dict(task.parameters)) == ("ann", "mine", {"work": 40.0})
+
+
+def test_a_form_without_the_token_of_a_page_is_refused(here: Portal) -> None:
+    """Bad inputs 19: no CSRF token."""
+    ann = here.person("ann")
+    for token in ("", "x"):
+        answer = ann.client.post("/submit", data={"application": "halving", "csrf_token": token})
+        assert (answer.status_code, "no CSRF token" in answer.text) == (403, True)
+    for path in ("/submit/sample", "/submit/preview", "/tasks/1/cancel", "/tasks/1/again"):
+        assert ann.client.post(path, data={"x": ""}).status_code == 403
+    assert here.daemon.store.last_number() == 0
+
+
+def test_a_form_that_is_sent_twice_is_one_task(here: Portal) -> None:
+    ann = here.person("ann")
+    assert {ann.submit(key="the form's own key") for _ in range(2)} == {"/tasks/1"}
+
+
+def test_a_refusal_keeps_what_was_typed_and_says_what_would_do(here: Portal) -> None:
+    answer = here.person("ann").send("/submit", **{"application": "halving", "p.work": "0.5", "name": "typed <b>"})
+    assert answer.status_code == 422
+    assert "give a value from 1 up to 1000000" in answer.text
+    assert 'value="typed &lt;b&gt;"' in answer.text
+
+
+def test_a_preview_says_what_would_come_of_it_and_stores_nothing(here: Portal) -> None:
+    ann = here.person("ann")
+
+    def ask(**fields: str) -> str:
+        return str(ann.send("/submit/preview", **{"application": "halving", **fields}).text)
+
+    assert verdict(ask()) == ""
+    assert verdict(ask(deadline="2030-01-31T18:00")) == "good"
+    assert "No other task has to wait" in ask()
+    assert verdict(ask(**{"p.work": "1e6", "deadline": "2001-01-01T00:00"})) == "bad"
+    assert verdict(ask(application="plain")) == ""
+    assert verdict(ask(application="broken")) == "bad"
+    assert here.daemon.store.last_number() == 0
+
+
+def test_a_preview_tells_what_it_does_to_others(here: Portal) -> None:
+    ann = here.person("ann")
+    ann.submit(**{"p.work": "1e6", "hosts": "8"})
+    soon = here.daemon.clock.now() + 60
+    text = ann.send("/submit/preview", **{"application": "halving", "p.work": "80", "deadline": iso(soon)}).text
+    assert verdict(text) == "good"
+    assert "<b>1</b> waiting task ends later" in text
+
+
+def test_a_sample_is_submitted_with_a_deadline(here: Portal) -> None:
+    assert here.person("ann").send("/submit/sample").headers["Location"] == "/tasks/1"
+    task = here.daemon.store.task("1")
+    assert task is not None
+    assert task.deadline is not None
+
+
+def test_a_command_brings_a_model_of_its_own(here: Portal) -> None:
+    ann = here.person("ann")
+    fields = {"application": "", "own": "command", "command": "/bin/true", "model": "a model", "p.work": "40"}
+    assert ann.submit(**fields) == "/tasks/1"
+    task = here.daemon.store.task("1")
+    assert task is not None
+    assert task.profile is not None
+    assert task.profile.seconds[:2] == (40.0, 20.0)
+    wrong = ann.send("/submit", **{**fields, "model": "no model"})
+    assert (wrong.status_code, "your model:1:1: a model is wanted" in wrong.text) == (422, True)
+
+
+def test_a_file_is_read_without_trust_and_only_where_its_manager_runs(here: Portal) -> None:
+    ann = here.person("ann")
+    answer = ann.send("/submit", own="file", file=BATCH, file_name="job.sh")
+    assert answer.status_code == 422
+    assert "the file is written for &#39;slurm&#39;" in answer.text
+    assert "#COSCHED --profile=9,8,7" in answer.text  # it is still there
+
+
+def test_an_upload_counts_before_the_field_beside_it(here: Portal) -> None:
+    ann = here.person("ann")
+    csrf = re.search(r'name="csrf_token" value="([^"]+)"', ann.see("/submit?own=file"))
+    assert csrf is not None
+    answer = ann.client.post("/submit", data={"csrf_token": csrf[1], "own": "file", "file": ""},
+                             files={"file_upload": ("x.txt", b"nothing that is known")})  # fmt: skip
+    assert "x.txt is neither a batch script" in answer.text
+    broken = ann.client.post("/submit", data={"csrf_token": csrf[1], "own": "file"},
+                             files={"file_upload": ("x.txt", b"\xff\xfe")})  # fmt: skip
+    assert (broken.status_code, "x.txt is not UTF-8 text" in broken.text) == (422, True)
+
+
+def test_only_ones_own_task_is_cloned(here: Portal) -> None:
+    here.person("ann").submit(**{"p.work": "77"})
+    assert 'value="77"' in here.person("ann").see("/submit?like=1")
+    assert here.person("bob").client.get("/submit?like=1").status_code == 404
+    assert 'value="77"' in here.person("olga", Role.OPERATOR).see("/submit?like=1")
+
+
+def test_an_application_that_there_is_not_is_said_so(here: Portal) -> None:
+    answer = here.person("ann").client.get("/submit?application=<b>")
+    assert (answer.status_code, "&lt;b&gt;" in answer.text) == (422, True)
+
+
+def iso(moment: float) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(moment, UTC).isoformat()

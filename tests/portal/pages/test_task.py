@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.portal.pages.makers import portal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_another_users_task_is_not_there(tmp_path: Path) -> None:
+    """Bad inputs 19: another user's task id."""
+    with portal(tmp_path) as here:
+        here.person("ann").submit(name="secret plan")
+        bob = here.person("bob")
+        for answer in (bob.client.get("/tasks/1"), bob.send("/tasks/1/cancel"), bob.send("/tasks/1/again")):
+            assert (answer.status_code, "secret plan" in answer.text) == (404, False)
+
+
+def test_a_task_is_cancelled_and_submitted_again(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        ann.submit(**{"p.work": "33", "deadline": "2030-01-31T18:00", "name": "night"})
+        assert ann.send("/tasks/1/cancel").headers["Location"] == "/tasks/1"
+        assert '<span class="pill cancelled">' in ann.see("/tasks/1")
+        assert ann.send("/tasks/1/again").headers["Location"] == "/tasks/2"
+        first, second = here.daemon.store.task("1"), here.daemon.store.task("2")
+        assert first is not None
+        assert second is not None
+        assert (second.parameters, second.name) == (first.parameters, "night")
+        assert first.deadline is not None
+        assert second.deadline is not None
+        allowed = [task.deadline - task.submitted for task in (first, second) if task.deadline is not None]
+        assert abs(allowed[0] - allowed[1]) < 5
+
+
+def test_names_are_neither_templates_nor_elements(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        ann.submit(name="{{7*7}}<script>x</script>")
+        text = ann.see("/tasks/1")
+        assert "{{7*7}}&lt;script&gt;x&lt;/script&gt;" in text
+        assert "49" not in text.partition("<main")[2].partition("</h1>")[0]
