@@ -70,6 +70,7 @@ class Analysis:
         self._loops: dict[int, Counted | None] = {}
         self._same: dict[int, Counted | None] = {}
         self._assigned: dict[int, frozenset[str]] = {}
+        self._meddles: dict[int, bool] = {}
         self._returns: dict[int, bool] = {}
         self._own: dict[int, frozenset[str]] = {}
         self._called: dict[int, frozenset[str]] = {}
@@ -95,6 +96,13 @@ class Analysis:
         if id(statement) not in self._assigned:
             self._assigned[id(statement)] = _assigned([statement])
         return self._assigned[id(statement)]
+
+    def meddles(self, statement: Exec, procedures: Mapping[str, Procedure]) -> bool:
+        """Return whether a statement may call a procedure that assigns a variable of the object."""
+        if id(statement) not in self._meddles:
+            self._meddles[id(statement)] = any(not _assigned([procedure]) <= _own(procedure)
+                                               for procedure in _reached(statement, procedures))  # fmt: skip
+        return self._meddles[id(statement)]
 
     def returns(self, statement: Exec) -> bool:
         """Return whether a statement holds a `return`."""
@@ -181,17 +189,23 @@ def _pure(procedure: Procedure) -> bool:
 
 def _reads(root: Node, procedures: Mapping[str, Procedure]) -> set[str]:
     """Return the variables that a node may read, those of the procedures that it invokes among them."""
-    names: set[str] = set()
+    names = {name for node, _ in walk(root) for name in _named(node)}
+    for procedure in _reached(root, procedures):
+        names |= {name for node, _ in walk(procedure) for name in _named(node)} - _own(procedure)
+    return names
+
+
+def _reached(root: Node, procedures: Mapping[str, Procedure]) -> list[Procedure]:
+    """Return the procedures that a node may call, and those that they may."""
+    found: list[Procedure] = []
     waiting, seen = [root], set[str]()
     while waiting:
-        item = waiting.pop()
-        found = {name for node, _ in walk(item) for name in _named(node)}
-        names |= found - _own(item) if isinstance(item, Procedure) else found
-        for node, _ in walk(item):
+        for node, _ in walk(waiting.pop()):
             if isinstance(node, Invoke | Call) and node.name in procedures and node.name not in seen:
                 seen.add(node.name)
+                found.append(procedures[node.name])
                 waiting.append(procedures[node.name])
-    return names
+    return found
 
 
 def _named(node: Node) -> tuple[str, ...]:

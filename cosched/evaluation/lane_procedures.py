@@ -118,6 +118,7 @@ class LaneProcedure:
 
     def parted(self, chosen: NDArray[np.bool_], then: Sequence[Exec], otherwise: Sequence[Exec]) -> Result:
         """Go on in two ways, each with its own return."""
+        self.contained((*then, *otherwise))
         if any(self.batch.analysis.assigned(item) - self.own for item in (*then, *otherwise)):
             raise UnbatchableError
         results = [self.on(self.lanes.pick(np.flatnonzero(part))).block(way)
@@ -131,10 +132,16 @@ class LaneProcedure:
             both[part] = result
         return both
 
+    def contained(self, statements: Sequence[Exec]) -> None:
+        """Refuse statements that call what assigns variables of the object: some lanes would not have them."""
+        if any(self.batch.analysis.meddles(item, self.evaluation.procedures) for item in statements):
+            raise UnbatchableError
+
     def masked(self, chosen: NDArray[np.bool_], statements: Sequence[Exec]) -> None:
         """Carry statements out on some lanes only, and merge what they assign."""
         if not statements:
             return
+        self.contained(statements)
         index = np.flatnonzero(chosen)
         inside = self.on(self.lanes.pick(index))
         if inside.block(statements) is not None:

@@ -78,11 +78,13 @@ BOUNDS = st.sampled_from(["Nproc", "3", "x", "p", "Nproc / 2", "y"])
 @st.composite
 def statements(draw: st.DrawFn, depth: int = 0) -> str:
     """Statements of a template: about half of such programs have a fault on some number of hosts."""
-    kinds = ["compute", "message", "assign", "everywhere"] + (["for", "if", "while"] if depth < 2 else [])
+    kinds = ["compute", "message", "assign", "everywhere", "call"] + (["for", "if", "while"] if depth < 2 else [])
     made = []
     for kind in draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=3)):
         if kind == "compute":
             made.append(f"step cpu on {draw(PROCESSOR)} {{ confdev abs({draw(EXPRESSIONS)}); }}")
+        elif kind == "call":
+            made.append("call h;")
         elif kind == "everywhere":
             made.append(f"step cpu {{ confdev abs({draw(EXPRESSIONS)}); }}")
         elif kind == "message":
@@ -120,6 +122,7 @@ partmp t {
     proc exec init { var numeric: p = 1, q = 1, z; BODY }
     proc exec f(p) { if (p > 2) return p - 1; return x; }
     proc exec g(a, b) { var numeric: c; c = a * b; if (c > 4 || a == 1) { c = c / 2; } return c + y; }
+    proc exec h { x = x + y; if (x > 3) y = 1; }
     proc cflow w { case (<is clc, IFBR>) { 0.5: compute <is clc, 2*AFDL>; } loop (<is clc, LFOR>, x) call v; }
     proc cflow v { compute <is clc, MFDL>; }
 }

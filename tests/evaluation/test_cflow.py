@@ -1,0 +1,66 @@
+"""Times of sequential work, worked out by hand: AFDL 0.5, MFDL 1, LFOR 0.25, IFBR 0.125, CMLL 1, FCAL 4 us."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.evaluation import CountError, Hardware, profile
+from cosched.language import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.evaluation import Application
+
+    Model = Callable[[str], Application]
+
+
+def time(model: Model, plain: Hardware, body: str, more: str = "", hosts: int = 2) -> float:
+    """Return microseconds of a cflow on each processor."""
+    text = f"var numeric: n = 4; proc exec init {{ step cpu {{ confdev w(); }} }}\nproc cflow w {{ {body} }} {more}"
+    return float(profile(model(text), plain, [hosts])[0]) * 1e6
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("compute <is clc>;", 0),
+        ("compute <is clc, AFDL, AFDL>;", 1),
+        ("compute <is clc, 3*AFDL, (n - 2)*FCAL, 0*CMLL>;", 9.5),
+        ("compute <is measured, 2 us + n>;", 6),
+        # head and body together, as often as the count says; a count may be a fraction
+        ("loop (<is clc, LFOR>, n) { compute <is clc, AFDL>; }", 3),
+        ("loop (<is clc>, 2.5) compute <is clc, MFDL>;", 2.5),
+        ("loop (<is clc>, 0) compute <is clc, FCAL>;", 0),
+        ("loop (<is clc>, n) loop (<is clc, LFOR>, n) compute <is clc>;", 4),
+        ("case (<is clc, IFBR>) { 0.5: compute <is clc, FCAL>; 0.25: { compute <is clc, MFDL>; call v; } }", 2.625),
+        ("case (<is clc>) { 0.1: compute <is clc>; 0.2: compute <is clc>; 0.7: compute <is clc, MFDL>; }", 0.7),
+        ("measured (n) { 3: 7, 2 + 2: 9 us }", 9),
+        ("measured (Nproc) { 1: 7, 2: 5 }", 5),
+        ("call v; call v;", 2),
+    ],
+)
+def test_times(model: Model, plain: Hardware, body: str, expected: float) -> None:
+    assert time(model, plain, body, "proc cflow v { compute <is clc, MFDL>; }") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("loop (<is clc>, 1 - n) compute <is clc>;", "a loop of -3 turns"),
+        ("case (<is clc>) { 0.6: compute <is clc>; n / 8: compute <is clc>; }", r"a probability of 0.5 .* 1.1\)"),
+        ("case (<is clc>) { 1 - n: compute <is clc>; }", "a probability of -3"),
+        ("measured (n) { 1: 2 }", "nothing was measured for 4"),
+    ],
+)
+def test_what_has_no_time_is_a_fault_at_its_line(model: Model, plain: Hardware, body: str, message: str) -> None:
+    with pytest.raises(ModelError, match=rf"psl:2:\d+: {message}") as caught:
+        time(model, plain, body)
+    assert not isinstance(caught.value, CountError)
+
+
+def test_a_table_by_the_number_of_hosts_says_which_can_be_used(model: Model, plain: Hardware) -> None:
+    with pytest.raises(CountError, match="nothing was measured for 3"):
+        time(model, plain, "measured (2 * Nproc / 2) { 1: 7 }", hosts=3)
