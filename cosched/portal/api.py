@@ -11,6 +11,7 @@ from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
+from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 
 from cosched import __version__
@@ -19,7 +20,7 @@ from cosched.access.grants import Grants
 from cosched.access.principal import Principal, Scope
 from cosched.coscheduler.task import TaskState
 from cosched.errors import CoschedError
-from cosched.portal import credentials, events, login, outputs, pages
+from cosched.portal import credentials, events, login, metrics, outputs, pages
 from cosched.portal.answers import Answer
 from cosched.portal.documents import Explanation, Forecast, HostView, PlanView, Status, TaskDetail, TaskPage, TaskView
 from cosched.portal.guard import Guard
@@ -27,6 +28,7 @@ from cosched.portal.headers import SecureHeaders
 from cosched.portal.identity import Asker, Identify, needs
 from cosched.portal.insight import Insight
 from cosched.portal.interface import Service
+from cosched.portal.metrics import Meter, Requests
 from cosched.portal.pages.faults import on_pages
 from cosched.portal.pages.rendering import Renderer
 from cosched.portal.problems import MEDIA_TYPE, RequestError, answer, problem
@@ -69,12 +71,15 @@ def build(service: Service, access: Access, host_names: Collection[str] | None =
     app.add_middleware(Identify, gate=access)
     app.add_middleware(Guard, largest_body=_LARGEST_BODY, host_names=host_names)
     app.add_middleware(SecureHeaders)
+    registry = CollectorRegistry()
+    app.add_middleware(Meter, requests=Requests(registry))
     handlers = {CoschedError: answer, RequestValidationError: _invalid, HTTPException: _http}
     routers = (_tasks(service), outputs.routes(service), _domain(service), events.routes(service.feed),
                credentials.routes(Grants(access), portal))  # fmt: skip
     for router in routers:
         app.include_router(router, prefix="/api/v1", responses=_PROBLEMS)
     app.get("/healthz", response_class=PlainTextResponse)(_health)
+    app.include_router(metrics.routes(service, registry))
     renderer = Renderer(service)
     app.include_router(login.routes(access, renderer))
     if insight is not None:

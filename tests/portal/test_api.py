@@ -100,7 +100,7 @@ class Recorder:
     def status(self, asker: Principal) -> Status:
         self._ask("status")
         return Status(domain="d", version="v", time=1.0, connector="local", policy="genetic", hosts_up=1, hosts_down=0,
-                      tasks=dict.fromkeys(map(str, TaskState), 0), faults=())  # fmt: skip
+                      tasks=dict.fromkeys(map(str, TaskState), 0), faults=(), calls={"submit": 3})  # fmt: skip
 
 
 @pytest.fixture
