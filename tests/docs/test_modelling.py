@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.evaluation import load, load_hardware, profile
+from cosched.evaluation import explain, load, load_hardware, profile
+from cosched.language import parse_psl, read
+from cosched.language.arithmetic import constant
 from tests.docs.examples import ROOT, examples
 
 if TYPE_CHECKING:
@@ -66,3 +69,27 @@ def test_the_cluster_of_two_kinds_serves_the_ring(tmp_path: Path) -> None:
     assert seconds[1] < seconds[0] < seconds[2]
     assert seconds[6] == float("inf")
     assert seconds[:2] == pytest.approx(profile(ring, fast, [1, 2]))
+
+
+def test_the_table_of_templates_names_their_variables() -> None:
+    text = (ROOT / "docs" / "modelling.md").read_text(encoding="utf-8")
+    rows = {row[0]: row[1] for row in re.findall(r"^\| `(\w+)` \| [^|]+ \| (`[^|]+) \|$", text, re.MULTILINE)}
+    for path in sorted((ROOT / "models" / "templates").glob("*.psl")):
+        (template,) = parse_psl(read(path))
+        defaults = {item.name: item.value for group in template.variables for item in group.declarations}
+        named = dict(re.findall(r"`(\w+)`(?: \((\d+)\))?", rows.pop(template.name)))
+        assert list(named) == list(defaults)
+        for name, default in named.items():
+            value = defaults[name]
+            assert (constant(value) if value else None) == (float(default) if default else None), (path, name)
+    assert not rows.keys() & {"independent", "halo"}
+
+
+def test_the_stencil_takes_what_the_page_says(tmp_path: Path) -> None:
+    heat, hardware = load(written(tmp_path, "heat")), load_hardware("x86_64_gigabit")
+    seconds = profile(heat, hardware, range(1, 17))
+    assert (round(float(seconds[0]), 1), round(float(seconds[15]), 2)) == (2.6, 0.21)
+    assert seconds[10] > seconds[9]
+    assert seconds[12] > seconds[11]
+    last = explain(heat, hardware, range(1, 17)).points[15]
+    assert last.compute / last.seconds == pytest.approx(0.79, abs=0.005)
