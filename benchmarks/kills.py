@@ -104,6 +104,7 @@ def run(connector: str, kills: int, seconds: float, seed: int) -> tuple[int, int
                 with suppress(SystemFault):  # killed before it served
                     site.start()
                 killer.join()
+                site.kill()  # where the timer was quicker than the start
                 killed += 1
             site.start()
         submitter.stop()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.attempts import explained
 from cosched.connector.launches import check, check_attempt
+from cosched.connector.pruning import Pruning
 from cosched_condor import ads
 from cosched_condor.attempts import FENCED, Attempts
 from cosched_condor.client import Worker
@@ -46,6 +47,7 @@ class CondorConnector:
         self._clusters: set[str] = set()  # all that cosched has submitted, of which this object or the event log knows
         self._submitting = False
         self._listening = threading.Lock()
+        self._pruning = Pruning(self._settings.spool, self._settings.keep_days, self._queued)
 
     @property
     def calls(self) -> Mapping[str, int]:
@@ -58,6 +60,7 @@ class CondorConnector:
         One whose slots have jobs that are not cosched's is claimed.
         """
         attribute = self._settings.host_class
+        self._prune()
         slots = self._ask.call("hosts", projection=projection(attribute))
         return machines(slots, attribute, self._ours, self._needs)
 
@@ -153,6 +156,17 @@ class CondorConnector:
         finally:
             self._submitting = False
         return answer
+
+    def _prune(self) -> None:
+        try:
+            self._pruning.look()
+        except OSError as error:
+            raise self._spool_fault(error) from error
+
+    def _queued(self) -> set[str]:
+        """Return the attempts that the queue still shows."""
+        ads = self._ask.call("queue", constraint="CoschedAttempt =!= undefined", projection=["CoschedAttempt"])
+        return {str(ad.get("CoschedAttempt", "")) for ad in ads}
 
     def _ours(self, job: str) -> bool:
         cluster = job.partition(".")[0]

@@ -19,7 +19,8 @@ _KEY = re.compile(r"(my\.)?[a-z_][a-z0-9_]*\Z")
 _LATER = re.compile(r"\$\(DOLLAR\)\((ProcId|ClusterId|Node)\)")
 # Words of the language that are no commands, and what is cosched's to say.
 _FORBIDDEN = ("queue", "include", "use", "if", "elif", "else", "endif", "warning", "getenv", "hold",
-              "submit_event_notes", "dagman_log", "max_materialize", "max_idle", "machine_count")  # fmt: skip
+              "submit_event_notes", "dagman_log", "accounting_group_user", "max_materialize", "max_idle",
+              "machine_count")  # fmt: skip
 _COMBINED = ("requirements", "periodic_remove", "environment", "env")
 
 

@@ -30,6 +30,8 @@ class CondorSettings:
         job_lease: seconds that a job may go on while its host or the scheduler is out of reach.
         keep_claim: seconds that a host stays claimed after a job, so that the next starts at once; 0 for not at all.
         timeout: seconds that HTCondor may take for an answer.
+        keep_days: days after which the folder of an attempt that has ended is deleted.
+        accounting_group: accounting group of all jobs; the task's owner is its user. Empty for none.
         request_cpus: cores that a job asks for.
         request_memory: MiB that a job asks for; 0 leaves it to HTCondor.
         request_disk: KiB that a job asks for; 0 leaves it to HTCondor.
@@ -43,6 +45,8 @@ class CondorSettings:
     job_lease: int
     keep_claim: int
     timeout: float
+    keep_days: float
+    accounting_group: str
     request_cpus: int
     request_memory: int
     request_disk: int
@@ -64,6 +68,8 @@ class CondorSettings:
             job_lease=int(keys.seconds("job_lease", 60, 10, _DAY)),
             keep_claim=int(keys.seconds("keep_claim", 20, 0, _DAY)),
             timeout=keys.seconds("timeout", 30.0, 1, 3600),
+            keep_days=keys.number("keep_days", 7.0, 0, 36500),
+            accounting_group=keys.name("accounting_group", "a name such as group_physics"),
             request_cpus=int(keys.number("request_cpus", 1, 1, 100_000, whole=True)),
             request_memory=int(keys.number("request_memory", 0, 0, 1e9, whole=True)),
             request_disk=int(keys.number("request_disk", 0, 0, 1e12, whole=True)),

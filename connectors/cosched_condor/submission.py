@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from cosched.connector import SafeValue, safe
 from cosched.connector.templating import render
+from cosched.errors import UserError
 from cosched_condor.eventlog import note
 from cosched_condor.native import conjunction, lines, merged_environment
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["describe"]
 
+_OWNER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}\Z")
 _PINNED = 'TARGET.Machine == "$(CoschedHost)"'
 
 
@@ -42,7 +45,8 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> tu
         "name": safe(launch.name, "the task's name"),
         "task": safe(launch.task, "the task's identifier"),
         "count": launch.count,
-        "native": launch.native is not None,
+        "owner": _account(launch.owner),
+        "group": safe(settings.accounting_group, "the accounting group"),
         "commands": lines(launch),
         "logs_elsewhere": launch.native is not None and "log" in launch.native.settings,
         "variables": merged_environment(launch) if launch.native else SafeValue('"COSCHED_RANK=$(ProcId)"'),
@@ -58,6 +62,14 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> tu
     }
     items = [{"CoschedHost": str(safe(host, "a host's name"))} for host in launch.hosts]
     return render("condor", "vanilla.sub", values), items
+
+
+def _account(owner: str) -> SafeValue:
+    """Return the owner as the user of an accounting group, in which HTCondor allows neither spaces nor commas."""
+    if owner and not _OWNER.match(owner):
+        raise UserError(f"the owner {owner[:80]!r} cannot be the user of an accounting group: "
+                        "names are letters, digits, '.', '_', '-' and '@'")  # fmt: skip
+    return SafeValue(owner)
 
 
 def _over(limit: int) -> str:

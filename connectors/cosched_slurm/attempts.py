@@ -6,11 +6,14 @@ each process, and news without a question to the controller. A process whose `be
 
 from __future__ import annotations
 
+import os
+import pwd
 import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cosched.connector.attempts import FENCED, AttemptFolders, exports, prepared_command
+from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +77,23 @@ class Attempts(AttemptFolders):
         """Return the mode of attempts' folders."""
         return 0o700
 
+    def give(self, attempt: str, owner: str) -> None:
+        """Make an attempt's folder, with what is in it, another user's; the folders above must let him through.
+
+        Raises:
+            UserError: there is no such user, or it is root, for whom nothing is submitted.
+            OSError: it cannot be done.
+        """
+        try:
+            user = pwd.getpwnam(owner)
+        except KeyError:
+            raise UserError(f"there is no user {owner!r} here: submit as one that the cluster knows") from None
+        if user.pw_uid == 0:
+            raise UserError("nothing is submitted for root: submit as another user")
+        folder = self.folder(attempt)
+        for path in (*folder.iterdir(), folder):
+            os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
+
     def changed(self, attempt: str) -> int:
         """Return a number that changes when a process leaves a stamp; 0 where there is no folder."""
         try:
@@ -82,15 +102,23 @@ class Attempts(AttemptFolders):
             return 0
 
     def stamps(self, attempt: str) -> Stamps:
-        """Return what the attempt's processes have said."""
-        folder = self.folder(attempt)
+        """Return what the attempt's processes have said; nothing where that makes no sense."""
+        try:
+            return self._read_stamps(self.folder(attempt))
+        except ValueError:  # a job may write there what it likes
+            return Stamps()
+
+    @staticmethod
+    def _read_stamps(folder: Path) -> Stamps:
         first = _words(folder / "began.0")
         if len(first) not in (3, 4):
             return Stamps()
         count, job = int(first[2]), first[1]
-        began = [first, *(_words(folder / f"began.{rank}") for rank in range(1, count))]
-        if not all(began):
-            return Stamps()
+        began = [first]
+        for rank in range(1, count):
+            began.append(_words(folder / f"began.{rank}"))
+            if not began[-1]:
+                return Stamps()
         hosts = tuple(stamp[3] for stamp in began) if all(len(stamp) == 4 for stamp in began) else ()
         started = max(float(stamp[0]) for stamp in began)
         ended = [_words(folder / f"ended.{rank}") for rank in range(count)]

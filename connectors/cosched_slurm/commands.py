@@ -28,12 +28,17 @@ _FINAL = ("invalid", "not available", "more processors", "permission", "denied",
 class Commands:
     """Runs Slurm's commands in an environment that holds nothing of ours but who we are.
 
+    Args:
+        settings: the connector's.
+        everybodys: whether jobs of cosched may be other users'.
+
     Attributes:
         calls: how often each was run.
     """
 
-    def __init__(self, settings: SlurmSettings) -> None:
+    def __init__(self, settings: SlurmSettings, *, everybodys: bool = False) -> None:
         self._settings = settings
+        self._own = () if everybodys else ("--me",)
         self.calls: Counter[str] = Counter()
         self._nodes: tuple[str, ...] = ("scontrol", "show", "nodes", "--all", "--json")
 
@@ -69,7 +74,7 @@ class Commands:
 
     def jobs(self) -> list[dict[str, Any]]:
         """Return all jobs that the controller remembers, those that ended included; 22.05 adds other users'."""
-        return self._listed("jobs", "squeue", "--me", "--all", "--states=all", "--json")
+        return self._listed("jobs", "squeue", *self._own, "--all", "--states=all", "--json")
 
     def everybodys_jobs(self) -> list[dict[str, Any]]:
         """Return the jobs of all users that wait or run."""

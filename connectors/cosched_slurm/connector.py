@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.attempts import explained
 from cosched.connector.launches import check, check_attempt
+from cosched.connector.pruning import Pruning
 from cosched_slurm.attempts import Attempts
 from cosched_slurm.commands import Commands
 from cosched_slurm.completions import completion
@@ -36,7 +37,8 @@ class SlurmConnector:
     def __init__(self, settings: Mapping[str, object]) -> None:
         self._settings = SlurmSettings.read(settings)
         self._attempts = Attempts(self._settings.spool)
-        self._slurm = Commands(self._settings)
+        self._slurm = Commands(self._settings, everybodys=self._settings.identity == "user")
+        self._pruning = Pruning(self._settings.spool, self._settings.keep_days, self._unfinished)
         self._strangers = Strangers(self._slurm.everybodys_jobs, self._attempts.known, self._settings.poll)
         self._watch = Watch(self._attempts, self._records, self._report, self._settings.poll)
 
@@ -47,6 +49,10 @@ class SlurmConnector:
 
     def hosts(self) -> Sequence[Host]:
         """Return the nodes, those of the partition where one is set; what others' jobs have is claimed."""
+        try:
+            self._pruning.look()
+        except OSError as error:
+            raise self._spool_fault(error) from error
         rows = self._slurm.nodes()
         theirs = self._strangers.claims(busy(rows) - self._watch.hosts())
         return hosts(rows, self._settings.partition, self._settings.host_class, theirs)
@@ -69,6 +75,8 @@ class SlurmConnector:
             script = self._attempts.write_script(launch)
             text = job_script(processes(launch), script, self._slurm.path("srun"))
             given.append(str(self._attempts.write(launch.attempt, "job.sh", text)))
+            if self._settings.identity == "user":
+                self._attempts.give(launch.attempt, launch.owner)
         except OSError as error:
             raise self._spool_fault(error) from error
         job = self._submit(launch, given)
@@ -134,6 +142,9 @@ class SlurmConnector:
         found = records(self._slurm.jobs())
         return {attempt: max(same, key=lambda record: not record.over) if any(not record.over for record in same)
                 else same[-1] for attempt, same in found.items()}  # fmt: skip
+
+    def _unfinished(self) -> set[str]:
+        return {attempt for attempt, record in self._records().items() if not record.over}
 
     def _report(self, attempt: str, record: Record | None) -> JobReport | None:
         try:

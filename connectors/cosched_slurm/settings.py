@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,11 @@ class SlurmSettings:
         completions: Slurm's job completion file (JobCompLoc of jobcomp/filetxt); None where there is none.
         poll: seconds between two looks at the queue while jobs are in it.
         timeout: seconds that Slurm may take for an answer.
+        keep_days: days after which the folder of an attempt that has ended is deleted.
+        reservation: reservation that jobs run in; empty for none.
+        gres: generic resources that each job asks for on each host ("gpu:1"); empty for none.
+        identity: whose jobs they are: "daemon" (all are cosched's user's), "account" (cosched's user's, charged to the
+            account that has the name of the task's owner), or "user" (the owner's own; cosched must run as root).
     """
 
     spool: Path
@@ -41,6 +47,10 @@ class SlurmSettings:
     completions: Path | None
     poll: float
     timeout: float
+    keep_days: float
+    reservation: str
+    gres: str
+    identity: str
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> SlurmSettings:
@@ -61,7 +71,18 @@ class SlurmSettings:
             completions=keys.optional_path("completions", "the absolute path of a file", exists=False),
             poll=keys.seconds("poll", 2.0, 0.1, 3600),
             timeout=keys.seconds("timeout", 30.0, 1, 3600),
+            keep_days=keys.number("keep_days", 7.0, 0, 36500),
+            reservation=keys.name("reservation"),
+            gres=keys.name("gres", "generic resources such as gpu:1"),
+            identity=_identity(keys),
         )
+
+
+def _identity(keys: SettingsTable) -> str:
+    chosen = keys.choice("identity", ("daemon", "account", "user"))
+    if chosen == "user" and os.geteuid() != 0:
+        raise keys.wrong("identity", chosen, "another one: only root may submit for other users")
+    return chosen
 
 
 def _spool(keys: SettingsTable) -> Path:

@@ -84,6 +84,7 @@ class Launch:
             ends with another code than 0, the process ends with that code and the command does not run. Empty for none.
         classes: of the hosts, in rank order; empty where not known.
         parameters: of the application.
+        owner: user whose task it is; empty where the daemon does not tell users apart.
         native: the job in the manager's own words; its settings win over the connector's, and its script or program
             runs in place of `command`. None for a task that cosched describes.
     """
@@ -101,6 +102,7 @@ class Launch:
     prepare: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     parameters: Mapping[str, float | str] = field(default_factory=dict)
+    owner: str = ""
     native: Native | None = None
 
 

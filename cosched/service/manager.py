@@ -278,5 +278,6 @@ def _launch(attempt: Attempt, task: Task, classes: Mapping[str, str]) -> Launch:
         prepare=task.prepare,
         classes=tuple(classes.get(host, "") for host in attempt.hosts),
         parameters=task.parameters,
+        owner=task.owner,
         native=task.native,
     )

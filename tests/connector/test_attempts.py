@@ -33,3 +33,16 @@ def test_an_attempt_has_one_folder_and_a_fence_stays(tmp_path: Path) -> None:
     assert folders.fenced("a")
     assert folders.known("a")
     assert not folders.create("a")
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    """Where attempts' folders are their owners', what these put there must lead nowhere."""
+    folders = AttemptFolders(tmp_path / "spool")
+    folders.create("a")
+    for name in ("cancelled", "run.sh"):
+        (folders.folder("a") / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match=r"symbolic|loop"):
+        folders.fence("a")
+    with pytest.raises(OSError, match=r"symbolic|loop"):
+        folders.write("a", "run.sh", "text")
+    assert not (tmp_path / "elsewhere").exists()

@@ -24,7 +24,9 @@ def test_all_keys_are_read(tmp_path: Path) -> None:
     config.touch()
     table = {"spool": str(tmp_path), "config": str(config), "schedd": "s@h", "host_class": "Kind", "request_gpus": 2,
              "job_lease": 90, "keep_claim": 0, "timeout": 5}  # fmt: skip
-    assert CondorSettings.read(table) == CondorSettings(tmp_path, config, "s@h", "Kind", 90, 0, 5.0, 1, 0, 0, 2)
+    assert CondorSettings.read(table) == CondorSettings(
+        tmp_path, config, "s@h", "Kind", 90, 0, 5.0, 7.0, "", 1, 0, 0, 2
+    )
 
 
 def test_an_unknown_key_is_named_beside_the_valid_ones() -> None:

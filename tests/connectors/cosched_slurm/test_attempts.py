@@ -130,3 +130,10 @@ def test_an_attempt_has_one_folder(attempts: Attempts) -> None:
     assert not attempts.create("a")
     assert attempts.known("a")
     assert attempts.changed("b") == 0
+
+
+@pytest.mark.parametrize("text", ["x y z\n", "nan 4711 many\n", "1.5 4711 999999999 n\n", "\x00\n"])
+def test_a_stamp_that_makes_no_sense_is_none(attempts: Attempts, text: str) -> None:
+    attempts.create("a")
+    (attempts.folder("a") / "began.0").write_text(text)
+    assert attempts.stamps("a") == Stamps()

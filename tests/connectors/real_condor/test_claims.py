@@ -8,7 +8,11 @@ import pytest
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
+from dataclasses import replace
+
 from cosched.connector import JobState
+from cosched.errors import UserError
+from cosched_condor import CondorConnector
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,3 +51,19 @@ def test_our_own_jobs_claim_nothing_and_say_where_they_run(bench: Bench) -> None
         gate.touch()
         bench.until(launch, JobState.COMPLETED)
     assert not any(host.claimed for host in bench.connector.hosts())
+
+
+def test_a_job_is_charged_to_its_owner_in_the_accounting_group(pool: CondorPool, bench: Bench, spool: Path) -> None:
+    connector = CondorConnector({"config": str(pool.config), "spool": str(spool), "accounting_group": "group_x"})
+    try:
+        launch, gate = bench.waiter(hosts=("node01",))
+        launch = replace(launch, owner="ada")
+        job = connector.submit(launch)
+        shown = pool.tool("condor_q", "-allusers", job, "-af", "AcctGroup", "AcctGroupUser", "CoschedOwner")
+        assert shown.split() == ["group_x", "ada", "ada"]
+        gate.touch()
+        bench.until(launch, JobState.COMPLETED)
+        with pytest.raises(UserError, match="owner"):
+            connector.submit(replace(bench.launch("/bin/true", hosts=("node01",)), owner="a b"))
+    finally:
+        connector.close()

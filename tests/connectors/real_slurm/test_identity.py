@@ -1,0 +1,86 @@
+"""Whose jobs they are, on a real cluster: never silently a shared account."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector import ConnectorError, JobState
+from cosched.connector.contract import Bench
+from cosched.errors import UserError
+from cosched_slurm import SlurmConnector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.testbed.slurm_cluster import SlurmCluster
+
+pytestmark = pytest.mark.pool
+
+
+@pytest.fixture
+def users(cluster: SlurmCluster, tmp_path: Path) -> Iterator[Bench]:
+    """A connector that submits each job as its owner's own."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may submit for other users")
+    spool = cluster.spool / uuid.uuid4().hex
+    spool.mkdir(mode=0o755)
+    settings = {**cluster.settings, "spool": str(spool), "identity": "user"}
+    bench = Bench(lambda: SlurmConnector(settings), tmp_path, patience=30.0)
+    yield bench
+    bench.clear()
+
+
+def test_a_job_is_its_owners_own_and_so_is_what_it_writes(cluster: SlurmCluster, users: Bench) -> None:
+    launch = replace(users.shell("id -un", hosts=("node01",)), owner="nobody")
+    job = users.submit(launch)
+    users.until(launch, JobState.COMPLETED)
+    assert users.written(launch, "out", 0).data == b"nobody\n"
+    assert "UserId=nobody" in cluster.tool("scontrol", "show", "job", job)
+    users.restart()
+    assert users.report(launch).state is JobState.COMPLETED
+
+
+@pytest.mark.parametrize("owner", ["", "root", "0", "no-such-user", "nobody\n", "-x", "a,b"])
+def test_who_is_nobody_here_submits_nothing(users: Bench, owner: str) -> None:
+    launch = replace(users.launch("/bin/true", hosts=("node01",)), owner=owner)
+    with pytest.raises(UserError, match=r"owner|user|root"):
+        users.submit(launch)
+
+
+def test_accounts_are_named_after_owners(cluster: SlurmCluster, bench: Bench, spool: Path) -> None:
+    connector = SlurmConnector({**cluster.settings, "spool": str(spool), "identity": "account"})
+    launch = replace(bench.launch("/bin/true", hosts=("node01",)), owner="ada")
+    job = connector.submit(launch)
+    bench.until(launch, JobState.COMPLETED)
+    assert "Account=ada" in cluster.tool("scontrol", "show", "job", job)
+    with pytest.raises(UserError, match="owner"):
+        connector.submit(bench.launch("/bin/true", hosts=("node01",)))
+
+
+def test_a_reservation_is_asked_for_by_name(cluster: SlurmCluster, bench: Bench, spool: Path) -> None:
+    cluster.tool("scontrol", "create", "reservation", "reservationname=mine", "users=root" if os.geteuid() == 0 else
+                 f"users={os.environ.get('USER', '')}", "starttime=now", "duration=10", "nodes=node04")  # fmt: skip
+    try:
+        connector = SlurmConnector({**cluster.settings, "spool": str(spool), "reservation": "mine"})
+        launch = bench.launch("/bin/true", hosts=("node04",))
+        connector.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+        other = SlurmConnector({**cluster.settings, "spool": str(spool), "reservation": "none"})
+        with pytest.raises(ConnectorError) as refusal:
+            other.submit(bench.launch("/bin/true", hosts=("node04",)))
+        assert not refusal.value.transient
+    finally:
+        cluster.tool("scontrol", "delete", "reservationname=mine")
+
+
+def test_resources_that_no_host_has_are_refused_for_good(cluster: SlurmCluster, bench: Bench, spool: Path) -> None:
+    connector = SlurmConnector({**cluster.settings, "spool": str(spool), "gres": "gpu:1"})
+    with pytest.raises(ConnectorError) as refusal:
+        connector.submit(bench.launch("/bin/true", hosts=("node01",)))
+    assert not refusal.value.transient
