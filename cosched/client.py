@@ -38,6 +38,7 @@ from cosched.portal.documents import (
     LoginLink,
     Me,
     NewToken,
+    PeerView,
     PlanView,
     Status,
     TaskDetail,
@@ -195,6 +196,10 @@ class Client:
     def hosts(self) -> list[HostView]:
         """Return all hosts of the domain."""
         return [_decode(HostView, item) for item in self._call("GET", "/hosts")]
+
+    def peers(self) -> list[PeerView]:
+        """Return the neighbouring domains."""
+        return [_decode(PeerView, item) for item in self._call("GET", "/peers")]
 
     def plan(self) -> PlanView:
         """Return the schedule in force."""

@@ -21,6 +21,7 @@ _NOUNS = {
     "model": "Check and evaluate performance models.",
     "task": "Submit tasks and follow them.",
     "host": "The hosts of the domain.",
+    "peer": "Neighbouring domains.",
     "token": "Tokens by which programs say who they are.",
     "account": "Local accounts, for sites without a login of their own.",
     "audit": "Who changed what.",

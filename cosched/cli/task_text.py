@@ -41,6 +41,8 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("parameters", ", ".join(f"{name}={value}" for name, value in task.parameters.items())),
         ("directory", task.directory),
         ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
+        ("origin", task.origin),
+        ("peer", task.peer),
         ("prediction", _profile_text(task.profile)),
         ("submitted", shown_time(task.submitted)),
         ("deadline", _deadline_text(task)),
@@ -55,6 +57,8 @@ def task_lines(task: TaskDetail) -> list[str]:
     lines = [f"{label + ':':13}{clean(text)}" for label, text in pairs if text]
     lines += [f"attempt:     {attempt.uuid} {attempt.state} {clean(f'{attempt.job} {attempt.reason}')}".rstrip()
               for attempt in task.tries]  # fmt: skip
+    lines += [f"handed over: {shown_time(one.created)} to {one.peer} ({one.state}): {clean(one.why)}"
+              f"{f'; {clean(one.outcome)}' if one.outcome else ''}" for one in task.handovers]  # fmt: skip
     lines += [f"log:         {shown_time(line.time)} {clean(f'{line.kind}: {line.detail}')}" for line in task.log]
     return lines
 

@@ -52,6 +52,8 @@ def explain(core: Coscheduler, name: str, time: float) -> Explanation | None:
     attempt = core.attempt_of(name)
     if attempt is not None:
         return _explain_attempt(task, attempt)
+    if task.peer:
+        return Explanation(name, task.state, (_elsewhere(task),), task.started, None, task.hosts)
     if task.profile is None:
         return Explanation(
             name,
@@ -59,6 +61,13 @@ def explain(core: Coscheduler, name: str, time: float) -> Explanation | None:
             (*_obstacles(core, task, time), "it has no model: it goes to the resource manager as it is"),
         )
     return _explain_waiting(core, task, time)
+
+
+def _elsewhere(task: Task) -> str:
+    if task.state is TaskState.CANCELLING:
+        return f"domain {task.peer} has it and is asked to end it: {task.reason}"
+    does = "it runs there" if task.started is not None else "it waits there"
+    return f"domain {task.peer} has it, {does}: {task.reason}"
 
 
 def _explain_attempt(task: Task, attempt: Attempt) -> Explanation:
@@ -97,7 +106,11 @@ def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
     if time < core.paused_until:
         found.append(f"the resource manager does not answer; asked again in {core.paused_until - time:.0f} s")
     held_back = core.held_back_until(task.id)
-    if held_back is not None and held_back > time:
+    if task.held:
+        found.append(f"the word of domain {task.origin}, which it comes from, that it may start")
+    elif held_back is not None and held_back > time and not task.reason:
+        found.append("the answers of other domains: it would miss its deadline here")
+    elif held_back is not None and held_back > time:
         found.append(f"an attempt came to nothing ({task.reason}); tried again in {held_back - time:.0f} s")
     return found
 

@@ -22,7 +22,17 @@ from cosched.coscheduler.task import TaskState
 from cosched.errors import CoschedError
 from cosched.portal import credentials, events, login, metrics, outputs, pages
 from cosched.portal.answers import Answer
-from cosched.portal.documents import Explanation, Forecast, HostView, PlanView, Status, TaskDetail, TaskPage, TaskView
+from cosched.portal.documents import (
+    Explanation,
+    Forecast,
+    HostView,
+    PeerView,
+    PlanView,
+    Status,
+    TaskDetail,
+    TaskPage,
+    TaskView,
+)
 from cosched.portal.guard import Guard
 from cosched.portal.headers import SecureHeaders
 from cosched.portal.identity import Asker, Identify, needs
@@ -135,6 +145,11 @@ def _domain(service: Service) -> APIRouter:
     def hosts(request: Request, asker: Asker) -> Response:
         """List the hosts of the domain."""
         return _HOSTS.tagged(request, list(service.hosts(asker)))
+
+    @router.get("/peers")
+    def peers() -> list[PeerView]:
+        """List the neighbouring domains: what they offer, and what is exchanged with them."""
+        return list(service.peers())
 
     @router.get("/plan", response_model=PlanView, responses=_UNCHANGED)
     def plan(request: Request, asker: Asker) -> Response:

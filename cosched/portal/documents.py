@@ -20,10 +20,12 @@ __all__ = [
     "Effect",
     "Explanation",
     "Forecast",
+    "HandoverView",
     "HostView",
     "LoginLink",
     "Me",
     "NewToken",
+    "PeerView",
     "Placement",
     "PlanPoint",
     "PlanView",
@@ -133,6 +135,8 @@ class TaskView:
         predicted: corrected run time at dispatch.
         actual: measured run time, once completed.
         on_time: whether it ended by its deadline; null before it ended, without a deadline, and unless completed.
+        origin: domain that forwarded it to this one; empty for this domain's own tasks.
+        peer: domain that has it, or in which it ended; empty: this one.
     """
 
     id: str
@@ -154,6 +158,49 @@ class TaskView:
     exit_code: int | None
     attempts: int
     on_time: bool | None
+    origin: str = ""
+    peer: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandoverView:
+    """One time that a task was handed to a neighbouring domain: why there, and how that ended."""
+
+    peer: str
+    epoch: int
+    state: str
+    why: str
+    created: float
+    closed: float | None
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerView:
+    """A neighbouring domain.
+
+    Attributes:
+        role: "neighbour", "upper" or "lower".
+        paused: nothing new is exchanged with it.
+        heard: when it was heard of last; null: not since the daemon started.
+        hosts: how many it advertises, and how many of them are `free` now by what it said.
+        hardware: resource models of its hosts.
+        given: our tasks that it has.
+        taken: its tasks that we have.
+        fault: why it cannot be reached; empty while it can.
+    """
+
+    name: str
+    address: str
+    role: str
+    paused: bool
+    heard: float | None
+    hosts: int
+    free: int
+    hardware: tuple[str, ...]
+    given: int
+    taken: int
+    fault: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +218,7 @@ class TaskDetail(TaskView):
     profile: ProfileView | None
     tries: tuple[AttemptView, ...]
     log: tuple[RecordView, ...]
+    handovers: tuple[HandoverView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         Explanation,
         Forecast,
         HostView,
+        PeerView,
         PlanView,
         Status,
         TaskDetail,
@@ -87,6 +88,10 @@ class Service(Protocol):
 
     def hosts(self, asker: Principal) -> Sequence[HostView]:
         """Return all hosts of the domain."""
+        ...
+
+    def peers(self) -> Sequence[PeerView]:
+        """Return the neighbouring domains; none where there is no agent."""
         ...
 
     def plan(self, asker: Principal) -> PlanView:

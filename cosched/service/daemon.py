@@ -27,6 +27,7 @@ from cosched.service.insight import DaemonInsight
 from cosched.service.intake import Intake
 from cosched.service.lateness import late_notices
 from cosched.service.manager import Manager
+from cosched.service.neighbours import Neighbours
 from cosched.service.notifier import Notifier
 from cosched.service.notify_settings import notify_settings
 from cosched.service.planner import Courtesy
@@ -86,6 +87,11 @@ class Daemon:
                           waiting=configuration.access.waiting)  # fmt: skip
         insight = DaemonInsight(self._engine, self._core, self._store, catalogue, predictor,
                                 configuration.models.folders)  # fmt: skip
+        self._neighbours: Neighbours | None = None
+        if configuration.agent.listen:
+            self._neighbours = Neighbours(configuration, self._core, self._engine, self._store, clock, catalogue,
+                                          intake, self._desk.domain_state)  # fmt: skip
+            self._desk.neighbours = self._neighbours
         self._web = web_server(configuration, self._desk, insight, self._store, clock)
 
     def run(self) -> None:
@@ -114,6 +120,8 @@ class Daemon:
         if self._engine.search is not None:
             self._search.start()
         self._notifier.start()
+        if self._neighbours is not None:
+            self._neighbours.start()
         self._web.start()
         configuration = self._configuration
         _log.info("serving", domain=configuration.domain.name, at=self._web.addresses,
@@ -124,6 +132,8 @@ class Daemon:
         _log.info("stopping")
         self._desk.feed.close()
         self._web.stop()
+        if self._neighbours is not None:
+            self._neighbours.stop()
         if self._engine.search is not None:
             self._search.stop()
         self._notifier.stop()
@@ -152,6 +162,9 @@ class Daemon:
             faults.append(f"resource manager: {self._manager.fault}")
         if self._web.fault:
             faults.append(self._web.fault)
+        if self._neighbours is not None:
+            faults += [f"peer {name}: {fault}" for name, fault in self._neighbours.faults().items()]
+            faults += [self._neighbours.fault] if self._neighbours.fault else []
         if self._engine.store_fault:
             faults.append(f"database: {self._engine.store_fault}")
         return faults

@@ -20,8 +20,10 @@ from cosched.portal.problems import ConflictError, NotFoundError, QuotaError
 from cosched.prediction.feedback import Correction
 from cosched.service.intake import DomainState
 from cosched.service.news import happenings
+from cosched.service.peer_views import peer_views
 from cosched.service.schedule_views import ended, explanation_view, host_views, plan_view
 from cosched.service.views import profile_view, task_detail, task_view
+from cosched.store.exchange import Exchange
 from cosched.store.selection import Selection
 from cosched.store.store import Submission
 
@@ -33,9 +35,10 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.task import Task
-    from cosched.portal.documents import Explanation, HostView, PlanView, TaskDetail, TaskRequest, TaskView
+    from cosched.portal.documents import Explanation, HostView, PeerView, PlanView, TaskDetail, TaskRequest, TaskView
     from cosched.service.engine import Engine
     from cosched.service.intake import Intake
+    from cosched.service.neighbours import Neighbours
     from cosched.store.store import Store
 
 __all__ = ["Desk"]
@@ -78,12 +81,14 @@ class Desk:
         self._known_domain: DomainState | None = None
         self._changes = 0
         self._store = store
+        self._exchange = Exchange(store)
         self._intake = intake
         self._names = (domain, connector, policy)
         self._faults = faults
         self._calls = calls
         self._output = output
         self._waiting = waiting
+        self.neighbours: Neighbours | None = None
         self._keys = threading.Lock()
         self._pending: dict[tuple[str, str], tuple[str, Future[tuple[Task, ...]]]] = {}
 
@@ -117,7 +122,7 @@ class Desk:
         found = self._store.history(task_id, _LOG_LINES)
         if found is None or not asker.may_see(found[0].owner):
             raise _absent(task_id)
-        return task_detail(*found)
+        return task_detail(*found, self._exchange.handovers(task_id))
 
     def output(self, asker: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int,
                limit: int) -> Output | None:  # fmt: skip
@@ -191,6 +196,17 @@ class Desk:
         if live + more > self._waiting:
             raise QuotaError(f"{live} tasks of yours wait or run, and {self._waiting} may: submit {more} more when "
                              "some have ended")  # fmt: skip
+
+    def domain_state(self) -> DomainState:
+        """Return what a task is measured against now."""
+        return self._ask(_state)
+
+    def peers(self) -> list[PeerView]:
+        """Return the neighbouring domains; see `Service`."""
+        if self.neighbours is None:
+            return []
+        entries, faults, agent = self.neighbours.entries, self.neighbours.faults(), self.neighbours.agent
+        return self._ask(lambda core, time: peer_views(entries, faults, agent, core, time))
 
     def _make(self, asker: Principal, requests: Sequence[TaskRequest], state: DomainState) -> list[Task]:
         tasks = []

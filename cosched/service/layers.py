@@ -27,6 +27,9 @@ _PATHS = (
     ("server", "key"),
     ("notify", "secret_file"),
     ("notify", "password_file"),
+    ("agent", "key"),
+    ("agent", "certificate"),
+    ("agent", "peers"),
 )
 
 
@@ -106,6 +109,21 @@ def defaults(environment: Mapping[str, str], state: object) -> Layer:
             "user": "",
             "password_file": "",
             "patience": 86400.0,
+        },
+        "agent": {
+            "listen": "",
+            "address": "",
+            "key": str(folder / "agent.key"),
+            "certificate": str(folder / "agent.crt"),
+            "peers": str(folder / "peers.d"),
+            "applications": [],
+            "commands": False,
+            "hops": 4,
+            "fanout": 3,
+            "scope": 1,
+            "push": True,
+            "period": 10.0,
+            "lease": 60.0,
         },
         "applications": {"folders": [str(resources.etc() / "applications.d")]},
         "models": {"folders": [str(resources.models())]},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,6 +18,7 @@ from cosched.service.listen import Listen, parse_listen
 
 __all__ = [
     "Access",
+    "AgentSection",
     "Configuration",
     "Connector",
     "Database",
@@ -48,6 +50,13 @@ def _address(value: str) -> str:
         parse_listen(value)
     except UserError as error:
         raise ValueError(str(error)) from error
+    return value
+
+
+def _place(value: str) -> str:
+    """Check "host:port", or nothing."""
+    if value and not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9][A-Za-z0-9.-]*):\d{1,5}", value):
+        raise ValueError(f"{value!r} is no address: write host:port")
     return value
 
 
@@ -234,6 +243,30 @@ class Folders(_Section):
     folders: list[FolderPath]
 
 
+class AgentSection(_Section):
+    """[agent]: neighbouring domains; without `listen` there is no agent."""
+
+    listen: Annotated[str, AfterValidator(_place)]
+    address: Annotated[str, AfterValidator(_place)]
+    key: FolderPath
+    certificate: FolderPath
+    peers: FolderPath
+    applications: Annotated[tuple[str, ...], BeforeValidator(_several)]
+    commands: bool
+    hops: Annotated[int, Field(ge=1, le=64)]
+    fanout: Annotated[int, Field(ge=1, le=64)]
+    scope: Annotated[int, Field(ge=0, le=64)]
+    push: bool
+    period: PositiveDuration
+    lease: PositiveDuration
+
+    @property
+    def host_and_port(self) -> tuple[str, int]:
+        """Where neighbours are listened to."""
+        host, _, port = self.listen.rpartition(":")
+        return host.strip("[]"), int(port)
+
+
 class Configuration(_Section):
     """The whole configuration of one daemon. Durations are seconds."""
 
@@ -246,5 +279,6 @@ class Configuration(_Section):
     server: Server
     access: Access
     notify: Notify
+    agent: AgentSection
     applications: Folders
     models: Folders

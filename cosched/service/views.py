@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.coscheduler.task import TaskState
 from cosched.portal.documents import AttemptView, ProfileView, RecordView, TaskDetail, TaskView
+from cosched.service.peer_views import handover_views
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cosched.agent.records import Handover
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.profile import Profile
     from cosched.store import Record
@@ -27,7 +29,9 @@ def task_view(task: Task) -> TaskView:
     return TaskView(**_summary(task))
 
 
-def task_detail(task: Task, attempts: Iterable[Attempt], log: Iterable[Record]) -> TaskDetail:
+def task_detail(
+    task: Task, attempts: Iterable[Attempt], log: Iterable[Record], handovers: Iterable[Handover] = ()
+) -> TaskDetail:
     """Return a task with all that is known of it."""
     return TaskDetail(
         **_summary(task),
@@ -42,6 +46,7 @@ def task_detail(task: Task, attempts: Iterable[Attempt], log: Iterable[Record]) 
         profile=None if task.profile is None else profile_view(task.profile),
         tries=tuple(AttemptView(**{name: getattr(attempt, name) for name in _ATTEMPT}) for attempt in attempts),
         log=tuple(RecordView(time=line.time, kind=line.kind, task=line.task, detail=line.detail) for line in log),
+        handovers=handover_views(handovers),
     )
 
 

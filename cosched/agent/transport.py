@@ -1,0 +1,311 @@
+"""Letters over HTTPS with mutual TLS: a server that only pinned neighbours can talk to, and a sender for each.
+
+    POST /letters   one letter as XML; 202 when it is taken in, 400 in one line where it is none
+    GET  /ping      the domain's name
+
+A letter's sender must be the domain whose certificate the connection has proved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import queue
+import socket
+import ssl
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.agent import certificate
+from cosched.agent.documents import LARGEST, read_letter, write_letter
+from cosched.errors import SystemFault, UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from cosched.agent.messages import Letter
+    from cosched.agent.peerbook import Entry
+
+__all__ = ["PeerServer", "PostOffice", "call"]
+
+_log = structlog.get_logger("cosched.agent")
+
+_PATIENCE = 10.0  # seconds for a handshake, a request, an answer
+_MOST_WAITING = 1000  # letters to one neighbour that wait for it; older ones are dropped, what matters is said again
+_MOST_CONNECTIONS = 64
+_XML = "application/xml; charset=utf-8"
+
+
+class PeerServer:
+    """Listens to neighbours until `stop`."""
+
+    def __init__(self, address: tuple[str, int], certificate_path: Path, key: Path, name: str,
+                 deliver: Callable[[Letter], None]) -> None:  # fmt: skip
+        """Bind the address.
+
+        Args:
+            address: host and port.
+            certificate_path: of this domain's agent.
+            key: its private key.
+            name: of this domain.
+            deliver: takes a letter whose sender has proved who it is.
+
+        Raises:
+            SystemFault: the address cannot be had.
+        """
+        self._files = (certificate_path, key)
+        self._name = name
+        self._deliver = deliver
+        self._names: dict[str, str] = {}  # fingerprint → neighbour
+        self._context = certificate.server_context(certificate_path, key, ())
+        self._places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        kind = type("Server", (ThreadingHTTPServer,), {"address_family": family, "daemon_threads": True})
+        office = self
+
+        class Handler(_Handler):
+            server_office = office
+
+        try:
+            self._server: ThreadingHTTPServer = kind(address, Handler)
+        except OSError as error:
+            raise SystemFault(f"cannot listen on {address[0]}:{address[1]} ({error.strerror}): end what uses the "
+                              "port, or choose another in [agent] listen") from error  # fmt: skip
+        self._thread = threading.Thread(target=self._server.serve_forever, name="peer-server", daemon=True)
+
+    @property
+    def port(self) -> int:
+        """The port that is listened to."""
+        return int(self._server.server_address[1])
+
+    def start(self) -> None:
+        """Begin to listen."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take no more letters."""
+        if self._thread.ident is not None:
+            self._server.shutdown()
+            self._thread.join()
+        self._server.server_close()
+
+    def admit(self, entries: Iterable[Entry]) -> None:
+        """Listen to these neighbours alone from the next connection on."""
+        known = list(entries)
+        names = {certificate.fingerprint(ssl.PEM_cert_to_DER_cert(entry.certificate)): entry.name for entry in known}
+        self._context = certificate.server_context(*self._files, (entry.certificate for entry in known))
+        self._names = names
+
+    def secure(self, connection: socket.socket) -> tuple[ssl.SSLSocket, str] | None:
+        """Return the connection made secure and who is at its other end; None for a stranger."""
+        connection.settimeout(_PATIENCE)
+        try:
+            secured = self._context.wrap_socket(connection, server_side=True)
+        except (OSError, ValueError) as error:
+            _log.info("refused a connection", fault=str(error))
+            return None
+        der = secured.getpeercert(binary_form=True)
+        peer = self._names.get(certificate.fingerprint(der)) if der else None
+        if peer is None:
+            secured.close()
+            return None
+        return secured, peer
+
+    def answer(self, method: str, path: str, peer: str, body: bytes) -> tuple[HTTPStatus, str, bytes]:
+        """Return status, media type and body of the answer to a request."""
+        if (method, path) == ("POST", "/letters"):
+            return self._take(peer, body)
+        if (method, path) == ("GET", "/ping"):
+            return HTTPStatus.OK, "text/plain; charset=utf-8", self._name.encode()
+        return HTTPStatus.NOT_FOUND, "text/plain", b"there are POST /letters and GET /ping"
+
+    def _take(self, peer: str, body: bytes) -> tuple[HTTPStatus, str, bytes]:
+        if peer not in self._names.values():
+            return HTTPStatus.FORBIDDEN, "text/plain", b"you have been removed"
+        try:
+            letter = read_letter(body)
+            if letter.sender != peer:
+                raise UserError(f"the letter is from {letter.sender}, and the certificate is of {peer}")
+        except UserError as error:
+            _log.warning("refused a letter", peer=peer, fault=str(error))
+            return HTTPStatus.BAD_REQUEST, "text/plain; charset=utf-8", str(error).encode()
+        self._deliver(letter)
+        return HTTPStatus.ACCEPTED, "text/plain", b""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection of a neighbour's."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "cosched"
+    sys_version = ""
+    timeout = 60.0  # seconds for which a quiet connection is kept
+    server_office: PeerServer
+
+    def handle(self) -> None:
+        places = self.server_office._places  # noqa: SLF001  one thing in two classes, as http.server wants it
+        if not places.acquire(blocking=False):
+            return
+        try:
+            secured = self.server_office.secure(self.request)
+            if secured is None:
+                return
+            connection, self._peer = secured
+            connection.settimeout(self.timeout)
+            self.rfile, self.wfile = connection.makefile("rb"), connection.makefile("wb")
+            with contextlib.suppress(OSError), connection:
+                super().handle()
+        finally:
+            places.release()
+
+    def do_GET(self) -> None:
+        self._answer("GET", b"")
+
+    def do_POST(self) -> None:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > LARGEST:
+            self.close_connection = True
+            self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return
+        self._answer("POST", self.rfile.read(int(length)))
+
+    def _answer(self, method: str, body: bytes) -> None:
+        status, kind, content = self.server_office.answer(method, self.path, self._peer, body)
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  http.server's name
+        _log.debug("request", peer=getattr(self, "_peer", ""), line=format % args)
+
+
+def call(entry: Entry, context: ssl.SSLContext, method: str, path: str, body: bytes = b"",
+         timeout: float = _PATIENCE) -> tuple[int, bytes]:  # fmt: skip
+    """Ask a neighbour's agent something; return status and body.
+
+    Raises:
+        OSError, http.client.HTTPException: it does not answer, or is not who it should be.
+    """
+    connection = http.client.HTTPSConnection(*entry.host_and_port, context=context, timeout=timeout)
+    try:
+        connection.request(method, path, body, {"Content-Type": _XML} if body else {})
+        answer = connection.getresponse()
+        return answer.status, answer.read(LARGEST)
+    finally:
+        connection.close()
+
+
+class PostOffice:
+    """Brings letters to neighbours, each on a thread of its own: a slow one delays nobody else."""
+
+    def __init__(self, certificate_path: Path, key: Path) -> None:
+        self._files = (certificate_path, key)
+        self._routes: dict[str, _Route] = {}
+        self._guard = threading.Lock()
+
+    def serve(self, entries: Iterable[Entry]) -> None:
+        """Bring letters to these neighbours alone."""
+        known = {entry.name: entry for entry in entries}
+        with self._guard:
+            for name in list(self._routes):
+                if known.get(name) is None or self._routes[name].moved(known[name]):
+                    self._routes.pop(name).stop()
+            for name, entry in known.items():
+                if name not in self._routes:
+                    context = certificate.client_context(*self._files, entry.certificate)
+                    self._routes[name] = _Route(entry, context)
+                    self._routes[name].start()
+
+    def send(self, letter: Letter) -> None:
+        """Take a letter to be sent; what cannot be brought is dropped."""
+        with self._guard:
+            route = self._routes.get(letter.receiver)
+        if route is not None:
+            route.put(letter)
+
+    def faults(self) -> dict[str, str]:
+        """Return why neighbours cannot be reached, by name."""
+        with self._guard:
+            return {name: route.fault for name, route in self._routes.items() if route.fault}
+
+    def stop(self) -> None:
+        """Send what waits no more."""
+        self.serve(())
+
+
+class _Route(threading.Thread):
+    def __init__(self, entry: Entry, context: ssl.SSLContext) -> None:
+        super().__init__(name=f"peer-{entry.name}", daemon=True)
+        self._entry = entry
+        self._context = context
+        self._waiting: queue.Queue[Letter | None] = queue.Queue(_MOST_WAITING)
+        self._stopped = threading.Event()
+        self.fault = ""
+
+    def moved(self, entry: Entry) -> bool:
+        return (entry.address, entry.certificate) != (self._entry.address, self._entry.certificate)
+
+    def put(self, letter: Letter) -> None:
+        try:
+            self._waiting.put_nowait(letter)
+        except queue.Full:
+            with contextlib.suppress(queue.Empty):
+                self._waiting.get_nowait()
+            with contextlib.suppress(queue.Full):
+                self._waiting.put_nowait(letter)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        with contextlib.suppress(queue.Full):
+            self._waiting.put_nowait(None)
+
+    def run(self) -> None:
+        connection: http.client.HTTPSConnection | None = None
+        while not self._stopped.is_set():
+            letter = self._waiting.get()
+            if letter is None:
+                continue
+            try:
+                body = write_letter(letter)
+            except UserError as error:
+                _log.error("a letter cannot be written", peer=self._entry.name, fault=str(error))
+                continue
+            connection = self._bring(connection, body)
+        if connection is not None:
+            connection.close()
+
+    def _bring(self, connection: http.client.HTTPSConnection | None, body: bytes) -> http.client.HTTPSConnection | None:
+        """Send one letter, on the connection that there is or on a new one; return what can be used again."""
+        for kept in (connection, None):
+            if kept is None and connection is not None:
+                connection.close()
+            used = kept or http.client.HTTPSConnection(*self._entry.host_and_port, context=self._context,
+                                                       timeout=_PATIENCE)  # fmt: skip
+            try:
+                used.request("POST", "/letters", body, {"Content-Type": _XML})
+                answer = used.getresponse()
+                said = answer.read()
+            except (OSError, http.client.HTTPException) as error:
+                used.close()
+                self._note(str(error) or type(error).__name__)
+                if kept is None:
+                    return None
+                continue
+            self._note("" if answer.status == HTTPStatus.ACCEPTED else said.decode(errors="replace")[:300])
+            return used
+        return None
+
+    def _note(self, fault: str) -> None:
+        if fault != self.fault:
+            self.fault = fault
+            if fault:
+                _log.warning("a neighbour cannot be reached", peer=self._entry.name, fault=fault)
+            else:
+                _log.info("a neighbour is reached", peer=self._entry.name)

@@ -1,0 +1,144 @@
+"""`cosched peer`: neighbouring domains, whose tasks we take and who take ours."""
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
+import http.client
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cosched.agent.settings import Role
+from cosched.cli.connection import ServerOption, connect
+from cosched.cli.output import JsonOption, clean, emit_json, print_table
+from cosched.cli.times import shown_time
+from cosched.errors import SystemFault, UserError
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+ConfigOption = Annotated[Path | None, typer.Option("--config", help="The file; else the usual places.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the domain.")]
+
+
+@app.command()
+def init(
+    config: ConfigOption = None,
+    out: Annotated[Path | None, typer.Option(help="The file for your neighbours; else DOMAIN.peer.toml here.")] = None,
+) -> None:
+    """Make this domain's key and certificate, and the file to give to your neighbours. Keeps those that there are."""
+    from cosched.agent import certificate
+    from cosched.agent.peerbook import Entry
+
+    configuration = _configuration(config)
+    name, agent = configuration.domain.name, configuration.agent
+    made = not (agent.key.exists() and agent.certificate.exists())
+    if made:
+        key, pem = certificate.make(name)
+        _write(agent.key, key, 0o600)
+        _write(agent.certificate, pem, 0o644)
+    entry = Entry(name=name, address=agent.address or agent.listen, certificate=agent.certificate.read_text())
+    target = out or Path(f"{name}.peer.toml")
+    _write(target, entry.text.encode(), 0o644)
+    sys.stdout.write(f"{'made' if made else 'kept'} {agent.key} and {agent.certificate}\n"
+                     f"give {target} to your neighbours: they run `cosched peer add {target.name}`\n")  # fmt: skip
+
+
+@app.command()
+def add(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `cosched peer init` made in that domain.")],
+    role: Annotated[Role, typer.Option(help="What it is to us.")] = Role.NEIGHBOUR,
+    address: Annotated[str, typer.Option(metavar="HOST:PORT", help="Instead of the file's.")] = "",
+    config: ConfigOption = None,
+) -> None:
+    """Let a domain talk to us, and talk to it; a running daemon takes it up within seconds."""
+    from cosched.agent.peerbook import read_entry
+
+    entry = read_entry(file)
+    entry = entry.model_copy(update={"role": role, "address": address or entry.address})
+    if entry.name == _configuration(config).domain.name:
+        raise UserError(f"{file} is about {entry.name}, which is this domain: add a neighbour's")
+    path = _book(config).put(entry)
+    read_entry(path)
+    sys.stdout.write(f"{entry.name} at {entry.address} is a {role} now ({path})\n")
+
+
+@app.command("list")
+def list_peers(server: ServerOption = "", json: JsonOption = False) -> None:
+    """List the neighbours: what they offer, and what is exchanged with them."""
+    with connect(server) as client:
+        peers = client.peers()
+    if json:
+        emit_json([asdict(peer) for peer in peers])
+        return
+    headings = ("PEER", "ADDRESS", "ROLE", "STATE", "HEARD", "FREE", "HARDWARE", "GIVEN", "TAKEN", "FAULT")
+    rows = [(peer.name, peer.address, peer.role, "paused" if peer.paused else "active", shown_time(peer.heard),
+             f"{peer.free}/{peer.hosts}", ", ".join(peer.hardware), str(peer.given), str(peer.taken), peer.fault)
+            for peer in peers]  # fmt: skip
+    print_table(headings, rows)
+
+
+@app.command()
+def ping(name: NameArgument, config: ConfigOption = None) -> None:
+    """Call a neighbour's agent, as the daemon would: over TLS that both sides prove."""
+    from cosched.agent import certificate
+    from cosched.agent.transport import call
+
+    agent = _configuration(config).agent
+    entry = _book(config).get(name)
+    try:
+        context = certificate.client_context(agent.certificate, agent.key, entry.certificate)
+        status, said = call(entry, context, "GET", "/ping")
+    except (OSError, http.client.HTTPException) as error:
+        raise SystemFault(f"{name} at {entry.address} does not answer ({error}): see whether its daemon runs, and "
+                          "whether it has this domain among its peers") from error  # fmt: skip
+    sys.stdout.write(f"{clean(said.decode(errors='replace'))} answers at {entry.address} ({status})\n")
+
+
+@app.command()
+def pause(name: NameArgument, config: ConfigOption = None) -> None:
+    """Exchange nothing new with a neighbour; what is under way goes on."""
+    _book(config).put(_book(config).get(name).model_copy(update={"paused": True}))
+    sys.stdout.write(f"{name} is paused\n")
+
+
+@app.command()
+def resume(name: NameArgument, config: ConfigOption = None) -> None:
+    """End a pause."""
+    _book(config).put(_book(config).get(name).model_copy(update={"paused": False}))
+    sys.stdout.write(f"{name} is active\n")
+
+
+@app.command()
+def remove(name: NameArgument, config: ConfigOption = None) -> None:
+    """Talk to a domain no more. What it has not started is taken back; pause it first to let the rest come home."""
+    _book(config).remove(name)
+    sys.stdout.write(f"{name} is removed\n")
+
+
+def _configuration(config: Path | None) -> Any:
+    from cosched.service.configuration import load
+
+    configuration = load(config)
+    if not configuration.agent.listen:
+        raise UserError("this domain has no agent: set [agent] listen to the host:port at which neighbours reach it")
+    return configuration
+
+
+def _book(config: Path | None) -> Any:
+    from cosched.agent.peerbook import PeerBook
+
+    return PeerBook(_configuration(config).agent.peers)
+
+
+def _write(path: Path, content: bytes, mode: int) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+            file.write(content)
+    except OSError as error:
+        raise SystemFault(f"{path} cannot be written ({error.strerror}): correct its folder") from error

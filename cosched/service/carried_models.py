@@ -1,0 +1,104 @@
+"""PSL models that travel with tasks: gathered from our files for others, evaluated here for tasks of others."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosched import evaluation
+from cosched.agent.messages import Model, ModelFile
+from cosched.errors import SystemFault, UserError
+from cosched.prediction.profile import Profile, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.language.linker import Linked
+
+__all__ = ["CarriedModels"]
+
+_MOST_REMEMBERED = 4096
+
+
+class CarriedModels:
+    """Keeps each model that came once, by its content. May be used from several threads."""
+
+    def __init__(self, folder: Path, library: Sequence[Path]) -> None:
+        """Set up.
+
+        Args:
+            folder: for models that come from others.
+            library: folders of our own models and hardware.
+        """
+        self._folder = folder
+        self._library = tuple(library)
+        self._guard = threading.Lock()
+        self._profiles: OrderedDict[tuple[object, ...], Profile | None] = OrderedDict()
+
+    def gathered(self, name: str) -> Model:
+        """Return one of our own models with every file that it includes.
+
+        Raises:
+            UserError: there is no such model, it has faults, or two of its files have one name.
+        """
+        application = evaluation.load(name, self._library)
+        files: dict[str, Path] = {}
+        _collect(application.root, files)
+        texts = tuple(ModelFile(name, path.read_text("utf-8-sig")) for name, path in sorted(files.items()))
+        return Model(Path(application.file).stem, texts)
+
+    def profile(self, model: Model, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return what a model that came with a task predicts on 1…hosts hosts.
+
+        Raises:
+            UserError: the model or the hardware is at fault, in one line.
+        """
+        key = (_digest(model), hardware, hosts, tuple(sorted(values.items())))
+        with self._guard:
+            known = self._profiles.get(key)
+            if known is None:
+                known = self._profiles[key] = self._evaluated(model, values, hardware, hosts)
+                if len(self._profiles) > _MOST_REMEMBERED:
+                    self._profiles.popitem(last=False)
+        return known
+
+    def _evaluated(self, model: Model, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        path = self._kept(model)
+        application = evaluation.load(path, (path.parent,))
+        machine = evaluation.load_hardware(hardware, self._library)
+        seconds = evaluation.profile(application, machine, range(1, hosts + 1), values)
+        return Profile(tuple(float(value) for value in seconds), Source.MODEL, machine.name)
+
+    def _kept(self, model: Model) -> Path:
+        """Write a model's files down, each in the folder of its content; return the application's file."""
+        folder = self._folder / _digest(model)
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for file in model.files:
+                if Path(file.name).name != file.name:
+                    raise UserError(f"the model's file {file.name!r} is a path: a plain name is wanted")
+                (folder / file.name).write_text(file.text, "utf-8")
+        except OSError as error:
+            raise SystemFault(f"{folder} cannot be written ({error.strerror})") from error
+        if model.name + ".psl" not in {file.name for file in model.files}:
+            raise UserError(f"the model {model.name} has no file {model.name}.psl")
+        return folder / f"{model.name}.psl"
+
+
+def _digest(model: Model) -> str:
+    content = hashlib.sha256(model.name.encode())
+    for file in model.files:
+        for text in (file.name, file.text):
+            content.update(str(len(text)).encode() + b":" + text.encode())
+    return content.hexdigest()
+
+
+def _collect(linked: Linked, files: dict[str, Path]) -> None:
+    path = Path(linked.object.source.file)
+    if files.setdefault(path.name, path) != path:
+        raise UserError(f"the model uses {path} and {files[path.name]}: files of one name cannot travel together")
+    for included in linked.includes.values():
+        _collect(included, files)

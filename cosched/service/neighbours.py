@@ -1,0 +1,143 @@
+"""The daemon's agent: neighbours from their files, letters in and out, and what people ask about them."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.agent import Agent, AgentSettings, LetterReceived, LocalDomain, PeersChanged
+from cosched.agent.messages import Commit, Request
+from cosched.agent.peerbook import PeerBook
+from cosched.agent.transport import PeerServer, PostOffice
+from cosched.errors import CoschedError, UserError
+from cosched.service.carried_models import CarriedModels
+from cosched.service.guests import GuestIntake, ModelKnowledge, Terms
+from cosched.store.exchange import Exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.agent.messages import Letter
+    from cosched.agent.peerbook import Entry
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Task
+    from cosched.prediction.catalogue import Catalogue
+    from cosched.service.clock import Clock
+    from cosched.service.configuration import Configuration
+    from cosched.service.engine import Engine
+    from cosched.service.intake import DomainState, Intake
+    from cosched.store.store import Store
+
+__all__ = ["Neighbours"]
+
+_log = structlog.get_logger("cosched.agent")
+_WATCH = 1.0  # seconds between looks at the peers' files
+
+
+class Neighbours:
+    """Wires agent, engine and network together. Made only where [agent] listen is set."""
+
+    def __init__(self, configuration: Configuration, core: Coscheduler, engine: Engine, store: Store, clock: Clock,
+                 catalogue: Catalogue, intake: Intake, state: Callable[[], DomainState]) -> None:  # fmt: skip
+        """Set up; nothing is said before `start`.
+
+        Args:
+            configuration: of the daemon; [agent] listen is set.
+            core: of the domain.
+            engine: gets the agent.
+            store: has what was handed over before.
+            clock: of the daemon.
+            catalogue: applications.
+            intake: makes tasks.
+            state: asks the engine what a task is measured against.
+
+        Raises:
+            UserError: a peer's file, the key or the certificate is wrong.
+            SystemFault: the address cannot be had.
+        """
+        section = configuration.agent
+        self._name = configuration.domain.name
+        self._engine = engine
+        self._clock = clock
+        self._state = state
+        self._book = PeerBook(section.peers)
+        models = CarriedModels(configuration.domain.state / "carried-models", configuration.models.folders)
+        self._knowledge = ModelKnowledge(catalogue, models)
+        hardware = configuration.domain.hardware
+        terms = Terms(section.applications, section.commands)
+        self._guests = GuestIntake(intake, catalogue, models, terms, hardware)
+        settings = AgentSettings(self._name, store.instance, section.hops, section.fanout, section.scope, section.push,
+                                 section.period, 6 * section.period, lease=section.lease)  # fmt: skip
+        life = Exchange(store).begin_life(clock.now())
+        self.agent = Agent(settings, LocalDomain(core, hardware), self._knowledge, life, engine.next_number)
+        known = section.applications or tuple(entry.name for entry in catalogue.applications())
+        self.agent.accept(known, commands=section.commands)
+        engine.join_agent(self.agent)
+        self._office = PostOffice(section.certificate, section.key)
+        engine.send = self._office.send
+        self._server = PeerServer(section.host_and_port, section.certificate, section.key, self._name, self.deliver)
+        self.fault = ""
+        self.entries: dict[str, Entry] = {}
+        self._stamp: tuple[object, ...] | None = None
+        self._stopped = threading.Event()
+        self._watch = threading.Thread(target=self._look, name="peers", daemon=True)
+
+    def start(self) -> None:
+        """Begin to talk to neighbours; the engine runs."""
+        self._read()
+        self._server.start()
+        self._watch.start()
+
+    def stop(self) -> None:
+        """End; what is under way goes on when the daemon is back."""
+        self._stopped.set()
+        self._server.stop()
+        self._office.stop()
+        self._knowledge.close()
+        if self._watch.ident is not None:
+            self._watch.join()
+
+    @property
+    def port(self) -> int:
+        """Where neighbours are listened to."""
+        return self._server.port
+
+    def faults(self) -> dict[str, str]:
+        """Return why neighbours cannot be reached, by name."""
+        return self._office.faults()
+
+    def deliver(self, letter: Letter) -> None:
+        """Take a letter whose sender has proved who it is; evaluates what it asks for."""
+        task, fault = None, ""
+        if isinstance(letter.body, Request | Commit):
+            task, fault = self._evaluated(letter.body, letter.sender)
+        self._engine.post(LetterReceived(self._clock.now(), letter, task, fault))
+
+    def _evaluated(self, body: Request | Commit, peer: str) -> tuple[Task | None, str]:
+        try:
+            return self._guests.task(body.document, peer, self._state()), ""
+        except CoschedError as error:
+            return None, str(error)
+
+    def _look(self) -> None:
+        while not self._stopped.wait(_WATCH):
+            if self._book.stamp() != self._stamp:
+                self._read()
+
+    def _read(self) -> None:
+        """Read the peers' files; while one is wrong, those that were in force stay."""
+        self._stamp = self._book.stamp()
+        try:
+            entries = self._book.entries()
+        except UserError as error:
+            self.fault = str(error)
+            _log.error("peers", fault=self.fault)
+            return
+        self.fault = ""
+        self.entries = {entry.name: entry for entry in entries if entry.name != self._name}
+        self._server.admit(self.entries.values())
+        self._office.serve(self.entries.values())
+        self._engine.post(PeersChanged(self._clock.now(), tuple(entry.peer for entry in self.entries.values())))
+        _log.info("peers", known=",".join(self.entries))

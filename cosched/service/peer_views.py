@@ -1,0 +1,61 @@
+"""The documents about neighbouring domains and about what was handed to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.portal.documents import HandoverView, PeerView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cosched.agent.agent import Agent
+    from cosched.agent.peerbook import Entry
+    from cosched.agent.records import Handover
+    from cosched.coscheduler.core import Coscheduler
+
+__all__ = ["handover_views", "peer_views"]
+
+
+def peer_views(
+    entries: Mapping[str, Entry], faults: Mapping[str, str], agent: Agent, core: Coscheduler, time: float
+) -> list[PeerView]:
+    """Return all neighbours, by name."""
+    known = {entry.service.domain: entry for entry in agent.known(time)}
+    views = []
+    for name, entry in sorted(entries.items()):
+        heard = known.get(name)
+        service = None if heard is None else heard.now(time)
+        classes = () if service is None else service.classes
+        views.append(
+            PeerView(
+                name=name,
+                address=entry.address,
+                role=str(entry.role),
+                paused=entry.paused,
+                heard=agent.heard.get(name),
+                hosts=sum(host_class.hosts for host_class in classes),
+                free=sum(free <= service.age for each in classes for free in each.times()) if service else 0,
+                hardware=tuple(host_class.hardware for host_class in classes),
+                given=sum(task.peer == name for task in core.tasks.values()),
+                taken=sum(task.origin == name for task in core.tasks.values()),
+                fault=faults.get(name, ""),
+            )
+        )
+    return views
+
+
+def handover_views(handovers: Iterable[Handover]) -> tuple[HandoverView, ...]:
+    """Return what was done with a task, oldest first."""
+    return tuple(
+        HandoverView(
+            peer=one.peer,
+            epoch=one.epoch,
+            state=str(one.state),
+            why=one.why,
+            created=one.created,
+            closed=one.closed,
+            outcome=one.outcome,
+        )
+        for one in handovers
+    )
