@@ -1,13 +1,19 @@
 # Two commands: `make demo` and `make test`. Both install all they need first; a second run finds it there.
 # `make demo CONNECTOR=condor` (or slurm) runs the same on a real HTCondor pool (Slurm cluster) that it sets up from Debian's packages.
-.PHONY: demo test clean
+.PHONY: demo demo-grid test clean
 
 CONNECTOR ?= local
+CONNECTORS ?= local,local,local
 PYTHON_IN_VENV = .venv/bin/python
 
 demo:
 	@tools/setup run
 	@$(PYTHON_IN_VENV) -m demo --connector $(CONNECTOR) $(DEMO_OPTIONS)
+
+# Three domains that forward tasks to one another; CONNECTORS=local,condor,slurm takes real pools.
+demo-grid:
+	@tools/setup run
+	@$(PYTHON_IN_VENV) -m demo.grid --connectors $(CONNECTORS) $(DEMO_OPTIONS)
 
 test:
 	@tools/setup test

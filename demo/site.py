@@ -40,7 +40,8 @@ class Site:
     """
 
     def __init__(self, connector: str, *, scale: float, noise: float = 0.05, seed: int = 0,
-                 settings: Mapping[str, Mapping[str, Any]] | None = None) -> None:  # fmt: skip
+                 settings: Mapping[str, Mapping[str, Any]] | None = None,
+                 prepare: Callable[[Site], None] = lambda _site: None) -> None:  # fmt: skip
         """Describe a site.
 
         Args:
@@ -49,11 +50,13 @@ class Site:
             noise: sigma of the log-normal factor between model and run.
             seed: of the noise.
             settings: more configuration, by section and key.
+            prepare: called when the configuration is written, before the daemon starts.
         """
         self.connector = connector
         self._options = ["--scale", "{Scale}", "--seed", str(seed), "--noise", str(noise)]
         self._scale = scale
         self._settings = settings or {}
+        self._prepare = prepare
         self._stack = ExitStack()
         self._daemon: subprocess.Popen[bytes] | None = None
         self.pool: CondorPool | SlurmCluster | None = None
@@ -69,6 +72,7 @@ class Site:
             self.folder.chmod(0o755)
             self.server = f"unix:{self.folder}/state/cosched.sock"
             self._write(self._manager(stack))
+            self._prepare(self)
             stack.callback(self.stop)
             self.start()
             self._stack = stack.pop_all()

@@ -80,7 +80,11 @@ def _context(protocol: int, certificate: Path, key: Path, pinned: Iterable[str])
     context.verify_mode = ssl.CERT_REQUIRED
     # The certificates are their own trust anchors; whatever else they signed is not trusted: they are no authorities.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    context.load_cert_chain(certificate, key)
+    try:
+        context.load_cert_chain(certificate, key)
+    except OSError as error:
+        raise UserError(f"the agent's key {key} and certificate {certificate} cannot be used "
+                        f"({error.strerror or error}): make them with `cosched peer init`") from error  # fmt: skip
     anchors = "".join(pinned)
     if anchors:
         context.load_verify_locations(cadata=anchors)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cosched.agent.messages import Request, Reserve
+from cosched.agent.messages import Fenced, Request, Reserve
 from cosched.agent.talks import Talk, best, candidates
 from cosched.coscheduler.events import OfferEnded
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Offering"]
 
+_MOST_TURNS = 3  # times that a kept place is given up for a better offer
 _MOST_TALKS = 64  # tasks that are offered around at once
 
 
@@ -115,8 +116,15 @@ class Offering:
             return
         end = time + word.end
         talk.offers[peer] = (end, talk.offers[peer][1])
+        others = min((promised for other, (promised, _) in talk.offers.items() if other != peer), default=math.inf)
         if not talk.acceptable(end, self._settings.gain):
+            self._effects.send(peer, Fenced(word.task, word.epoch))
             self._next(talk, time)
+            return
+        if others < end - self._settings.gain and talk.turns < _MOST_TURNS:
+            talk.turns += 1  # others have been faster there since the offer
+            self._effects.send(peer, Fenced(word.task, word.epoch))
+            self._choose(talk, time)
             return
         self._end(talk.task)
         if self._domain.waits(talk.task):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from cosched.agent.service import estimate
 from cosched.agent.settings import Role
@@ -53,6 +54,7 @@ class Talk:
         asked: neighbours whose answers are awaited, or offered something.
         offers: by neighbour: when it would end there, epoch seconds, and where that is.
         reserving: the neighbour that is asked to keep the place; empty before that.
+        turns: how many times another was asked because its offer had become the better one.
     """
 
     task: str
@@ -63,6 +65,7 @@ class Talk:
     asked: dict[str, Candidate]
     offers: dict[str, tuple[float, str]] = field(default_factory=dict)
     reserving: str = ""
+    turns: int = 0
 
     @property
     def deadline(self) -> float:
@@ -74,9 +77,13 @@ class Talk:
         return end <= self.deadline or end < self.here - gain
 
     def choice(self, gain: float) -> str:
-        """Return the neighbour whose offer is best: in time first, then the earliest; empty where none is better."""
-        fit = [(end, peer) for peer, (end, _) in self.offers.items() if self.acceptable(end, gain)]
-        return min(fit)[1] if fit else ""
+        """Return the neighbour whose offer is best: the earliest; empty where none is better than here.
+
+        Of those that differ by less than the gain the task's name chooses: else all would go to the same one.
+        """
+        fit = [(end // max(gain, 1e-3), crc32(f"{self.papers.uuid}{peer}".encode()), peer)
+               for peer, (end, _) in self.offers.items() if self.acceptable(end, gain)]  # fmt: skip
+        return min(fit)[2] if fit else ""
 
     def why(self, peer: str, here: str) -> str:
         """Say why it goes to a neighbour, for people."""

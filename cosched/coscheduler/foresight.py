@@ -110,7 +110,7 @@ def _book(problem: Problem, plan: Plan, row: NDArray[np.float64] | None) -> tupl
     if row is None:
         return problem, plan
     new = len(problem.tasks)
-    extended = _with_one_more(problem, row, math.inf)
+    extended = _with_one_more(problem, row, -math.inf)  # nobody may go before it: its place has been promised
     count = len(_soonest(extended, plan, plan.order.tolist(), new).hosts)
     return extended, Plan(np.append(plan.order, new), np.append(plan.counts, count))
 

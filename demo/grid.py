@@ -1,0 +1,183 @@
+"""`make demo-grid`: three domains, each with a daemon of its own, forward real tasks to one another over mutual TLS.
+
+All tasks are submitted to the first domain, which cannot end them by their deadlines; the table says where each went,
+and why. Domains are stopped and gone afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from cosched.errors import SystemFault
+from cosched.portal.documents import TaskRequest
+from demo.live import wide_console
+from demo.site import Site
+from demo.workload import draw
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from cosched.portal.documents import TaskDetail
+
+__all__ = ["NAMES", "forwarded", "grid", "main", "submit", "table", "where"]
+
+NAMES = ("alpha", "beta", "gamma")
+_FINAL = ("completed", "failed", "cancelled")
+_PATIENCE = 60.0
+
+
+@contextmanager
+def grid(connectors: Sequence[str], *, scale: float, lease: float = 10.0) -> Iterator[list[Site]]:
+    """Run one domain for each connector, every one a neighbour of every other.
+
+    Args:
+        connectors: "local", "condor" or "slurm".
+        scale: seconds that one published second takes.
+        lease: of the agents, seconds.
+    """
+    with ExitStack() as stack:
+        sites = [
+            stack.enter_context(
+                Site(connector, scale=scale, noise=0.0, settings=_settings(name, lease), prepare=_certify)
+            )
+            for name, connector in zip(NAMES, connectors, strict=False)
+        ]
+        for site in sites:
+            for other in sites:
+                if other is not site:
+                    _peer(site, "add", str(other.folder / "peer.toml"))
+        _await_neighbours(sites)
+        yield sites
+
+
+def submit(site: Site, count: int, scale: float, *, seed: int = 1, slack: float = 1.0) -> float:
+    """Submit tasks that one domain alone cannot end in time, all with one deadline; return that, epoch seconds.
+
+    Args:
+        site: where.
+        count: how many tasks.
+        scale: seconds that one published second takes.
+        seed: of the draw of kernels.
+        slack: the deadline in units of the longest task's time on few hosts.
+    """
+    orders = draw(count, seed, scale)
+    deadline = time.time() + slack * 30.0 * scale
+    with site.client() as client:
+        client.submit_all(
+            [TaskRequest(application=order.kernel, deadline=deadline, best_effort=True) for order in orders]
+        )
+    return deadline
+
+
+def forwarded(sites: Sequence[Site], patience: float) -> list[TaskDetail]:
+    """Wait until every task of the first domain has ended; return them, oldest first.
+
+    Raises:
+        SystemFault: it takes longer than `patience` seconds.
+    """
+    until = time.monotonic() + patience
+    with sites[0].client() as client:
+        while True:
+            tasks = sorted(client.tasks(limit=1000).tasks, key=lambda task: int(task.id))
+            if all(task.state in _FINAL for task in tasks):
+                return [client.task(task.id) for task in tasks]
+            if time.monotonic() > until:
+                raise SystemFault(f"not ended: {', '.join(f'{task.id} {task.state}' for task in tasks)}")
+            time.sleep(0.2)
+
+
+def where(task: TaskDetail, first: str) -> str:
+    """Return the domain in which a task of the first domain ended."""
+    return task.peer or first
+
+
+def table(tasks: Sequence[TaskDetail], first: str) -> Table:
+    """Return where each task went and why."""
+    found = Table("task", "application", "state", "ended in", "deadline", "why there", title="Where tasks went")
+    for task in tasks:
+        spare = None if task.deadline is None or task.finished is None else task.deadline - task.finished
+        met = "" if spare is None else f"met, {spare:.1f} s left" if spare >= 0 else f"missed by {-spare:.1f} s"
+        went = [one for one in task.handovers if one.state == "ended"]
+        why = went[-1].why if went else f"{first} could do it in time, or nobody could do it better"
+        found.add_row(task.id, task.application, task.state, where(task, first), met, why)
+    return found
+
+
+def main() -> None:
+    """Run the demonstration; exits with 1 where a task did not complete, or none was forwarded."""
+    options = _options()
+    console = wide_console()
+    connectors = options.connectors.split(",")
+    console.print(f"{len(connectors)} domains of 16 hosts: " + ", ".join(
+        f"{name} ({connector})" for name, connector in zip(NAMES, connectors, strict=False)))  # fmt: skip
+    with grid(connectors, scale=options.scale) as sites:
+        submit(sites[0], options.tasks, options.scale)
+        console.print(f"{options.tasks} tasks submitted to {NAMES[0]}")
+        tasks = forwarded(sites, 170.0)
+        peers = _peer(sites[0], "list", "--server", sites[0].server)
+    console.print(table(tasks, NAMES[0]))
+    console.print(peers)
+    ended = [where(task, NAMES[0]) for task in tasks]
+    met = sum(bool(task.on_time) for task in tasks)
+    spread = ", ".join(f"{ended.count(name)} in {name}" for name in NAMES[: len(connectors)])
+    console.print(f"{len(tasks)} tasks: {spread}; {met} by their deadline")
+    if any(task.state != "completed" for task in tasks) or len(set(ended)) < 2:
+        raise SystemExit("a task did not complete, or none was forwarded")
+
+
+def _settings(name: str, lease: float) -> dict[str, dict[str, object]]:
+    return {
+        "domain": {"name": name},
+        "agent": {"listen": f"127.0.0.1:{_free_port()}", "period": 2, "lease": lease},
+    }
+
+
+def _certify(site: Site) -> None:
+    _peer(site, "init", "--out", str(site.folder / "peer.toml"))
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def _peer(site: Site, *arguments: str) -> str:
+    config = () if "--server" in arguments else ("--config", str(site.config))
+    command = [sys.executable, "-m", "cosched.cli.main", "peer", *arguments, *config]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemFault(f"cosched peer {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _await_neighbours(sites: Sequence[Site]) -> None:
+    """Wait until every daemon knows how many hosts every other has."""
+    until = time.monotonic() + _PATIENCE
+    for site in sites:
+        with site.client() as client:
+            while not all(peer.hosts for peer in client.peers()):
+                if time.monotonic() > until:
+                    raise SystemFault(f"the agents do not find one another: {client.peers()}")
+                time.sleep(0.2)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m demo.grid", description=__doc__)
+    parser.add_argument(
+        "--connectors", default="local,local,local", help="one for each domain, e.g. local,condor,slurm"
+    )
+    parser.add_argument("--tasks", type=int, default=30)
+    parser.add_argument("--scale", type=float, default=0.5, help="seconds that one published second takes")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
