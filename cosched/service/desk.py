@@ -198,8 +198,8 @@ class Desk:
                              "some have ended")  # fmt: skip
 
     def domain_state(self) -> DomainState:
-        """Return what a task is measured against now."""
-        return self._ask(_state)
+        """Return what a task is measured against now; for the agent's threads."""
+        return self._domain()
 
     def peers(self) -> list[PeerView]:
         """Return the neighbouring domains; see `Service`."""

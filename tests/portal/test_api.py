@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +14,7 @@ from cosched.portal.documents import (
     Explanation,
     Forecast,
     HostView,
+    PeerView,
     PlanView,
     Status,
     TaskDetail,
@@ -35,14 +36,18 @@ VIEW: dict[str, Any] = {
     "id": "1", "name": "n", "application": "sweep3d", "state": "queued", "reason": "", "owner": "",
     "submitted": 1.5, "deadline": None, "best_effort": False, "hosts": ("h1",), "count": 1, "predicted": None,
     "actual": None, "dispatched": None, "started": None, "finished": None, "exit_code": None, "attempts": 0,
-    "on_time": None,
+    "on_time": None, "origin": "", "peer": "",
 }  # fmt: skip
 DETAIL: dict[str, Any] = VIEW | {
     "command": ("/x",), "parameters": {"nx": 5.0}, "environment": {}, "directory": "", "prepare": (), "notify": (),
     "native": None,
     "time_limit": None,
-    "profile": None, "tries": (), "log": (),
+    "profile": None, "tries": (), "log": (), "handovers": (),
 }  # fmt: skip
+
+
+PEER = PeerView(name="b", address="b.example:8642", role="upper", paused=False, heard=None, hosts=16, free=4,
+                hardware=("sgi_origin2000",), given=2, taken=0, fault="")  # fmt: skip
 
 
 @dataclass
@@ -92,6 +97,9 @@ class Recorder:
     def hosts(self, asker: Principal) -> list[HostView]:
         self._ask("hosts")
         return [HostView(name="h1", host_class="", up=True, reason="", task="", free_at=None)]
+
+    def peers(self) -> list[PeerView]:
+        return [PEER]
 
     def plan(self, asker: Principal) -> PlanView:
         self._ask("plan")
@@ -218,3 +226,8 @@ def test_who_has_an_answer_already_is_told_so(client: TestClient) -> None:
             assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", tag)
         assert client.get(f"/api/v1/{path}", headers={"If-None-Match": '"other"'}).json() == first.json()
         assert first.headers["Cache-Control"] == "private, no-cache"
+
+
+def test_the_neighbours_are_listed(client: TestClient) -> None:
+    answer = client.get("/api/v1/peers")
+    assert answer.json() == [asdict(PEER) | {"hardware": ["sgi_origin2000"]}]

@@ -1,0 +1,183 @@
+"""Real sockets and real TLS on loopback: who is not pinned does not get a word in."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.agent import certificate
+from cosched.agent.documents import LARGEST, write_letter
+from cosched.agent.messages import Inquiry, Letter
+from cosched.agent.peerbook import Entry
+from cosched.agent.transport import PeerServer, PostOffice, call
+from cosched.errors import SystemFault, UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@dataclass
+class Identity:
+    name: str
+    certificate: Path
+    key: Path
+
+    def entry(self, port: int) -> Entry:
+        return Entry(name=self.name, address=f"127.0.0.1:{port}", certificate=self.certificate.read_text())
+
+
+def an_identity(folder: Path, name: str) -> Identity:
+    key, pem = certificate.make(name)
+    found = Identity(name, folder / f"{name}.crt", folder / f"{name}.key")
+    found.key.write_bytes(key)
+    found.certificate.write_bytes(pem)
+    return found
+
+
+class Box:
+    def __init__(self) -> None:
+        self.letters: list[Letter] = []
+        self.came = threading.Event()
+
+    def put(self, letter: Letter) -> None:
+        self.letters.append(letter)
+        self.came.set()
+
+
+@pytest.fixture
+def box() -> Box:
+    return Box()
+
+
+@pytest.fixture
+def a(tmp_path: Path) -> Identity:
+    return an_identity(tmp_path, "a")
+
+
+@pytest.fixture
+def b(tmp_path: Path) -> Identity:
+    return an_identity(tmp_path, "b")
+
+
+@pytest.fixture
+def server(a: Identity, b: Identity, box: Box) -> Iterator[PeerServer]:
+    """The agent of b, which knows a."""
+    server = PeerServer(("127.0.0.1", 0), b.certificate, b.key, "b", box.put)
+    server.admit([a.entry(1)])
+    server.start()
+    yield server
+    server.stop()
+
+
+def a_call(server: PeerServer, who: Identity, whom: Identity, path: str, body: bytes = b"") -> tuple[int, bytes]:
+    context = certificate.client_context(who.certificate, who.key, whom.certificate.read_text())
+    return call(whom.entry(server.port), context, "POST" if body else "GET", path, body)
+
+
+def test_a_letter_arrives(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:
+    office = PostOffice(a.certificate, a.key)
+    office.serve([b.entry(server.port)])
+    letter = Letter("a", "b", 1, 0, 1, Inquiry())
+    office.send(letter)
+    assert box.came.wait(20)
+    assert box.letters == [letter]
+    assert office.faults() == {}
+    office.stop()
+
+
+def test_a_neighbour_that_cannot_be_reached_is_named(a: Identity, b: Identity) -> None:
+    office = PostOffice(a.certificate, a.key)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    office.serve([b.entry(port)])
+    office.send(Letter("a", "b", 1, 0, 1, Inquiry()))
+    for _ in range(200):
+        if office.faults():
+            break
+        threading.Event().wait(0.05)
+    assert "refused" in office.faults()["b"]
+    office.stop()
+
+
+def test_ping_names_the_domain(server: PeerServer, a: Identity, b: Identity) -> None:
+    assert a_call(server, a, b, "/ping") == (200, b"b")
+
+
+def test_a_stranger_is_shut_out(server: PeerServer, b: Identity, tmp_path: Path) -> None:
+    with pytest.raises((OSError, http.client.HTTPException)):
+        a_call(server, an_identity(tmp_path, "stranger"), b, "/ping")
+
+
+def test_a_stranger_with_the_name_of_a_neighbour_is_shut_out(server: PeerServer, b: Identity, tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    with pytest.raises((OSError, http.client.HTTPException)):
+        a_call(server, an_identity(tmp_path / "x", "a"), b, "/ping")
+
+
+def test_without_a_certificate_nobody_is_heard(server: PeerServer) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with (
+        socket.create_connection(("127.0.0.1", server.port), timeout=10) as plain,
+        context.wrap_socket(plain) as connection,
+        pytest.raises(OSError),  # with TLS 1.3 the refusal comes when something is read
+    ):
+        connection.recv(1)
+
+
+def test_we_talk_to_nobody_who_only_listens_at_the_right_place(server: PeerServer, a: Identity, tmp_path: Path) -> None:
+    other = an_identity(tmp_path, "other")
+    with pytest.raises(ssl.SSLError):
+        a_call(server, a, other, "/ping")
+
+
+def test_who_is_removed_is_shut_out(server: PeerServer, a: Identity, b: Identity) -> None:
+    server.admit([])
+    with pytest.raises((OSError, http.client.HTTPException)):
+        a_call(server, a, b, "/ping")
+
+
+def test_nobody_writes_in_the_name_of_another(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:
+    status, said = a_call(server, a, b, "/letters", write_letter(Letter("c", "b", 1, 0, 1, Inquiry())))
+    assert (status, box.letters) == (400, [])
+    assert b"the certificate is of a" in said
+
+
+@pytest.mark.parametrize("body", [b"<letter/>", b'<!DOCTYPE a SYSTEM "http://127.0.0.1/">' + b"<a/>", b"\xff" * 100])
+def test_what_is_no_letter_is_refused_in_one_line(
+    server: PeerServer, a: Identity, b: Identity, box: Box, body: bytes
+) -> None:
+    status, said = a_call(server, a, b, "/letters", body)
+    assert (status, box.letters) == (400, [])
+    assert b"\n" not in said
+
+
+def test_size_is_looked_at_before_a_byte_is_read(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:
+    context = certificate.client_context(a.certificate, a.key, b.certificate.read_text())
+    connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=10)
+    connection.putrequest("POST", "/letters")
+    connection.putheader("Content-Length", str(LARGEST + 1))
+    connection.endheaders()
+    assert connection.getresponse().status == 413
+    connection.close()
+
+
+def test_there_is_nothing_else(server: PeerServer, a: Identity, b: Identity) -> None:
+    assert a_call(server, a, b, "/etc/passwd")[0] == 404
+
+
+def test_a_place_that_is_taken_is_a_clear_fault(server: PeerServer, b: Identity, box: Box) -> None:
+    with pytest.raises(SystemFault, match="choose another in"):
+        PeerServer(("127.0.0.1", server.port), b.certificate, b.key, "b", box.put)
+
+
+def test_a_missing_key_says_how_to_make_one(tmp_path: Path, box: Box) -> None:
+    with pytest.raises(UserError, match="cosched peer init"):
+        PeerServer(("127.0.0.1", 0), tmp_path / "none.crt", tmp_path / "none.key", "b", box.put)
