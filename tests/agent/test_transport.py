@@ -127,7 +127,7 @@ def test_without_a_certificate_nobody_is_heard(server: PeerServer) -> None:
     with (
         socket.create_connection(("127.0.0.1", server.port), timeout=10) as plain,
         context.wrap_socket(plain) as connection,
-        pytest.raises(OSError),  # with TLS 1.3 the refusal comes when something is read
+        pytest.raises((ssl.SSLError, ConnectionError)),  # with TLS 1.3 the refusal comes when something is read
     ):
         connection.recv(1)
 
