@@ -50,9 +50,24 @@ def check_config(config: Config) -> list[Diagnostic]:
     findings = Findings(config.source)
     with suppress(TooManyFaults):
         _check(config, findings.report)
-        for fault_at, message in _hosts(config, values(config, findings.report).get(HOSTS, {})):
+        groups = values(config, findings.report)
+        for fault_at, message in (*_hosts(config, groups.get(HOSTS, {})), *_negative(config, groups)):
             findings.report(fault_at, message)
     return sorted(findings.faults)
+
+
+def _negative(config: Config, groups: Mapping[str, Mapping[str, float | str]]) -> Iterable[tuple[Node, str]]:
+    """Yield where coefficients make a message of some size cost less than nothing.
+
+    Single ones may be negative: published lines for long messages begin below 0.
+    """
+    for group in config.groups:
+        known = groups.get(group.name, {}) if group.name in MESSAGES else {}
+        for cost in COSTS:
+            settings = [known.get(f"DD_{cost}_{letter}") for letter in "ABCDE"]
+            a, b, c, d, e = (item if isinstance(item, float) else 0.0 for item in settings)
+            if a < 0 or e < 0 or min(b, b + c * a, d + e * a) < 0:
+                yield group, f"DD_{cost}_A to E of {group.name} make messages of some size cost less than nothing"
 
 
 def _check(config: Config, report: Callable[[Node, str], None]) -> None:

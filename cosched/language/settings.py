@@ -48,6 +48,8 @@ def values(config: Config, report: Callable[[Node, str], None] | None = None) ->
 
 def _unusable(group: str, name: str, found: float) -> str:
     """Return what is wrong with a value, if anything is."""
+    if group in MESSAGES and name.startswith("DD_"):  # a line may begin below 0: what it says for real sizes counts
+        return "" if math.isfinite(found) else f"{name} is {found}: a coefficient is finite"
     if group != "hardware" and not 0 <= found < math.inf:
         return f"{name} is {found}: a cost is finite and not negative"
     if group in MESSAGES and name.endswith("_bandwidth") and found == 0:

@@ -22,6 +22,11 @@ def test_a_sound_configuration() -> None:
     assert faults(f'hardware {{ Tclk = 1 / 2, Desc = "d"; }} {MPI} clc {{ LFOR = max(2, 3) * Tclk; }}') == []
 
 
+def test_a_line_for_long_messages_may_begin_below_nothing() -> None:
+    """As the papers' do: at the threshold and beyond it costs more than nothing all the same."""
+    assert faults(MPI.replace("DD_COMM_D = 1;", "DD_COMM_D = -1;")) == []
+
+
 def test_message_costs_in_words() -> None:
     assert faults(f"mpi {{ {WORDS} }} pvm {{ {WORDS} long_message = 1 KiB, long_send_overhead = 3; }}") == []
 
@@ -52,6 +57,13 @@ def test_message_costs_in_words() -> None:
             "send_bandwith is no cost of a message: did you mean send_bandw",
         ),
         (MPI.replace("DD_COMM_B = 1;", ""), "mpi lacks DD_COMM_B"),
+        (
+            MPI.replace("DD_COMM_D = 1;", "DD_COMM_D = -1.1;"),
+            "DD_COMM_A to E of mpi make messages of some size cost less",
+        ),
+        (MPI.replace("DD_TRECV_E = 1;", "DD_TRECV_E = -0.1;"), "DD_TRECV_A to E of mpi make messages"),
+        (MPI.replace("DD_TSEND_B = 1;", "DD_TSEND_B = -0.1;"), "DD_TSEND_A to E of mpi make messages"),
+        (MPI.replace("DD_TSEND_B = 1;", "DD_TSEND_B = 1e308 * 10;"), "DD_TSEND_B is inf: a coefficient is finite"),
         (MPI.replace("DD_COMM_B", "DD_COMM_F"), "DD_COMM_F is no cost of a message: did you mean"),
     ],
 )
