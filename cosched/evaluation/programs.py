@@ -14,7 +14,8 @@ from cosched.evaluation.objects import CompiledObject
 from cosched.evaluation.places import objects, places
 from cosched.evaluation.run import Programs, Run
 from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
-from cosched.language.syntax import OpcodeCount, walk
+from cosched.language.names import HARDWARE
+from cosched.language.syntax import Name, OpcodeCount, walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +87,11 @@ def _check_count(item: CompiledObject, frame: Frame, count: int, *, late: bool) 
             raise
         return False
     if wanted != count:
-        message = f"the model is for {wanted} processors with these parameters: set those that Nproc is linked from"
+        assert isinstance(wanted, float)  # the checker lets nothing else be linked to it
+        read = [node.id for link in item.object.links if link.target == HARDWARE
+                for node, _ in walk(link) if isinstance(node, Name)]  # fmt: skip
+        names = ", ".join(dict.fromkeys(read)) or "another number there"
+        message = f"the model is for {wanted:g} processors with these parameters: set {names}"
         fail(item.source, at, message, CountError)
     return True
 

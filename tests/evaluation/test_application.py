@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.errors import UserError
-from cosched.evaluation import Application, Parameter, load, parameters, profile
+from cosched.evaluation import Application, CountError, Parameter, load, parameters, profile
 from cosched.language import ModelError
 
 if TYPE_CHECKING:
@@ -69,3 +69,13 @@ def test_faults_of_all_files_arrive_together(tmp_path: Path) -> None:
         "variable x is not declared",
         "variable y is not declared",
     ]
+
+
+def test_a_number_that_the_parameters_are_not_for_says_which_to_set(
+    model: Callable[[str], Application], plain: Hardware
+) -> None:
+    application = model("""include hardware; var numeric: npe_i = 2, npe_j = 2;
+        link { hardware: Nproc = npe_i * npe_j; }
+        proc exec init { step cpu { confdev 1; } }""")
+    with pytest.raises(CountError, match="the model is for 4 processors with these parameters: set npe_i, npe_j"):
+        profile(application, plain, [5])
