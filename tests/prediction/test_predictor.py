@@ -101,3 +101,13 @@ def test_the_error_that_a_model_states_becomes_a_range(folder: Path) -> None:
     profile = Predictor([folder]).profile(application(), {"Work": 80.0}, "plain", 2)
     assert profile.low == pytest.approx((80 * 0.9, 40 * 0.8))
     assert profile.high == pytest.approx((80 * 1.1, 40 * 1.2))
+
+
+def test_a_model_that_is_given_as_text_is_evaluated_and_its_faults_are_in_your_model(folder: Path) -> None:
+    predictor = Predictor([folder])
+    known = predictor.model_profile("halves", {"Work": 3.0}, "plain", 2)
+    assert predictor.text_profile(MODEL, {"Work": 3.0}, "plain", 2).seconds == known.seconds
+    with pytest.raises(UserError, match=r"^your model:\d+:\d+: "):
+        predictor.text_profile(MODEL.replace("Work", "Wrok", 1), {}, "plain", 2)
+    with pytest.raises(UserError, match="at most"):
+        predictor.text_profile("x" * 300_000, {}, "plain", 2)

@@ -44,3 +44,9 @@ def test_what_is_no_deadline_is_refused(given: float | str, message: str) -> Non
 def test_a_deadline_lies_ahead_or_is_refused(given: float | str) -> None:
     with suppress(UserError):
         assert NOW < parse_deadline(given, NOW) <= NOW + HORIZON
+
+
+def test_a_deadline_may_be_so_long_from_now() -> None:
+    assert parse_deadline("now+2h30m", 1e9) == 1e9 + 9000
+    with pytest.raises(UserError):
+        parse_deadline("now+soon", 1e9)

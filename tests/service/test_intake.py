@@ -158,3 +158,18 @@ def test_any_request_makes_a_sound_task_or_a_refusal(intake: Intake, request_: T
         assert 1 <= task.count <= 16
         assert task.deadline is None or task.deadline > NOW
         assert task.profile is None or len(task.profile.seconds) <= 16
+
+
+def test_a_command_may_bring_a_model_of_its_own(intake: Intake) -> None:
+    request = TaskRequest(command=("/bin/true",), model="a model", parameters={"work": "40"}, hosts="2-4")
+    task = intake.task(request, DOMAIN)
+    assert task.profile is not None
+    assert task.profile.seconds == (math.inf, 20.0, 40 / 3, 10.0)
+    for wrong, why in (
+        ({"model": "else"}, "your model:1:1"),
+        ({"parameters": {"work": "much"}}, "work is 'much': give a number"),
+        ({"profile": (1.0,)}, "without figures of your own"),
+        ({"command": (), "application": "halving"}, "goes with a command"),
+    ):
+        with pytest.raises(UserError, match=re.escape(why)):
+            intake.task(replace(request, **wrong), DOMAIN)

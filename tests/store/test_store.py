@@ -167,3 +167,18 @@ def test_a_task_comes_with_its_history_of_one_moment(store: Store) -> None:
     found = store.history("1", 3)
     assert found is not None
     assert (found[0], found[1], found[2]) == (task(1), (), tuple(lines[1:]))
+
+
+def test_the_log_is_read_from_its_end_and_without_others(store: Store) -> None:
+    lines = [Record(1.0, "submitted", "1"), Record(2.0, "submitted", "2"), Record(3.0, "hosts observed")]
+    store.save([replace(task(1), owner="ann"), replace(task(2), owner="bob")], events=lines)
+    assert [line.time for line in store.log()] == [3.0, 2.0, 1.0]
+    assert [line.time for line in store.log("ann")] == [3.0, 1.0]
+    assert [line.time for line in store.log(limit=1, offset=1)] == [2.0]
+
+
+def test_what_ran_comes_with_its_task_the_last_to_end_first(store: Store) -> None:
+    tries = [replace(attempt(f"u{n}", n, AttemptState.COMPLETED), started=1.0, finished=float(n)) for n in (1, 2, 3)]
+    store.save([task(n) for n in (1, 2, 3, 4)], [*tries, attempt("u4", 4, AttemptState.RUNNING)])
+    assert [(tried.uuid, of.id) for tried, of in store.ran(1.0, 10)] == [("u3", "3"), ("u2", "2")]
+    assert store.ran(0.0, 1)[0][0] == tries[2]

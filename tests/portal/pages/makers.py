@@ -40,7 +40,7 @@ def detail(**changes: Any) -> TaskDetail:
         "submitted": NOW - 100, "deadline": None, "best_effort": False, "hosts": (), "count": 1, "predicted": None,
         "actual": None, "dispatched": None, "started": None, "finished": None, "exit_code": None, "attempts": 0,
         "on_time": None, "command": ("/bin/x",), "parameters": {}, "environment": {}, "directory": "",
-        "time_limit": None, "prepare": (), "native": None, "profile": None, "tries": (), "log": (),
+        "time_limit": None, "prepare": (), "native": None, "notify": (), "profile": None, "tries": (), "log": (),
     }  # fmt: skip
     return TaskDetail(**{**values, **changes})
 

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched import resources
+from cosched.access.principal import Principal, Role
+from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.portal.problems import NotFoundError
+from cosched.prediction.predictor import Predictor
+from cosched.prediction.profile import Profile, Source
+from cosched.service.insight import DaemonInsight
+from tests.service.makers import Daemon, catalogue, daemon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ANN, BOB, OLGA = Principal("ann", Role.USER), Principal("bob", Role.USER), Principal("olga", Role.OPERATOR)
+NOW = 1_750_000_000.0
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Daemon]:
+    with daemon(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def insight(running: Daemon, tmp_path: Path) -> DaemonInsight:
+    folders = [resources.models()]
+    return DaemonInsight(running.engine, running.engine._core, running.store, catalogue(tmp_path / "applications.d"),
+                         Predictor(folders), folders)  # fmt: skip
+
+
+def ran(store: Daemon, number: int, owner: str, predicted: float, actual: float) -> None:
+    task = Task(str(number), number, f"task {number}", "halving", ("/x",), NOW, owner=owner, predicted=predicted,
+                actual=actual, profile=Profile((predicted,), Source.MODEL, "fast"), correction="halving/fast",
+                state=TaskState.COMPLETED, finished=NOW + number, started=NOW, hosts=("h01",),
+                deadline=NOW + 5)  # fmt: skip
+    attempt = Attempt(f"u{number}", task.id, ("h01",), 1, predicted, NOW, AttemptState.COMPLETED, started=NOW,
+                      finished=NOW + number)  # fmt: skip
+    store.store.save([task], [attempt])
+
+
+def test_what_has_run_is_told_without_the_names_of_others(running: Daemon, insight: DaemonInsight) -> None:
+    ran(running, 1, "ann", 10.0, 10.0)
+    ran(running, 2, "bob", 10.0, 10.0)
+    assert [(run.task, run.name, run.deadline) for run in insight.runs(ANN, NOW)] == [
+        ("", "", None), ("1", "task 1", NOW + 5),
+    ]  # fmt: skip
+    assert [run.task for run in insight.runs(OLGA, NOW)] == ["2", "1"]
+    assert [run.task for run in insight.runs(OLGA, NOW + 1)] == ["2"]
+
+
+def test_accuracy_is_by_application_and_hardware(running: Daemon, insight: DaemonInsight) -> None:
+    for number, actual in enumerate((12.0, 10.0, 8.0), 1):
+        ran(running, number, "ann", 10.0, actual)
+    (found,) = insight.accuracy()
+    assert (found.application, found.hardware, found.ratios) == ("halving", "fast", (1.2, 1.0, 0.8))
+    assert (found.factor, found.runs) == (1.0, 0)  # this core has seen none of them
+
+
+def test_models_are_read_and_evaluated(insight: DaemonInsight) -> None:
+    assert ("applications", "sweep3d_measured") in {(file.kind, file.name) for file in insight.models()}
+    curves = insight.curves("jacobi_measured", {"Scale": 2.0}, 4)
+    assert [parameter.name for parameter in curves.parameters] == ["Scale"]
+    assert set(curves.profiles) | set(curves.faults) >= {"sgi_origin2000"}
+    with pytest.raises(NotFoundError):
+        insight.source("applications", "nothing")
+    with pytest.raises(NotFoundError):
+        insight.source("..", "x")
+
+
+def test_followers_are_still_told_when_it_listens_too(running: Daemon, insight: DaemonInsight) -> None:
+    told: list[int] = []
+    running.desk.feed.publish = lambda happenings: told.append(len(happenings))  # type: ignore[method-assign]
+    task = Task("", 0, "t", "a", ("/x",), NOW, profile=Profile((5.0,), Source.USER))
+    running.engine.accept([replace(task, owner="ann")]).result(10)
+    running.engine.ask(lambda _core, _time: None).result(10)
+    assert told
+    assert len(insight.planned("1")) == 1
+    assert insight.log(BOB, 10, 0)[-1].kind == "hosts observed"
+    assert [line.kind for line in insight.log(ANN, 10, 0)] == ["submitted", "hosts observed"]
