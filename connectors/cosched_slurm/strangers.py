@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Claim", "Strangers", "claims_of"]
 
+_NO_LIMIT = 0xFFFFFFFE  # minutes: what 22.05 writes for none, or for infinite
 _TAKING = {"RUNNING", "SUSPENDED", "CONFIGURING", "COMPLETING", "RESIZING", "SIGNALING", "STAGE_OUT", "STOPPED"}
 
 
@@ -44,12 +45,21 @@ def claims_of(rows: Iterable[Mapping[str, Any]], ours: Callable[[str], bool]) ->
             continue
         job = number(row.get("job_id"))
         owner = row.get("user_name") or "others"
-        claim = Claim(f"taken by job {int(job or 0)} of {owner}", number(row.get("end_time")) or None)
+        until = None if _endless(row) else number(row.get("end_time")) or None
+        claim = Claim(f"taken by job {int(job or 0)} of {owner}", until)
         for name in node_names(str(row.get("nodes") or "")):
             before = found.get(name)
             if before is None or (claim.until or float("inf")) > (before.until or float("inf")):
                 found[name] = claim
     return found
+
+
+def _endless(row: Mapping[str, Any]) -> bool:
+    """Whether a job has no time limit; Slurm then says that it ends in a year."""
+    if "time_limit" not in row:
+        return False
+    minutes = number(row["time_limit"])
+    return minutes is None or minutes >= _NO_LIMIT
 
 
 class Strangers:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tests.testbed.debian import PackageError
 from tests.testbed.slurm_cluster import ClusterError, SlurmCluster
-from tests.testbed.slurm_install import prefix
+from tests.testbed.slurm_install import SUITE, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,20 +29,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the arguments say and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.testbed.slurm", description="A real Slurm cluster.")
     parser.add_argument("--hosts", type=int, default=16, help="how many hosts (default 16)")
+    parser.add_argument(
+        "--suite", default=SUITE, choices=("bookworm", "trixie", "forky"), help="Debian's, for its Slurm"
+    )
     parser.add_argument("--prepare", action="store_true", help="only download and unpack Slurm")
     options = parser.parse_args(arguments)
     try:
         if options.prepare:
-            print(prefix())
+            print(prefix(options.suite))
         else:
-            _keep(options.hosts)
+            _keep(options.hosts, options.suite)
     except (PackageError, ClusterError) as error:
         print(f"testbed: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _keep(hosts: int) -> None:
+def _keep(hosts: int, suite: str) -> None:
     """Start a cluster and keep it until nobody needs it."""
     over = threading.Event()
 
@@ -56,7 +59,7 @@ def _keep(hosts: int) -> None:
     # Before the start, so that an early Ctrl-C still removes what was started.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
-    with SlurmCluster(hosts) as cluster:
+    with SlurmCluster(hosts, suite=suite) as cluster:
         print(json.dumps(cluster.described()), flush=True)
         if not sys.stdin.isatty():
             threading.Thread(target=end_with_input, daemon=True).start()

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tests.testbed.slurm_config import cluster_configuration, free_ports
+from tests.testbed.slurm_install import SUITE
 from tests.testbed.slurm_install import prefix as installed
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = ["ClusterError", "SlurmCluster"]
 
 _START_SECONDS = 60.0
 _POLL_SECONDS = 0.05
+_DAEMONS = {"munged": "munged", "slurmctld": "slurmctld-wlm", "slurmd": "slurmd-wlm"}
 
 
 class ClusterError(Exception):
@@ -44,6 +46,7 @@ class SlurmCluster:
     Args:
         hosts: how many hosts, named node01, node02, …
         job_age: seconds for which the controller remembers ended jobs (MinJobAge).
+        suite: Debian's suite whose Slurm it is.
 
     Attributes:
         directory: its folder: configuration, logs, state.
@@ -58,9 +61,10 @@ class SlurmCluster:
         PackageError: Slurm cannot be had here.
     """
 
-    def __init__(self, hosts: int = 16, job_age: int = 3600) -> None:
+    def __init__(self, hosts: int = 16, job_age: int = 3600, suite: str = SUITE) -> None:
         self.hosts = tuple(f"node{number:02d}" for number in range(1, hosts + 1))
-        self._prefix = installed()
+        self._prefix = installed(suite)
+        self._suite = suite
         self.bin = self._prefix / "usr/bin"
         self.directory = Path(tempfile.mkdtemp(prefix="cosched-slurm-"))
         self.config = self.directory / "slurm.conf"
@@ -129,7 +133,7 @@ class SlurmCluster:
 
     def start_controller(self) -> None:
         """Start slurmctld, the first time or after its end."""
-        self._run("slurmctld", "slurmctld-wlm", "-D", "-i", "-f", str(self.config))
+        self._run("slurmctld", "slurmctld", "-D", "-i", "-f", str(self.config))
 
     def pid(self, daemon: str) -> int:
         """Return a daemon's process, named as for `kill`."""
@@ -161,8 +165,10 @@ class SlurmCluster:
 
     def _prepare(self, job_age: int) -> None:
         self.directory.chmod(0o755)
-        for name in ("log", "state", "nodes", "munge", "jobs", *(f"nodes/{host}" for host in self.hosts)):
+        for name in ("log", "state", "nodes", "munge", "jobs", "sbin", *(f"nodes/{host}" for host in self.hosts)):
             (self.directory / name).mkdir(mode=0o755)
+        for name, program in _DAEMONS.items():  # some versions want to be called by their usual names
+            (self.directory / "sbin" / name).symlink_to(self._prefix / "usr/sbin" / program)
         key = self.directory / "munge" / "key"
         key.touch(mode=0o600)
         key.write_bytes(secrets.token_bytes(128))
@@ -170,6 +176,8 @@ class SlurmCluster:
         ports = dict(zip(names, free_ports(len(names)), strict=True))
         user = pwd.getpwuid(os.geteuid()).pw_name
         self.config.write_text(cluster_configuration(self._prefix, self.directory, ports, user, job_age))
+        if self._suite != SUITE:  # later versions look for control groups unless they are told
+            (self.directory / "cgroup.conf").write_text("CgroupPlugin=disabled\n")
 
     def _start(self) -> None:
         folder = self.directory / "munge"
@@ -183,13 +191,13 @@ class SlurmCluster:
 
     def _start_host(self, host: str) -> None:
         stepd = str(self._prefix / "usr/sbin/slurmstepd-wlm")
-        self._run(host, "slurmd-wlm", "-D", "-N", host, "-f", str(self.config), "-d", stepd)
+        self._run(host, "slurmd", "-D", "-N", host, "-f", str(self.config), "-d", stepd)
 
     def _run(self, name: str, program: str, *arguments: str) -> None:
         with (self.directory / "log" / f"{name}.out").open("ab") as output:
             self._daemons[name] = subprocess.Popen(
                 # Killed without a chance to clean up, we still take the daemons with us.
-                ["setpriv", "--pdeathsig=TERM", str(self._prefix / "usr/sbin" / program), *arguments],
+                ["setpriv", "--pdeathsig=TERM", str(self.directory / "sbin" / program), *arguments],
                 env=self._environment(),
                 cwd=self.directory,
                 stdin=subprocess.DEVNULL,

@@ -28,6 +28,12 @@ def test_our_own_jobs_and_those_that_have_no_host_are_nobodys_claim() -> None:
     assert set(claims_of([own], lambda _: False)) == {"n1", "n2"}
 
 
+def test_a_job_without_a_time_limit_may_go_on() -> None:
+    for endless in (0xFFFFFFFF, {"set": False, "infinite": True, "number": 0}):
+        assert claims_of([{**OLD, "time_limit": endless}], lambda _: True)["n1"].until is None
+    assert claims_of([{**OLD, "time_limit": 15}], lambda _: True)["n1"].until == 900.0
+
+
 def test_the_longest_claim_counts() -> None:
     endless = {**OLD, "job_id": 7, "end_time": 0}
     assert claims_of([endless, OLD], lambda _: True)["n1"].reason == "taken by job 7 of eve"

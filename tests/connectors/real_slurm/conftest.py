@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ from cosched.connector.contract import Bench
 from cosched_slurm import SlurmConnector
 from tests.testbed.debian import PackageError
 from tests.testbed.slurm_cluster import SlurmCluster
+from tests.testbed.slurm_install import SUITE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[SlurmCluster]:
     try:
-        cluster = SlurmCluster(hosts=4)
+        cluster = SlurmCluster(hosts=4, suite=os.environ.get("COSCHED_TESTBED_SLURM", SUITE))
     except PackageError as error:
         pytest.skip(f"Debian's Slurm cannot be had here: {error}")
     with cluster:
