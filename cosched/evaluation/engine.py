@@ -18,12 +18,12 @@ from cosched.evaluation.deadlock import deadlock
 from cosched.evaluation.faults import CountError, fail
 from cosched.evaluation.lanes import TooManyStepsError, UnbatchableError
 from cosched.evaluation.layout import TooFewHostsError, layout, most_hosts
-from cosched.evaluation.maxplus import UnmatchedError
 from cosched.evaluation.merging import merged
 from cosched.evaluation.places import places
 from cosched.evaluation.pricing import Prices
 from cosched.evaluation.programs import compiled, frame, initial, on_hosts, one_by_one
 from cosched.evaluation.sidebyside import program
+from cosched.evaluation.topology import UnmatchedError
 from cosched.language.diagnostics import ModelError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.evaluation.deadlock import deadlock
-from cosched.evaluation.maxplus import UnmatchedError
+from cosched.evaluation.topology import UnmatchedError
 from tests.evaluation.makers import PLACES, plan, programs
 from tests.evaluation.oracle import COMPUTE, RECEIVE, SEND, Use
 

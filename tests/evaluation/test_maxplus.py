@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.evaluation.maxplus import UnmatchedError
+from cosched.evaluation.topology import UnmatchedError
 from tests.evaluation.makers import plan, programs
 from tests.evaluation.oracle import COMPUTE, RECEIVE, SEND, Use, simulate
 

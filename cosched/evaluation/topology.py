@@ -1,0 +1,218 @@
+"""Who waits for whom in a segment of steps: what stays the same whatever the steps cost.
+
+Found once: other parameters, another hardware and most turns of a search change the costs only.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cosched.evaluation.sorting import stable
+from cosched.evaluation.steps import RECEIVE, SEND
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.evaluation.steps import Steps
+
+    Indices = NDArray[np.int64]
+
+__all__ = ["Level", "Topology", "UnmatchedError", "topology"]
+
+_MOST_STEPS = 500_000  # of all topologies that are remembered: some 60 MB
+
+
+class UnmatchedError(Exception):
+    """A receive lacks its send, or steps wait for one another; it carries the steps."""
+
+    def __init__(self, steps: Steps) -> None:
+        super().__init__("steps that cannot be carried out")
+        self.steps = steps
+
+
+class Level(NamedTuple):
+    """Runs that do not wait for one another.
+
+    Attributes:
+        edges: the slice of all edges that leads into them.
+        starts: where the edges into each of them begin within that slice, shape (runs,).
+        nodes: the slice of all nodes that they are.
+    """
+
+    edges: slice
+    starts: Indices
+    nodes: slice
+
+
+class Topology:
+    """Runs of steps, and the edges between them.
+
+    A node is a processor's clock before the segment or, after those, a run: numbered so that a level is a slice.
+
+    Args:
+        steps: not empty.
+        processors: how many there are.
+
+    Attributes:
+        processors: how many there are.
+        sends: steps that send and are received, ascending, shape (messages,).
+        receives: the step that receives each of them.
+        unreceived: messages that nobody receives.
+        run: of each step, shape (steps,).
+        first: the first step of each run, shape (runs,).
+        node: of each run.
+        levels: in order.
+        source: the node that each edge comes from.
+        chains: the edges from a run to the next of its processor.
+        chained: the run that each of these comes from.
+        messages: the edges of messages.
+        carried: the message of each of these: an index into `sends`.
+        owners: the processors that have steps.
+        last: the last run of each of them.
+
+    Raises:
+        UnmatchedError: a receive lacks its send, or steps wait for one another.
+    """
+
+    def __init__(self, steps: Steps, processors: int) -> None:
+        self.processors = processors
+        self.sends, self.receives, self.unreceived = _matched(steps, processors)
+        self.run, self.first = _runs(steps)
+        owner = steps.processor[self.first]
+        follows = np.append(False, owner[1:] == owner[:-1])
+        level, levels = self._levelled(follows)
+        if not levels:
+            raise UnmatchedError(steps)
+        order = stable(level, levels)
+        self.node = np.empty(len(order), np.int64)
+        self.node[order] = np.arange(processors, processors + len(order))
+        starts = self._connect(order, owner, follows)
+        node = np.searchsorted(level[order], np.arange(levels + 1))
+        bounds = np.append(starts, len(self.source))[node].tolist()
+        nodes = node.tolist()
+        self.levels = [
+            Level(slice(bounds[k], bounds[k + 1]), starts[nodes[k] : nodes[k + 1]] - bounds[k],
+                  slice(nodes[k] + processors, nodes[k + 1] + processors))
+            for k in range(levels)
+        ]  # fmt: skip
+        self.last = np.flatnonzero(np.append(owner[1:] != owner[:-1], True))
+        self.owners = owner[self.last]
+
+    def _connect(self, order: Indices, owner: Indices, follows: NDArray[np.bool_]) -> Indices:
+        """Set the edges, run after run in `order`; return where each run's begin.
+
+        The first edge is from the processor's run before it, or from its clock; the others are messages.
+        """
+        runs, into = len(self.first), self.run[self.receives]
+        by_receive = np.argsort(self.receives, kind="stable")
+        into = into[by_receive]
+        messages = np.bincount(into, minlength=runs)
+        lengths = messages[order] + 1
+        starts = np.cumsum(lengths) - lengths
+        begins = np.empty(runs, np.int64)
+        begins[order] = starts
+        after = np.flatnonzero(follows)
+        self.chained, self.chains = after - 1, begins[after]
+        self.carried = by_receive
+        self.messages = np.arange(len(into)) + (begins + 1 - np.cumsum(messages) + messages)[into]
+        self.source = np.empty(runs + len(into), np.int64)
+        self.source[begins] = owner
+        self.source[self.chains] = self.node[self.chained]
+        self.source[self.messages] = self.node[self.run[self.sends[by_receive]]]
+        return starts
+
+    def _levelled(self, follows: NDArray[np.bool_]) -> tuple[Indices, int]:
+        """Return the level of each run, one above the highest it depends on, and how many levels there are.
+
+        There are none where runs wait for one another.
+        """
+        runs = len(self.first)
+        senders, receivers = self.run[self.sends], self.run[self.receives]  # sends go by step, so senders ascend
+        pointer = np.searchsorted(senders, np.arange(runs + 1))
+        waits = np.bincount(receivers, minlength=runs) + follows
+        followed = np.append(follows[1:], False)
+        level, mark = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
+        ready = np.flatnonzero(waits == 0)
+        levels = done = 0
+        while ready.size:
+            level[ready] = levels
+            levels, done = levels + 1, done + ready.size
+            begins = pointer[ready]
+            lengths = pointer[ready + 1] - begins
+            ends = np.cumsum(lengths)
+            messages = np.repeat(begins - ends + lengths, lengths) + np.arange(ends[-1])
+            reached = np.concatenate((receivers[messages], ready[followed[ready]] + 1))
+            np.subtract.at(waits, reached, 1)
+            ready = reached[waits[reached] == 0]
+            # A run that several edges reach is ready once.
+            place = np.arange(ready.size)
+            mark[ready] = place
+            ready = ready[mark[ready] == place]
+        return level, levels if done == runs else 0
+
+
+_known: OrderedDict[tuple[int, int], tuple[Steps, Topology]] = OrderedDict()
+_using = Lock()
+
+
+def topology(steps: Steps, processors: int) -> Topology:
+    """Return the topology of steps, remembered from steps that differ in nothing but amounts and places."""
+    key = (processors, len(steps))
+    with _using:
+        known = _known.get(key)
+    if known is not None and _alike(steps, known[0]):
+        return known[1]
+    found = Topology(steps, processors)
+    if len(steps) <= _MOST_STEPS:
+        with _using:
+            _known[key] = (steps, found)
+            _known.move_to_end(key)
+            while sum(size for _, size in _known) > _MOST_STEPS:
+                _known.popitem(last=False)
+    return found
+
+
+def _alike(one: Steps, other: Steps) -> bool:
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("kind", "processor", "peer"))
+
+
+def _runs(columns: Steps) -> tuple[Indices, Indices]:
+    """Return the run of each step and the first step of each run."""
+    processor, kind = columns.processor, columns.kind
+    begins = np.empty(len(kind), np.bool_)
+    begins[0] = True
+    np.not_equal(processor[1:], processor[:-1], out=begins[1:])
+    messages = np.flatnonzero(kind)
+    of, who = kind[messages], processor[messages]
+    turns = (of[1:] == RECEIVE) & (of[:-1] == SEND) & (who[1:] == who[:-1])
+    begins[messages[1:][turns]] = True
+    return np.cumsum(begins) - 1, np.flatnonzero(begins)
+
+
+def _matched(steps: Steps, processors: int) -> tuple[Indices, Indices, int]:
+    """Return sends and the receive of each, first in, first out by source and destination; and how many sends are left.
+
+    Raises:
+        UnmatchedError: a receive without a send.
+    """
+    sends, receives = np.flatnonzero(steps.kind == SEND), np.flatnonzero(steps.kind == RECEIVE)
+    # By destination, then source; sends are in order of their sources already.
+    sends = sends[stable(steps.peer[sends], processors)]
+    receives = receives[stable(steps.peer[receives], processors)]
+    receives = receives[stable(steps.processor[receives], processors)]
+    outward = steps.peer[sends] * processors + steps.processor[sends]
+    inward = steps.processor[receives] * processors + steps.peer[receives]
+    sent = len(sends)
+    if not np.array_equal(outward, inward):
+        place = np.arange(len(inward)) - np.searchsorted(inward, inward) + np.searchsorted(outward, inward)
+        if len(receives) > sent or not np.array_equal(outward.take(place, mode="clip"), inward):
+            raise UnmatchedError(steps)
+        sends = sends[place]
+    by_send = np.full(len(steps), -1)
+    by_send[sends] = receives
+    sends = np.flatnonzero(by_send >= 0)
+    return sends, by_send[sends], sent - len(sends)
