@@ -75,7 +75,7 @@ class Collector:
         """
         merged = inner._merged()
         if merged is not None:
-            self._blocks.append(_Block(slot[merged.lane], merged.row))
+            self._blocks.append(_Block(slot.take(merged.lane), merged.row))
 
     def steps(self, processors: int) -> Steps | None:
         """Return the steps of all processors of all numbers of hosts, None where there are none."""
@@ -87,9 +87,9 @@ class Collector:
         kind = np.repeat(np.array([part[0] for part in parts], np.int8), lengths)
         place = np.repeat(np.array([part[4] for part in parts], np.int32), lengths)
         processor, peer, amount = (np.concatenate(column) for column in list(zip(*parts, strict=True))[1:4])
-        row = merged.row
-        row = row[stable(processor[row], processors)]
-        return Steps(kind[row], processor[row], peer[row], amount[row], place[row])
+        # `take` is quicker than an index in brackets.
+        row = merged.row.take(stable(processor.take(merged.row), processors))
+        return Steps(kind.take(row), processor.take(row), peer.take(row), amount.take(row), place.take(row))
 
     def _merged(self) -> _Block | None:
         """Return all blocks as one."""
@@ -105,6 +105,6 @@ class Collector:
         for number, block in enumerate(self._blocks):
             own = counts[:, number]
             shift = starts[:, number] - (np.cumsum(own) - own)
-            at = np.arange(len(block.lane)) + shift[block.lane]
+            at = np.arange(len(block.lane)) + shift.take(block.lane)
             lanes[at], row[at] = block.lane, block.row
         return _Block(lanes, row)

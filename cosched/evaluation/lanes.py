@@ -77,7 +77,7 @@ class Lanes:
         """Return a variable, None where it has no value that all lanes can have read."""
         if name not in self.values:
             above = None if self._above is None else self._above.look(name)
-            self.values[name] = above[self._index] if isinstance(above, np.ndarray) else above
+            self.values[name] = above.take(self._index) if isinstance(above, np.ndarray) else above
         return self.values[name]
 
     def step(self, kind: int, chosen: Indices | None, processor: Indices, peer: Indices, amount: Floats,

@@ -58,9 +58,9 @@ class Prices:
             if self._layout.alike:
                 costs = self._layout.classes[0].messages.get(group)
                 if costs is not None:
-                    size = steps.amount[leaving]
+                    size = steps.amount.take(leaving)
                     own[leaving], network[leaving] = formula(costs.send, size), formula(costs.transfer, size)
-                    own[coming] = formula(costs.receive, steps.amount[coming])
+                    own[coming] = formula(costs.receive, steps.amount.take(coming))
                 continue
             own[leaving] = self._ends(steps, leaving, group, "send", formula)
             own[coming] = self._ends(steps, coming, group, "receive", formula)
