@@ -47,18 +47,22 @@ def check(
 def format_files(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="PSL (.psl) and HMCL (.hmcl) files.")],
     only_check: Annotated[bool, typer.Option("--check", help="Change nothing; exit code 1 if a file would.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Give files the canonical layout; what they say, their line breaks and their comments stay.
 
-    Prints the name of each file that changes.
+    Prints the name of each file that changes. With --json: a list of them.
     """
     texts = {path: read(path) for path in files}
     laid_out = {path: format_source(source) for path, source in texts.items()}
     changed = [path for path in files if laid_out[path] != texts[path].text]
-    for path in changed:
-        console.print(str(path), markup=False)
-        if not only_check:
-            write_text(path, laid_out[path])
+    for path in changed if not only_check else ():
+        write_text(path, laid_out[path])
+    if as_json:
+        emit_json([str(path) for path in changed])
+    else:
+        for path in changed:
+            console.print(str(path), markup=False)
     if only_check and changed:
         raise typer.Exit(1)
 

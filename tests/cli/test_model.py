@@ -111,6 +111,7 @@ def test_format_changes_layout_only(tmp_path: Path) -> None:
     path.write_text("application messy {\nproc exec init{step cpu{confdev 1 ;} (* one *)\n}}\n")
     found = run("format", "--check", str(path))
     assert (found.exit_code, found.stdout) == (1, f"{path}\n")
+    assert json.loads(run("format", "--check", "--json", str(path)).stdout) == [str(path)]
     assert "{step" in path.read_text()
     assert run("format", str(path)).exit_code == 0
     assert path.read_text() == ("application messy {\n    proc exec init { step cpu { confdev 1; } (* one *)\n} }\n")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,3 +48,10 @@ def test_any_bytes_end_in_their_text_or_an_error(content: bytes) -> None:
     except ModelError:
         return
     assert text.encode() == content.removeprefix(b"\xef\xbb\xbf")
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.psl")
+    for name, reason in (("pipe.psl", "it is no file"), ("", "Is a directory"), ("none.psl", "No such file")):
+        with pytest.raises(ModelError, match=f"cannot be read: {reason}"):
+            read(tmp_path / name)
