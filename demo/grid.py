@@ -7,15 +7,15 @@ and why. Domains are stopped and gone afterwards.
 from __future__ import annotations
 
 import argparse
+import io
 import socket
-import subprocess
-import sys
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from cosched.cli.main import run
 from cosched.errors import SystemFault
 from cosched.portal.documents import TaskRequest
 from demo.live import wide_console
@@ -151,11 +151,12 @@ def _free_port() -> int:
 
 def _peer(site: Site, *arguments: str) -> str:
     config = () if "--server" in arguments else ("--config", str(site.config))
-    command = [sys.executable, "-m", "cosched.cli.main", "peer", *arguments, *config]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemFault(f"cosched peer {' '.join(arguments)}: {done.stderr.strip()}")
-    return done.stdout
+    said, fault = io.StringIO(), io.StringIO()
+    with redirect_stdout(said), redirect_stderr(fault):
+        code = run(["peer", *arguments, *config])
+    if code:
+        raise SystemFault(f"cosched peer {' '.join(arguments)}: {fault.getvalue().strip()}")
+    return said.getvalue()
 
 
 def _await_neighbours(sites: Sequence[Site]) -> None:

@@ -129,6 +129,8 @@ class Site:
         assert self._daemon is not None
         self._daemon.send_signal(signal.SIGKILL)
         self._daemon.wait(_PATIENCE)
+        # Else clients that wait for its successor find a door at which nobody answers.
+        Path(self.server.removeprefix("unix:")).unlink(missing_ok=True)
 
     def take_host(self, name: str) -> None:
         """Take a host off in mid-run, with what runs on it."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cosched.portal.documents import TaskDetail
     from demo.site import Site
 
-SCALE = 0.2
+SCALE = 0.1
 
 
 def check(sites: Sequence[Site], tasks: Sequence[TaskDetail], count: int) -> None:
@@ -36,13 +36,13 @@ def check(sites: Sequence[Site], tasks: Sequence[TaskDetail], count: int) -> Non
 @pytest.mark.timeout(120)
 def test_tasks_are_forwarded_and_daemons_killed_in_the_middle_lose_none() -> None:
     with grid(("local",) * 3, scale=SCALE) as sites:
-        submit(sites[0], 24, SCALE)
+        submit(sites[0], 14, SCALE)
         time.sleep(1.5)
         for site in (sites[1], sites[0]):
             site.kill()
             site.start()
         tasks = forwarded(sites, 100.0)
-        check(sites, tasks, 24)
+        check(sites, tasks, 14)
         went = next(task for task in tasks if task.peer)
         assert "alpha would end it" in went.handovers[-1].why
         assert went.handovers[-1].state == "ended"
