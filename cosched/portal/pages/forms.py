@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cosched.portal.documents import TaskDetail
 
-__all__ = ["PARAMETER", "fields_of", "local_minute", "read_deadline", "read_profile", "read_request"]
+__all__ = ["PARAMETER", "fields_of", "local_minute", "read_deadline", "read_profile", "read_request", "request_like"]
 
 PARAMETER = "p."
 """What the names of fields begin with that hold an application's parameters."""
@@ -41,6 +41,9 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         model="" if application else fields.get("model", ""),
         profile=read_profile(fields.get("profile", "")),
         name=fields.get("name", "").strip(),
+        environment=_environment(fields.get("environment", "")),
+        prepare=tuple(line for line in fields.get("prepare", "").splitlines() if line),
+        notify=tuple(fields.get("notify", "").replace(",", " ").split()),
         directory=fields.get("directory", "").strip(),
         best_effort=fields.get("best_effort", "") == "on",
         time_limit=fields.get("time_limit", "").strip() or None,
@@ -91,7 +94,42 @@ def fields_of(task: TaskDetail, now: float, zone: tzinfo | None, *, catalogued: 
         fields["hosts"] = str(task.count)
     fields |= {"best_effort": "on"} if task.best_effort else {}
     fields |= {"directory": task.directory} if task.directory else {}
+    if not catalogued:  # an entry of the catalogue brings its own
+        fields |= {"environment": "\n".join(f"{name}={value}" for name, value in task.environment.items()),
+                   "prepare": "\n".join(task.prepare)}  # fmt: skip
+    fields |= {"notify": " ".join(task.notify)} if task.notify else {}
     return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
+
+
+def request_like(task: TaskDetail, now: float, *, catalogued: bool) -> TaskRequest:
+    """Return the request that makes a task like this one, whatever it was made from, with as much time as it had."""
+    own = task.profile is not None and (task.profile.source == "user" or not catalogued)
+    return TaskRequest(
+        application=task.application if catalogued else "",
+        command=() if catalogued and task.native is None else task.command,
+        parameters=dict(task.parameters) if catalogued else {},
+        deadline=None if task.deadline is None else now + task.deadline - task.submitted,
+        hosts=task.count if task.profile is None else None,
+        profile=task.profile.seconds if own and task.profile is not None else None,
+        name=task.name,
+        environment=dict(task.environment),
+        directory=task.directory,
+        best_effort=task.best_effort,
+        time_limit=task.time_limit,
+        prepare=() if catalogued else task.prepare,
+        native=task.native,
+        notify=task.notify,
+    )
+
+
+def _environment(text: str) -> dict[str, str]:
+    environment = {}
+    for line in filter(None, text.splitlines()):
+        name, equals, value = line.partition("=")
+        if not equals:
+            raise UserError(f"{line[:80]!r} sets no environment variable: write NAME=value")
+        environment[name.strip()] = value
+    return environment
 
 
 def _read_back(moment: float, zone: tzinfo | None) -> datetime:

@@ -19,7 +19,7 @@ from cosched.portal.identity import Asker, csrf_checked, needs
 from cosched.portal.insight import Insight
 from cosched.portal.interface import Service
 from cosched.portal.pages.foreseen import curve
-from cosched.portal.pages.forms import fields_of, read_request
+from cosched.portal.pages.forms import request_like
 from cosched.portal.pages.lifeline import lifeline
 from cosched.portal.pages.rendering import Renderer
 from cosched.portal.reading import digest
@@ -64,8 +64,7 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
     def again(asker: Asker, task_id: str) -> Response:
         task = service.task(asker, task_id)
         known = {entry.name for entry in insight.applications()}
-        fields = fields_of(task, time.time(), None, catalogued=task.application in known)
-        wanted = [read_request(fields, None)]
+        wanted = [request_like(task, time.time(), catalogued=task.application in known)]
         made = service.submit(asker, wanted, "", digest(wanted))
         return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
 

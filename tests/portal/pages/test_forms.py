@@ -4,9 +4,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from cosched.connector.native import Native
 from cosched.errors import UserError
 from cosched.portal.documents import TaskRequest
-from cosched.portal.pages.forms import fields_of, local_minute, read_deadline, read_profile, read_request
+from cosched.portal.pages.forms import fields_of, local_minute, read_deadline, read_profile, read_request, request_like
 from tests.portal.pages.makers import NOW, detail, profile
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -64,6 +65,26 @@ def test_a_command_keeps_what_was_predicted_for_it() -> None:
     again = read_request(fields_of(task, NOW, None, catalogued=False), None)
     assert again == TaskRequest(command=("/bin/x", "a b"), profile=(4.0, None, 2.0), best_effort=True, directory="/tmp",
                                 name="night")  # fmt: skip
+
+
+def test_a_task_like_another_is_made_from_all_of_it() -> None:
+    native = Native("slurm", {"mem": "2G"}, "#!/bin/sh\n")
+    task = detail(command=("/job.sh",), native=native, environment={"A": "1"}, deadline=NOW, count=3, prepare=("/p",))
+    again = request_like(task, NOW, catalogued=False)
+    assert again == TaskRequest(command=("/job.sh",), native=native, environment={"A": "1"}, deadline=NOW + 100,
+                                hosts=3, name="night", prepare=("/p",))  # fmt: skip
+    predicted = detail(application="jacobi", parameters={"Scale": 2.0}, profile=profile((4.0, 2.0), "model"))
+    assert request_like(predicted, NOW, catalogued=True) == TaskRequest(application="jacobi", parameters={"Scale": 2.0},
+                                                                        name="night")  # fmt: skip
+
+
+def test_environment_and_preparation_are_lines() -> None:
+    request = read_request({"command": "/x", "environment": "A=1\r\nB=x=y\r\n", "prepare": "/p\r\n-v",
+                            "notify": "mailto:ann@x, https://hook"}, None)  # fmt: skip
+    assert request.environment == {"A": "1", "B": "x=y"}
+    assert (request.prepare, request.notify) == (("/p", "-v"), ("mailto:ann@x", "https://hook"))
+    with pytest.raises(UserError, match="sets no environment variable"):
+        read_request({"environment": "A"}, None)
 
 
 def test_a_field_of_date_and_time_never_comes_before_the_moment() -> None:
