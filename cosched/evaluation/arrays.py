@@ -49,6 +49,7 @@ _ARRAYS: Mapping[str, Callable[..., object]] = {
     "max": lambda *values: _fold(np.maximum, values),
     "min": lambda *values: _fold(np.minimum, values),
 }
+_TRUTHS = frozenset({"<", ">", "<=", ">=", "==", "!=", "&&", "||"})  # always finite
 _FLOATS: Mapping[str, Callable[[float, float], float]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -128,6 +129,8 @@ def _apply(name: str, values: list[float | Floats] | list[float | str | Floats])
             result = _SCALARS[name](*values)
     except (ArithmeticError, ValueError):
         raise UnbatchableError from None
+    if name in _TRUTHS:
+        return cast("float | Floats", result)
     if not (math.isfinite(result) if isinstance(result, float) else np.isfinite(cast("Floats", result)).all()):
         raise UnbatchableError
     return cast("float | Floats", result)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int64]
 
-__all__ = ["Level", "Topology", "UnmatchedError", "topology"]
+__all__ = ["Level", "Topology", "UnmatchedError", "forget", "topology"]
 
 _MOST_STEPS = 500_000  # of all topologies that are remembered: some 60 MB
 
@@ -174,6 +174,12 @@ def topology(steps: Steps, processors: int) -> Topology:
             while sum(size for _, size in _known) > _MOST_STEPS:
                 _known.popitem(last=False)
     return found
+
+
+def forget() -> None:
+    """Drop what is remembered, to measure or to free it."""
+    with _using:
+        _known.clear()
 
 
 def _alike(one: Steps, other: Steps) -> bool:
