@@ -5,6 +5,7 @@ Without agents the domains do not know of one another, and each works off what i
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,11 +14,13 @@ from uuid import UUID, uuid5
 from cosched.agent import Agent, Broker, LetterReceived, LocalDomain, PeersChanged, Send
 from cosched.agent.knowledge import document_of
 from cosched.agent.messages import Commit, Request
-from cosched.coscheduler.events import TaskSubmitted, Tick
+from cosched.coscheduler.events import CancelRequested, TaskSubmitted, Tick
+from cosched.coscheduler.foresight import place
 from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Task
 from cosched.simulation.engine import SimulatedDomain
 from cosched.simulation.kernels import kernel_profile
+from cosched.simulation.placement import Outlook, Placement, choose
 from cosched.simulation.planner import Planner
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from cosched.agent.messages import Letter, TaskDocument
     from cosched.coscheduler.decisions import Decision
     from cosched.coscheduler.events import Event
+    from cosched.coscheduler.task import Attempt
     from cosched.prediction.profile import Profile
     from cosched.simulation.calendar import Calendar
     from cosched.simulation.engine import Run
@@ -37,6 +41,7 @@ __all__ = ["Grid", "GridTask", "Middleware", "Site", "host_names"]
 
 _NAMESPACE = UUID("5d5a2a38-7a56-4c0f-8c1c-2b4f0b6e7d11")
 _TICK = 1.0  # seconds between two looks of an agent
+_PATIENCE = 50_000.0  # seconds after the last request
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,7 @@ class Middleware:
         generations: of the genetic search at each change.
         agent: settings of the agents; each gets a name and an instance of its own.
         noise: what a task really takes ÷ what was predicted.
+        placement: which domains a request is submitted to: see `placement`.
     """
 
     policy: str
@@ -92,6 +98,7 @@ class Middleware:
     generations: int
     agent: AgentSettings
     noise: Callable[[str], float]
+    placement: Placement = Placement.HOME
 
 
 def host_names(site: Site) -> list[str]:
@@ -126,6 +133,9 @@ class Grid:
         knowledge = _Kernels(slowness)
         self._middleware = middleware
         self._outstanding = 0
+        self._draw = random.Random(seed)  # noqa: S311  a repeatable draw, not a secret
+        self._copies: dict[str, list[str]] = {}  # task → domains that it was submitted to
+        self._begun: dict[str, str] = {}  # task → where it began first
         self.domains = {
             site.name: _Domain(self, site, knowledge, middleware, calendar, seed + place)
             for place, site in enumerate(sites)
@@ -142,11 +152,12 @@ class Grid:
         """
         self._outstanding = len(tasks)
         for task in tasks:
-            self._calendar.at(task.submitted, partial(self.domains[task.site].submit, task))
+            self._calendar.at(task.submitted, partial(self._submit, task))
         if self._middleware.agents:
             for domain in self.domains.values():
                 domain.begin()
-        while self._outstanding and self._calendar.step(float("inf")):
+        until = max(task.submitted for task in tasks) + _PATIENCE
+        while self._outstanding and self._calendar.step(until):
             pass
         found = {run.name: (name, run) for name, domain in self.domains.items() for run in domain.runs}
         if len(found) < len(tasks):
@@ -156,6 +167,23 @@ class Grid:
     def ended(self) -> None:
         """One more task has run."""
         self._outstanding -= 1
+
+    def started(self, name: str, where: str) -> None:
+        """A task begins in a domain: where copies of it were submitted to several, all but the first are called off."""
+        copies = self._copies[name]
+        if len(copies) == 1:
+            return
+        first = self._begun.setdefault(name, where)
+        for other in copies if first == where else [where]:
+            if other != first:
+                self.domains[other].call_off(name)
+
+    def _submit(self, task: GridTask) -> None:
+        spots = {name: domain.outlook(task) for name, domain in self.domains.items()}
+        chosen = choose(self._middleware.placement, task.site, spots, self._draw)
+        self._copies[task.name] = chosen
+        for name in chosen:
+            self.domains[name].submit(task)
 
     def send(self, letter: Letter) -> None:
         """Bring a letter to its receiver."""
@@ -176,6 +204,7 @@ class _Domain(SimulatedDomain):
         self._site = site
         self._knowledge = knowledge
         self._numbers = 0
+        self._names: dict[str, str] = {}  # of requests that were submitted here → identifiers
         agent = None
         if middleware.agents:
             own = replace(middleware.agent, name=site.name, instance=instance)
@@ -189,12 +218,31 @@ class _Domain(SimulatedDomain):
 
     def submit(self, task: GridTask) -> None:
         """Take a request in."""
-        number = self._number()
+        accepted = self._task(task, self._number())
+        self._names[task.name] = accepted.id
+        self.post(TaskSubmitted(self.time, accepted))
+
+    def outlook(self, task: GridTask) -> Outlook:
+        """Say how a request would fare here."""
+        load = len(self.core.tasks) / self._site.hosts if self._site.hosts else float("inf")
+        return Outlook(load, partial(self._start_of, task))
+
+    def call_off(self, name: str) -> None:
+        """A task runs in another domain."""
+        self.post(CancelRequested(self.time, self._names[name], "it runs elsewhere"))
+
+    def _start_of(self, task: GridTask) -> float:
+        spot = place(self.core, self._task(task, 0), self.time)
+        return float("inf") if spot is None else spot.start
+
+    def _task(self, task: GridTask, number: int) -> Task:
         profile = self._knowledge.on(task.kernel, self._site.hardware)
-        self.post(TaskSubmitted(self.time, Task(
-            id=str(number), number=number, name=task.name, application=task.kernel, command=(task.kernel,),
-            submitted=self.time, deadline=task.deadline, profile=profile, best_effort=True,
-        )))  # fmt: skip
+        return Task(id=str(number), number=number, name=task.name, application=task.kernel, command=(task.kernel,),
+                    submitted=self.time, deadline=task.deadline, profile=profile, best_effort=True)  # fmt: skip
+
+    def _start(self, attempt: Attempt, task: Task) -> None:
+        super()._start(attempt, task)
+        self._grid.started(task.name, self._site.name)
 
     def receive(self, letter: Letter) -> None:
         """Take a letter in; a task that comes with it is evaluated on our hardware."""

@@ -6,14 +6,15 @@ from cosched.agent import AgentSettings, Peer
 from cosched.simulation.calendar import Calendar
 from cosched.simulation.grid import Grid, GridTask, Middleware, Site
 from cosched.simulation.network import Network
+from cosched.simulation.placement import Placement
 
 SLOWNESS = {"fast": 1.0, "slow": 4.0}
 
 
-def a_grid(*, agents: bool, loss: float = 0.0, policy: str = "genetic") -> Grid:
+def a_grid(*, agents: bool = False, loss: float = 0.0, placement: Placement = Placement.HOME) -> Grid:
     calendar = Calendar()
     sites = [Site("A", 2, "slow", (Peer("B"),)), Site("B", 4, "fast", (Peer("A"),))]
-    middleware = Middleware(policy, agents, 2, AgentSettings("", ""), lambda _: 1.0)
+    middleware = Middleware("genetic", agents, 2, AgentSettings("", ""), lambda _: 1.0, placement)
     return Grid(sites, SLOWNESS, middleware, Network(calendar, 0.1, loss, 3), calendar, 1)
 
 
@@ -42,6 +43,20 @@ def test_lost_letters_cost_time_and_no_task() -> None:
 
 def test_the_same_seed_gives_the_same_runs() -> None:
     assert a_grid(agents=True, loss=0.2).run(requests(6)) == a_grid(agents=True, loss=0.2).run(requests(6))
+
+
+@pytest.mark.parametrize("placement", [Placement.RANDOM, Placement.LEAST_LOADED, Placement.EARLIEST_START])
+def test_a_request_runs_once_where_it_was_placed(placement: Placement) -> None:
+    found = a_grid(placement=placement).run(requests(8))
+    assert {where for where, _ in found.values()} == {"A", "B"}
+
+
+def test_of_a_race_one_copy_runs_to_its_end() -> None:
+    grid = a_grid(placement=Placement.RACE)
+    found = grid.run(requests(8))
+    assert len(found) == 8
+    assert sum(len(domain.runs) for domain in grid.domains.values()) == 8
+    assert {where for where, _ in found.values()} == {"A", "B"}
 
 
 def test_a_task_that_nobody_can_run_is_an_error_not_an_endless_wait() -> None:

@@ -12,7 +12,15 @@ if TYPE_CHECKING:
 
 __all__ = ["NAMES", "experiment"]
 
-NAMES = ("titan-table-1", "amm-figures", "milan-figure-5", "milan-figures-7-10", "wrong-predictions", "titan-table-2")
+NAMES = (
+    "titan-table-1",
+    "amm-figures",
+    "milan-figure-5",
+    "milan-figures-7-10",
+    "wrong-predictions",
+    "titan-table-2",
+    "grid-policies",
+)
 
 
 def experiment(name: str) -> Experiment:

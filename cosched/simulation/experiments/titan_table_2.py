@@ -27,26 +27,27 @@ from cosched.simulation.experiment import Experiment, Option, Row
 from cosched.simulation.grid import Grid, GridTask, Middleware, Site, host_names
 from cosched.simulation.kernels import HOSTS, KERNELS, kernel_profile
 from cosched.simulation.network import Network
+from cosched.simulation.placement import Placement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched.simulation.engine import Run
 
-__all__ = ["EXPERIMENT"]
+__all__ = ["EXPERIMENT", "row"]
 
 _DOMAINS, _CLASSES, _SLOWEST = 16, 6, 4.0
 _SLOWNESS = {f"class-{place + 1}": _SLOWEST ** (place / (_CLASSES - 1)) for place in range(_CLASSES)}
 _KINDS = (1, 2, 3, 4, 5, 6, 6, 1, 2, 3, 4, 6, 5, 2, 3, 6)  # of A1 to A16
 _LOADS = (200, 500, 1000)
 _RATES = (1, 2, 5)
-_POLICIES = {"OFF": "fcfs-arbitrary", "LOCAL": "genetic", "ON": "genetic"}
+_SHOWN = ("OFF", "LOCAL", "ON")
 
 
 def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
-    shown = [label for label in _POLICIES if label != "LOCAL" or options["local"]]
+    shown = [label for label in _SHOWN if label != "LOCAL" or options["local"]]
     return [
-        _row(load, rate, label, seed, options)
+        row(load, rate, label, seed, options)
         for load in _LOADS
         for rate in _RATES
         for label in shown
@@ -54,7 +55,16 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
     ]
 
 
-def _row(load: int, rate: int, label: str, seed: int, options: Mapping[str, float]) -> Row:
+def row(load: int, rate: int, label: str, seed: int, options: Mapping[str, float]) -> Row:
+    """Return the row of one cell.
+
+    Args:
+        load: number of requests.
+        rate: requests a second.
+        label: OFF, LOCAL or ON; agents (the same as ON); or a `Placement`, under the genetic search.
+        seed: of everything drawn.
+        options: of this experiment.
+    """
     tasks, found, network = _run(load, rate, label, seed, options)
     return {"requests": load, "rate": rate, "middleware": label, **_measured(tasks, found),
             "messages": network.carried / len(tasks)}  # fmt: skip
@@ -68,11 +78,12 @@ def _run(
     calendar = Calendar()
     network = Network(calendar, options["delay"], options["loss"], seed)
     middleware = Middleware(
-        policy=_POLICIES[label],
-        agents=label == "ON",
+        policy="fcfs-arbitrary" if label == "OFF" else "genetic",
+        agents=label in ("ON", "agents"),
         generations=int(options["generations"]),
         agent=AgentSettings("", "", scope=_DOMAINS if options["tree"] else 0),  # whom all know nobody need tell of
         noise=lambda name: random.Random(f"{seed}/{name}").lognormvariate(0.0, options["noise"]),  # noqa: S311  repeatable
+        placement=Placement(label) if label in set(Placement) else Placement.HOME,
     )
     grid = Grid(_sites(tree=bool(options["tree"])), _SLOWNESS, middleware, network, calendar, seed)
     return tasks, grid.run(tasks), network
@@ -120,7 +131,7 @@ def _measured(tasks: Sequence[GridTask], found: Mapping[str, tuple[str, Run]]) -
 
 def _pictures(rows: Sequence[Row], seed: int, options: Mapping[str, float]) -> dict[str, str]:
     """Draw Figs 6 and 7 over the loads, and where one load and rate are chosen the runs as in Fig. 5."""
-    labelled = [row | {"line": f"{row['middleware']}, {row['rate']} a second"} for row in rows]
+    labelled = [one | {"line": f"{one['middleware']}, {one['rate']} a second"} for one in rows]
     found = {
         column: chart(labelled, "requests", column, "line", title, ("requests", label))
         for column, title, label in (
@@ -130,8 +141,8 @@ def _pictures(rows: Sequence[Row], seed: int, options: Mapping[str, float]) -> d
         )
     }
     if options["requests"] and options["rate"]:
-        for row in rows:
-            label = str(row["middleware"])
+        for one in rows:
+            label = str(one["middleware"])
             found[f"runs-{label}"] = _run_view(int(options["requests"]), int(options["rate"]), label, seed, options)
     return found
 

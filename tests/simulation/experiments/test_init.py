@@ -15,6 +15,7 @@ TINY: dict[str, dict[str, str]] = {
     "milan-figures-7-10": {"jobs": "20"},
     "wrong-predictions": {"tasks": "4", "generations": "1"},
     "titan-table-2": {"requests": "200", "rate": "5", "first": "12", "generations": "0"},
+    "grid-policies": {"first": "8", "error": "0.1", "generations": "0"},
 }
 
 

@@ -1,0 +1,60 @@
+"""Beyond the papers: the agents of titan-table-2 against other ways of sharing work, at growing errors of prediction.
+
+The others place each request once, when it is submitted, by a broker that sees all domains as they are; only the race
+submits everywhere and calls the other copies off. Every domain is under the same genetic search.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.simulation.charts import chart
+from cosched.simulation.experiment import Experiment, Option, Row
+from cosched.simulation.experiments import titan_table_2
+from cosched.simulation.placement import Placement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["EXPERIMENT"]
+
+_ERRORS = (0.0, 0.05, 0.12, 0.30)
+_MEASURES = ("makespan", "average_delay", "utilisation", "on_time", "moved", "messages")
+
+
+def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
+    load, rate = int(options["requests"]), int(options["rate"])
+    rows: list[Row] = []
+    for error in _ERRORS if options["error"] < 0 else (options["error"],):
+        settings = titan_table_2.EXPERIMENT.settings({}) | {
+            "noise": error, "first": options["first"], "generations": options["generations"],
+        }  # fmt: skip
+        for label in ("agents", *(str(placement) for placement in Placement)):
+            found = titan_table_2.row(load, rate, label, seed, settings)
+            measured: Row = {column: found[column] for column in _MEASURES}
+            rows.append({"error": error, "policy": label, **measured})
+    return rows
+
+
+def _pictures(rows: Sequence[Row], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+    title, x = "Sixteen domains", "standard deviation of ln(actual ÷ predicted)"
+    return {
+        "makespan": chart(rows, "error", "makespan", "policy", title, (x, "makespan (s)")),
+        "on-time": chart(rows, "error", "on_time", "policy", title, (x, "share of deadlines met")),
+    }
+
+
+EXPERIMENT = Experiment(
+    name="grid-policies",
+    reproduces="Beyond the papers: agents against random, least-loaded, earliest-start and race-to-start placement",
+    keys=("error", "policy"),
+    run=_rows,
+    options={
+        "requests": Option(500, "how many", 1, 1000),
+        "rate": Option(2, "requests a second", 1, 100),
+        "first": Option(0, "only the first so many; 0: all", 0, 1000),
+        "error": Option(-1.0, "only this error of prediction; -1: 0, 5, 12 and 30 %", -1, 2),
+        "generations": Option(20, "of each domain's search at each change", 0, 100000),
+    },
+    pictures=_pictures,
+)
