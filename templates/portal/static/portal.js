@@ -90,9 +90,15 @@
   const form = document.querySelector("form[data-preview]");
   if (form) {
     const shown = document.querySelector("[data-foreseen]");
+    const hint = shown.innerHTML;
     let asked = 0, timer = 0;
     const ask = async () => {
       const mine = ++asked;
+      if ([...form.elements].some((each) => (each.required || "needed" in each.dataset) && !each.value.trim())) {
+        shown.innerHTML = hint;
+        shown.classList.remove("stale");
+        return;
+      }
       try {
         const answer = await fetch(form.dataset.preview, { method: "POST", body: fields() });
         const text = await answer.text();
