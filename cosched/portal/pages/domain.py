@@ -1,4 +1,4 @@
-"""The domain: its hosts and how busy they are, how right predictions were, and what has happened."""
+"""The domain: its hosts and how busy they are, its neighbours, how right predictions were, and what has happened."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
 
@@ -37,6 +37,7 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
         return renderer.page(
             request, "domain.html", hosts=hosts, busy=busy, busy_mean=sum(busy.values()) / len(busy) if busy else 0.0,
             classes=sorted({host.host_class for host in hosts if host.host_class}),
+            peers=service.peers(),
             accuracy=[_strip(entry) for entry in insight.accuracy()],
             log=insight.log(asker, _LINES, (page - 1) * _LINES), page=page,
         )  # fmt: skip

@@ -19,6 +19,7 @@ _PAGE = 50
 _GROUPS: dict[str, tuple[TaskState, ...]] = {
     "waiting": (TaskState.QUEUED,),
     "running": (TaskState.DISPATCHING, TaskState.RUNNING, TaskState.CANCELLING),
+    "elsewhere": (TaskState.FORWARDED,),
     "completed": (TaskState.COMPLETED,),
     "failed": (TaskState.FAILED,),
     "cancelled": (TaskState.CANCELLED,),
@@ -50,6 +51,8 @@ def routes(service: Service, renderer: Renderer) -> APIRouter:
         planned = {place.task: place for place in service.plan(asker).placements if place.task}
         counts = service.status(asker).tasks
         groups = {name: sum(counts.get(str(each), 0) for each in states) for name, states in _GROUPS.items()}
+        if not groups["elsewhere"] and not service.peers():
+            del groups["elsewhere"]
         return renderer.page(request, "tasks.html", found=found, planned=planned, groups=groups, state=state,
                              search=search, mine=mine, page=page, pages=max(1, -(-found.total // _PAGE)))  # fmt: skip
 

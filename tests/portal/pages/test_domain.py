@@ -3,12 +3,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.access.principal import Role
-from cosched.portal.documents import Placement, PlanView, RunView
+from cosched.portal.documents import PeerView, Placement, PlanView, RunView
 from cosched.portal.pages.domain import busy_shares
 from tests.portal.pages.makers import host, portal
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def test_a_host_is_busy_while_tasks_are_on_it() -> None:
@@ -18,6 +20,19 @@ def test_a_host_is_busy_while_tasks_are_on_it() -> None:
     planned = Placement(task="3", hosts=("c",), start=10.0, end=90.0, deadline=None, running=False)
     plan = PlanView(time=100.0, placements=(running, planned), makespan=0.0, bound=None, gap=None, evaluations=0)
     assert busy_shares([host("a"), host("b"), host("c")], [run], plan, (0.0, 100.0)) == {"a": 0.6, "b": 0.4, "c": 0.0}
+
+
+def test_neighbours_are_told_of_and_what_they_say_is_only_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bad inputs 15 and 19: a neighbour may call itself what it likes."""
+    peer = PeerView(name="far", address="far.example:8642", role="upper", paused=False, heard=None, hosts=16, free=4,
+                    hardware=("<i>fast</i>",), given=1, taken=2, fault="<script>no\u202eanswer</script>")  # fmt: skip
+    with portal(tmp_path) as here:
+        assert "Neighbouring domains" not in here.person("ann").see("/domain")
+        monkeypatch.setattr(here.daemon.desk, "peers", lambda: [peer])
+        text = here.person("ann").see("/domain")
+        assert "&lt;script&gt;no⟨U+202E⟩answer&lt;/script&gt;" in text
+        assert "&lt;i&gt;fast&lt;/i&gt;" in text
+        assert "elsewhere" in here.person("ann").see("/tasks")
 
 
 def test_the_log_tells_nobody_of_other_users_tasks(tmp_path: Path) -> None:
