@@ -168,9 +168,9 @@ class Handing:
                 self._write(replace(handover, state=HandoverState.HELD))
 
     def refused(self, peer: str, word: Refused, time: float) -> None:
-        """The task has not arrived, or is not known there: it has not started."""
+        """The task is not taken. Once it has arrived that is a late word about a place, and not about the task."""
         handover = self._find(peer, word.task, word.epoch)
-        if handover is not None:
+        if handover is not None and handover.state is HandoverState.COMMITTING:
             self._came_back(handover, HandoverState.REFUSED, f"{peer} refused it: {word.reason}", time)
 
     def start(self, peer: str, word: Start, time: float) -> None:

@@ -50,13 +50,13 @@ def test_a_domain_that_is_not_a_neighbour_is_reached_through_one() -> None:
     assert "c through b" in next(iter(grid.nodes["a"].disk.handovers.values())).why
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(300))
 def test_every_accepted_task_runs_exactly_once(seed: int) -> None:
     draw = random.Random(seed)
     faults = Faults(loss=draw.choice([0, 0.1, 0.4]), twice=draw.choice([0, 0.3]), delay=draw.choice([0.05, 2.0]),
                     late=draw.choice([0, 0.1]))  # fmt: skip
     grid = Grid(seed)
-    names = ["a", "b", "c", "d"][: draw.choice([2, 3, 4])]
+    names = ["a", "b", "c", "d"][: draw.choice([2, 2, 3, 4])]
     for name in names:
         node = grid.add(
             name, draw.choice([2, 4]), draw.choice([1.0, 2.0]), [Peer(peer) for peer in names if peer != name]
@@ -65,9 +65,9 @@ def test_every_accepted_task_runs_exactly_once(seed: int) -> None:
     grid.run(START + 3.0)
     grid.faults = faults
     grid.crash = draw.choice([0.0, 0.002, 0.01])
-    for _ in range(10):
-        for _ in range(draw.choice([0, 1, 3])):
-            grid.nodes[draw.choice(names)].submit(f"t{len(grid.accepted)}", WORK, draw.uniform(15.0, 90.0))
+    for _ in range(6):
+        for _ in range(draw.choice([1, 2, 4])):
+            grid.nodes[draw.choice(names)].submit(f"t{len(grid.accepted)}", WORK, draw.uniform(8.0, 40.0))
         if draw.random() < 0.3:
             grid.cut = {frozenset(draw.sample(names, 2))} if draw.random() < 0.7 else set()
         grid.run(grid.time + draw.uniform(2.0, 20.0))
