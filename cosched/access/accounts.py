@@ -16,13 +16,21 @@ from cosched.store.credentials import Account
 if TYPE_CHECKING:
     from cosched.store.credentials import Credentials
 
-__all__ = ["Accounts", "LoginError"]
+__all__ = ["AccountTakenError", "Accounts", "LoginError", "NoAccountError"]
 
 _TRIES, _TRIES_EACH = 5, 30.0  # wrong passwords at once, and seconds until another one is allowed
 
 
 class LoginError(UserError):
     """Name and password do not let in."""
+
+
+class NoAccountError(UserError):
+    """There is no account of this name."""
+
+
+class AccountTakenError(UserError):
+    """There is an account of this name already."""
 
 
 class Accounts:
@@ -51,7 +59,9 @@ class Accounts:
             UserError: the name or the password will not do, or there is such an account.
         """
         if checked_name(name) in self._rows:
-            raise UserError(f"there is an account {name!r} already: change it with `cosched account set {name}`")
+            raise AccountTakenError(
+                f"there is an account {name!r} already: change it with `cosched account set {name}`"
+            )
         return self._put(Account(name, digest_of(password), role.word, created))
 
     def change(self, name: str, password: str | None = None, role: Role | None = None,
@@ -103,7 +113,7 @@ class Accounts:
     def _known(self, name: str) -> Account:
         row = self._rows.get(name)
         if row is None:
-            raise UserError(f"there is no account {name[:80]!r}: `cosched account list` shows what there is")
+            raise NoAccountError(f"there is no account {name[:80]!r}: `cosched account list` shows what there is")
         return row
 
     def _put(self, row: Account) -> Account:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from cosched.access.access import Access
     from cosched.store.credentials import Account, Deed, TokenRow
 
-__all__ = ["Grants"]
+__all__ = ["LONGEST_NOTE", "Grants"]
 
-_LONGEST_NOTE = 200
+LONGEST_NOTE = 200
 
 
 class Grants:
@@ -132,6 +132,6 @@ def _scopes(words: Iterable[str]) -> frozenset[Scope]:
 
 
 def _note(note: str) -> str:
-    if len(note) > _LONGEST_NOTE or not note.isprintable():
-        raise UserError(f"the note is not one line of up to {_LONGEST_NOTE} characters: shorten it")
-    return note
+    if len(note) > LONGEST_NOTE:
+        raise UserError(f"the note has {len(note)} characters: at most {LONGEST_NOTE} are kept")
+    return "".join(each if each.isprintable() else " " for each in note)

@@ -6,9 +6,12 @@ import re
 
 from cosched.errors import UserError
 
-__all__ = ["checked_name", "is_name"]
+__all__ = ["NAME", "checked_name", "is_name"]
 
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}", re.ASCII)
+NAME = r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}"
+"""As a regular expression."""
+
+_NAME = re.compile(NAME, re.ASCII)
 
 
 def is_name(text: str) -> bool:

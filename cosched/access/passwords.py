@@ -11,9 +11,9 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
-__all__ = ["digest_of", "matches"]
+__all__ = ["LONGEST", "SHORTEST", "digest_of", "matches"]
 
-_SHORTEST, _LONGEST = 12, 1024
+SHORTEST, LONGEST = 12, 1024
 # The second of RFC 9106's recommendations asks for 64 MiB; OWASP's 19 MiB with two passes leaves a small daemon small.
 _MEMORY_KIB, _PASSES, _LANES = 19456, 2, 1
 _AT_ONCE = threading.Semaphore(2)  # whoever knocks often must not take all memory and processors
@@ -25,8 +25,8 @@ def digest_of(password: str) -> str:
     Raises:
         UserError: it is too short or too long.
     """
-    if not _SHORTEST <= len(password) <= _LONGEST:
-        raise UserError(f"the password has {len(password)} characters: choose one of {_SHORTEST} to {_LONGEST}")
+    if not SHORTEST <= len(password) <= LONGEST:
+        raise UserError(f"the password has {len(password)} characters: choose one of {SHORTEST} to {LONGEST}")
     with _AT_ONCE:
         return _hasher().hash(_encoded(password))
 
@@ -35,7 +35,7 @@ def matches(digest: str, password: str) -> bool:
     """Whether this is the password; without a digest (no such account) it takes as long and is not."""
     from argon2.exceptions import Argon2Error, InvalidHashError
 
-    if len(password) > _LONGEST:
+    if len(password) > LONGEST:
         return False
     with _AT_ONCE:
         try:

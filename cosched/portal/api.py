@@ -3,7 +3,7 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
 
 from cosched import __version__
 from cosched.access.access import Access
@@ -209,6 +210,14 @@ def _invalid(_request: Request, error: Exception) -> Response:
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault['loc'][1]} is {fault.get('input')!r}: {wanted}")
 
 
+def _allowed(request: Request) -> Mapping[str, str] | None:
+    """Return the header that names all methods of a path: the router knows only those of the first route that fits."""
+    paths: dict[str, Any] = request.app.openapi()["paths"]
+    found = {method.upper() for path, methods in paths.items() if compile_path(path)[0].match(request.url.path)
+             for method in methods}  # fmt: skip
+    return {"Allow": ", ".join(sorted(found))} if found else None
+
+
 def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     status = HTTPStatus(error.status_code)
@@ -216,4 +225,5 @@ def _http(request: Request, error: Exception) -> Response:
         HTTPStatus.NOT_FOUND: f"there is no {request.url.path}: /api/v1/openapi.json says what there is",
         HTTPStatus.METHOD_NOT_ALLOWED: f"{request.method} cannot be used on {request.url.path}",
     }
-    return problem(status, details.get(status, str(error.detail)))
+    headers = _allowed(request) if status is HTTPStatus.METHOD_NOT_ALLOWED else None
+    return problem(status, details.get(status, str(error.detail)), headers or error.headers)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import fields
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from cosched.portal.problems import RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["Form", "explained"]
 
@@ -26,13 +26,15 @@ class Form(Generic[_T]):
     Types are those of JSON: a number in quotes is text. Unknown keys are refused by name.
     """
 
-    def __init__(self, kind: type[_T], name: str) -> None:
+    def __init__(self, kind: type[_T], name: str, bounds: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         """Set up.
 
         Args:
             kind: a dataclass of `cosched.portal.documents`.
             name: what it is to people, with an article ("a task").
+            bounds: JSON schema keywords by key, for what is refused later and cannot be said by a type.
         """
+        self._bounds = bounds or {}
         self._adapter: TypeAdapter[_T] = TypeAdapter(
             with_config(ConfigDict(extra="forbid", allow_inf_nan=False, strict=True))(kind)
         )
@@ -41,8 +43,12 @@ class Form(Generic[_T]):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema, for the API's description."""
-        return self._adapter.json_schema()
+        """The JSON schema, for the API's description: whole in itself, without references."""
+        schema = self._adapter.json_schema()
+        parts = schema.pop("$defs", {})
+        for key, words in self._bounds.items():
+            schema["properties"][key] |= words
+        return cast("dict[str, Any]", _inlined(schema, parts))
 
     @property
     def description(self) -> dict[str, Any]:
@@ -59,6 +65,17 @@ class Form(Generic[_T]):
             return self._adapter.validate_json(body)
         except ValidationError as error:
             raise explained(error, self._name, self._keys) from error
+
+
+def _inlined(schema: Any, parts: dict[str, Any]) -> Any:
+    """Return a schema with each reference replaced by what it refers to."""
+    if isinstance(schema, list):
+        return [_inlined(each, parts) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(parts[schema["$ref"].rpartition("/")[2]], parts)
+    return {key: _inlined(value, parts) for key, value in schema.items()}
 
 
 def explained(error: ValidationError, name: str, keys: Sequence[str], item: int | str | None = None) -> RequestError:

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from cosched.access.grants import Grants
-from cosched.access.principal import Scope
+from cosched.access.grants import LONGEST_NOTE, Grants
+from cosched.access.names import NAME
+from cosched.access.passwords import LONGEST, SHORTEST
+from cosched.access.principal import Role, Scope
 from cosched.portal.bodies import Form
 from cosched.portal.documents import (
     AccountChange,
@@ -30,9 +32,20 @@ from cosched.store.credentials import Account, TokenRow
 
 __all__ = ["routes"]
 
-_TOKEN = Form(TokenRequest, "a token")
-_ACCOUNT = Form(AccountRequest, "an account")
-_CHANGE = Form(AccountChange, "a change")
+_ROLES = [role.word for role in Role]
+_NAMED = {"pattern": f"^{NAME}$"}
+_PASSWORD = {"minLength": SHORTEST, "maxLength": LONGEST}
+_TOKEN = Form(TokenRequest, "a token", {
+    "user": {"pattern": f"^({NAME})?$"},
+    "role": {"enum": ["", *_ROLES]},
+    "scopes": {"minItems": 1, "items": {"enum": [str(scope) for scope in Scope]}},
+    "lifetime": {"exclusiveMinimum": 0, "maximum": 366 * 86400},
+    "note": {"maxLength": LONGEST_NOTE},
+})  # fmt: skip
+_ACCOUNT = Form(AccountRequest, "an account", {"name": _NAMED, "password": _PASSWORD, "role": {"enum": _ROLES}})
+_CHANGE = Form(AccountChange, "a change", {
+    "password": {"anyOf": [{"type": "string", **_PASSWORD}, {"type": "null"}]}, "role": {"enum": [None, *_ROLES]},
+})  # fmt: skip
 _Name = Annotated[str, Path(max_length=64)]
 
 

@@ -16,7 +16,6 @@ __all__ = ["Guard"]
 
 _JSON = "application/json"
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")  # pages may send them, with a CSRF token
-_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
 class _TooLargeError(Exception):
@@ -79,7 +78,7 @@ class Guard:
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         # Forms are for pages, which check their CSRF tokens; what other pages send has been refused by its origin.
         form = kind in _FORMS and not scope["path"].startswith("/api/")
-        if scope["method"] in _WITH_BODY and kind != _JSON and not form:
+        if _has_body(headers) and kind != _JSON and not form:
             return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send JSON, with the header Content-Type: application/json"
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self._largest:
@@ -104,6 +103,10 @@ class Guard:
             return message
 
         return bounded
+
+
+def _has_body(headers: dict[str, str]) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0" or "content-type" in headers
 
 
 def _name(host: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fastapi.responses import JSONResponse
 
+from cosched.access.accounts import AccountTakenError, NoAccountError
 from cosched.access.principal import ForbiddenError
 from cosched.errors import CoschedError, SystemFault, UserError
 
@@ -60,11 +61,11 @@ def _status(error: CoschedError) -> HTTPStatus:
             return error.status
         case ForbiddenError():
             return HTTPStatus.FORBIDDEN
-        case NotFoundError():
+        case NotFoundError() | NoAccountError():
             return HTTPStatus.NOT_FOUND
         case QuotaError():
             return HTTPStatus.TOO_MANY_REQUESTS
-        case ConflictError():
+        case ConflictError() | AccountTakenError():
             return HTTPStatus.CONFLICT
         case SystemFault():
             return HTTPStatus.SERVICE_UNAVAILABLE

@@ -56,11 +56,11 @@ def test_a_mistake_is_answered_with_one_clear_line(client: TestClient, body: str
 def test_accounts(client: TestClient) -> None:
     made = client.post("/api/v1/accounts", json={"name": "ann", "password": "a long password"})
     assert (made.status_code, made.json()["role"], "password" in made.json()) == (201, "user", False)
-    assert client.post("/api/v1/accounts", json={"name": "ann", "password": "a long password"}).status_code == 422
+    assert client.post("/api/v1/accounts", json={"name": "ann", "password": "a long password"}).status_code == 409
     assert client.patch("/api/v1/accounts/ann", json={"role": "operator"}).json()["role"] == "operator"
     assert [each["name"] for each in client.get("/api/v1/accounts").json()] == ["ann"]
     assert client.delete("/api/v1/accounts/ann").status_code == 204
-    assert client.delete("/api/v1/accounts/ann").status_code == 422
+    assert client.delete("/api/v1/accounts/ann").status_code == 404
     actions = [each["action"] for each in client.get("/api/v1/audit").json()]
     assert actions == ["account removed", "account changed", "account added"]
 
