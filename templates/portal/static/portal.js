@@ -24,8 +24,9 @@
       const address = new URL(location.href);
       address.searchParams.set("part", part.name);
       const answer = await fetch(address, { headers: { Accept: "text/html" } });
-      if (answer.status === 401) location.reload();
-      if (answer.ok) replace(part.element, await answer.text());
+      // The login has ended: the answer is its page, not a part of ours.
+      if (answer.redirected || answer.status === 401) location.reload();
+      else if (answer.ok) replace(part.element, await answer.text());
     } catch {
       // The stream's own state says that cosched is away; what is on the page stays.
     }
@@ -73,17 +74,28 @@
     lamp.title = text;
   }
   if (parts.length && lamp && document.querySelector(".state .domain")) {
-    const stream = new EventSource("/api/v1/events");
-    let known = false;
-    for (const kind of ["task", "plan", "hosts", "reset"]) stream.addEventListener(kind, changed);
-    stream.addEventListener("ready", () => { if (known) changed(); known = true; });
-    stream.onopen = () => light(true);
-    stream.onerror = () => light(false);
-    addEventListener("pagehide", () => stream.close());
+    let stream = null, known = false;
+    const follow = () => {
+      stream = new EventSource("/api/v1/events");
+      for (const kind of ["task", "plan", "hosts", "reset"]) stream.addEventListener(kind, changed);
+      stream.addEventListener("ready", () => { if (known) changed(); known = true; });
+      stream.onopen = () => light(true);
+      stream.onerror = () => light(false);
+    };
+    const leave = () => {
+      stream.close();
+      light(false);
+    };
+    follow();
+    addEventListener("pagehide", leave);
+    // A browser has six connections to a server: tabs that nobody looks at give theirs back.
+    document.addEventListener("visibilitychange", () => {
+      leave();
+      if (!document.hidden) follow();
+    });
     addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
     setInterval(turn, 200);
     setInterval(changed, 10000); // time goes by, also where nothing happens
-    document.addEventListener("visibilitychange", turn);
   }
 
   // ── what would come of a submission ────────────────────────────────────────────────────────────────────────

@@ -186,6 +186,24 @@ def test_a_list_changes_while_it_is_looked_at(visitor: Visitor, busy: Site) -> N
         page.wait_for_selector(f"tr:has(a[href='/tasks/{new.id}']) .pill.cancelled")
 
 
+def test_a_page_whose_login_has_ended_leads_to_the_login(browser: Browser, busy: Site) -> None:
+    with visiting(browser, busy) as visitor, busy.client() as client:
+        page = visitor.go("/tasks")
+        page.context.clear_cookies(name="cosched_session")
+        client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id)
+        page.wait_for_url("**/login?next=%2Ftasks")
+        assert page.locator("form[action='/login']").count() == 1
+
+
+def test_a_tab_that_nobody_looks_at_gives_its_connection_back(visitor: Visitor) -> None:
+    page = visitor.go("/tasks")
+    seen = "Object.defineProperty(document, 'hidden', {value: %s, configurable: true});"
+    page.evaluate(seen % "true" + "document.dispatchEvent(new Event('visibilitychange')); 0")
+    page.wait_for_selector(".live:not(.on)")
+    page.evaluate(seen % "false" + "document.dispatchEvent(new Event('visibilitychange')); 0")
+    page.wait_for_selector(".live.on")
+
+
 def test_a_task_is_cloned_and_submitted_again(visitor: Visitor) -> None:
     page = visitor.go("/tasks/1")
     page.click("text=Clone")
