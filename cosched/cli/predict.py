@@ -32,6 +32,7 @@ __all__ = ["APPLICATION", "HARDWARE", "HOSTS", "SETTINGS", "hardware_of", "param
 
 # Enough for a wavefront on 10,000 processors: a process of the user's own may take 1 GB for that, the daemon may not.
 _STEPS_OF_ONE = 50_000_000
+_MOST_LINES = 40
 _PAJE = (".paje", ".trace")
 
 APPLICATION = typer.Argument(metavar="APP", help="Name in models/ or a .psl file.")
@@ -68,8 +69,10 @@ def predict(
     if trace is not None:
         _write_trace(trace, model, machine, found)
     if plot is not None:
-        lines = [Line(parameters_text(curve.values) or found.application, counts, *curve[1:])
-                 for curve in found.curves()]  # fmt: skip
+        curves = list(found.curves())
+        if len(curves) > _MOST_LINES:
+            raise UserError(f"--plot would draw {len(curves)} lines: sweep over at most {_MOST_LINES} combinations")
+        lines = [Line(parameters_text(curve.values) or found.application, counts, *curve[1:]) for curve in curves]
         title = f"{found.application} on {found.hardware}"
         write_text(plot, line_plot(lines, title, "hosts", "predicted run time, s"))
     if as_json:

@@ -167,6 +167,7 @@ def test_a_trace_for_a_paje_viewer(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["jacobi", "--set", "cells=1,2", "--trace", "x.json"], "--trace shows one run"),
+        (["cpi", "--hosts", "1", "--set", "strips=1..50", "--plot", "x.svg"], "--plot would draw 50 lines"),
         (["jacobi", "--csv", "--json"], "--csv and --json exclude one another"),
         (["jacobi", "--set", "cells=4..1"], "a range goes up"),
         (["no_such"], "no application 'no_such' in the library"),
