@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.cli.main import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def configs(tmp_path: Path) -> dict[str, str]:
+    found = {}
+    for name, port in (("a", 1), ("b", 2)):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(
+            f'[domain]\nname = "{name}"\nstate = "{tmp_path}/{name}"\n[agent]\nlisten = "127.0.0.1:{port}"\n'
+        )
+        found[name] = str(path)
+    return found
+
+
+def introduced(configs: dict[str, str], folder: Path) -> Path:
+    made = folder / "b.peer.toml"
+    assert run(["peer", "init", "--config", configs["b"], "--out", str(made)]) == 0
+    assert run(["peer", "init", "--config", configs["a"], "--out", str(folder / "a.peer.toml")]) == 0
+    assert run(["peer", "add", str(made), "--config", configs["a"], "--role", "upper"]) == 0
+    return folder / "a" / "peers.d" / "b.toml"
+
+
+def test_a_neighbour_is_let_in_paused_and_removed(configs: dict[str, str], tmp_path: Path) -> None:
+    path = introduced(configs, tmp_path)
+    assert 'role = "upper"' in path.read_text()
+    assert run(["peer", "pause", "b", "--config", configs["a"]]) == 0
+    assert "paused = true" in path.read_text()
+    assert run(["peer", "resume", "b", "--config", configs["a"]]) == 0
+    assert "paused = false" in path.read_text()
+    assert run(["peer", "remove", "b", "--config", configs["a"]]) == 0
+    assert not path.exists()
+
+
+def test_the_key_is_private_and_kept(configs: dict[str, str], tmp_path: Path) -> None:
+    introduced(configs, tmp_path)
+    key = tmp_path / "a" / "agent.key"
+    before = key.read_bytes()
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert run(["peer", "init", "--config", configs["a"], "--out", str(tmp_path / "again.toml")]) == 0
+    assert key.read_bytes() == before
+    assert (tmp_path / "again.toml").read_text() == (tmp_path / "a.peer.toml").read_text()
+
+
+def test_who_does_not_answer_is_the_systems_fault(
+    configs: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    introduced(configs, tmp_path)
+    assert run(["peer", "ping", "b", "--config", configs["a"]]) == 2
+    said = capsys.readouterr().err
+    assert "b at 127.0.0.1:2 does not answer" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["ping", "x"], ["pause", "x"], ["remove", "x"], ["add", "/none.toml"]])
+def test_an_unknown_neighbour_is_the_users_fault(
+    configs: dict[str, str], command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["peer", *command, "--config", configs["a"]]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_nobody_is_its_own_neighbour(configs: dict[str, str], tmp_path: Path) -> None:
+    introduced(configs, tmp_path)
+    assert run(["peer", "add", str(tmp_path / "a.peer.toml"), "--config", configs["a"]]) == 1
+
+
+def test_without_an_agent_the_commands_say_what_to_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(f'[domain]\nstate = "{tmp_path}/c"\n')
+    assert run(["peer", "init", "--config", str(path)]) == 1
+    assert "[agent] listen" in capsys.readouterr().err

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from cosched.coscheduler.decisions import AskPeers, AskStart, Outcome
+from cosched.coscheduler.events import (
+    CancelRequested,
+    OfferEnded,
+    PeerReported,
+    StartPermitted,
+    TaskForwarded,
+    TaskReturned,
+    Tick,
+)
+from cosched.coscheduler.explanation import explain
+from cosched.coscheduler.task import TaskState
+from tests.coscheduler.makers import a_core, a_task, dispatched, submit
+
+
+def asked(outcome: Outcome) -> list[str]:
+    return [decision.task for decision in outcome.decisions if isinstance(decision, AskStart | AskPeers)]
+
+
+def test_a_guest_leaves_at_its_origins_word_alone() -> None:
+    core = a_core()
+    outcome = submit(core, a_task(1, origin="b", held=True))
+    assert asked(outcome) == ["1"]
+    assert not dispatched(outcome)
+    assert asked(core.handle(Tick(0.5))) == []
+    assert asked(core.handle(Tick(1.5))) == ["1"]
+    assert [attempt.task for attempt in dispatched(core.handle(StartPermitted(1.6, "1")))] == ["1"]
+
+
+def test_others_use_the_hosts_that_a_guest_waits_for() -> None:
+    core = a_core(1)
+    submit(core, a_task(1, (10.0,), origin="b", held=True))
+    core.handle(Tick(20.0))
+    assert [attempt.task for attempt in dispatched(submit(core, a_task(2, (0.5,)), 20.1))] == ["2"]
+
+
+def test_a_task_that_would_leave_late_is_offered_once_where_there_are_neighbours() -> None:
+    core = a_core()
+    core.neighbours = True
+    outcome = submit(core, a_task(1, deadline=2.0))
+    assert asked(outcome) == ["1"]
+    assert not dispatched(outcome)
+    assert [attempt.task for attempt in dispatched(core.handle(OfferEnded(0.2, "1")))] == ["1"]
+
+
+def test_without_neighbours_it_just_leaves() -> None:
+    assert dispatched(submit(a_core(), a_task(1, deadline=2.0)))
+
+
+def test_a_forwarded_task_does_not_start_here_and_comes_back_to_the_queue() -> None:
+    core = a_core()
+    core.neighbours = True
+    submit(core, a_task(1, deadline=2.0))
+    core.handle(TaskForwarded(0.1, "1", "b", "b is faster"))
+    assert core.tasks["1"].state is TaskState.FORWARDED
+    assert not dispatched(core.handle(Tick(30.0)))
+    explanation = explain(core, "1", 1.0)
+    assert explanation is not None
+    assert explanation.waits_for == ("domain b has it, it waits there: b is faster",)
+    outcome = core.handle(TaskReturned(31.0, "1", "b was silent"))
+    assert [task.state for task in outcome.tasks] == [TaskState.QUEUED]
+    assert dispatched(core.handle(OfferEnded(31.1, "1")))
+
+
+def test_the_end_of_a_forwarded_task_teaches_nothing_about_our_hosts() -> None:
+    core = a_core()
+    core.neighbours = True
+    submit(core, a_task(1, deadline=2.0))
+    core.handle(TaskForwarded(0.1, "1", "b", "b is faster"))
+    core.handle(PeerReported(1.0, "1", TaskState.RUNNING, hosts=("x",), started=0.5))
+    assert core.tasks["1"].started == 0.5
+    outcome = core.handle(PeerReported(2.0, "1", TaskState.COMPLETED, "", ("x",), 0.5, 1.9, 1.4, 0))
+    assert [(task.state, task.actual, task.peer) for task in outcome.tasks] == [(TaskState.COMPLETED, 1.4, "b")]
+    assert core.factors() == {}
+
+
+def test_a_cancelled_task_that_comes_back_is_cancelled() -> None:
+    core = a_core()
+    core.neighbours = True
+    submit(core, a_task(1, deadline=2.0))
+    core.handle(TaskForwarded(0.1, "1", "b", "b is faster"))
+    core.handle(CancelRequested(0.2, "1"))
+    assert core.tasks["1"].state is TaskState.CANCELLING
+    outcome = core.handle(TaskReturned(0.3, "1", "taken back"))
+    assert [task.state for task in outcome.tasks] == [TaskState.CANCELLED]
+    assert not core.tasks

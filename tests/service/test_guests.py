@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched import resources
+from cosched.agent.messages import Model, ModelFile, Parameter, TaskDocument
+from cosched.coscheduler.task import Task
+from cosched.errors import UserError
+from cosched.prediction.catalogue import Catalogue
+from cosched.prediction.predictor import Predictor
+from cosched.prediction.profile import Profile, Source
+from cosched.service.carried_models import CarriedModels
+from cosched.service.guests import GuestIntake, ModelKnowledge, Terms
+from cosched.service.intake import DomainState, Intake
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HARDWARE = "sgi_origin2000"
+NOW = 1_750_000_000.0
+ENTRY = """
+model = "sweep3d"
+command = ["/opt/{place}/sweep3d", "{{iterations}}"]
+hosts = {{ min = 1, max = 16 }}
+[parameters.iterations]
+type = "integer"
+default = 12
+"""
+
+
+class Domain:
+    """A domain with one application in its catalogue, of which it has the model or not."""
+
+    def __init__(self, folder: Path, place: str, terms: Terms) -> None:
+        applications = folder / place / "applications.d"
+        applications.mkdir(parents=True)
+        (applications / "sweep3d.toml").write_text(ENTRY.format(place=place))
+        self.catalogue = Catalogue([applications])
+        self.models = CarriedModels(folder / place / "carried", [resources.models()])
+        intake = Intake(self.catalogue, Predictor([resources.models()]), HARDWARE)
+        self.guests = GuestIntake(intake, self.catalogue, self.models, terms, HARDWARE)
+        self.knowledge = ModelKnowledge(self.catalogue, self.models)
+        self.state = DomainState(NOW, 8)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Domain]:
+    domain = Domain(tmp_path, "home", Terms())
+    yield domain
+    domain.knowledge.close()
+
+
+@pytest.fixture
+def away(tmp_path: Path) -> Domain:
+    return Domain(tmp_path, "away", Terms())
+
+
+def a_task(domain: Domain, iterations: int = 12) -> Task:
+    entry = domain.catalogue.get("sweep3d")
+    values = entry.values({"iterations": iterations})
+    profile = Predictor([resources.models()]).profile(entry, values, HARDWARE, 8)
+    return Task("7", 7, "s", "sweep3d", entry.arguments(values), NOW, "ann", values, deadline=NOW + 60, profile=profile)
+
+
+def test_a_task_travels_with_its_model_and_runs_the_other_domains_command(home: Domain, away: Domain) -> None:
+    task = a_task(home, 24)
+    document = home.knowledge.document(task, 8)
+    assert document is not None
+    assert document.model is not None
+    assert {file.name for file in document.model.files} > {"sweep3d.psl"}
+    guest = away.guests.task(replace(document, deadline=60.0), "home", away.state)
+    assert guest.command == ("/opt/away/sweep3d", "24")
+    assert guest.owner == "ann@home"
+    assert guest.deadline == NOW + 60.0
+    assert task.profile is not None
+    assert guest.profile is not None
+    assert guest.profile.seconds == pytest.approx(task.profile.seconds)
+
+
+def a_document(**changes: object) -> TaskDocument:
+    document = TaskDocument("t", "sweep3d", "ann", 60.0, seconds=(10.0, 5.0))
+    return replace(document, **changes)  # type: ignore[arg-type]  # fields by name
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"application": "unknown"}, "'unknown' is not run for others"),
+        ({"least": 9}, "at least 9 hosts"),
+        ({"seconds": ()}, "neither a model nor figures"),
+        ({"parameters": (Parameter("volume", "3", True),)}, "volume"),
+        ({"seconds": (math.inf,)}, "no host count"),
+        ({"model": Model("m", (ModelFile("m.psl", "nonsense"),))}, "m.psl"),
+        ({"model": Model("m", (ModelFile("x.psl", ""),))}, "no file m.psl"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_one_line(away: Domain, changes: dict[str, object], words: str) -> None:
+    with pytest.raises(UserError, match=words) as caught:
+        away.guests.task(a_document(**changes), "home", away.state)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_command_of_a_neighbour_runs_only_where_that_is_allowed(tmp_path: Path, away: Domain) -> None:
+    document = a_document(application="their own", command=("/bin/true", "x"))
+    with pytest.raises(UserError, match="not run for others"):
+        away.guests.task(document, "home", away.state)
+    open_domain = Domain(tmp_path, "open", Terms(commands=True))
+    assert open_domain.guests.task(document, "home", open_domain.state).command == ("/bin/true", "x")
+
+
+def test_a_command_is_checked_as_any_users(tmp_path: Path) -> None:
+    domain = Domain(tmp_path, "open", Terms(commands=True))
+    with pytest.raises(UserError, match="absolute path"):
+        domain.guests.task(a_document(application="x", command=("-h",)), "home", domain.state)
+
+
+def test_what_is_allowed_may_be_some_of_the_catalogue(tmp_path: Path) -> None:
+    domain = Domain(tmp_path, "narrow", Terms(applications=("fft",)))
+    with pytest.raises(UserError, match="not run for others"):
+        domain.guests.task(a_document(), "home", domain.state)
+
+
+def test_times_on_other_hardware_are_found_out_beside_the_engine(home: Domain) -> None:
+    document = home.knowledge.document(a_task(home), 8)
+    assert document is not None
+    assert home.knowledge.profile(document, HARDWARE, 4) is None
+    home.knowledge._pool.shutdown(wait=True)
+    found = home.knowledge.profile(document, HARDWARE, 4)
+    assert found is not None
+    assert len(found.seconds) == 4
+
+
+def test_figures_of_the_user_hold_anywhere(home: Domain) -> None:
+    assert home.knowledge.profile(a_document(), "anything", 1) == Profile((10.0,), Source.USER)
