@@ -23,6 +23,7 @@ from cosched.service.clock import Clock
 from cosched.service.desk import Desk
 from cosched.service.engine import Engine
 from cosched.service.entrance import web_server
+from cosched.service.housekeeping import Housekeeping
 from cosched.service.insight import DaemonInsight
 from cosched.service.intake import Intake
 from cosched.service.lateness import late_notices
@@ -80,6 +81,7 @@ class Daemon:
         notify = notify_settings(configuration)
         intake = Intake(catalogue, predictor, configuration.domain.hardware, configuration.connector.kind,
                         notify.targets)  # fmt: skip
+        self._housekeeping = Housekeeping(self._store, configuration.database.keep_days, clock.now)
         self._notifier = Notifier(self._store, notify, configuration.domain.name, self._late, clock.now)
         self._desk = Desk(self._engine, self._store, intake, domain=configuration.domain.name,
                           connector=configuration.connector.kind, policy=planning.policy, faults=self._faults,
@@ -120,6 +122,7 @@ class Daemon:
         if self._engine.search is not None:
             self._search.start()
         self._notifier.start()
+        self._housekeeping.start()
         if self._neighbours is not None:
             self._neighbours.start()
         self._web.start()
@@ -137,6 +140,7 @@ class Daemon:
         if self._engine.search is not None:
             self._search.stop()
         self._notifier.stop()
+        self._housekeeping.stop()
         self._manager.stop()
         self._engine.stop()
         self._store.close()

@@ -71,7 +71,7 @@ def defaults(environment: Mapping[str, str], state: object) -> Layer:
     values = {
         "domain": {"name": "local", "hardware": "sgi_origin2000", "state": str(folder)},
         "connector": {"kind": "local", "local": {"hosts": 16, "spool": str(folder / "local")}},
-        "database": {"url": f"sqlite:///{folder / 'cosched.db'}"},
+        "database": {"url": f"sqlite:///{folder / 'cosched.db'}", "keep_days": 0.0},
         "objective": {"makespan": 1.0, "idle": 0.2, "lateness": 5.0, "deadlines_first": False},
         "planning": {
             "policy": "genetic",

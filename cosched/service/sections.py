@@ -139,6 +139,7 @@ class Database(_Section):
     """[database]: where tasks survive."""
 
     url: Annotated[str, Field(min_length=1)]
+    keep_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)]
 
 
 class Objective(_Section):

@@ -60,8 +60,8 @@ def _parse(url: str) -> URL:
     try:
         return make_url(url)
     except ArgumentError as error:
-        raise UserError(f"[database] url {url!r} is not a database URL: write sqlite:////absolute/path.db "
-                        "or postgresql+psycopg://user@host/name") from error  # fmt: skip
+        raise UserError(f"[database] url {url!r} is not a database URL: write sqlite:////absolute/path.db"
+                        ) from error  # fmt: skip
 
 
 def _server(url: URL) -> Engine:

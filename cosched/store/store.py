@@ -231,6 +231,10 @@ class Store:
         rows = self.read(_KEY, {"owner": owner, "key": key})
         return Submission(**{**rows[0], "tasks": tuple(rows[0]["tasks"])}) if rows else None
 
+    def forget_counts(self) -> None:
+        """Count anew when asked: tasks were removed."""
+        self._counted = {}
+
     def read(self, query: Executable, values: Mapping[str, Any] | None = None) -> Sequence[RowMapping]:
         """Return the rows of a query on the tables of `cosched.store.schema`, with values for what it leaves open."""
         with explained(self.name), self._reader.connect() as connection:

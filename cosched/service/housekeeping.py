@@ -1,0 +1,70 @@
+"""Forgets every hour what ended longer ago than the administrator wants it kept."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.errors import SystemFault
+from cosched.store.retention import prune
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.store.store import Store
+
+__all__ = ["Housekeeping"]
+
+_log = structlog.get_logger("cosched.housekeeping")
+
+_EVERY = 3600.0  # seconds
+_AT_ONCE = 500  # tasks in one transaction: others write, too
+_BREATH = 0.2  # seconds between two of them
+_DAY = 86400.0
+
+
+class Housekeeping(threading.Thread):
+    """Prunes the database until `stop`; not started where everything is kept."""
+
+    def __init__(self, store: Store, keep_days: float, now: Callable[[], float]) -> None:
+        """Set up; `now` returns seconds since the epoch."""
+        super().__init__(name="housekeeping", daemon=True)
+        self._store = store
+        self._keep = keep_days * _DAY
+        self._now = now
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        """Begin, if there is anything to forget."""
+        if self._keep:
+            super().start()
+
+    def stop(self) -> None:
+        """End after the transaction under way."""
+        self._stopped.set()
+        if self.ident is not None:
+            self.join()
+
+    def run(self) -> None:
+        """Forget at the start, and every hour."""
+        while not self._stopped.is_set():
+            try:
+                self.sweep()
+            except SystemFault as fault:
+                _log.warning("the database was not pruned; it is tried again in an hour", fault=str(fault))
+            self._stopped.wait(_EVERY)
+
+    def sweep(self) -> int:
+        """Forget all that is old enough; return how many tasks went."""
+        before, gone = self._now() - self._keep, 0
+        while not self._stopped.is_set():
+            count = prune(self._store, before, _AT_ONCE)
+            gone += count
+            if count < _AT_ONCE:
+                break
+            self._stopped.wait(_BREATH)
+        if gone:
+            _log.info("forgot", tasks=gone)
+        return gone

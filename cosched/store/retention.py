@@ -1,0 +1,80 @@
+"""Forgetting what ended long ago: tasks with their attempts, log and notices, keys of submissions, the audit log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import and_, delete, func, select
+
+from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.store import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement, Executable
+
+    from cosched.store.store import Store
+
+__all__ = ["prune"]
+
+_FINAL = [str(state) for state in TaskState if state.final]
+_LIVE = [str(state) for state in AttemptState if state.live]
+
+
+def prune(store: Store, before: float, limit: int = 500) -> int:
+    """Forget up to `limit` tasks that ended before a time, and what else is older; return how many tasks went.
+
+    A task with something left to do stays, so does one that went to or came from a neighbour, and so does the newest of
+    all: numbers are never given twice. A key stays
+    as long as one of its tasks.
+
+    Raises:
+        StoreFault: nothing was forgotten.
+    """
+    gone = _ended(store, before, limit)
+    tasks = schema.tasks.c.id
+    statements: list[Executable] = [
+        delete(table).where(column.in_(gone))
+        for table, column in ((schema.attempts, schema.attempts.c.task), (schema.events, schema.events.c.task),
+                              (schema.outbox, schema.outbox.c.task), (schema.tasks, tasks))
+    ]  # fmt: skip
+    keys = _keys(store, before, set(gone))
+    statements += [delete(schema.submission_keys).where(_same_key(owner, key)) for owner, key in keys]
+    old = and_(schema.events.c.task == "", schema.events.c.time < before)
+    store.write(*statements, delete(schema.events).where(old), delete(schema.audit).where(schema.audit.c.time < before),
+                delete(schema.tokens).where(schema.tokens.c.expires < before))  # fmt: skip
+    store.forget_counts()
+    return len(gone)
+
+
+def _ended(store: Store, before: float, limit: int) -> list[str]:
+    tasks, attempts = schema.tasks.c, schema.attempts.c
+    busy = select(attempts.task).where(attempts.state.in_(_LIVE))
+    shared = select(schema.handovers.c.task).union_all(select(schema.guests.c.task))  # neighbours may ask for them
+    newest = select(func.max(tasks.number)).scalar_subquery()
+    query = select(tasks.id).where(tasks.state.in_(_FINAL), tasks.finished < before, tasks.number != newest,
+                                   tasks.id.not_in(busy), tasks.id.not_in(shared))  # fmt: skip
+    return [str(row["id"]) for row in store.read(query.order_by(tasks.finished).limit(limit))]
+
+
+def _keys(store: Store, before: float, gone: set[str]) -> list[tuple[str, str]]:
+    """Return the keys whose tasks are all gone, with these."""
+    table = schema.submission_keys
+    rows = store.read(select(table).where(table.c.created < before))
+    named: set[str] = {task for row in rows for task in row["tasks"]} - gone
+    left = _present(store, sorted(named))
+    return [(row["owner"], row["key"]) for row in rows if not left.intersection(row["tasks"])]
+
+
+def _present(store: Store, names: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for start in range(0, len(names), 500):  # databases bound the number of values in a question
+        query = select(schema.tasks.c.id).where(schema.tasks.c.id.in_(names[start : start + 500]))
+        found |= {str(row["id"]) for row in store.read(query)}
+    return found
+
+
+def _same_key(owner: str, key: str) -> ColumnElement[bool]:
+    columns = schema.submission_keys.c
+    return and_(columns.owner == owner, columns.key == key)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.task import Task, TaskState
+from cosched.service import housekeeping
+from cosched.service.housekeeping import Housekeeping
+from cosched.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+NOW = 1e9
+
+
+def ended(number: int, days: float) -> Task:
+    return Task(str(number), number, "n", "a", ("/x",), 1.0, state=TaskState.FAILED, finished=NOW - days * 86400)
+
+
+def test_all_that_is_old_enough_goes_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(housekeeping, "_AT_ONCE", 2)
+    monkeypatch.setattr(housekeeping, "_BREATH", 0.0)
+    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store.save([ended(number, 8) for number in range(1, 6)] + [ended(6, 6)])
+    assert Housekeeping(store, 7, lambda: NOW).sweep() == 5
+    assert [task.id for task in store.tasks()] == ["6"]
+    store.close()
+
+
+def test_it_runs_by_itself_unless_everything_is_kept(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store.save([ended(1, 8), ended(2, 1)])
+    forever = Housekeeping(store, 0, lambda: NOW)
+    forever.start()
+    assert not forever.is_alive()
+    forever.stop()
+    week = Housekeeping(store, 7, lambda: NOW)
+    week.start()
+    while len(store.tasks()) > 1:
+        pass
+    week.stop()
+    assert not week.is_alive()
+    store.close()

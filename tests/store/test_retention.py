@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.store import Record, Store, Submission
+from cosched.store.credentials import Credentials, Deed
+from cosched.store.outbox import Outbox
+from cosched.store.retention import prune
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+OLD, NEW, BEFORE = 100.0, 900.0, 500.0
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(f"sqlite:///{tmp_path}/cosched.db")
+    yield opened
+    opened.close()
+
+
+def task(number: int, finished: float | None = OLD, state: TaskState = TaskState.COMPLETED) -> Task:
+    return Task(str(number), number, "n", "a", ("/x",), 1.0, state=state, finished=finished, notify=("https://h",))
+
+
+def attempt(number: int, state: AttemptState = AttemptState.COMPLETED) -> Attempt:
+    return Attempt(f"u{number}", str(number), (), 1, None, 1.0, state=state)
+
+
+def left(store: Store) -> list[str]:
+    return [each.id for each in store.tasks()][::-1]
+
+
+def test_what_ended_long_ago_goes_with_all_that_belongs_to_it(store: Store) -> None:
+    store.save([task(1), task(2, NEW)], [attempt(1), attempt(2)],
+               [Record(OLD, "k", "1"), Record(OLD, "k", "2"), Record(OLD, "hosts"), Record(NEW, "hosts")])  # fmt: skip
+    assert sum(store.counts().values()) == 2
+    assert prune(store, BEFORE) == 1
+    assert (left(store), sum(store.counts().values())) == (["2"], 1)
+    assert store.attempts("1") == ()
+    assert [(line.task, line.time) for line in store.events()] == [("2", OLD), ("", NEW)]
+    assert {notice.task for notice in Outbox(store).due(1e9, 9)} == {"2"}
+
+
+def test_what_has_something_left_to_do_stays(store: Store) -> None:
+    queued = replace(task(1, None, TaskState.QUEUED), submitted=OLD)
+    store.save([queued, task(2), task(3, NEW)], [attempt(2, AttemptState.CANCELLING)])
+    assert prune(store, BEFORE) == 0
+    assert left(store) == ["1", "2", "3"]
+
+
+def test_no_number_is_given_twice(store: Store) -> None:
+    store.save([task(1), task(2)])
+    assert prune(store, BEFORE) == 1
+    assert (left(store), store.last_number()) == (["2"], 2)
+
+
+def test_a_key_stays_as_long_as_one_of_its_tasks(store: Store) -> None:
+    store.save([task(1), task(2, NEW), task(3, NEW)], submissions=[
+        Submission("gone", "d", ("1",), OLD), Submission("half", "d", ("1", "2"), OLD, "ann"),
+        Submission("kept", "d", ("3",), NEW)])  # fmt: skip
+    prune(store, BEFORE)
+    assert store.by_key("gone") is None
+    assert store.by_key("half", "ann") is not None
+    assert store.by_key("kept") is not None
+    prune(store, NEW + 1)
+    assert store.by_key("half", "ann") is None  # task 2 went, too
+    assert store.by_key("kept") is not None  # the newest stays, and its key
+
+
+def test_a_part_at_a_time_the_oldest_first(store: Store) -> None:
+    store.save([task(number, OLD + number) for number in range(1, 6)] + [task(6, NEW)])
+    assert prune(store, BEFORE, limit=2) == 2
+    assert left(store) == ["3", "4", "5", "6"]
+
+
+def test_the_audit_log_is_as_old_as_the_rest(store: Store) -> None:
+    kept = Credentials(store)
+    for time in (OLD, NEW):
+        kept.log(Deed(time, "ann", "token", "", "login", ""))
+    prune(store, BEFORE)
+    assert [deed.time for deed in kept.deeds(9)] == [NEW]
