@@ -217,7 +217,8 @@ class Handing:
             outcome = f"{status.state} in {status.where}"
             self._close(handover, HandoverState.ENDED, outcome, time)
             self._effects.tell(PeerReported(time, handover.task, _FINAL[status.state], status.reason, status.hosts,
-                                            started, finished, status.actual, status.exit_code))  # fmt: skip
+                                            started, finished, status.actual, status.exit_code,
+                                            status.where))  # fmt: skip
         elif status.state is Progress.RUNNING:
             task = self._domain.task(handover.task)
             if task is not None and task.started is None:

@@ -158,7 +158,11 @@ class TaskReturned:
 
 @dataclass(frozen=True, slots=True)
 class PeerReported:
-    """What a forwarded task does in the domain that has it; times are of our clock, epoch seconds."""
+    """What a forwarded task does in the domain that has it; times are of our clock, epoch seconds.
+
+    Attributes:
+        where: that domain, which may be further on than the one it was handed to; empty where that is not known.
+    """
 
     time: float
     task: str
@@ -169,6 +173,7 @@ class PeerReported:
     finished: float | None = None
     actual: float | None = None
     exit_code: int | None = None
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)

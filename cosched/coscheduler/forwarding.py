@@ -89,6 +89,7 @@ class Forwarding:
                 task,
                 state=event.state,
                 reason=task.reason if cancelled else event.reason,
+                peer=event.where or task.peer,
                 hosts=event.hosts,
                 started=event.started,
                 finished=event.time if event.finished is None else event.finished,

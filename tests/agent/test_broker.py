@@ -46,7 +46,8 @@ def test_a_domain_that_is_not_a_neighbour_is_reached_through_one() -> None:
     assert not grid.faults_of_history()
     assert [run[1] for run in grid.history] == ["c"]
     task = grid.nodes["a"].disk.tasks["1"]
-    assert task.peer == "b"
+    assert task.peer == "c"
+    assert next(iter(grid.nodes["a"].disk.handovers.values())).peer == "b"
     assert "c through b" in next(iter(grid.nodes["a"].disk.handovers.values())).why
 
 
