@@ -115,11 +115,12 @@ def number(expression: Expression, get: _Get, invoke: _Invoke) -> float | Floats
 
 
 def _apply(name: str, values: list[float | Floats] | list[float | str | Floats]) -> float | Floats:
-    if any(isinstance(value, str) for value in values):
-        if name not in ("==", "!=") or any(isinstance(value, np.ndarray) for value in values):
+    types = set(map(type, values))
+    array = np.ndarray in types
+    if str in types:
+        if name not in ("==", "!=") or array:
             raise UnbatchableError
         return 1.0 if (values[0] == values[1]) is (name == "==") else 0.0
-    array = any(isinstance(value, np.ndarray) for value in values)
     try:
         if name in _ARRAYS and (array or name not in _SCALARS):
             result = _ARRAYS[name](*values)
