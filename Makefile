@@ -25,5 +25,10 @@ test:
 	$(PYTHON_IN_VENV) -m tests.testbed.browser --prepare
 	$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup $(PYTEST_OPTIONS)
 
+# What `python -m benchmarks.scheduling` compares with.
+peers:
+	@tools/setup test
+	@tools/setup peers
+
 clean:
 	rm -rf .venv demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -24,7 +24,7 @@ KERNELS: dict[str, tuple[int, ...]] = {
 DEADLINES = {name: (min(seconds), 4 * seconds[0]) for name, seconds in KERNELS.items()}
 
 
-def queue(tasks: int, hosts: int, seed: int, *, deadlines: bool = False) -> Problem:
+def queue(tasks: int, hosts: int, seed: int, *, deadlines: bool = False, stretch: float = 1.0) -> Problem:
     """Return a queue of random kernels on identical hosts, all there at the origin.
 
     Args:
@@ -33,6 +33,7 @@ def queue(tasks: int, hosts: int, seed: int, *, deadlines: bool = False) -> Prob
         seed: of the draw.
         deadlines: draw each task's deadline evenly from its kernel's range, stretched by tasks ÷ (2 · hosts), so
             that the load on the deadlines is alike for queues of any length.
+        stretch: multiplies the deadlines, of which none comes before its task's shortest run time.
     """
     draw = np.random.default_rng(seed)
     names = list(KERNELS)
@@ -42,7 +43,8 @@ def queue(tasks: int, hosts: int, seed: int, *, deadlines: bool = False) -> Prob
         usable = KERNELS[name][:hosts]
         seconds[0, task, : len(usable)] = usable
     limits = np.array([DEADLINES[name] for name in drawn], dtype=np.float64)
-    due = draw.uniform(limits[:, 0], limits[:, 1]) * max(1.0, tasks / (2 * hosts))
+    due = draw.uniform(limits[:, 0], limits[:, 1]) * max(1.0, tasks / (2 * hosts)) * stretch
+    due = np.maximum(due, limits[:, 0])
     return Problem(
         tasks=tuple(f"{name}-{task}" for task, name in enumerate(drawn)),
         hosts=tuple(f"host{number:02d}" for number in range(hosts)),

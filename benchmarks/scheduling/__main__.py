@@ -1,4 +1,4 @@
-"""Plan quality and speed: `python -m benchmarks.scheduling [--braun FOLDER]`, about two minutes.
+"""Plan quality and speed against peers: `python -m benchmarks.scheduling [--braun FOLDER]`, about ten minutes.
 
 Queues of the seven kernels, the same for every policy. Quality is makespan ÷ lower bound, the mean over the seeds;
 with deadlines also the share of tasks on time. The search's time includes its heuristics but no compiling.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import platform
+import resource
 import sys
 import time
 from importlib.metadata import version
@@ -17,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.kernels import queue
+from benchmarks.scheduling import peers
 from benchmarks.scheduling.etc_matrices import BEST_KNOWN, matrix
 from benchmarks.scheduling.stock_deap import stock_deap
 from cosched.scheduling import compiled
@@ -35,24 +37,38 @@ SEEDS = range(1, 6)
 BUDGETS = (0.01, 0.1, 1.0)
 SEARCHES = (Policy.GENETIC, Policy.TITAN_CLASSIC)
 MAKESPAN = Weights(1.0, 0.0, 0.0)
+_clock = time.perf_counter
 
 
 def main() -> None:
     """Print every figure."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scheduling", description=__doc__)
     parser.add_argument("--braun", type=Path, metavar="FOLDER", help="with u_c_hihi.0 and the like")
+    parser.add_argument("--processor-time", action="store_true", help="budgets in processor time: on a busy machine")
+    parser.add_argument("--references", type=int, nargs="+", metavar="SEED", help="run CP-SAT for 60 s each, and end")
     options = parser.parse_args()
+    if options.references:
+        peers.compute_references(options.references)
+        return
+    global _clock
+    _clock = time.thread_time if options.processor_time else time.perf_counter
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "deap"))
-    print(f"{platform.machine()}, Python {platform.python_version()}, {versions}; seeds {list(SEEDS)}\n")
+    print(f"{platform.machine()}, Python {platform.python_version()}, {versions}; seeds {list(SEEDS)}")
+    print(f"budgets in {'processor' if options.processor_time else 'wall-clock'} time\n")
     warm_up()
     warm_up_prices()
     for tasks, hosts in SIZES:
         _quality(tasks, hosts)
     _long_queue(1000, 64)
+    _long_queue(5000, 256)
     _independent({f"drawn {seed}": matrix(512, 16, seed) for seed in SEEDS}, {})
     if options.braun:
         files = {path.name: read(path) for path in sorted(options.braun.glob("u_*"))}
         _independent(files, BEST_KNOWN)
+    peers.against_references(_clock)
+    peers.deadlines(_clock)
+    peers.mixed_integer_program()
+    _limit()
     _generations()
     _decodes()
 
@@ -84,9 +100,9 @@ def _long_queue(tasks: int, hosts: int) -> None:
         print(f"{name:26} {_ratio(planned):9.4f}")
     took = []
     for seed in SEEDS:
-        problem, began = queue(tasks, hosts, seed), time.perf_counter()
+        problem, began = queue(tasks, hosts, seed), _clock()
         Search(problem, MAKESPAN)
-        took.append(time.perf_counter() - began)
+        took.append(_clock() - began)
     print(f"all heuristics for the search to start from: {1e3 * float(np.median(took)):.0f} ms\n")
 
 
@@ -114,7 +130,7 @@ def _independent(problems: dict[str, Problem], best_known: dict[str, float]) -> 
 
 
 def _planned(problem: Problem, policy: Policy, budget: float, weights: Weights) -> tuple[Metrics, float]:
-    schedule, _, statistics = plan(problem, policy, budget, seed=1, weights=weights)
+    schedule, _, statistics = plan(problem, policy, budget, seed=1, weights=weights, clock=_clock)
     faults = check(problem, schedule)
     if faults:
         sys.exit(f"{policy} made an impossible schedule: {faults[0]}")
@@ -125,18 +141,27 @@ def _ratio(planned: list[tuple[Metrics, float]]) -> float:
     return float(np.mean([metrics.makespan / bound for metrics, bound in planned]))
 
 
+def _limit() -> None:
+    """Print what the largest queue that is accepted takes."""
+    problem, began = queue(20_000, 1000, 1), _clock()
+    schedule, _, statistics = plan(problem, Policy.GENETIC, 1.0, weights=MAKESPAN, clock=_clock)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"20000 tasks on 1000 hosts: {schedule.makespan / statistics.bound:.4f} ÷ bound in {_clock() - began:.1f} s, "
+          f"at most {memory:.2f} GB in this run\n")  # fmt: skip
+
+
 def _generations() -> None:
     print("generations/s, population 40      cosched   stock DEAP")
     for tasks, hosts in ((30, 16), (200, 16), (1000, 64)):
         problem = queue(tasks, hosts, 1)
         search = Search(problem, MAKESPAN)
-        began = time.perf_counter()
-        while time.perf_counter() - began < 1.0:
+        began = _clock()
+        while _clock() - began < 1.0:
             search.step(10)
-        ours = search.generations / (time.perf_counter() - began)
-        began = time.perf_counter()
+        ours = search.generations / (_clock() - began)
+        began = _clock()
         generations = stock_deap(problem, 1.0, 1)[1]
-        stock = generations / (time.perf_counter() - began)
+        stock = generations / (_clock() - began)
         print(f"{tasks:5} tasks on {hosts:3} hosts {ours:18.0f} {stock:12.0f}   {ours / stock:.0f} times")
     print()
 
@@ -149,11 +174,11 @@ def _decodes() -> None:
         plans = [_random_plan(problem, draw) for _ in range(200)]
         orders, counts = np.array([plan.order for plan in plans]), np.array([plan.counts for plan in plans])
         tables = compiled.tables(problem, MAKESPAN, lower_bound(problem))
-        done, began = 0, time.perf_counter()
-        while time.perf_counter() - began < 0.5:
+        done, began = 0, _clock()
+        while _clock() - began < 0.5:
             compiled.evaluate(tables, orders, counts)
             done += len(plans)
-        rate = done / (time.perf_counter() - began)
+        rate = done / (_clock() - began)
         print(f"{tasks:5} tasks on {hosts:3} hosts {rate:18.0f}   {1e9 / rate / tasks:.0f} ns a task")
 
 

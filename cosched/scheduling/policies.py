@@ -25,10 +25,14 @@ from cosched.scheduling.tunable_moldable import tunable_moldable
 from cosched.scheduling.widths import best_seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule
+
+    _Clock = Callable[[], float]
 
 __all__ = ["INDEPENDENT", "REPLANNED", "Objective", "Policy", "Statistics", "plan", "without_search"]
 
@@ -103,6 +107,7 @@ def plan(
     budget: float = 1.0,
     seed: int = 0,
     weights: Weights | None = None,
+    clock: _Clock = time.perf_counter,
 ) -> tuple[Schedule, Plan, Statistics]:
     """Make a schedule by one of the policies.
 
@@ -112,6 +117,7 @@ def plan(
         budget: seconds that a search may take; it ends early when the objective cannot get better.
         seed: of the searches and of arbitrary host counts.
         weights: of the objective of the genetic searches. That of the dual-price search is the makespan.
+        clock: what the budget is measured with, in seconds; `time.thread_time` where others keep the machine busy.
 
     Returns:
         The schedule, the plan that it was decoded from, and statistics. The schedules of the first-come-first-served
@@ -125,40 +131,44 @@ def plan(
     if policy is Policy.GENETIC and independent.one_host_only(problem):
         policy = Policy.DUAL_PRICE
     if policy in INDEPENDENT:
-        return _independent(problem, policy, budget, seed)
+        return _independent(problem, policy, budget, seed, clock)
     if policy is Policy.TITAN_CLASSIC:
-        return _titan_classic(problem, budget, seed, weights or Weights())
+        return _titan_classic(problem, budget, seed, weights or Weights(), clock)
     if policy is Policy.GENETIC:
-        found, statistics = _search(problem, budget, seed, weights or Weights())
+        found, statistics = _search(problem, budget, seed, weights or Weights(), clock)
         return decode(problem, found), found, statistics
-    began = time.perf_counter()
+    began = clock()
     found = without_search(problem, policy, seed)
     schedule = decode(problem, found, in_order=policy in BASELINES)
-    elapsed = time.perf_counter() - began
+    elapsed = clock() - began
     return schedule, found, Statistics(lower_bound(problem), 1, 0, elapsed)
 
 
-def _titan_classic(problem: Problem, budget: float, seed: int, weights: Weights) -> tuple[Schedule, Plan, Statistics]:
+def _titan_classic(
+    problem: Problem, budget: float, seed: int, weights: Weights, clock: _Clock
+) -> tuple[Schedule, Plan, Statistics]:
     from cosched.scheduling.titan_classic import TitanClassic, warm_up  # loads numba
 
     warm_up()
-    began = time.perf_counter()
+    began = clock()
     search = TitanClassic(problem, weights, seed)
-    while time.perf_counter() - began < budget:
+    while clock() - began < budget:
         search.step()
-    elapsed = time.perf_counter() - began
+    elapsed = clock() - began
     statistics = Statistics(lower_bound(problem), search.evaluations, search.generations, elapsed)
     return search.schedule, search.plan, statistics
 
 
-def _independent(problem: Problem, policy: Policy, budget: float, seed: int) -> tuple[Schedule, Plan, Statistics]:
+def _independent(
+    problem: Problem, policy: Policy, budget: float, seed: int, clock: _Clock
+) -> tuple[Schedule, Plan, Statistics]:
     seconds = independent.one_host_seconds(problem)
     if policy is Policy.DUAL_PRICE:
-        machine, order, statistics = _price_search(problem, seconds, budget, seed)
+        machine, order, statistics = _price_search(problem, seconds, budget, seed, clock)
     else:
-        began = time.perf_counter()
+        began = clock()
         machine, order, evaluations = _mapped(seconds, policy)
-        elapsed = time.perf_counter() - began
+        elapsed = clock() - began
         statistics = Statistics(lower_bound(problem), evaluations, 0, elapsed)
     found = Plan(order, np.ones(len(order), dtype=np.int64))
     return independent.place(problem, machine, order), found, statistics
@@ -176,30 +186,30 @@ def _mapped(seconds: NDArray[np.float64], policy: Policy) -> tuple[NDArray[np.in
 
 
 def _price_search(
-    problem: Problem, seconds: NDArray[np.float64], budget: float, seed: int
+    problem: Problem, seconds: NDArray[np.float64], budget: float, seed: int, clock: _Clock
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Statistics]:
     from cosched.scheduling.price_search import PriceSearch, warm_up  # loads numba
 
     warm_up()
-    began = time.perf_counter()
+    began = clock()
     search = PriceSearch(seconds, seed)
-    while time.perf_counter() - began < budget and not search.finished:
+    while clock() - began < budget and not search.finished:
         search.step()
-    elapsed = time.perf_counter() - began
+    elapsed = clock() - began
     shortest_first = np.argsort(seconds[np.arange(len(seconds)), search.machine], kind="stable")
     bound = max(search.bound, lower_bound(problem))
     return search.machine, shortest_first, Statistics(bound, search.evaluations, search.rounds, elapsed)
 
 
-def _search(problem: Problem, budget: float, seed: int, weights: Weights) -> tuple[Plan, Statistics]:
+def _search(problem: Problem, budget: float, seed: int, weights: Weights, clock: _Clock) -> tuple[Plan, Statistics]:
     from cosched.scheduling.search import Search, warm_up  # loads numba and DEAP, which no other policy needs
 
     warm_up()
-    began = time.perf_counter()
+    began = clock()
     search = Search(problem, weights, seed)
-    while time.perf_counter() - began < budget and not search.optimal:
+    while clock() - began < budget and not search.optimal:
         search.step(_GENERATIONS)
-    elapsed = time.perf_counter() - began
+    elapsed = clock() - began
     return search.best, Statistics(search.bound, search.evaluations, search.generations, elapsed)
 
 
