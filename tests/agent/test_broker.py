@@ -7,6 +7,8 @@ import random
 import pytest
 
 from cosched.agent import Peer
+from cosched.coscheduler.events import CancelRequested
+from cosched.coscheduler.task import TaskState
 from tests.agent.grid import START, Faults, Grid
 
 WORK = (40.0, 22.0, 15.0, 12.0)
@@ -49,6 +51,80 @@ def test_a_domain_that_is_not_a_neighbour_is_reached_through_one() -> None:
     assert task.peer == "c"
     assert next(iter(grid.nodes["a"].disk.handovers.values())).peer == "b"
     assert "c through b" in next(iter(grid.nodes["a"].disk.handovers.values())).why
+
+
+def forwarded_to_b(*, busy: bool) -> Grid:
+    """Return a grid in which a's task is with b: it waits there where b is busy, else it runs."""
+    grid = Grid(1)
+    grid.add("a", 1, 1.0, [Peer("b")])
+    grid.add("b", 4, 4.0, [Peer("a")])
+    grid.run(START + 10.0)
+    if busy:
+        grid.nodes["b"].submit("long", (100.0, 100.0, 100.0, 20.0), 1000.0)
+    grid.nodes["a"].submit("t", (80.0, 80.0, 80.0, 40.0), 30.0)
+    grid.run(START + 13.0)
+    assert grid.state_of("t") is TaskState.FORWARDED
+    return grid
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_a_task_is_cancelled_wherever_it_is(busy: bool) -> None:
+    grid = forwarded_to_b(busy=busy)
+    a = grid.nodes["a"]
+    a.happen(CancelRequested(a.now, "1"))
+    grid.run(START + 60.0)
+    assert grid.state_of("t") is TaskState.CANCELLED
+    assert "t" not in [run[0] for run in grid.history]
+    assert all(node.idle for node in grid.nodes.values())
+
+
+def test_what_a_silent_neighbour_has_not_started_is_taken_back_and_fenced() -> None:
+    grid = forwarded_to_b(busy=True)
+    grid.cut = {frozenset("ab")}
+    grid.run(START + 45.0)
+    assert [run for run in grid.history if run[0] == "t"] == []
+    assert grid.state_of("t") is not TaskState.FORWARDED
+    grid.heal()
+    grid.settle(300.0)
+    assert not grid.faults_of_history()
+    assert [run[1] for run in grid.history if run[0] == "t"] == ["a"]
+
+
+def test_what_a_silent_neighbour_may_have_started_is_waited_for() -> None:
+    grid = forwarded_to_b(busy=False)
+    grid.cut = {frozenset("ab")}
+    grid.run(START + 200.0)
+    assert grid.state_of("t") is TaskState.FORWARDED
+    grid.heal()
+    grid.settle(300.0)
+    assert not grid.faults_of_history()
+    assert [run[1] for run in grid.history] == ["b"]
+
+
+def test_a_neighbour_that_is_paused_gets_and_gives_nothing_new() -> None:
+    grid = Grid(1)
+    grid.add("a", 1, 1.0, [Peer("b", paused=True)])
+    grid.add("b", 4, 4.0, [Peer("a")])
+    grid.run(START + 10.0)
+    grid.nodes["a"].submit("t", (80.0, 80.0, 80.0, 40.0), 30.0)
+    grid.run(START + 200.0)
+    assert [run[1] for run in grid.history] == ["a"]
+
+
+def test_messages_for_a_task_do_not_grow_with_the_domains() -> None:
+    counts = []
+    for domains in (3, 12):
+        grid = Grid(1)
+        names = [f"d{number}" for number in range(domains)]
+        for name in names:
+            grid.add(name, 1 if name == "d0" else 4, 4.0, [Peer(peer) for peer in names if peer != name], period=1e6)
+        grid.run(START + 3.0)
+        before = grid.letters
+        grid.nodes["d0"].submit("t", (80.0, 80.0, 80.0, 40.0), 12.0)
+        grid.settle(60.0)
+        assert [run[1] for run in grid.history] != ["d0"]
+        counts.append(grid.letters - before)
+    assert counts[1] <= counts[0] + 6
 
 
 @pytest.mark.parametrize("seed", range(300))
