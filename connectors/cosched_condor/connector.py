@@ -17,7 +17,7 @@ from cosched_condor.client import Worker
 from cosched_condor.eventlog import EventLog
 from cosched_condor.machines import Needs, machines, projection
 from cosched_condor.settings import CondorSettings
-from cosched_condor.submission import describe
+from cosched_condor.submission import describe, processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -151,7 +151,7 @@ class CondorConnector:
         self._submitting = True
         try:
             answer: dict[str, Any] = self._ask.call("submit", description=description, items=items,
-                                                    count=launch.count, fence=fence)  # fmt: skip
+                                                    count=processes(launch), fence=fence)  # fmt: skip
             self._clusters.add(str(answer["cluster"]))
         finally:
             self._submitting = False

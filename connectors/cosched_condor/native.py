@@ -53,10 +53,12 @@ def conjunction(native: Native | None, key: str, own: str, word: str) -> SafeVal
 def merged_environment(launch: Launch) -> SafeValue:
     """Return the value of `environment`: the user's with the variables of cosched."""
     given = environment(launch)
+    parallel = launch.native is not None and launch.native.settings.get("universe") == "parallel"
+    rank = "Node" if parallel else "ProcId"
     given.pop("COSCHED_RANK", None)
     users = "" if launch.native is None else launch.native.settings.get("environment", "")
     users = users or ("" if launch.native is None else launch.native.settings.get("env", ""))
-    words = [_variable(name, value) for name, value in given.items()] + ["COSCHED_RANK=$(ProcId)"]
+    words = [_variable(name, value) for name, value in given.items()] + [f"COSCHED_RANK=$({rank})"]
     if users.startswith('"') and users.endswith('"') and len(users) > 1:
         inner = _text(users[1:-1])
     else:  # the old form: NAME=value;NAME=value

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from cosched_condor.attempts import Attempts
     from cosched_condor.settings import CondorSettings
 
-__all__ = ["describe"]
+__all__ = ["describe", "processes"]
 
+_HOST_NAME = "a host's name"
 _OWNER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}\Z")
 _PINNED = 'TARGET.Machine == "$(CoschedHost)"'
 
@@ -40,17 +41,18 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> tu
         "directory": safe(launch.directory, "the working directory")
         if launch.directory
         else _path(folder, "the spool"),
-        "note": safe(note(launch.attempt, launch.count), "the attempt"),
+        "note": safe(note(launch.attempt, processes(launch)), "the attempt"),
         "attempt": safe(launch.attempt, "the attempt"),
         "name": safe(launch.name, "the task's name"),
         "task": safe(launch.task, "the task's identifier"),
-        "count": launch.count,
+        "count": processes(launch),
+        "machines": launch.count,
         "owner": _account(launch.owner),
         "group": safe(settings.accounting_group, "the accounting group"),
         "commands": lines(launch),
         "logs_elsewhere": launch.native is not None and "log" in launch.native.settings,
         "variables": merged_environment(launch) if launch.native else SafeValue('"COSCHED_RANK=$(ProcId)"'),
-        "requirements": conjunction(launch.native, "requirements", _PINNED if launch.hosts else "", "&&"),
+        "requirements": conjunction(launch.native, "requirements", _place(launch), "&&"),
         "periodic_remove": conjunction(launch.native, "periodic_remove", _over(limit), "||"),
         "job_lease": settings.job_lease,
         "keep_claim": settings.keep_claim,
@@ -60,7 +62,9 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> tu
         "request_disk": settings.request_disk,
         "request_gpus": settings.request_gpus,
     }
-    items = [{"CoschedHost": str(safe(host, "a host's name"))} for host in launch.hosts]
+    if _in_parallel(launch):
+        return render("condor", "parallel.sub", values), []
+    items = [{"CoschedHost": str(safe(host, _HOST_NAME))} for host in launch.hosts]
     return render("condor", "vanilla.sub", values), items
 
 
@@ -70,6 +74,24 @@ def _account(owner: str) -> SafeValue:
         raise UserError(f"the owner {owner[:80]!r} cannot be the user of an accounting group: "
                         "names are letters, digits, '.', '_', '-' and '@'")  # fmt: skip
     return SafeValue(owner)
+
+
+def processes(launch: Launch) -> int:
+    """Return how many processes HTCondor is asked for: a job of the parallel universe is one, on many hosts."""
+    return 1 if _in_parallel(launch) else launch.count
+
+
+def _in_parallel(launch: Launch) -> bool:
+    return launch.native is not None and launch.native.settings.get("universe") == "parallel"
+
+
+def _place(launch: Launch) -> str:
+    if not launch.hosts:
+        return ""
+    if not _in_parallel(launch):
+        return _PINNED
+    names = ", ".join(f'"{safe(host, _HOST_NAME)}"' for host in launch.hosts)
+    return f"member(TARGET.Machine, {{{names}}})"
 
 
 def _over(limit: int) -> str:

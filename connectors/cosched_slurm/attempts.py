@@ -7,13 +7,12 @@ each process, and news without a question to the controller. A process whose `be
 from __future__ import annotations
 
 import os
-import pwd
 import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cosched.connector.attempts import FENCED, AttemptFolders, exports, prepared_command
-from cosched.errors import UserError
+from cosched_slurm.owners import user_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,15 +83,10 @@ class Attempts(AttemptFolders):
             UserError: there is no such user, or it is root, for whom nothing is submitted.
             OSError: it cannot be done.
         """
-        try:
-            user = pwd.getpwnam(owner)
-        except KeyError:
-            raise UserError(f"there is no user {owner!r} here: submit as one that the cluster knows") from None
-        if user.pw_uid == 0:
-            raise UserError("nothing is submitted for root: submit as another user")
+        user, group = user_of(owner)
         folder = self.folder(attempt)
         for path in (*folder.iterdir(), folder):
-            os.chown(path, user.pw_uid, user.pw_gid, follow_symlinks=False)
+            os.chown(path, user, group, follow_symlinks=False)
 
     def changed(self, attempt: str) -> int:
         """Return a number that changes when a process leaves a stamp; 0 where there is no folder."""

@@ -11,6 +11,7 @@ from cosched.connector.templating import render
 from cosched.errors import UserError
 from cosched_slurm.jobs import comment
 from cosched_slurm.options import KEPT
+from cosched_slurm.owners import account_of, user_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["job_script", "options", "processes"]
 
-_OWNER = re.compile(r"[a-z_][a-z0-9._-]{0,63}\Z")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")  # no ranges, no lists, no names of files
 
 
@@ -50,26 +50,14 @@ def options(launch: Launch, folder: Path, settings: SlurmSettings) -> list[str]:
         "time": _time(launch.time_limit),
     }
     if settings.identity == "account":
-        given["account"] = _user(launch.owner)
+        given["account"] = account_of(launch.owner)
     if settings.identity == "user":
-        given["uid"] = _user(launch.owner)
+        given["uid"], given["gid"] = map(str, user_of(launch.owner))
     if launch.native is None:
         given |= {"ntasks": str(count), "ntasks-per-node": "1"}
     named = [f"--{option}={value}" for option, value in given.items() if value]
     flags = [f"--{option}" for option, value in own.items() if not value]
     return ["--exclusive", "--no-requeue", *named, *flags]
-
-
-def _user(owner: str) -> str:
-    """Return a task's owner as the name of a user or account of Slurm's.
-
-    Raises:
-        UserError: there is none, or it is not such a name; a number could be anybody.
-    """
-    if not _OWNER.match(owner):
-        raise UserError(f"the task has the owner {owner[:80]!r}, and jobs here run under their owners' names: "
-                        "submit it as a user of this cluster")  # fmt: skip
-    return owner
 
 
 def _defaults(own: Mapping[str, str], folder: Path, settings: SlurmSettings) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -96,6 +97,10 @@ PREEMPT = false
 KILL = false
 WANT_SUSPEND = false
 WANT_VACATE = false
+# All or nothing (parallel universe): every host may be had by the one scheduler.
+DedicatedScheduler = "DedicatedScheduler@schedd@{machine}"
+STARTD_ATTRS = $(STARTD_ATTRS) DedicatedScheduler
+RANK = Scheduler =?= $(DedicatedScheduler)
 NUM_CPUS = 1
 MEMORY = 1024
 NUM_SLOTS_TYPE_1 = 1
@@ -128,7 +133,11 @@ def pool_configuration(
         ids: user and group that the daemons run as where root starts them.
     """
     text = _COMMON.format(
-        prefix=prefix, directory=directory, tokens=tokens, ids=f"CONDOR_IDS = {ids[0]}.{ids[1]}" if ids else ""
+        prefix=prefix,
+        directory=directory,
+        tokens=tokens,
+        machine=socket.gethostname(),
+        ids=f"CONDOR_IDS = {ids[0]}.{ids[1]}" if ids else "",
     )
     keys = [name.upper() for name in hosts]
     text += f"DAEMON_LIST = MASTER, COLLECTOR, NEGOTIATOR, SCHEDD, {', '.join(keys)}\n"

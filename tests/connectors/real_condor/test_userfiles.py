@@ -167,3 +167,19 @@ def _native(bench: Bench, settings: dict[str, str]) -> Launch:
     assert uuid.UUID(launch.attempt)
     return Launch(launch.attempt, "17", "mine", ("/bin/true",), ("node01",), 1, directory=str(bench.workplace),
                   native=Native("condor", settings))  # fmt: skip
+
+
+def test_the_parallel_universe_is_all_or_nothing_on_the_hosts_that_cosched_chose(
+    bench: Bench, launched: Callable[..., Launch]
+) -> None:
+    text = (
+        "universe = parallel\nexecutable = /bin/sh\narguments = \"-c 'echo $_CONDOR_PROCNO $COSCHED_HOSTS'\"\n"
+        "output = node.$(Node).out\nmachine_count = 2\nqueue\n"
+    )
+    launch = launched(text, "node02", "node03")
+    bench.submit(launch)
+    report = bench.until(launch, JobState.COMPLETED)
+    assert report.exit_code == 0
+    for node in (0, 1):
+        assert (bench.workplace / f"node.{node}.out").read_text() == f"{node} node02,node03\n"
+    assert bench.listen(launch, JobState.COMPLETED)[-1].started is not None
