@@ -20,6 +20,7 @@ import statistics
 from typing import TYPE_CHECKING
 
 from cosched.agent import AgentSettings, Peer, Role
+from cosched.errors import UserError
 from cosched.scheduling.gantt import Bar, gantt
 from cosched.simulation.calendar import Calendar
 from cosched.simulation.charts import chart
@@ -45,14 +46,13 @@ _SHOWN = ("OFF", "LOCAL", "ON")
 
 
 def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
+    loads = [load for load in _LOADS if options["requests"] in (0, load)]
+    rates = [rate for rate in _RATES if options["rate"] in (0, rate)]
+    if not loads or not rates:
+        raise UserError("the paper has 200, 500 and 1000 requests at 1, 2 and 5 a second: "
+                        "give one of these as requests and rate, or 0 for all")  # fmt: skip
     shown = [label for label in _SHOWN if label != "LOCAL" or options["local"]]
-    return [
-        row(load, rate, label, seed, options)
-        for load in _LOADS
-        for rate in _RATES
-        for label in shown
-        if options["requests"] in (0, load) and options["rate"] in (0, rate)
-    ]
+    return [row(load, rate, label, seed, options) for load in loads for rate in rates for label in shown]
 
 
 def row(load: int, rate: int, label: str, seed: int, options: Mapping[str, float]) -> Row:

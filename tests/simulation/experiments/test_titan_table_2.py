@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from cosched.errors import UserError
 from cosched.simulation.experiments.titan_table_2 import EXPERIMENT
 
 
@@ -14,6 +15,12 @@ def test_the_middleware_moves_tasks_and_meets_more_deadlines(tree: str) -> None:
     assert float(on["makespan"] or 0) < float(off["makespan"] or 0)
     assert off["moved"] == local["moved"] == off["messages"] == 0
     assert float(on["moved"] or 0) > 0
+
+
+@pytest.mark.parametrize("settings", [{"requests": "300"}, {"rate": "3"}])
+def test_a_load_that_the_paper_does_not_have_is_refused(settings: dict[str, str]) -> None:
+    with pytest.raises(UserError, match="200, 500 and 1000 requests at 1, 2 and 5 a second"):
+        EXPERIMENT.run(1, EXPERIMENT.settings(settings))
 
 
 def test_the_published_tables_are_whole() -> None:
