@@ -194,16 +194,19 @@ def test_neighbours_on_a_line(tmp_path: Path, count: int, periodic: int, message
 def test_machines_are_as_quick_as_their_time() -> None:
     """One processor: an Ultra 10 is near the Origin 2000, the others follow in the order of their years."""
     names = ["x86_64_infiniband", "sun_ultra_10", "sun_ultra_5", "sun_ultra_1", "sparcstation_2"]
+    machines = [load_hardware(name) for name in names]
     for kernel in TABLE:
-        seconds = [float(profile(load(kernel), load_hardware(name), [1])[0]) for name in names]
+        application = load(kernel)
+        seconds = [float(profile(application, machine, [1])[0]) for machine in machines]
         assert seconds == sorted(seconds)
         assert seconds[1] == pytest.approx(TABLE[kernel][1][0], rel=0.3)
 
 
 def test_networks_of_today_differ_where_messages_bind() -> None:
-    names = ["x86_64_gigabit", "x86_64_25_gigabit", "x86_64_infiniband"]
+    networks = [load_hardware(name) for name in ("x86_64_gigabit", "x86_64_25_gigabit", "x86_64_infiniband")]
     for kernel in ("fft", "memsort", "cpi"):
-        seconds = [float(profile(load(kernel), load_hardware(name), [4])[0]) for name in names]
+        application = load(kernel)
+        seconds = [float(profile(application, network, [4])[0]) for network in networks]
         assert seconds == sorted(seconds, reverse=True)
 
 
