@@ -36,12 +36,19 @@ def command(
     objective: Annotated[Objective, typer.Option(help="What the genetic search minimises.")] = Objective.BALANCED,
     budget: Annotated[float, typer.Option(help="Seconds that a search may take.", min=0.0, max=86400.0)] = 1.0,
     seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0, max=2**63 - 1)] = 0,
+    quantile: Annotated[
+        float, typer.Option(help="Plan with times that this share of runs stays below, where they are uncertain.")
+    ] = 0.5,
     json: JsonOption = False,
     gantt: Annotated[Path | None, typer.Option(help="Draw the schedule into this SVG file.")] = None,
 ) -> None:
     """Make a schedule for a queue given as a file."""
-    queue = read_file(problem, _parse)
+    if not 0 < quantile < 1:
+        raise UserError(f"--quantile {quantile:g}: give a number between 0 and 1")
+    queue = read_file(problem, lambda text: _parse(text, quantile))
     if isinstance(queue, TunableQueue):
+        if quantile != 0.5:
+            raise UserError("the times of tunable tasks are certain: leave --quantile out")
         _plan_tunable(queue, problem.name, policy, gantt, json=json)
         return
     schedule, _, statistics = make_plan(queue, policy, budget, seed, objective.weights)
@@ -56,11 +63,11 @@ def command(
         _print(document)
 
 
-def _parse(text: str) -> Problem | TunableQueue:
+def _parse(text: str, quantile: float) -> Problem | TunableQueue:
     if not text.lstrip().startswith("{"):
         return parse_etc(text)
     document = read_json(text)
-    return tunable_from_document(document) if is_tunable(document) else from_document(document)
+    return tunable_from_document(document) if is_tunable(document) else from_document(document, quantile)
 
 
 def _plan_tunable(queue: TunableQueue, name: str, policy: Policy, gantt: Path | None, *, json: bool) -> None:

@@ -1,12 +1,14 @@
 """Read a problem from a file: the JSON of `cosched plan`, or an ETC matrix (see `etc_file`).
 
     {"hosts": 16 | [{"name": "n1", "class": "fast"}, …],
-     "tasks": [{"id": "a", "profile": [t1, t2, …] | {"fast": [t1, …], …},
+     "tasks": [{"id": "a", "profile": TIMES | {"fast": TIMES, …},
                 "deadline": 90, "release": 0, "depends_on": ["b"]}, …]}
 
-Times are seconds. `profile` has the run time on 1, 2, … hosts, null where that count cannot be used; what lies above
-the number of hosts is checked and dropped. A list holds for every class; in an object, a class that is missing cannot
-run the task. Anything not understood is refused with the path of the element, as in `tasks[3].profile[2]: …`.
+Times are seconds. TIMES are the run times on 1, 2, … hosts, null where that count cannot be used; what lies above the
+number of hosts is checked and dropped. Uncertain ones are three lists, {"low": […], "expected": […], "high": […]}, of
+which the plan is made for the wanted quantile (see `Profile.at_quantile`). TIMES hold for every class; in an object,
+a class that is missing cannot run the task. Anything not understood is refused with the path of the element, as in
+`tasks[3].profile[2]: …`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cosched.errors import UserError
+from cosched.prediction.profile import Profile, Source
 from cosched.scheduling.etc_file import parse_etc
 from cosched.scheduling.input_file import read_file
 from cosched.scheduling.json_elements import a_list, a_name, a_time, an_object, read_json, shown
@@ -24,6 +27,7 @@ from cosched.scheduling.problem import Problem
 from cosched.scheduling.widths import best_seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -45,16 +49,20 @@ def read(path: Path) -> Problem:
     return read_file(path, lambda text: parse(text) if text.lstrip().startswith("{") else parse_etc(text))
 
 
-def parse(text: str) -> Problem:
+def parse(text: str, quantile: float = 0.5) -> Problem:
     """Return the problem that a JSON text describes.
+
+    Args:
+        text: see above.
+        quantile: plan with the times that this share of runs stays below, where they are uncertain.
 
     Raises:
         UserError: with the path of the bad element.
     """
-    return from_document(read_json(text))
+    return from_document(read_json(text), quantile)
 
 
-def from_document(value: object) -> Problem:
+def from_document(value: object, quantile: float = 0.5) -> Problem:
     """Return the problem that a JSON document describes; raises as `parse`."""
     document = an_object(value, "", {"hosts", "tasks"}, {"hosts", "tasks"})
     names, classes, host_class = read_hosts(document["hosts"])
@@ -62,11 +70,11 @@ def from_document(value: object) -> Problem:
     if len(classes) * len(items) * len(names) > _MOST_CELLS:
         raise UserError(f"tasks: {len(items)} tasks x {len(names)} hosts x {len(classes)} classes are too many: "
                         f"keep the product below {_MOST_CELLS}")  # fmt: skip
-    return _problem(items, names, classes, host_class)
+    return _problem(items, names, classes, host_class, quantile)
 
 
 def _problem(
-    items: list[Any], names: tuple[str, ...], classes: tuple[str, ...], host_class: NDArray[np.int64]
+    items: list[Any], names: tuple[str, ...], classes: tuple[str, ...], host_class: NDArray[np.int64], quantile: float
 ) -> Problem:
     seconds = np.full((len(classes), len(items), len(names)), np.inf)
     release, deadline = np.zeros(len(items)), np.full(len(items), np.inf)
@@ -79,7 +87,7 @@ def _problem(
         if name in index:
             raise UserError(f"{where}.id: {name!r} is also tasks[{index[name]}].id: give each task an id of its own")
         index[name] = task
-        _fill_profile(item["profile"], f"{where}.profile", classes, seconds[:, task, :])
+        _fill_profile(item["profile"], f"{where}.profile", classes, seconds[:, task, :], quantile)
         release[task] = a_time(item.get("release", 0), f"{where}.release", zero=True)
         if item.get("deadline") is not None:
             deadline[task] = a_time(item["deadline"], f"{where}.deadline")
@@ -112,24 +120,41 @@ def read_hosts(value: object) -> tuple[tuple[str, ...], tuple[str, ...], NDArray
     return tuple(seen), tuple(classes), np.array(list(seen.values()), dtype=np.int64)
 
 
-def _fill_profile(value: object, where: str, classes: tuple[str, ...], seconds: NDArray[np.float64]) -> None:
-    if isinstance(value, dict):
+def _fill_profile(
+    value: object, where: str, classes: tuple[str, ...], seconds: NDArray[np.float64], quantile: float
+) -> None:
+    if isinstance(value, dict) and ("expected" in classes or "expected" not in value):
         if not value:
             raise UserError(f"{where}: no class is given: give run times for at least one")
         for name, times in value.items():
             if name not in classes:
                 raise UserError(f"{where}.{shown(name)}: no host has this class: the classes are {', '.join(classes)}")
-            _fill_times(times, f"{where}.{name}", seconds[classes.index(name)])
+            _fill_times(times, f"{where}.{name}", seconds[classes.index(name)], quantile)
     else:
-        _fill_times(value, where, seconds[0])
+        _fill_times(value, where, seconds[0], quantile)
         seconds[1:] = seconds[0]
 
 
-def _fill_times(value: object, where: str, row: NDArray[np.float64]) -> None:
-    for column, time in enumerate(a_list(value, where, 1, _MOST_HOSTS)):
-        checked = math.inf if time is None else a_time(time, f"{where}[{column}]")
-        if column < len(row):
-            row[column] = checked
+def _fill_times(value: object, where: str, row: NDArray[np.float64], quantile: float) -> None:
+    times = _at_quantile(value, where, quantile) if isinstance(value, dict) else _times(value, where)
+    usable = min(len(times), len(row))
+    row[:usable] = times[:usable]
+
+
+def _at_quantile(value: dict[str, Any], where: str, quantile: float) -> Sequence[float]:
+    an_object(value, where, {"low", "expected", "high"}, {"low", "expected", "high"})
+    low, expected, high = (tuple(_times(value[name], f"{where}.{name}")) for name in ("low", "expected", "high"))
+    try:
+        return Profile(expected, Source.USER, low=low, high=high).at_quantile(quantile).seconds
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+
+
+def _times(value: object, where: str) -> list[float]:
+    return [
+        math.inf if time is None else a_time(time, f"{where}[{column}]")
+        for column, time in enumerate(a_list(value, where, 1, _MOST_HOSTS))
+    ]
 
 
 def _predecessors(item: dict[str, Any], where: str, task: int, index: dict[str, int]) -> tuple[int, ...]:

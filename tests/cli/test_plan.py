@@ -127,3 +127,17 @@ def test_a_picture_that_cannot_be_written_is_the_users_fault(problem: Path, tmp_
     result = run(problem, "--policy", "edf", "--gantt", tmp_path / "none" / "plan.svg")
     assert isinstance(result.exception, UserError)
     assert "cannot be written" in str(result.exception)
+
+
+def test_uncertain_times_are_planned_at_a_quantile(tmp_path: Path) -> None:
+    path = tmp_path / "problem.json"
+    times = {"low": [2], "expected": [4], "high": [16]}
+    path.write_text(json.dumps({"hosts": 1, "tasks": [{"id": "a", "profile": times}]}))
+    makespans = [
+        json.loads(run(path, "--policy", "two-phase", "--json", *option).stdout)["makespan"]
+        for option in ([], ["--quantile", "0.95"])
+    ]
+    assert makespans == pytest.approx([4.0, 16.0])
+    refused = run(path, "--quantile", "1").exception
+    assert isinstance(refused, UserError)
+    assert "--quantile 1: give a number between 0 and 1" in str(refused)

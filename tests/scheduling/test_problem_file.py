@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -163,3 +164,34 @@ def test_an_unreadable_file_is_named(tmp_path: Path, content: bytes, message: st
 def test_a_missing_file_is_the_users_fault(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be read: No such file"):
         read(tmp_path / "none.json")
+
+
+def uncertain(**changes: Any) -> dict[str, Any]:
+    times: dict[str, Any] = {"low": [2, None, 1], "expected": [4, None, 2], "high": [16, None, 8], **changes}
+    return a_document(profile=times)
+
+
+@pytest.mark.parametrize(("quantile", "seconds"), [(0.05, 2.0), (0.5, 4.0), (0.95, 16.0)])
+def test_uncertain_times_are_taken_at_the_wanted_quantile(quantile: float, seconds: float) -> None:
+    problem = parse(json.dumps(uncertain()), quantile)
+    assert problem.seconds[0, 0].tolist() == pytest.approx([seconds, math.inf, seconds / 2])
+    assert problem.seconds[0, 1, 0] == 1.0
+
+
+def test_uncertain_times_may_be_given_for_a_class() -> None:
+    hosts = [{"name": "n", "class": "fast"}]
+    times = {"fast": {"low": [1], "expected": [2], "high": [3]}}
+    assert parse(json.dumps({"hosts": hosts, "tasks": [{"id": "a", "profile": times}]})).seconds[0, 0, 0] == 2.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"low": [2, 1]}, r"tasks\[0\]\.profile: .*another number"),
+        ({"high": [3, None, 8]}, r"tasks\[0\]\.profile: the prediction for 1 hosts .* must ascend"),
+        ({"high": [16, None, -1]}, r"tasks\[0\]\.profile\.high\[2\]: -1 is no time"),
+        ({"most": [1]}, r"tasks\[0\]\.profile: unknown key 'most'"),
+    ],
+)
+def test_impossible_ranges_are_refused(changes: dict[str, Any], message: str) -> None:
+    assert re.match(message, refusal(uncertain(**changes)))
