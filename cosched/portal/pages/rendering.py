@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import time
-from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -42,14 +41,13 @@ _NAVIGATION = (
 )
 
 
-@dataclass(frozen=True)
 class Renderer:
     """Renders the templates of templates/portal/."""
 
-    service: Service
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_environment", _environment())
+    def __init__(self, service: Service) -> None:
+        """Set up; every page shows the domain's state as `service` tells it."""
+        self._service = service
+        self._environment = _environment()
 
     def page(self, request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> HTMLResponse:
         """Return a page, or with `?part=` of the request the part of it that a live page asks for anew.
@@ -60,14 +58,13 @@ class Renderer:
             status: of the answer.
             values: for the template.
         """
-        environment: Environment = self._environment  # type: ignore[attr-defined]  # set once, the rest is frozen
-        loaded = environment.get_template(f"{_FOLDER}/{template}")
+        loaded = self._environment.get_template(f"{_FOLDER}/{template}")
         shown = {**self._common(request), **values}
         part = request.query_params.get("part")
         if part is None or status != HTTPStatus.OK:
             return HTMLResponse(loaded.render(shown), status)
         # A template knows its own blocks alone; those that every page has are the base's.
-        blocks = {**environment.get_template(f"{_FOLDER}/base.html").blocks, **loaded.blocks}
+        blocks = {**self._environment.get_template(f"{_FOLDER}/base.html").blocks, **loaded.blocks}
         block = blocks.get(f"part_{part}")
         if block is None:
             raise NotFoundError(f"this page has no part {part[:40]!r}")
@@ -75,7 +72,7 @@ class Renderer:
 
     def _status(self, principal: Principal) -> Status | None:
         try:
-            return self.service.status(principal)
+            return self._service.status(principal)
         except CoschedError:  # a page that tells of a fault must not end in it
             return None
 

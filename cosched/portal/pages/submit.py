@@ -137,7 +137,8 @@ async def _fields(request: Request) -> dict[str, str]:
     async with request.form() as form:
         for name, value in form.items():
             if isinstance(value, str):
-                fields.setdefault(name, value)
+                # Browsers send the lines of a field as on DOS, whatever was typed or pasted into it.
+                fields.setdefault(name, value.replace("\r\n", "\n"))
             elif value.filename:
                 fields |= {name.removesuffix("_upload"): decode(await value.read(), value.filename),
                            f"{name.removesuffix('_upload')}_name": value.filename}  # fmt: skip

@@ -104,7 +104,7 @@ def test_a_command_brings_a_model_of_its_own(here: Portal) -> None:
 
 def test_a_file_is_read_without_trust_and_only_where_its_manager_runs(here: Portal) -> None:
     ann = here.person("ann")
-    answer = ann.send("/submit", own="file", file=BATCH, file_name="job.sh")
+    answer = ann.send("/submit", own="file", file=BATCH.replace("\n", "\r\n"), file_name="job.sh")
     assert answer.status_code == 422
     assert "the file is written for &#39;slurm&#39;" in answer.text
     assert "#COSCHED --profile=9,8,7" in answer.text  # it is still there
