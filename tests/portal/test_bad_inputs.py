@@ -116,7 +116,8 @@ def test_who_shows_nothing_or_something_false_is_not_let_in(client: TestClient, 
     expired = token(access, life=-1.0)
     forged: list[dict[str, str]] = [
         {}, {"REMOTE_USER": "root"}, {"X-Remote-User": "root"}, {"X-Forwarded-User": "root", "X-Forwarded-For": "::1"},
-        {"Authorization": f"Bearer {expired}"}, {"Authorization": "Bearer cosched_aaaaaaaa_b"}, {"Authorization": "Basic cm9vdDp4"},
+        {"Authorization": f"Bearer {expired}"}, {"Authorization": "Bearer cosched_aaaaaaaa_b"},
+        {"Authorization": "Basic cm9vdDp4"},
         {"Cookie": f"{COOKIE}=forged"},
     ]  # fmt: skip
     for headers in forged:

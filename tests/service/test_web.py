@@ -1,16 +1,22 @@
 from __future__ import annotations
 
+import os
 import socket
+import ssl
 import stat
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
-from fastapi import FastAPI
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from fastapi import FastAPI, Request
 
-from cosched.errors import SystemFault
+from cosched.errors import SystemFault, UserError
 from cosched.service.listen import Listen, parse_listen
-from cosched.service.web import WebServer, host_names, open_socket
+from cosched.service.web import Tls, WebServer, host_names, open_socket, open_sockets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,3 +85,74 @@ def test_names_that_clients_may_use() -> None:
         [Listen(path="/x"), Listen(host="127.0.0.1", port=1), Listen(host="::2", port=1)], ["Here.example"]
     )
     assert names == {"localhost", "127.0.0.1", "[::1]", "[::2]", "here.example"}
+
+
+def test_a_server_that_ends_by_itself_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cosched.service.web._START_AGAIN", 0.01)
+    listening = open_socket(parse_listen("127.0.0.1:0"))
+    server = WebServer(hello(), [listening])
+    address = f"http://{server.addresses[0]}/hello"
+    server.start()
+    assert httpx2.get(address, trust_env=False).json() == "hello"
+    for each in server._servers:
+        each.should_exit = True  # as uvicorn does after a fault of its own
+    while not server.fault:
+        pass
+    assert "it is started again" in server.fault
+    assert httpx2.get(address, trust_env=False, timeout=30).json() == "hello"
+    server.stop()
+
+
+def test_the_user_at_the_other_end_of_the_socket_is_known(tmp_path: Path) -> None:
+    app = FastAPI()
+    app.get("/peer")(peer)
+    server = WebServer(app, open_sockets([Listen(path=str(tmp_path / "a.sock")), Listen(host="127.0.0.1")], 0o660))
+    assert stat.S_IMODE((tmp_path / "a.sock").stat().st_mode) == 0o660
+    server.start()
+    with httpx2.Client(transport=httpx2.HTTPTransport(uds=str(tmp_path / "a.sock")), base_url="http://x") as client:
+        assert client.get("/peer").json() == os.getuid()
+    assert httpx2.get(f"http://{server.addresses[1]}/peer", trust_env=False).json() is None
+    server.stop()
+
+
+async def peer(request: Request) -> int | None:
+    return request.state.peer  # type: ignore[no-any-return]  # Any
+
+
+def certificate(folder: Path) -> Tls:
+    """A certificate of this machine that nobody vouches for."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (folder / "key.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
+                                                       serialization.NoEncryption()))  # fmt: skip
+    return Tls(folder / "cert.pem", folder / "key.pem")
+
+
+def test_ports_speak_tls_where_there_is_a_certificate(tmp_path: Path) -> None:
+    tls = certificate(tmp_path)
+    server = WebServer(hello(), [open_socket(parse_listen("127.0.0.1:0"))], tls)
+    server.start()
+    trusted = ssl.create_default_context(cafile=str(tls.certificate))
+    port = server.addresses[0].rpartition(":")[2]
+    assert httpx2.get(f"https://localhost:{port}/hello", verify=trusted, trust_env=False).json() == "hello"
+    server.stop()
+
+
+def test_a_certificate_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "key.pem").write_text("no key")
+    refused = pytest.raises(UserError, match=r"key\.pem cannot be used .*correct \[server\] certificate and key")
+    with open_socket(parse_listen("127.0.0.1:0")) as listening, refused:
+        WebServer(hello(), [listening], Tls(tmp_path / "cert.pem", tmp_path / "key.pem"))
