@@ -170,7 +170,7 @@ def _possible(problem: compiled.Tables, maps: _Maps) -> _Maps:
 def _seconds(problem: compiled.Tables, task: int, hosts: NDArray[np.bool_]) -> float:
     """Return the run time on a set of hosts; infinite where it is empty or cannot run the task."""
     count = hosts.sum()
-    if count == 0:
+    if count == 0 or count > problem.seconds.shape[2]:
         return np.inf
     slowest = 0.0
     for host in range(hosts.shape[0]):

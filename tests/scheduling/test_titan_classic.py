@@ -71,3 +71,12 @@ def test_fractions_are_a_chance_of_one_more() -> None:
 def test_equal_costs_are_all_kept() -> None:
     copies = remainder_selection(np.full(6, 3.0), np.random.default_rng(0))
     assert sorted(copies.tolist()) == [0, 1, 2, 3, 4, 5]
+
+
+def test_more_hosts_than_any_task_can_use_are_no_place_to_run() -> None:
+    # The compiled tables end at the widest count that any task can use: behind it lies other memory.
+    problem = a_problem([[4.0], [5.0]], hosts=6)
+    search = TitanClassic(problem, seed=1)
+    for _ in range(50):
+        search.step()
+        assert check(problem, search.schedule) == []
