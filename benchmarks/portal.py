@@ -1,111 +1,141 @@
-"""How quick the schedule page is with many tasks and hosts, in a real browser before a real daemon.
+"""How many requests the API answers: durable submissions and reads, over real HTTP, with many tasks in the database.
 
-python -m benchmarks.portal [--tasks 1000] [--hosts 256]
+    python -m benchmarks.portal [--tasks 10000] [--seconds 10] [--json FILE]
 
-Prints the size of what is sent each time the schedule changes, how long the daemon takes to make it and the browser
-to draw it, how long a frame takes while the pointer moves over it, and the daemon's memory.
+The daemon is a process of its own with all hosts busy, so that every task that is submitted waits and is planned. First
+as many requests as it can answer, then half of what is promised, one after the other however slow the answers are.
+Beside the rates stands the processor time that a request costs the daemon: it says what the machine could do if nothing
+else ran on it.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import random
-import statistics
+import json
+import os
 import time
 from pathlib import Path
+from statistics import quantiles
 from typing import TYPE_CHECKING
 
-from cosched.portal.documents import TaskRequest
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.load import Measured, offer, request
+from cosched.coscheduler.task import Task, TaskState
+from cosched.portal.documents import TaskRequest, TokenRequest
+from cosched.prediction.profile import Profile, Source
+from cosched.store import Store
 from demo.site import Site
-from tests.portal.pages.visitor import visiting
-from tests.testbed.browser import chromium
+from demo.workload import HOSTS
 
 if TYPE_CHECKING:
-    from cosched.client import Client
-    from tests.portal.pages.visitor import Visitor
+    from collections.abc import Sequence
 
-__all__ = ["main"]
-
-_DRAW = """async () => {
-  const box = document.querySelector("[data-live=chart]"), times = [];
-  const text = await (await fetch("/schedule?part=chart")).text();
-  for (let round = 0; round < 10; round++) {
-    const began = performance.now();
-    box.innerHTML = text;
-    box.getBoundingClientRect();
-    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-    times.push(performance.now() - began);
-  }
-  return times;
-}"""
-_FRAMES = """() => new Promise((done) => {
-  const times = []; let before = performance.now();
-  const next = (now) => {
-    times.push(now - before);
-    before = now;
-    if (times.length < 120) requestAnimationFrame(next); else done(times);
-  };
-  requestAnimationFrame(next);
-})"""
+_TICK = os.sysconf("SC_CLK_TCK")
+_SUBMISSIONS, _READS = 300.0, 1000.0  # promised a second
+_CONNECTIONS = 16
 
 
 def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.portal")
-    parser.add_argument("--tasks", type=int, default=1000)
-    parser.add_argument("--hosts", type=int, default=256)
+    """Measure, print, and write the figures where asked."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.portal", description=__doc__)
+    parser.add_argument("--tasks", type=int, default=10_000, help="ended tasks in the database beforehand")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of promised load for each measurement")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
     options = parser.parse_args()
-    settings = {"connector.local": {"hosts": options.hosts}}
-    with Site("local", scale=1.0, settings=settings) as site, site.client() as client, chromium() as browser:
-        _fill(client, options.tasks)
-        with visiting(browser, site) as visitor:
-            visitor.go("/schedule")
-            _measure(visitor)
-        print(f"memory of the daemon: {_memory(site.pid):.0f} MB")
+    rows = _measure(options.tasks, options.seconds)
+    Console().print(_table(rows, options.tasks))
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=2))
 
 
-def _fill(client: Client, tasks: int) -> None:
-    draw = random.Random(1)
-    requests = []
-    for number in range(tasks):
-        least = draw.choice((4, 8, 16))
-        profile = tuple(None if count < least else 2000.0 / count for count in range(1, 33))
-        requests.append(TaskRequest(command=("/bin/sleep", "900"), profile=profile, name=f"task {number}"))
-    client.submit_all(requests)
-    give_up = time.monotonic() + 120
-    while client.plan().evaluations == 0 and time.monotonic() < give_up:
-        time.sleep(0.5)
-    time.sleep(5.0)
+def _measure(tasks: int, seconds: float) -> dict[str, dict[str, float]]:
+    with Site("local", scale=1.0) as site:
+        site.stop()
+        _fill(f"sqlite:///{site.folder}/state/cosched.db", tasks)
+        site.start()
+        with site.client() as client:
+            client.submit(TaskRequest(command=("/bin/sleep", "3600"), profile=(None,) * (HOSTS - 1) + (3600.0,)))
+            token = client.create_token(TokenRequest(scopes=("read", "submit"))).token
+            port = int(client.login_link().url.split("/")[2].rpartition(":")[2])
+        load = _Load(site.pid, port)
+        submissions = [_submission(token, number) for number in range(int(_SUBMISSIONS * seconds * 1.5))]
+        reads = [_read(token, number, tasks) for number in range(int(_READS * seconds * 1.5))]
+        cut = len(submissions) * 2 // 3
+        rows = {"submissions": load.measure(submissions[:cut]), "reads": load.measure(reads[: len(reads) * 2 // 3])}
+        rows["half the submissions"] = load.measure(submissions[cut:], _SUBMISSIONS / 2)
+        rows["half the reads"] = load.measure(reads[len(reads) * 2 // 3 :], _READS / 2)
+        with site.client() as client:
+            assert client.status().tasks["queued"] >= len(submissions)
+    return rows
 
 
-def _measure(visitor: Visitor) -> None:
-    page = visitor.page
-    times = []
-    for _ in range(5):
-        began = time.perf_counter()
-        body = page.request.get(f"{visitor.address}/schedule?part=chart").body()
-        times.append(time.perf_counter() - began)
-    print(f"{page.locator('.gantt path').count()} bars; chart: {len(body) / 1024:.0f} KiB, compressed "
-          f"{len(gzip.compress(body, 4)) / 1024:.0f} KiB")  # fmt: skip
-    print(f"made by the daemon in {statistics.median(times) * 1000:.0f} ms (median, over HTTP)")
-    drawn = page.evaluate(_DRAW)
-    print(
-        f"drawn by the browser in {statistics.median(drawn):.0f} ms (median of {len(drawn)}, {max(drawn):.0f} at most)"
-    )
-    box = page.locator(".gantt").bounding_box()
-    assert box is not None
-    page.evaluate(f"window.frames_ = ({_FRAMES})(); 0")
-    for step in range(60):
-        page.mouse.move(box["x"] + 100 + step * (box["width"] - 120) / 60, box["y"] + 20 + step * 5)
-    frames = sorted(page.evaluate("window.frames_"))
-    print(f"frames under the moving pointer: {statistics.median(frames):.0f} ms (median), "
-          f"{frames[int(len(frames) * 0.95)]:.0f} ms (95 of 100)")  # fmt: skip
+class _Load:
+    def __init__(self, daemon: int, port: int) -> None:
+        self._daemon = daemon
+        self._port = port
+
+    def measure(self, requests: Sequence[bytes], rate: float = 0.0) -> dict[str, float]:
+        """Send requests and return what came of them."""
+        before = _processor_time(self._daemon)
+        measured = offer(self._port, requests, _CONNECTIONS, rate)
+        assert set(measured.statuses) <= {200, 201}, measured.statuses
+        return _figures(measured, _processor_time(self._daemon) - before)
 
 
-def _memory(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+def _figures(measured: Measured, processor: float) -> dict[str, float]:
+    hundredths = quantiles(measured.took, n=100, method="inclusive")
+    return {
+        "requests": float(len(measured.took)),
+        "requests a second": measured.rate,
+        "processor ms of the daemon a request": 1e3 * processor / len(measured.took),
+        "ms, median": 1e3 * hundredths[49],
+        "ms, 99 %": 1e3 * hundredths[98],
+    }
+
+
+def _fill(url: str, count: int) -> None:
+    """Write tasks that ended some time ago."""
+    store = Store(url)
+    last, now = store.last_number(), time.time()
+    profile = Profile(tuple(40.0 / hosts for hosts in range(1, 17)), Source.USER)
+    for begin in range(0, count, 1000):
+        store.save([
+            Task(str(number), number, f"night run {number}", "sweep3d", ("/usr/bin/sweep3d", str(number)), now - 1e5,
+                 "ann", {"nx": 50.0}, profile=profile, state=TaskState.COMPLETED, dispatched=now - 9e4,
+                 started=now - 9e4, finished=now - 8e4, predicted=40.0, actual=41.0, exit_code=0, attempts=1,
+                 hosts=("node01", "node02"))
+            for number in range(last + 1 + begin, last + 1 + min(begin + 1000, count))
+        ])  # fmt: skip
+    store.close()
+
+
+def _submission(token: str, number: int) -> bytes:
+    body = {"command": ["/bin/sleep", "60"], "hosts": "1-4", "profile": [60, 35, 25, 20], "name": f"load {number}",
+            "deadline": time.time() + 1e6 + 7919 * number % 10_000}  # fmt: skip
+    return request("POST", "/api/v1/tasks", token, json.dumps(body).encode(), Idempotency_Key=f"load-{number}")
+
+
+def _read(token: str, number: int, tasks: int) -> bytes:
+    """Four in five look at one task, the fifth at a page of the list."""
+    path = "/api/v1/tasks?limit=20" if number % 5 == 0 else f"/api/v1/tasks/{1 + 7919 * number % tasks}"
+    return request("GET", path, token)
+
+
+def _processor_time(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICK
+
+
+def _table(rows: dict[str, dict[str, float]], tasks: int) -> Table:
+    table = Table(title=f"{tasks} tasks in the database, {_CONNECTIONS} connections, {os.cpu_count()} processors")
+    table.add_column("")
+    for way in rows:
+        table.add_column(way, justify="right")
+    for name in next(iter(rows.values())):
+        table.add_row(name, *(f"{row[name]:.4g}" for row in rows.values()))
+    return table
 
 
 if __name__ == "__main__":
