@@ -11,6 +11,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
 
+from cosched.agent.records import Guest, Handover
 from cosched.coscheduler.task import Attempt, Task
 from cosched.store import database, schema
 from cosched.store.database import open_engine
@@ -38,7 +39,7 @@ def test_migrations_follow_one_another_without_a_fork() -> None:
 @pytest.mark.parametrize(
     ("table", "kind", "own"),
     [(schema.tasks, Task, set()), (schema.attempts, Attempt, set()), (schema.events, Record, {"id"}),
-     (schema.submission_keys, Submission, set())],
+     (schema.submission_keys, Submission, set()), (schema.handovers, Handover, set()), (schema.guests, Guest, set())],
 )  # fmt: skip
 def test_a_table_keeps_every_field_and_nothing_else(table: Table, kind: type, own: set[str]) -> None:
     assert {column.name for column in table.columns} == {field.name for field in fields(kind)} | own
