@@ -60,7 +60,6 @@ class CondorConnector:
         One whose slots have jobs that are not cosched's is claimed.
         """
         attribute = self._settings.host_class
-        self._prune()
         slots = self._ask.call("hosts", projection=projection(attribute))
         return machines(slots, attribute, self._ours, self._needs)
 
@@ -96,6 +95,7 @@ class CondorConnector:
         for attempt in attempts:
             check_attempt(attempt)
         known = self._look_up(attempts) if attempts else {}
+        self._prune()
         return {attempt: known.get(attempt) or JobReport(attempt, JobState.UNKNOWN) for attempt in attempts}
 
     def cancel(self, attempt: str) -> None:

@@ -49,10 +49,6 @@ class SlurmConnector:
 
     def hosts(self) -> Sequence[Host]:
         """Return the nodes, those of the partition where one is set; what others' jobs have is claimed."""
-        try:
-            self._pruning.look()
-        except OSError as error:
-            raise self._spool_fault(error) from error
         rows = self._slurm.nodes()
         theirs = self._strangers.claims(busy(rows) - self._watch.hosts())
         return hosts(rows, self._settings.partition, self._settings.host_class, theirs)
@@ -91,6 +87,10 @@ class SlurmConnector:
         for attempt in attempts:
             check_attempt(attempt)
         shown = self._records() if attempts else {}
+        try:
+            self._pruning.look()
+        except OSError as error:
+            raise self._spool_fault(error) from error
         return {
             attempt: self._report(attempt, shown.get(attempt)) or JobReport(attempt, JobState.UNKNOWN)
             for attempt in attempts
