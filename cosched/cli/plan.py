@@ -60,7 +60,7 @@ def command(
     if json:
         emit_json(document)
     else:
-        _print(document)
+        _print(document, statistics)
 
 
 def _parse(text: str, quantile: float) -> Problem | TunableQueue:
@@ -100,7 +100,7 @@ def _document(schedule: Schedule, metrics: Metrics, statistics: Statistics) -> d
     }
 
 
-def _print(document: dict[str, Any]) -> None:
+def _print(document: dict[str, Any], statistics: Statistics) -> None:
     rows = [
         (item["task"], f"{item['start']:.6g}", f"{item['end']:.6g}", str(len(item["hosts"])), _short(item["hosts"]))
         for item in document["assignments"]
@@ -113,7 +113,8 @@ def _print(document: dict[str, Any]) -> None:
         delay = document["average_delay"]
         console.print(f"on time {document['on_time']:.1%}, on average {abs(delay):.6g} s "
                       f"{'before' if delay >= 0 else 'after'} the deadline")  # fmt: skip
-    console.print(f"{document['evaluations']} plans compared in {document['elapsed']:.3g} s")
+    rate = f", {statistics.generations / statistics.elapsed:.0f} generations a second" if statistics.generations else ""
+    console.print(f"{statistics.evaluations} plans compared in {statistics.elapsed:.3g} s{rate}")
 
 
 def _short(hosts: list[str]) -> str:

@@ -141,3 +141,11 @@ def test_uncertain_times_are_planned_at_a_quantile(tmp_path: Path) -> None:
     refused = run(path, "--quantile", "1").exception
     assert isinstance(refused, UserError)
     assert "--quantile 1: give a number between 0 and 1" in str(refused)
+
+
+def test_a_search_says_how_fast_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "problem.json"
+    tasks = [{"id": str(number), "profile": [3 + number, 2.5]} for number in range(5)]
+    path.write_text(json.dumps({"hosts": 2, "tasks": tasks}))
+    assert "generations a second" in run(path, "--budget", "0.05").stdout
+    assert "generations" not in run(path, "--policy", "edf").stdout
