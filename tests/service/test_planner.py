@@ -17,6 +17,7 @@ from cosched.service.planner import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from cosched.scheduling.problem import Problem
 
@@ -73,6 +74,20 @@ def test_a_snapshot_is_answered_with_plans_that_are_what_they_say() -> None:
         assert answer.since == asked.time
         assert answer.makespan == pytest.approx(makespan(asked.problem, answer))
         assert answer.makespan >= answer.bound > 0
+
+
+def test_without_machine_code_on_disk_a_heuristic_answers_before_it_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    with planner() as process:
+        asked = snapshot()
+        give(process, pickle.dumps(asked))
+        assert process.stdout is not None
+        answer: Any = pickle.load(process.stdout)
+        assert not answer.settled
+        assert answer.evaluations == 3
+        assert answer.makespan == pytest.approx(makespan(asked.problem, answer))
 
 
 @pytest.mark.parametrize("part", [0.0, 0.5, 1.0], ids=["before", "in-mid-word", "at-work"])
