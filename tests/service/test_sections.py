@@ -43,7 +43,7 @@ def test_the_table_of_the_kind_in_force_is_handed_over() -> None:
         ("planning", "seed", -1),
         ("dispatch", "attempts", 0),
         ("dispatch", "grace", "soon"),
-        ("server", "listen", "0.0.0.0:1"),
+        ("server", "listen", "127.0.0.1:70000"),
         ("models", "folders", "models"),
     ],
 )
