@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+import uvloop
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from cosched.access.peers import peer_uid
 from cosched.errors import SystemFault, UserError
@@ -33,6 +34,7 @@ __all__ = ["Tls", "WebServer", "host_names", "open_socket", "open_sockets"]
 _log = structlog.get_logger("cosched.web")
 
 _BACKLOG = 128
+_LARGEST_HEAD = 64 << 10  # bytes
 _START_AGAIN = 1.0  # seconds before a server that ended by itself is started again
 
 
@@ -79,12 +81,45 @@ class Tls:
     key: Path
 
 
-class _KnowsPeer(H11Protocol):
-    """Puts the user id at the other end of a unix socket into the state of each request: `request.state.peer`."""
+class _Connection(HttpToolsProtocol):
+    """Knows the user at the other end of a unix socket (`request.state.peer`), and bounds what uvicorn's own does not.
+
+    The parser would take a head without end into memory, and of requests sent before the last was answered only the
+    newest would learn that the client has gone: an event stream among them would never end.
+    """
+
+    _unread = 0  # bytes since the last head, or part of a body, was whole
+    _earlier: tuple[RequestResponseCycle, ...] = ()  # requests before the newest whose answers are under way
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's own is so
         super().connection_made(transport)
         self.app_state = {**self.app_state, "peer": peer_uid(transport.get_extra_info("socket"))}
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        for cycle in self._earlier:
+            cycle.disconnected = True
+            cycle.message_event.set()
+
+    def data_received(self, data: bytes) -> None:
+        self._unread += len(data)
+        super().data_received(data)
+        if self._unread > _LARGEST_HEAD and not self.transport.is_closing():
+            self.send_400_response("The head of the request is too large.")
+
+    def on_headers_complete(self) -> None:
+        self._unread = 0
+        if self.cycle is not None:
+            self._earlier = tuple(each for each in (*self._earlier, self.cycle) if not each.response_complete)
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._unread = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._unread = 0
+        super().on_message_complete()
 
 
 class WebServer:
@@ -142,7 +177,7 @@ class WebServer:
         while not self._stopping.is_set():
             why = "it ended by itself"
             try:
-                asyncio.run(self._serve())
+                uvloop.run(self._serve())
             except BaseException as error:  # uvicorn ends threads with SystemExit, which nobody else would notice
                 why = repr(error)
                 _log.exception("the server failed")
@@ -162,7 +197,7 @@ class WebServer:
 
 
 def _server(app: FastAPI, tls: Tls | None) -> uvicorn.Server:
-    return uvicorn.Server(uvicorn.Config(app, http=_KnowsPeer, lifespan="off", log_config=None, access_log=False,
+    return uvicorn.Server(uvicorn.Config(app, http=_Connection, lifespan="off", log_config=None, access_log=False,
                                          server_header=False, proxy_headers=False, timeout_graceful_shutdown=5,
                                          ws="none", ssl_certfile=None if tls is None else tls.certificate,
                                          ssl_keyfile=None if tls is None else tls.key))  # fmt: skip

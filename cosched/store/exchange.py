@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import bindparam, func, insert, select
 
 from cosched.agent.documents import read_task, write_task
 from cosched.agent.records import Guest, GuestState, Handover, HandoverState
@@ -22,6 +22,9 @@ __all__ = ["Exchange", "guest_row", "handover_row"]
 
 _HANDOVER = tuple(item.name for item in fields(Handover))
 _GUEST = tuple(item.name for item in fields(Guest))
+# Put together once: asked whenever somebody looks at a task.
+_HANDOVERS = select(schema.handovers).order_by(schema.handovers.c.created, schema.handovers.c.epoch)
+_HANDOVERS_OF = _HANDOVERS.where(schema.handovers.c.task == bindparam("task"))
 
 
 def handover_row(handover: Handover) -> dict[str, Any]:
@@ -50,14 +53,10 @@ class Exchange:
 
     def handovers(self, task: str = "") -> tuple[Handover, ...]:
         """Return the hand-overs of a task, oldest first; where none is named, of all tasks that live."""
-        table = schema.handovers
-        query = select(table).order_by(table.c.created, table.c.epoch)
         if task:
-            query = query.where(table.c.task == task)
-        else:
-            live = select(schema.tasks.c.id).where(schema.tasks.c.state.not_in(("completed", "failed", "cancelled")))
-            query = query.where(table.c.task.in_(live))
-        return tuple(map(_handover_of, self._store.read(query)))
+            return tuple(map(_handover_of, self._store.read(_HANDOVERS_OF, {"task": task})))
+        live = select(schema.tasks.c.id).where(schema.tasks.c.state.not_in(("completed", "failed", "cancelled")))
+        return tuple(map(_handover_of, self._store.read(_HANDOVERS.where(schema.handovers.c.task.in_(live)))))
 
     def guests(self) -> tuple[tuple[Guest, ...], dict[str, Task]]:
         """Return the guests that are not settled, and the tasks of those that have ended, by identifier."""

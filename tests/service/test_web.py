@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import ssl
 import stat
+import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -156,3 +158,78 @@ def test_a_certificate_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     refused = pytest.raises(UserError, match=r"key\.pem cannot be used .*correct \[server\] certificate and key")
     with open_socket(parse_listen("127.0.0.1:0")) as listening, refused:
         WebServer(hello(), [listening], Tls(tmp_path / "cert.pem", tmp_path / "key.pem"))
+
+
+@pytest.mark.parametrize("begin", [b"GET /hello HTTP/1.1\r\nX: ", b"GET /", b"GET /hello HTTP/1.1\r\nX: y\r\n" * 2])
+def test_a_head_without_end_is_refused(begin: bytes) -> None:
+    answer = endless(hello(), begin)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
+def test_what_follows_a_body_without_end_is_refused() -> None:
+    """A chunked body may be followed by more headers (trailers)."""
+    app = FastAPI()
+    begun = threading.Event()
+
+    async def read(request: Request) -> None:
+        async for _ in request.stream():
+            begun.set()
+
+    app.post("/read")(read)
+    begin = b"POST /read HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nX: "
+    assert endless(app, begin, begun).startswith(b"HTTP/1.1 400 ")
+
+
+def endless(app: FastAPI, begin: bytes, begun: threading.Event | None = None) -> bytes:
+    """Send this, and when the application has begun as many bytes as a head may have; return the answer."""
+    server = WebServer(app, [open_socket(parse_listen("127.0.0.1:0"))])
+    server.start()
+    host, _, port = server.addresses[0].rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as client:
+        client.sendall(begin)
+        assert begun is None or begun.wait(30)
+        client.sendall(b"x" * (64 << 10) + b"x")
+        answer = client.recv(1000)
+    server.stop()
+    return answer
+
+
+async def length(request: Request) -> int:
+    return len(await request.body())
+
+
+def test_a_long_body_is_no_long_head() -> None:
+    app = FastAPI()
+    app.post("/length")(length)
+    server = WebServer(app, [open_socket(parse_listen("127.0.0.1:0"))])
+    server.start()
+    url = f"http://{server.addresses[0]}/length"
+    with httpx2.Client(trust_env=False) as client:
+        for size in (1 << 20, 0, 70_000):
+            assert client.post(url, content=b"x" * size).json() == size
+            assert client.post(url, content=iter([b"x" * size, b"y"])).json() == size + 1
+    server.stop()
+
+
+def test_all_requests_learn_that_the_client_has_gone() -> None:
+    """A request behind a stream on the same connection would be the only one to be told."""
+    app = FastAPI()
+    ended = threading.Event()
+    began = threading.Event()
+
+    async def stream(request: Request) -> None:
+        began.set()
+        while not await request.is_disconnected():
+            await asyncio.sleep(0.01)
+        ended.set()
+
+    app.get("/stream")(stream)
+    app.get("/hello")(lambda: "hello")
+    server = WebServer(app, [open_socket(parse_listen("127.0.0.1:0"))])
+    server.start()
+    host, _, port = server.addresses[0].rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as client:
+        client.sendall(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\nGET /hello HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert began.wait(30)
+    assert ended.wait(30)
+    server.stop()
