@@ -1,6 +1,6 @@
 # Two commands: `make demo` and `make test`. Both install all they need first; a second run finds it there.
 # `make demo CONNECTOR=condor` (or slurm) runs the same on a real HTCondor pool (Slurm cluster) that it sets up from Debian's packages.
-.PHONY: demo demo-grid test clean
+.PHONY: demo demo-grid test peers clean
 
 CONNECTOR ?= local
 CONNECTORS ?= local,local,local
