@@ -98,13 +98,6 @@ class Collector:
         if all(len(block.lane) == self._lanes and (block.lane[1:] != block.lane[:-1]).all() for block in self._blocks):
             row = np.stack([block.row for block in self._blocks], axis=1).ravel()
             return _Block(np.repeat(np.arange(self._lanes), len(self._blocks)), row)
-        counts = np.stack([np.bincount(block.lane, minlength=self._lanes) for block in self._blocks], axis=1)
-        starts = (np.cumsum(counts) - counts.ravel()).reshape(counts.shape)
-        total = int(counts.sum())
-        lanes, row = np.empty(total, np.int64), np.empty(total, np.int64)
-        for number, block in enumerate(self._blocks):
-            own = counts[:, number]
-            shift = starts[:, number] - (np.cumsum(own) - own)
-            at = np.arange(len(block.lane)) + shift.take(block.lane)
-            lanes[at], row[at] = block.lane, block.row
-        return _Block(lanes, row)
+        lane = np.concatenate([block.lane for block in self._blocks])
+        order = stable(lane, self._lanes)
+        return _Block(lane.take(order), np.concatenate([block.row for block in self._blocks]).take(order))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 __all__ = ["factors"]
 
 
+@lru_cache(maxsize=4096)
 def factors(count: int, sides: int) -> tuple[int, ...]:
     """Return `sides` factors of `count`, most nearly equal, the largest first.
 

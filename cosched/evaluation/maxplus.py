@@ -67,7 +67,7 @@ class Plan:
         sent, before = (self._done + transfer).take(sends), (self._done - cost).take(receives)
         self._weight[found.messages] = sent - before
         self._tail = lengths[found.last]
-        self._times = np.empty(processors + len(found.first))
+        self._times = np.full(processors + len(found.first) + 1, -np.inf)
 
     def advance(self, clocks: Floats) -> Floats:
         """Return the clocks after the segment, shape (processors,), us; `clocks` are those before it."""
@@ -76,12 +76,13 @@ class Plan:
         for edges, starts, nodes in found.levels:
             candidates = times.take(found.source[edges])
             candidates += weights[edges]
-            if len(candidates) > len(starts):
-                np.maximum.reduceat(candidates, starts, out=times[nodes])
+            own = times[nodes]
+            if starts is None:
+                np.maximum.reduce(candidates.reshape(-1, len(own)), axis=0, out=own)
             else:
-                times[nodes] = candidates
+                np.maximum.reduceat(candidates, starts, out=own)
         after = clocks.copy()
-        after[found.owners] = times[found.node[found.last]] + self._tail
+        after[found.owners] = times.take(found.final) + self._tail
         return after
 
     def timeline(self, clocks: Floats) -> Timeline:

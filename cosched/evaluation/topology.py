@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Level", "Topology", "UnmatchedError", "forget", "topology"]
 
+_MOST_PADDING = (
+    2  # times the edges of a level: rows of a table are compared twenty times as quickly as short runs of edges
+)
 _MOST_STEPS = 500_000  # of all topologies that are remembered: some 60 MB
 
 
@@ -39,19 +42,21 @@ class Level(NamedTuple):
 
     Attributes:
         edges: the slice of all edges that leads into them.
-        starts: where the edges into each of them begin within that slice, shape (runs,).
+        starts: where the edges into each of them begin within that slice, shape (runs,); None where the slice is a
+            table with a column for each of them, filled up with edges from the last node.
         nodes: the slice of all nodes that they are.
     """
 
     edges: slice
-    starts: Indices
+    starts: Indices | None
     nodes: slice
 
 
 class Topology:
     """Runs of steps, and the edges between them.
 
-    A node is a processor's clock before the segment or, after those, a run: numbered so that a level is a slice.
+    A node is a processor's clock before the segment or, after those, a run: numbered so that a level is a slice. After
+    all runs comes a node that is always earlier than any other.
 
     Args:
         steps: not empty.
@@ -73,6 +78,7 @@ class Topology:
         carried: the message of each of these: an index into `sends`.
         owners: the processors that have steps.
         last: the last run of each of them.
+        final: the node of that run.
 
     Raises:
         UnmatchedError: a receive lacks its send, or steps wait for one another.
@@ -90,40 +96,45 @@ class Topology:
         order = stable(level, levels)
         self.node = np.empty(len(order), np.int64)
         self.node[order] = np.arange(processors, processors + len(order))
-        starts = self._connect(order, owner, follows)
-        node = np.searchsorted(level[order], np.arange(levels + 1))
-        bounds = np.append(starts, len(self.source))[node].tolist()
-        nodes = node.tolist()
-        self.levels = [
-            Level(slice(bounds[k], bounds[k + 1]), starts[nodes[k] : nodes[k + 1]] - bounds[k],
-                  slice(nodes[k] + processors, nodes[k + 1] + processors))
-            for k in range(levels)
-        ]  # fmt: skip
-        self.last = np.flatnonzero(np.append(owner[1:] != owner[:-1], True))
-        self.owners = owner[self.last]
+        self.levels = self._connect(order, np.searchsorted(level[order], np.arange(levels + 1)), owner, follows)
+        last = np.flatnonzero(np.append(owner[1:] != owner[:-1], True))
+        self.owners, self.last, self.final = owner[last], last, self.node[last]
 
-    def _connect(self, order: Indices, owner: Indices, follows: NDArray[np.bool_]) -> Indices:
-        """Set the edges, run after run in `order`; return where each run's begin.
+    def _connect(self, order: Indices, bounds: Indices, owner: Indices, follows: NDArray[np.bool_]) -> list[Level]:
+        """Set the edges and return the levels, of which `bounds` says where they begin in `order`.
 
-        The first edge is from the processor's run before it, or from its clock; the others are messages.
+        The first edge into a run is from the processor's run before it, or from its clock; the others are messages.
         """
         runs, into = len(self.first), self.run[self.receives]
         by_receive = np.argsort(self.receives, kind="stable")
         into = into[by_receive]
         messages = np.bincount(into, minlength=runs)
         lengths = messages[order] + 1
-        starts = np.cumsum(lengths) - lengths
-        begins = np.empty(runs, np.int64)
-        begins[order] = starts
+        ends = np.append(0, np.cumsum(lengths))
+        nodes, edges = np.diff(bounds), np.diff(ends[bounds])
+        padded = nodes * np.maximum.reduceat(lengths, bounds[:-1])
+        even = padded <= _MOST_PADDING * edges
+        base = np.append(0, np.cumsum(np.where(even, padded, edges)))
+        # In order: of an even level the first edges of all runs, then the second ones; else run after run.
+        of, within = np.repeat(np.arange(len(nodes)), nodes), np.arange(runs) - np.repeat(bounds[:-1], nodes)
+        starts = np.where(even[of], within, ends[:-1] - ends[bounds[:-1]][of])
+        begins, stride = np.empty(runs, np.int64), np.empty(runs, np.int64)
+        begins[order], stride[order] = base[of] + starts, np.where(even, nodes, 1)[of]
         after = np.flatnonzero(follows)
         self.chained, self.chains = after - 1, begins[after]
         self.carried = by_receive
-        self.messages = np.arange(len(into)) + (begins + 1 - np.cumsum(messages) + messages)[into]
-        self.source = np.empty(runs + len(into), np.int64)
+        rank = np.arange(len(into)) - (np.cumsum(messages) - messages)[into]
+        self.messages = begins[into] + (rank + 1) * stride[into]
+        self.source = np.full(base[-1], self.processors + runs)
         self.source[begins] = owner
         self.source[self.chains] = self.node[self.chained]
         self.source[self.messages] = self.node[self.run[self.sends[by_receive]]]
-        return starts
+        limits, shares = bounds.tolist(), base.tolist()
+        return [
+            Level(slice(shares[k], shares[k + 1]), None if regular else starts[limits[k] : limits[k + 1]],
+                  slice(limits[k] + self.processors, limits[k + 1] + self.processors))
+            for k, regular in enumerate(even.tolist())
+        ]  # fmt: skip
 
     def _levelled(self, follows: NDArray[np.bool_]) -> tuple[Indices, int]:
         """Return the level of each run, one above the highest it depends on, and how many levels there are.

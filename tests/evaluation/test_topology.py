@@ -50,12 +50,23 @@ def test_a_receive_after_a_send_begins_a_new_run() -> None:
 def test_every_edge_leads_upwards(program: tuple[int, list[Use]]) -> None:
     count, uses = program
     found = Topology(steps(uses, count), count)
-    level = np.full(count + len(found.first), -1)
+    level = np.full(count + len(found.first) + 1, -1)
     for number, own in enumerate(found.levels):
         level[own.nodes] = number
     for number, own in enumerate(found.levels):
         assert (level[found.source[own.edges]] < number).all()
     assert sorted(found.node.tolist()) == list(range(count, count + len(found.first)))
+    filled = found.source == count + len(found.first)
+    assert (~filled).sum() == len(found.first) + len(found.sends)
+    assert filled.sum() <= (~filled).sum()
+
+
+def test_a_level_with_one_run_that_waits_for_very_many_is_not_filled_up() -> None:
+    count = 100
+    sends = [Use(SEND, one, 1, other, 1) for one in range(1, count) for other in {0, one % (count - 1) + 1}]
+    receives = [Use(RECEIVE, send.peer, 1, send.processor) for send in sends]
+    found = Topology(steps(sends + receives, count), count)
+    assert [level.starts is None for level in found.levels] == [True, False]
     assert len(found.source) == len(found.first) + len(found.sends)
 
 
