@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
@@ -48,7 +49,7 @@ class Application:
         """Name of the hardware that the option `hrduse` chooses, empty where it is not given."""
         return self._option("hrduse")
 
-    @property
+    @cached_property
     def decompose(self) -> tuple[str, ...]:
         """Variables that the number of hosts is factored into; empty without the option."""
         return tuple(part.strip() for part in self._option("decompose").split(",")) if self._option("decompose") else ()

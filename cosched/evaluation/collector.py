@@ -88,7 +88,9 @@ class Collector:
         place = np.repeat(np.array([part[4] for part in parts], np.int32), lengths)
         processor, peer, amount = (np.concatenate(column) for column in list(zip(*parts, strict=True))[1:4])
         # `take` is quicker than an index in brackets.
-        row = merged.row.take(stable(processor.take(merged.row), processors))
+        row, owner = merged.row, processor.take(merged.row)
+        if (owner[1:] < owner[:-1]).any():
+            row = row.take(stable(owner, processors))
         return Steps(kind.take(row), processor.take(row), peer.take(row), amount.take(row), place.take(row))
 
     def _merged(self) -> _Block | None:

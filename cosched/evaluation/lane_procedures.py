@@ -76,11 +76,10 @@ class LaneProcedure:
                 case Return():
                     return 0.0 if statement.value is None else self.number(statement.value)
                 case If():
-                    chosen = np.not_equal(self.number(statement.condition), 0)
-                    mixed = np.any(chosen) and not np.all(chosen)
-                    if mixed and self.batch.analysis.returns(statement):
+                    chosen = _agreed(self.number(statement.condition))
+                    if not isinstance(chosen, bool) and self.batch.analysis.returns(statement):
                         rest = tuple(statements[place + 1 :])
-                        return self.parted(np.asarray(chosen), statement.then + rest, statement.otherwise + rest)
+                        return self.parted(chosen, statement.then + rest, statement.otherwise + rest)
                     result = self.chosen(statement, chosen)
                     if result is not None:
                         return result
@@ -106,14 +105,12 @@ class LaneProcedure:
             case Call():
                 self.called(statement)
 
-    def chosen(self, statement: If, chosen: np.bool_ | NDArray[np.bool_]) -> Result:
+    def chosen(self, statement: If, chosen: bool | NDArray[np.bool_]) -> Result:
         """Carry out the branch of each lane."""
-        if np.all(chosen):
-            return self.block(statement.then)
-        if not np.any(chosen):
-            return self.block(statement.otherwise)
-        self.masked(np.asarray(chosen), statement.then)
-        self.masked(~np.asarray(chosen), statement.otherwise)
+        if isinstance(chosen, bool):
+            return self.block(statement.then if chosen else statement.otherwise)
+        self.masked(chosen, statement.then)
+        self.masked(~chosen, statement.otherwise)
         return None
 
     def parted(self, chosen: NDArray[np.bool_], then: Sequence[Exec], otherwise: Sequence[Exec]) -> Result:
@@ -188,14 +185,13 @@ class LaneProcedure:
         whole = tuple(body) if advance is None else (*body, advance)
         while True:
             self.batch.spend()
-            inside = np.not_equal(self.number(condition), 0)
-            if inside.all():
-                if self.block(whole) is not None:
-                    raise UnbatchableError
-            elif inside.any():
-                self.masked(np.asarray(inside), whole)
-            else:
+            inside = _agreed(self.number(condition))
+            if inside is False:
                 return
+            if inside is not True:
+                self.masked(inside, whole)
+            elif self.block(whole) is not None:
+                raise UnbatchableError
 
     def trips(self, parts: Counted) -> Floats:
         """Return how many turns a loop has on each lane."""
@@ -229,6 +225,15 @@ class LaneProcedure:
             lanes.collector.nest(collector, lanes.slots(index))
         for name in parts.written:
             self.write(name, None)
+
+
+def _agreed(condition: float | Floats) -> bool | NDArray[np.bool_]:
+    """Return whether a condition holds: for each lane, or at once where they agree."""
+    if not isinstance(condition, np.ndarray):
+        return condition != 0
+    holds = condition != 0
+    every = bool(holds.all())
+    return every if every or not holds.any() else holds
 
 
 def _whole(value: float | Floats) -> None:

@@ -59,12 +59,11 @@ class Plan:
         self.sends, self.receives, self.unreceived = found.sends, found.receives, found.unreceived
         total = np.cumsum(cost)
         # From the start of its run to the end of the step.
-        self._done = total - (total - cost).take(found.first).take(found.run)
+        self._done = total - (total.take(found.first) - cost.take(found.first)).take(found.run)
         lengths = np.add.reduceat(cost, found.first)
-        sends, receives = self.sends.take(found.carried), self.receives.take(found.carried)
         self._weight = np.zeros(len(found.source))
         self._weight[found.chains] = lengths[found.chained]
-        sent, before = (self._done + transfer).take(sends), (self._done - cost).take(receives)
+        sent, before = (self._done + transfer).take(found.sent), (self._done - cost).take(found.received)
         self._weight[found.messages] = sent - before
         self._tail = lengths[found.last]
         self._times = np.full(processors + len(found.first) + 1, -np.inf)

@@ -75,7 +75,8 @@ class Topology:
         chains: the edges from a run to the next of its processor.
         chained: the run that each of these comes from.
         messages: the edges of messages.
-        carried: the message of each of these: an index into `sends`.
+        sent: the step that sends each of these.
+        received: the step that receives each of them.
         owners: the processors that have steps.
         last: the last run of each of them.
         final: the node of that run.
@@ -122,13 +123,13 @@ class Topology:
         begins[order], stride[order] = base[of] + starts, np.where(even, nodes, 1)[of]
         after = np.flatnonzero(follows)
         self.chained, self.chains = after - 1, begins[after]
-        self.carried = by_receive
+        self.sent, self.received = self.sends[by_receive], self.receives[by_receive]
         rank = np.arange(len(into)) - (np.cumsum(messages) - messages)[into]
         self.messages = begins[into] + (rank + 1) * stride[into]
         self.source = np.full(base[-1], self.processors + runs)
         self.source[begins] = owner
         self.source[self.chains] = self.node[self.chained]
-        self.source[self.messages] = self.node[self.run[self.sends[by_receive]]]
+        self.source[self.messages] = self.node[self.run[self.sent]]
         limits, shares = bounds.tolist(), base.tolist()
         return [
             Level(slice(shares[k], shares[k + 1]), None if regular else starts[limits[k] : limits[k + 1]],
