@@ -22,7 +22,7 @@ from cosched.service.intake import DomainState
 from cosched.service.news import happenings
 from cosched.service.peer_views import peer_views
 from cosched.service.schedule_views import ended, explanation_view, host_views, plan_view
-from cosched.service.views import profile_view, task_detail, task_view
+from cosched.service.views import listed_view, profile_view, task_detail, task_view
 from cosched.store.exchange import Exchange
 from cosched.store.selection import Selection
 from cosched.store.store import Submission
@@ -114,8 +114,8 @@ class Desk:
                 return TaskPage(tasks=(), total=0, limit=limit, offset=offset)
             selection = replace(selection, owner=asker.name)
         total = sum(self._store.counts(selection).values())
-        found = self._store.tasks(selection, limit, offset)
-        return TaskPage(tasks=tuple(map(task_view, found)), total=total, limit=limit, offset=offset)
+        found = self._store.listed(selection, limit, offset)
+        return TaskPage(tasks=tuple(map(listed_view, found)), total=total, limit=limit, offset=offset)
 
     def task(self, asker: Principal, task_id: str) -> TaskDetail:
         """Return all that is known of a task; see `Service`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cosched.coscheduler.task import TaskState
@@ -11,14 +12,16 @@ from cosched.portal.documents import AttemptView, ProfileView, RecordView, TaskD
 from cosched.service.peer_views import handover_views
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from sqlalchemy import RowMapping
 
     from cosched.agent.records import Handover
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.profile import Profile
     from cosched.store import Record
 
-__all__ = ["profile_view", "task_detail", "task_view"]
+__all__ = ["listed_view", "profile_view", "task_detail", "task_view"]
 
 _TASK = tuple(item.name for item in fields(TaskView) if item.name not in ("count", "on_time", "state"))
 _ATTEMPT = tuple(item.name for item in fields(AttemptView))
@@ -26,7 +29,12 @@ _ATTEMPT = tuple(item.name for item in fields(AttemptView))
 
 def task_view(task: Task) -> TaskView:
     """Return a task as lists show it."""
-    return TaskView(**_summary(task))
+    return TaskView(**_summary(partial(getattr, task)))
+
+
+def listed_view(row: RowMapping) -> TaskView:
+    """Return the same of a row of the table `tasks`, or of the part of it that lists show."""
+    return TaskView(**_summary(row.__getitem__))
 
 
 def task_detail(
@@ -34,7 +42,7 @@ def task_detail(
 ) -> TaskDetail:
     """Return a task with all that is known of it."""
     return TaskDetail(
-        **_summary(task),
+        **_summary(partial(getattr, task)),
         command=task.command,
         parameters=dict(task.parameters),
         environment=dict(task.environment),
@@ -61,9 +69,11 @@ def _nulled(times: Iterable[float]) -> tuple[float | None, ...]:
     return tuple(value if math.isfinite(value) else None for value in times)
 
 
-def _summary(task: Task) -> dict[str, Any]:
-    values = {name: getattr(task, name) for name in _TASK}
+def _summary(get: Callable[[str], Any]) -> dict[str, Any]:
+    values = {name: get(name) for name in _TASK}
     on_time = None
-    if task.deadline is not None and task.finished is not None and task.state is TaskState.COMPLETED:
-        on_time = task.finished <= task.deadline
-    return {**values, "state": str(task.state), "count": len(task.hosts) or task.count, "on_time": on_time}
+    if values["deadline"] is not None and values["finished"] is not None and get("state") == TaskState.COMPLETED:
+        on_time = values["finished"] <= values["deadline"]
+    hosts = tuple(values["hosts"])
+    return {**values, "hosts": hosts, "state": str(get("state")), "count": len(hosts) or get("count"),
+            "on_time": on_time}  # fmt: skip

@@ -20,7 +20,7 @@ from cosched.store.rows import attempt_of, attempt_row, task_of, task_row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy import Connection, Executable, RowMapping, Table
+    from sqlalchemy import Connection, Executable, RowMapping, Select, Table
 
     from cosched.agent.records import Guest, Handover
     from cosched.coscheduler.task import Attempt, Task
@@ -34,6 +34,8 @@ _COUNTS_KEPT = 100  # selections whose counts are remembered until a task change
 
 # What is asked most often is put together once.
 _TASK = select(schema.tasks).where(schema.tasks.c.id == bindparam("task"))
+_LONG = ("command", "parameters", "environment", "profile", "prepare", "notify", "native")
+_LISTED = select(*(column for column in schema.tasks.columns if column.name not in _LONG))
 _ATTEMPTS = (
     select(schema.attempts)
     .where(schema.attempts.c.task == bindparam("task"))
@@ -159,9 +161,11 @@ class Store:
 
     def tasks(self, selection: Selection | None = None, limit: int = 100, offset: int = 0) -> tuple[Task, ...]:
         """Return tasks of a selection (none given: all), the newest first."""
-        conditions = () if selection is None else selection.conditions()
-        query = select(schema.tasks).where(*conditions).order_by(schema.tasks.c.number.desc())
-        return tuple(map(task_of, self.read(query.limit(limit).offset(offset))))
+        return tuple(map(task_of, self.read(_page(select(schema.tasks), selection, limit, offset))))
+
+    def listed(self, selection: Selection | None = None, limit: int = 100, offset: int = 0) -> Sequence[RowMapping]:
+        """Return of the same tasks the columns that lists show: not what is long and must be taken apart."""
+        return self.read(_page(_LISTED, selection, limit, offset))
 
     def task(self, task_id: str) -> Task | None:
         """Return the task, None where there is none of this identifier."""
@@ -250,6 +254,11 @@ class Store:
         with explained(self.name), self._writer.begin() as connection:
             for statement in statements:
                 connection.execute(statement)
+
+
+def _page(query: Select[Any], selection: Selection | None, limit: int, offset: int) -> Select[Any]:
+    conditions = () if selection is None else selection.conditions()
+    return query.where(*conditions).order_by(schema.tasks.c.number.desc()).limit(limit).offset(offset)
 
 
 def _upsert(dialect: Any, table: Table, *key: str) -> Executable:

@@ -3,13 +3,17 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.prediction.profile import Profile, Source
-from cosched.service.views import profile_view, task_detail, task_view
-from cosched.store import Record
+from cosched.service.views import listed_view, profile_view, task_detail, task_view
+from cosched.store import Record, Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TASK = Task("7", 7, "n", "sweep3d", ("/x",), 10.0, profile=Profile((5.0, math.inf, 2.0), Source.MODEL, "hw"), count=2)
 
@@ -49,3 +53,12 @@ def test_all_that_is_known_is_json() -> None:
     assert document["tries"][0]["state"] == "held"
     assert document["log"][0]["kind"] == "submitted"
     assert profile_view(Profile((1.0,), Source.USER)).source == "user"
+
+
+def test_lists_show_of_a_task_what_is_shown_of_it_alone(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    done = replace(TASK, id="8", number=8, state=TaskState.COMPLETED, deadline=20.5, finished=20.25, hosts=("b", "a"),
+                   attempts=1, exit_code=0, started=1 / 3)  # fmt: skip
+    store.save([TASK, done])
+    assert [listed_view(row) for row in store.listed()] == [task_view(done), task_view(TASK)]
+    store.close()
