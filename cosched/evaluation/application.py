@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
@@ -101,6 +101,7 @@ def load(name_or_path: str | Path, library: Sequence[Path] | None = None) -> App
     return Application(chosen.object.name, str(path), chosen)
 
 
+@lru_cache(maxsize=64)
 def parameters(application: Application) -> tuple[Parameter, ...]:
     """Return the variables that a user may set, in order of declaration.
 

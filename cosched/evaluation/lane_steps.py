@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.evaluation.lane_procedures import LaneProcedure
-    from cosched.evaluation.lanes import Lanes
     from cosched.language.names import Device
     from cosched.language.syntax import Expression, Step
 
@@ -47,7 +46,9 @@ def _compute(procedure: LaneProcedure, time: Floats, on: Expression | None, plac
     if on is None:
         lanes.everywhere(time, place)
         return
-    processor = _processor(lanes, spread(procedure.number(on), lanes.size), 1)
+    processor = lanes.processors(spread(procedure.number(on), lanes.size))
+    if not processor.all():
+        raise UnbatchableError
     lanes.step(COMPUTE, None, processor, processor, time, place)
 
 
@@ -56,7 +57,7 @@ def _message(procedure: LaneProcedure, device: Device, place: int, source: Float
     lanes = procedure.lanes
     if device.group not in procedure.batch.hardware.messages or size.min() < 0:
         raise UnbatchableError
-    sender, receiver = _processor(lanes, source, 0), _processor(lanes, destination, 0)
+    sender, receiver = lanes.processors(source), lanes.processors(destination)
     chosen = None
     if not (sender.all() and receiver.all()):
         chosen = np.flatnonzero((sender > 0) & (receiver > 0))
@@ -65,13 +66,3 @@ def _message(procedure: LaneProcedure, device: Device, place: int, source: Float
         lanes.step(SEND, chosen, sender, receiver, size, place)
     else:
         lanes.step(RECEIVE, chosen, receiver, sender, size, place)
-
-
-def _processor(lanes: Lanes, value: Floats, first: int) -> Indices:
-    """Return processors from `first` up to the number of each lane."""
-    if value.min() < first or (value > lanes.hosts).any():
-        raise UnbatchableError
-    found = value.astype(np.int64)
-    if (found != value).any():
-        raise UnbatchableError
-    return found

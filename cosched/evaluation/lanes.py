@@ -51,6 +51,7 @@ class Lanes:
         self.collector = collector
         self.slot: Indices | None = None
         self.values: dict[str, Value] = {}
+        self._processors: dict[int, tuple[Floats, Indices]] = {}
         self._above: Lanes | None = None
         self._index: Indices = np.arange(0)
 
@@ -79,6 +80,16 @@ class Lanes:
             above = None if self._above is None else self._above.look(name)
             self.values[name] = above.take(self._index) if isinstance(above, np.ndarray) else above
         return self.values[name]
+
+    def processors(self, value: Floats) -> Indices:
+        """Return the processors with these numbers, shape (size,); 0 is none. Many steps name the same ones."""
+        known = self._processors.get(id(value))  # it stays that value's: the value is kept beside what was found
+        if known is None:
+            found = value.astype(np.int64)
+            if value.min() < 0 or (found > self.hosts).any() or (found != value).any():
+                raise UnbatchableError
+            known = self._processors[id(value)] = (value, found)
+        return known[1]
 
     def step(self, kind: int, chosen: Indices | None, processor: Indices, peer: Indices, amount: Floats,
              place: int) -> None:  # fmt: skip

@@ -66,6 +66,7 @@ class Plan:
         sent, before = (self._done + transfer).take(found.sent), (self._done - cost).take(found.received)
         self._weight[found.messages] = sent - before
         self._tail = lengths[found.last]
+        self._candidates = np.empty(len(found.source))
         self._times = np.full(processors + len(found.first) + 1, -np.inf)
 
     def advance(self, clocks: Floats) -> Floats:
@@ -73,7 +74,9 @@ class Plan:
         found, times, weights = self._topology, self._times, self._weight
         times[: found.processors] = clocks
         for edges, starts, nodes in found.levels:
-            candidates = times.take(found.source[edges])
+            candidates = self._candidates[edges]
+            # Into a place of its own `take` is quicker where it need not look whether all are in range.
+            times.take(found.source[edges], out=candidates, mode="clip")
             candidates += weights[edges]
             own = times[nodes]
             if starts is None:
