@@ -23,6 +23,7 @@ test:
 	$(PYTHON_IN_VENV) -m tests.testbed.condor --prepare
 	$(PYTHON_IN_VENV) -m tests.testbed.slurm --prepare
 	$(PYTHON_IN_VENV) -m tests.testbed.browser --prepare
+	$(PYTHON_IN_VENV) -m tests.testbed.slapd --prepare
 	$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup $(PYTEST_OPTIONS)
 
 # What `python -m benchmarks.scheduling` compares with.

@@ -197,6 +197,10 @@ class Client:
         """Return all hosts of the domain."""
         return [_decode(HostView, item) for item in self._call("GET", "/hosts")]
 
+    def glue(self, *, ldif: bool = False) -> str:
+        """Return the domain described in GLUE 2.0, as XML, or as LDIF for a directory."""
+        return self._response("GET", "/glue2/ldif" if ldif else "/glue2").content.decode()
+
     def peers(self) -> list[PeerView]:
         """Return the neighbouring domains."""
         return [_decode(PeerView, item) for item in self._call("GET", "/peers")]

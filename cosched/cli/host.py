@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
@@ -13,11 +15,6 @@ from cosched.cli.times import shown_time
 __all__ = ["app"]
 
 app = typer.Typer()
-
-
-@app.callback()
-def nothing() -> None:
-    """Keep `list` a command of its own although it is the only one."""
 
 
 @app.command("list")
@@ -33,3 +30,13 @@ def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
         for host in hosts
     ]
     print_table(("HOST", "CLASS", "STATE", "TASK", "FREE AT", "REASON"), rows)
+
+
+@app.command("glue")
+def describe(
+    server: ServerOption = "",
+    ldif: Annotated[bool, typer.Option("--ldif/--xml", help="LDIF for a directory, or XML.")] = False,
+) -> None:
+    """Describe the domain in GLUE 2.0 for information services."""
+    with connect(server) as client:
+        sys.stdout.write(client.glue(ldif=ldif))

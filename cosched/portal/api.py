@@ -21,7 +21,7 @@ from cosched.access.grants import Grants
 from cosched.access.principal import Principal, Scope
 from cosched.coscheduler.task import TaskState
 from cosched.errors import CoschedError
-from cosched.portal import credentials, events, login, metrics, outputs, pages
+from cosched.portal import credentials, events, glue_routes, login, metrics, outputs, pages
 from cosched.portal.answers import Answer
 from cosched.portal.documents import (
     Explanation,
@@ -85,8 +85,8 @@ def build(service: Service, access: Access, host_names: Collection[str] | None =
     registry = CollectorRegistry()
     app.add_middleware(Meter, requests=Requests(registry))
     handlers = {CoschedError: answer, RequestValidationError: _invalid, HTTPException: _http}
-    routers = (_tasks(service), outputs.routes(service), _domain(service), events.routes(service.feed),
-               credentials.routes(Grants(access), portal))  # fmt: skip
+    routers = (_tasks(service), outputs.routes(service), _domain(service), glue_routes.routes(service, portal),
+               events.routes(service.feed), credentials.routes(Grants(access), portal))  # fmt: skip
     for router in routers:
         app.include_router(router, prefix="/api/v1", responses=_PROBLEMS)
     app.get("/healthz", response_class=PlainTextResponse)(_health)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         TaskView,
     )
     from cosched.portal.feed import Feed
+    from cosched.portal.glue import Published
     from cosched.store.selection import Selection
 
 __all__ = ["Service"]
@@ -92,6 +93,10 @@ class Service(Protocol):
 
     def peers(self) -> Sequence[PeerView]:
         """Return the neighbouring domains; none where there is no agent."""
+        ...
+
+    def published(self, asker: Principal) -> Published:
+        """Return what is told of the domain to information services: counts, and nothing of any one task."""
         ...
 
     def plan(self, asker: Principal) -> PlanView:

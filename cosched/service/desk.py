@@ -16,6 +16,7 @@ from cosched.coscheduler.foresight import place
 from cosched.errors import SystemFault, UserError
 from cosched.portal.documents import Effect, Forecast, Status, TaskPage
 from cosched.portal.feed import Feed
+from cosched.portal.glue import Published
 from cosched.portal.problems import ConflictError, NotFoundError, QuotaError
 from cosched.prediction.feedback import Correction
 from cosched.service.intake import DomainState
@@ -148,6 +149,20 @@ class Desk:
     def hosts(self, asker: Principal) -> list[HostView]:
         """Return all hosts; see `Service`."""
         return self._ask(partial(host_views, asker))
+
+    def published(self, asker: Principal) -> Published:
+        """Return what is told of the domain; see `Service`."""
+        domain, connector, _ = self._names
+        return Published(
+            domain=domain,
+            version=__version__,
+            connector=connector,
+            time=self._engine.now(),
+            hosts=tuple(self.hosts(asker)),
+            tasks={str(state): count for state, count in self._store.counts(None).items()},
+            applications=tuple((each.name, each.description) for each in self._intake.applications()),
+            faults=tuple(self._faults()),
+        )
 
     def plan(self, asker: Principal) -> PlanView:
         """Return the schedule in force; see `Service`."""

@@ -82,6 +82,10 @@ class Intake:
         self._predictor = predictor
         self._hardware = hardware
 
+    def applications(self) -> list[Application]:
+        """Return the catalogue, by name."""
+        return self._catalogue.applications()
+
     def task(self, request: TaskRequest, domain: DomainState) -> Task:
         """Return the task that a request asks for, with its prediction; it has no number yet.
 

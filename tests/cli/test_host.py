@@ -22,3 +22,11 @@ def test_hosts_are_listed_with_what_is_wrong_with_them(tmp_path: Path, capsys: p
         assert capsys.readouterr().out == "HOST  STATE  REASON\nh1    up\nh2    down   drained\n"
         assert run(["host", "list", "--server", address, "--json"]) == 0
         assert [host["up"] for host in json.loads(capsys.readouterr().out)] == [True, False]
+
+
+def test_the_domain_is_described_for_information_services(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(tmp_path, hosts=3) as (_, address):
+        assert run(["host", "glue", "--server", address]) == 0
+        assert "<TotalInstances>3</TotalInstances>" in capsys.readouterr().out
+        assert run(["host", "glue", "--ldif", "--server", address]) == 0
+        assert "GLUE2ExecutionEnvironmentTotalInstances: 3\n" in capsys.readouterr().out

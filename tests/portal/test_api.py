@@ -23,6 +23,7 @@ from cosched.portal.documents import (
     TaskView,
 )
 from cosched.portal.feed import Feed
+from cosched.portal.glue import Published
 from cosched.portal.problems import ConflictError, NotFoundError
 from cosched.store import Selection
 from tests.access.memory import Trusting
@@ -97,6 +98,11 @@ class Recorder:
     def hosts(self, asker: Principal) -> list[HostView]:
         self._ask("hosts")
         return [HostView(name="h1", host_class="", up=True, reason="", task="", free_at=None)]
+
+    def published(self, asker: Principal) -> Published:
+        self._ask("published")
+        return Published(domain="d", version="v", connector="condor", time=1.0, hosts=(), tasks={"queued": 2},
+                         applications=(("sweep3d", "a <wave> & more"),), faults=())  # fmt: skip
 
     def peers(self) -> list[PeerView]:
         return [PEER]
