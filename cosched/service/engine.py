@@ -50,6 +50,7 @@ _T = TypeVar("_T")
 _TICK = 0.25  # seconds after which the core is told that time went by, however many questions keep it busy
 _BATCH = 200  # events written in one commit at most
 _SNAPSHOT = 0.05  # seconds between two snapshots for the search at least
+_SNAPSHOTS = 0.1  # share of this thread's time that snapshots may take: those of long queues are made less often
 _STORE_AGAIN = 1.0  # seconds between tries to write
 
 
@@ -87,7 +88,7 @@ class Engine(threading.Thread):
         self._inbox: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
         self._number = store.last_number()
         self._replan = False
-        self._planned_at = 0.0
+        self._plan_from = 0.0
         self._ticked_at = 0.0
         self._stopped = threading.Event()
         self.store_fault = ""
@@ -277,7 +278,8 @@ class Engine(threading.Thread):
                     self.send(letter)
 
     def _plan(self) -> None:
-        if not self._replan or time.monotonic() < self._planned_at + _SNAPSHOT:
+        began = time.monotonic()
+        if not self._replan or began < self._plan_from:
             return
         self._replan = False
         if self.search is not None:
@@ -285,7 +287,8 @@ class Engine(threading.Thread):
             snapshot = self._core.snapshot(now)
             if snapshot is not None:
                 self.search.plan(now, *snapshot)
-        self._planned_at = time.monotonic()
+        took = time.monotonic() - began
+        self._plan_from = began + max(_SNAPSHOT, took / _SNAPSHOTS)
 
 
 class _Step:

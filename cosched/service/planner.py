@@ -33,7 +33,8 @@ _SLICE = 0.05  # seconds of search between looks at the inbox
 _GENERATIONS = 20  # generations between looks at the clock
 # A plan is settled after so much search; Titan stages 100 generations before the first dispatch (paper, section 3).
 _SETTLED_SECONDS, _SETTLED_GENERATIONS = 0.2, 100
-_QUIET = 0.2  # seconds between two better plans at least, so that the daemon decodes few of them
+# Seconds between two better plans at least, and for each waiting task: the daemon decodes every one of them.
+_QUIET, _QUIET_A_TASK = 0.2, 0.0004
 _REMIND = 1.0  # seconds after which the plan is sent again with the evaluations so far
 
 
@@ -134,7 +135,7 @@ class _Planner:
         self._send(snapshot, plan, bound, _Work(len(plans)), settled=False)
 
     def _improve(self, snapshot: Snapshot, search: Search) -> Snapshot | None:
-        pace = _Pace(search)
+        pace = _Pace(search, len(snapshot.problem.tasks))
         while True:
             pace.step()
             if not pace.settled:
@@ -180,8 +181,9 @@ class _Work:
 class _Pace:
     """How far one search has come, and what of it has been told."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: Search, tasks: int) -> None:
         self._search = search
+        self._quiet = max(_QUIET, _QUIET_A_TASK * tasks)
         self._seconds = 0.0
         self._improved_at = 0.0
         self._told = float("inf")
@@ -217,7 +219,7 @@ class _Pace:
         """Whether it is time to tell: at once of the first plan, soon of a better one, now and then of progress."""
         since = time.monotonic() - self._told_at
         better = self._search.objective < self._told
-        if since < (_QUIET if better else _REMIND):
+        if since < (self._quiet if better else max(_REMIND, self._quiet)):
             return False
         self._told, self._told_at = self._search.objective, time.monotonic()
         return True
