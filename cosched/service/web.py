@@ -187,13 +187,14 @@ class WebServer:
                 self._stopping.wait(_START_AGAIN)
 
     async def _serve(self) -> None:
-        ports = [each.dup() for each in self._sockets if each.family != socket.AF_UNIX]
-        unix = [each.dup() for each in self._sockets if each.family == socket.AF_UNIX]
+        unix = [each for each in self._sockets if each.family == socket.AF_UNIX]
+        ports = [each for each in self._sockets if each.family != socket.AF_UNIX]
         both = [(_server(self._app, None), unix), (_server(self._app, self._tls), ports)]
         self._servers = tuple(server for server, sockets in both if sockets)
         if self._stopping.is_set():
             return
-        await asyncio.gather(*(server.serve(sockets) for server, sockets in both if sockets))
+        # Duplicates, which uvicorn closes: ours stay open for a server that is started again.
+        await asyncio.gather(*(server.serve([each.dup() for each in sockets]) for server, sockets in both if sockets))
 
 
 def _server(app: FastAPI, tls: Tls | None) -> uvicorn.Server:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import socket
 import ssl
@@ -48,6 +49,14 @@ def test_a_port_of_this_machine() -> None:
     server.start()
     assert httpx2.get(f"http://127.0.0.1:{port}/hello", trust_env=False).json() == "hello"
     server.stop()
+
+
+def test_a_server_stopped_as_it_starts_leaves_no_socket_open() -> None:
+    for _ in range(30):
+        server = WebServer(hello(), [open_socket(parse_listen("127.0.0.1:0"))])
+        server.start()
+        server.stop()
+    gc.collect()  # a socket that nobody closed is a warning, and so an error, of this test
 
 
 def test_a_socket_left_over_by_a_dead_daemon_is_replaced(tmp_path: Path) -> None:
