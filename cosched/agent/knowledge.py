@@ -40,7 +40,7 @@ class FiguresOnly:
             return None
         return document_of(task, hosts, seconds=task.profile.seconds)
 
-    def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:  # noqa: ARG002  for all
+    def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:  # noqa: ARG002  other knowledge evaluates models on these hosts
         """Return the figures that came with the task; see `Knowledge`."""
         if not any(math.isfinite(value) for value in document.seconds[:hosts]):
             return None
