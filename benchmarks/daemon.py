@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 from cosched.portal.documents import TaskRequest
+from cosched.simulation.kernels import HOSTS, draw
 from demo.site import Site
-from demo.workload import HOSTS, draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     options = parser.parse_args()
     requests = [TaskRequest(application=order.kernel, deadline=time.time() + 1e6 + order.allowance)
-                for order in draw(options.tasks, options.seed, 1.0)]  # fmt: skip
+                for order in draw(options.tasks, options.seed)]  # fmt: skip
     rows = {"one by one": _measure(requests, _one_by_one), "in one list": _measure(requests, _in_one_list)}
     Console().print(_table(rows, options.tasks))
     if options.json:

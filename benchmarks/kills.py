@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 from cosched.client import Client
 from cosched.errors import SystemFault
 from cosched.portal.documents import TaskRequest
+from cosched.simulation.kernels import KERNELS
 from demo.site import Site
-from demo.workload import KERNELS
 from tests.history import faults, read
 
 if TYPE_CHECKING:

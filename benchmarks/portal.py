@@ -25,9 +25,9 @@ from benchmarks.load import Measured, offer, request
 from cosched.coscheduler.task import Task, TaskState
 from cosched.portal.documents import TaskRequest, TokenRequest
 from cosched.prediction.profile import Profile, Source
+from cosched.simulation.kernels import HOSTS
 from cosched.store import Store
 from demo.site import Site
-from demo.workload import HOSTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,10 +15,10 @@ from pathlib import Path
 from rich.table import Table
 
 from cosched.scheduling.baselines import BASELINES
+from cosched.simulation.kernels import draw
 from demo import report
 from demo.live import run, wide_console
 from demo.site import Site
-from demo.workload import draw
 
 # Policy → (makespan in minutes, idle share) as published (Titan paper, Table 1).
 _PAPER = {
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     console = wide_console()
-    orders = draw(30, options.seed, options.scale)
+    orders = draw(30, options.seed, scale=options.scale)
     rows: dict[str, report.Outcome] = {}
     for policy in (*BASELINES, "genetic"):
         settings = {"planning": {"policy": policy, "seed": options.seed}}

@@ -18,9 +18,9 @@ from rich.table import Table
 from cosched.cli.main import run
 from cosched.errors import SystemFault
 from cosched.portal.documents import TaskRequest
+from cosched.simulation.kernels import draw
 from demo.live import wide_console
 from demo.site import Site
-from demo.workload import draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,7 +68,7 @@ def submit(site: Site, count: int, scale: float, *, seed: int = 1, slack: float 
         seed: of the draw of kernels.
         slack: the deadline in units of the longest task's time on few hosts.
     """
-    orders = draw(count, seed, scale)
+    orders = draw(count, seed, scale=scale)
     deadline = time.time() + slack * 30.0 * scale
     with site.client() as client:
         client.submit_all(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from cosched.client import Client
     from cosched.portal.documents import PlanView, TaskView
-    from demo.workload import Order
+    from cosched.simulation.kernels import Order
 
 __all__ = ["run", "wide_console"]
 

@@ -11,19 +11,18 @@ from rich.table import Table
 from cosched.coscheduler.events import TaskSubmitted
 from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Task
-from cosched.prediction.profile import Profile, Source
 from cosched.scheduling.baselines import BASELINES
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.gantt import Bar, gantt
 from cosched.scheduling.problem import Problem
 from cosched.simulation.engine import SimulatedDomain
-from demo.workload import HOSTS, seconds
+from cosched.simulation.kernels import HOSTS, kernel_profile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched.portal.documents import TaskView
-    from demo.workload import Order
+    from cosched.simulation.kernels import Order
 
 __all__ = ["Outcome", "baselines", "bound", "comparison", "measure", "picture", "sentence", "table"]
 
@@ -138,7 +137,7 @@ def baselines(orders: Sequence[Order], scale: float, seed: int) -> dict[str, flo
         domain = SimulatedDomain(Settings(instance=_INSTANCE, policy=policy, staging=0.0, seed=seed), HOSTS, _exact)
         for number, order in enumerate(orders, start=1):
             task = Task(id=str(number), number=number, name=order.kernel, application=order.kernel, command=("kernel",),
-                        submitted=0.0, profile=_profile(order, scale))  # fmt: skip
+                        submitted=0.0, profile=kernel_profile(order.kernel, scale))  # fmt: skip
             domain.post(TaskSubmitted(0.0, task))
         domain.run()
         found[policy] = max(run.finished for run in domain.runs)
@@ -155,7 +154,7 @@ def bound(orders: Sequence[Order], scale: float) -> float:
             classes=("",),
             host_class=np.zeros(HOSTS, dtype=np.int64),
             free=np.zeros(HOSTS),
-            seconds=np.array([[_profile(order, scale).seconds for order in orders]]),
+            seconds=np.array([[kernel_profile(order.kernel, scale).seconds for order in orders]]),
             release=np.zeros(count),
             deadline=np.full(count, np.inf),
             depends_on=((),) * count,
@@ -166,10 +165,6 @@ def bound(orders: Sequence[Order], scale: float) -> float:
 def _exact(task: Task, count: int) -> float:
     assert task.profile is not None
     return task.profile.on(count)
-
-
-def _profile(order: Order, scale: float) -> Profile:
-    return Profile(tuple(seconds(order.kernel, scale)), Source.MODEL)
 
 
 def _since(moment: float | None, began: float) -> float | None:

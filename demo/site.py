@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cosched.client import AbsentError, Client
 from cosched.errors import SystemFault
-from demo.workload import HARDWARE, HOSTS, KERNELS
+from cosched.simulation.kernels import HARDWARE, HOSTS, KERNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -30,26 +30,27 @@ class Order:
 
 
 @cache
-def kernel_profile(kernel: str) -> Profile:
-    """Return a kernel's published times on 1…16 processors of an SGI Origin 2000, in seconds."""
-    times = profile(load(f"{kernel}_measured"), load_hardware(HARDWARE), range(1, HOSTS + 1))
+def kernel_profile(kernel: str, scale: float = 1.0) -> Profile:
+    """Return a kernel's published times on 1…16 processors of an SGI Origin 2000, in seconds, times `scale`."""
+    times = profile(load(f"{kernel}_measured"), load_hardware(HARDWARE), range(1, HOSTS + 1), {"Scale": scale})
     return Profile(tuple(float(value) for value in times), Source.MODEL, HARDWARE)
 
 
-def draw(count: int, kernels: int, seed: int) -> list[Order]:
+def draw(count: int, seed: int, *, scale: float = 1.0, kernels: int = len(KERNELS)) -> list[Order]:
     """Draw tasks; each deadline is uniform between the kernel's shortest time and four times its time on one host.
 
     That is how the published ranges of deadlines come about.
 
     Args:
         count: how many tasks.
-        kernels: the first so many of `KERNELS` are drawn from, each as likely as any other.
         seed: of the draw.
+        scale: of all run times.
+        kernels: the first so many of `KERNELS` are drawn from, each as likely as any other.
     """
     source = random.Random(seed)  # noqa: S311  a repeatable draw, not a secret
     orders = []
     for _ in range(count):
         kernel = source.choice(KERNELS[:kernels])
-        times = kernel_profile(kernel)
+        times = kernel_profile(kernel, scale)
         orders.append(Order(kernel, source.uniform(times.shortest, 4 * times.on(1))))
     return orders

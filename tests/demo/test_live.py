@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from cosched.portal.documents import Placement, PlanView, TaskPage
+from cosched.simulation.kernels import draw
 from demo.live import run
-from demo.workload import draw
 from tests.demo.views import ran
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def test_a_run_is_followed_to_its_end(terminal: bool, monkeypatch: pytest.Monkey
     monkeypatch.setattr("demo.live._SAY_EVERY", 0.0)
     client, out = TwoLooks(), io.StringIO()
     console = Console(file=out, force_terminal=terminal, width=120)
-    orders = draw(3, 1, 1.0)
+    orders = draw(3, 1)
     began, tasks = run(cast("Any", client), orders, console)
     assert [task.id for task in tasks] == ["1", "2", "3"]
     assert {task.state for task in tasks} == {"completed"}

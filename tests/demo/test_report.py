@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
+from cosched.simulation.kernels import HOSTS, draw
 from demo import report
-from demo.workload import HOSTS, draw
 from tests.demo.views import ran
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_waiting_for_another_host_is_not_lost_in_the_hand_over() -> None:
 
 
 def test_plain_first_come_first_served_is_never_better_than_the_bound() -> None:
-    orders = draw(12, 3, 1.0)
+    orders = draw(12, 3)
     makespans = report.baselines(orders, 1.0, seed=3)
     assert set(makespans) == {"fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"}
     assert min(makespans.values()) >= report.bound(orders, 1.0) > 0

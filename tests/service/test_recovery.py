@@ -15,8 +15,8 @@ import pytest
 from cosched.client import Client
 from cosched.errors import SystemFault
 from cosched.portal.documents import HostView, Placement, TaskRequest
+from cosched.simulation.kernels import KERNELS
 from demo.site import Site
-from demo.workload import KERNELS
 from tests.history import faults, read
 
 if TYPE_CHECKING:

@@ -1,17 +1,28 @@
 from __future__ import annotations
 
+import pytest
+
+from benchmarks.kernels import KERNELS as PUBLISHED
 from cosched.simulation.kernels import HOSTS, KERNELS, draw, kernel_profile
 
 
-def test_the_profiles_are_the_published_ones() -> None:
-    assert kernel_profile("sweep3d").seconds[:3] == (50.0, 40.0, 30.0)
-    assert all(len(kernel_profile(kernel).seconds) == HOSTS for kernel in KERNELS)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_profiles_are_the_published_ones_scaled(kernel: str) -> None:
+    assert kernel_profile(kernel, 0.5).seconds == pytest.approx([0.5 * value for value in PUBLISHED[kernel]])
+    assert len(kernel_profile(kernel).seconds) == HOSTS
 
 
-def test_deadlines_are_drawn_between_the_shortest_time_and_four_times_that_on_one_host() -> None:
-    orders = draw(300, 5, 1)
-    assert {order.kernel for order in orders} == set(KERNELS[:5])
+def test_a_draw_is_repeatable_and_another_seed_is_another_draw() -> None:
+    assert draw(30, 1, scale=0.1) == draw(30, 1, scale=0.1) != draw(30, 2, scale=0.1)
+
+
+def test_deadlines_lie_between_the_shortest_run_and_four_times_one_host() -> None:
+    orders = draw(300, 5, scale=0.1)
+    assert {order.kernel for order in orders} == set(KERNELS)
     for order in orders:
-        times = kernel_profile(order.kernel)
-        assert times.shortest <= order.allowance <= 4 * times.on(1)
-    assert orders == draw(300, 5, 1)
+        times = PUBLISHED[order.kernel]
+        assert 0.1 * min(times) <= order.allowance <= 0.4 * times[0] + 1e-9
+
+
+def test_fewer_kernels_are_drawn_from_where_so_asked() -> None:
+    assert {order.kernel for order in draw(300, 5, kernels=5)} == set(KERNELS[:5])

@@ -33,7 +33,7 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
 
 
 def _orders(seed: int, options: Mapping[str, float]) -> list[Order]:
-    return draw(int(options["tasks"]), int(options["kernels"]), seed)
+    return draw(int(options["tasks"]), seed, kernels=int(options["kernels"]))
 
 
 def _simulated(policy: str, orders: Sequence[Order], seed: int, options: Mapping[str, float]) -> list[Run]:

@@ -14,7 +14,7 @@ from cosched.scheduling.problem import Weights
 from cosched.simulation.batch import run_batch
 from cosched.simulation.charts import chart
 from cosched.simulation.experiment import Experiment, Option, Row
-from cosched.simulation.kernels import HOSTS, KERNELS, Order, draw
+from cosched.simulation.kernels import HOSTS, Order, draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +42,7 @@ def _orders(seed: int, options: Mapping[str, float]) -> list[Order]:
     """Draw tasks whose deadlines are as hard to meet for long queues as for short ones."""
     count = int(options["tasks"])
     stretch = max(1.0, count / (2 * HOSTS))
-    return [Order(order.kernel, order.allowance * stretch) for order in draw(count, len(KERNELS), seed)]
+    return [Order(order.kernel, order.allowance * stretch) for order in draw(count, seed)]
 
 
 def _policies(sigma: float, quantile: float) -> dict[str, dict[str, Any]]:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosched.portal.documents import TaskRequest
+from cosched.simulation.kernels import KERNELS
 from demo.site import Site
-from demo.workload import KERNELS
 from tests.portal.pages.visitor import PHONE, visiting
 from tests.testbed.browser import chromium
 
