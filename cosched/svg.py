@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from cosched import resources
+from cosched.markup import environment
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -17,16 +15,9 @@ __all__ = ["template", "ticks"]
 
 def template(name: str) -> Template:
     """Return a template of templates/ for SVG: all is escaped; filters `n` (a coordinate) and `xml` (any text)."""
-    environment = Environment(
-        loader=FileSystemLoader(resources.templates()),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["xml"] = _xml
-    environment.filters["n"] = lambda value: f"{value:.2f}".rstrip("0").rstrip(".")
-    return environment.get_template(name)
+    made = environment()
+    made.filters["xml"] = _xml
+    return made.get_template(name)
 
 
 def ticks(first: float, last: float, most: int = 10) -> list[float]:

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from cosched.cli import task_output
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, clean, emit_json, print_table
 from cosched.cli.request import request_of
 from cosched.cli.submission_file import requests_of
+from cosched.cli.task_output import output_command
 from cosched.cli.task_text import explanation_lines, forecast_lines, task_lines, task_rows
 from cosched.errors import UserError
 from cosched.service.duration import parse_duration
@@ -27,11 +27,6 @@ app = typer.Typer()
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Identifier of the task.")]
 IdsArgument = Annotated[list[str], typer.Argument(metavar="ID…", help="Identifiers of tasks.")]
-
-RankOption = Annotated[int, typer.Option(min=0, help="Of which process: they are numbered over the hosts.")]
-AttemptOption = Annotated[int, typer.Option(min=0, help="Of which try, from 1; 0: the last.")]
-TailOption = Annotated[int, typer.Option(metavar="BYTES", min=0, help="Only so much of the end.")]
-FollowOption = Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")]
 
 
 class _WithCommand(TyperCommand):
@@ -158,41 +153,8 @@ def cancel(task_ids: IdsArgument, server: ServerOption = "", json: JsonOption = 
     _show(json, [asdict(task) for task in tasks], lambda: [f"task {task.id} is {task.state}" for task in tasks])
 
 
-@app.command()
-def out(
-    task_id: IdArgument,
-    rank: RankOption = 0,
-    attempt: AttemptOption = 0,
-    tail: TailOption = 0,
-    follow: FollowOption = False,
-    server: ServerOption = "",
-    json: JsonOption = False,
-) -> None:
-    """Print what a task wrote to its standard output, on one host."""
-    _print_stream(task_id, "out", rank, attempt, tail, server, follow=follow, json=json)
-
-
-@app.command()
-def err(
-    task_id: IdArgument,
-    rank: RankOption = 0,
-    attempt: AttemptOption = 0,
-    tail: TailOption = 0,
-    follow: FollowOption = False,
-    server: ServerOption = "",
-    json: JsonOption = False,
-) -> None:
-    """Print what a task wrote to its standard error, on one host."""
-    _print_stream(task_id, "err", rank, attempt, tail, server, follow=follow, json=json)
-
-
-def _print_stream(task_id: str, stream: str, rank: int, attempt: int, tail: int, server: str, *, follow: bool,
-                  json: bool) -> None:  # fmt: skip
-    with connect(server) as client:
-        if json:
-            emit_json(task_output.document(client, task_id, stream, rank=rank, attempt=attempt, tail=tail))
-        else:
-            task_output.write(client, task_id, stream, rank=rank, attempt=attempt, tail=tail, follow=follow)
+for stream, called in (("out", "output"), ("err", "error")):
+    app.command(stream, help=f"Print what a task wrote to its standard {called}, on one host.")(output_command(stream))
 
 
 def _show(json: bool, document: Any, lines: Callable[[], list[str]]) -> None:

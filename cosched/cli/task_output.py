@@ -1,28 +1,52 @@
 """`cosched task out` and `cosched task err`: what a task's processes wrote."""
 
-from __future__ import annotations
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from cosched.cli.connection import ServerOption, connect
+from cosched.cli.output import JsonOption, emit_json
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cosched.client import Client
     from cosched.portal.documents import TaskDetail
 
-__all__ = ["document", "write"]
+__all__ = ["output_command"]
 
 _PART = 1 << 20
 _LOOK = 0.5  # seconds between looks at a task that still runs
 _FINAL = ("completed", "failed", "cancelled")
 
 
-def write(client: Client, task_id: str, stream: str, *, rank: int, attempt: int, tail: int, follow: bool) -> None:
+def output_command(stream: str) -> Callable[..., None]:
+    """Return the command that prints one stream, "out" or "err"."""
+
+    def command(
+        task_id: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the task.")],
+        rank: Annotated[int, typer.Option(min=0, help="Of which process: they are numbered over the hosts.")] = 0,
+        attempt: Annotated[int, typer.Option(min=0, help="Of which try, from 1; 0: the last.")] = 0,
+        tail: Annotated[int, typer.Option(metavar="BYTES", min=0, help="Only so much of the end.")] = 0,
+        follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
+        server: ServerOption = "",
+        json: JsonOption = False,
+    ) -> None:
+        with connect(server) as client:
+            if json:
+                emit_json(_document(client, task_id, stream, rank=rank, attempt=attempt, tail=tail))
+            else:
+                _write(client, task_id, stream, rank=rank, attempt=attempt, tail=tail, follow=follow)
+
+    return command
+
+
+def _write(client: "Client", task_id: str, stream: str, *, rank: int, attempt: int, tail: int, follow: bool) -> None:
     """Write to standard output what a process of a task wrote.
 
     Args:
@@ -46,14 +70,14 @@ def write(client: Client, task_id: str, stream: str, *, rank: int, attempt: int,
         raise UserError(_why_nothing(client.task(task_id), stream, rank))
 
 
-def document(client: Client, task_id: str, stream: str, *, rank: int, attempt: int, tail: int) -> dict[str, object]:
+def _document(client: "Client", task_id: str, stream: str, *, rank: int, attempt: int, tail: int) -> dict[str, object]:
     """Return what a process wrote as JSON can carry it: what is not UTF-8 is replaced."""
     parts = list(_parts(client, task_id, stream, rank, attempt, tail, follow=False))
     text = b"".join(parts).decode(errors="replace")
     return {"task": task_id, "stream": stream, "rank": rank, "attempt": attempt, "text": text if parts else None}
 
 
-def _parts(client: Client, task_id: str, stream: str, rank: int, attempt: int, tail: int, *,
+def _parts(client: "Client", task_id: str, stream: str, rank: int, attempt: int, tail: int, *,
            follow: bool) -> Iterator[bytes]:  # fmt: skip
     offset = -tail if tail else 0
     while True:
@@ -70,7 +94,7 @@ def _parts(client: Client, task_id: str, stream: str, rank: int, attempt: int, t
         time.sleep(_LOOK)
 
 
-def _why_nothing(task: TaskDetail, stream: str, rank: int) -> str:
+def _why_nothing(task: "TaskDetail", stream: str, rank: int) -> str:
     if task.native is not None:
         place = task.native.settings.get("output" if stream == "out" else "error", "")
         if place:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from cosched import __version__, resources
 from cosched.errors import CoschedError
+from cosched.markup import environment
 from cosched.portal.pages import wording
 from cosched.portal.problems import NotFoundError
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fastapi import Request
+    from jinja2 import Environment
 
     from cosched.access.principal import Principal
     from cosched.portal.documents import Status
@@ -104,18 +105,10 @@ def _compressed(request: Request, text: str, secret: str) -> HTMLResponse:
 
 
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(resources.templates()),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=wording.plain,
-    )
-    environment.filters |= {"duration": wording.duration, "shift": wording.shift, "number": wording.number,
-                            "n": lambda value: f"{value:.2f}".rstrip("0").rstrip(".")}  # fmt: skip
-    environment.globals["stamp"] = _stamp()
-    return environment
+    made = environment(wording.plain)
+    made.filters |= {"duration": wording.duration, "shift": wording.shift, "number": wording.number}
+    made.globals["stamp"] = _stamp()
+    return made
 
 
 def _stamp() -> str:

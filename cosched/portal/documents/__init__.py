@@ -1,0 +1,77 @@
+"""What the API takes and gives, under the same names as everywhere else.
+
+Times are seconds since the epoch, durations seconds. Plain dataclasses: the server checks and prints them, the client
+reads them, and importing them costs nothing.
+"""
+
+from cosched.portal.documents.access import (
+    AccountChange,
+    AccountRequest,
+    AccountView,
+    DeedView,
+    LoginLink,
+    Me,
+    NewToken,
+    TokenRequest,
+    TokenView,
+)
+from cosched.portal.documents.domain import (
+    Accuracy,
+    HostView,
+    PeerView,
+    Status,
+)
+from cosched.portal.documents.schedule import (
+    Placement,
+    PlanView,
+    RunView,
+    SearchPoint,
+)
+from cosched.portal.documents.submission import (
+    Effect,
+    Forecast,
+    ProfileView,
+    TaskRequest,
+)
+from cosched.portal.documents.task import (
+    AttemptView,
+    Explanation,
+    HandoverView,
+    PlanPoint,
+    RecordView,
+    TaskDetail,
+    TaskPage,
+    TaskView,
+)
+
+__all__ = [
+    "AccountChange",
+    "AccountRequest",
+    "AccountView",
+    "Accuracy",
+    "AttemptView",
+    "DeedView",
+    "Effect",
+    "Explanation",
+    "Forecast",
+    "HandoverView",
+    "HostView",
+    "LoginLink",
+    "Me",
+    "NewToken",
+    "PeerView",
+    "Placement",
+    "PlanPoint",
+    "PlanView",
+    "ProfileView",
+    "RecordView",
+    "RunView",
+    "SearchPoint",
+    "Status",
+    "TaskDetail",
+    "TaskPage",
+    "TaskRequest",
+    "TaskView",
+    "TokenRequest",
+    "TokenView",
+]
