@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path  # noqa: TC003  typer reads the annotations when it runs
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from cosched.cli import plan_tunable
 from cosched.cli.output import JsonOption, clean, console, emit_json, finite, print_table
 from cosched.errors import UserError
+from cosched.scheduling import machine_code
 from cosched.scheduling.etc_file import parse_etc
 from cosched.scheduling.gantt import Bar
 from cosched.scheduling.gantt import gantt as draw
@@ -20,11 +22,13 @@ from cosched.scheduling.metrics import measure
 from cosched.scheduling.policies import Objective, Policy, Statistics
 from cosched.scheduling.policies import plan as make_plan
 from cosched.scheduling.problem_file import from_document
+from cosched.scheduling.progress import difference
 from cosched.scheduling.tunable_file import TunableQueue, is_tunable, tunable_from_document
 
 if TYPE_CHECKING:
     from cosched.scheduling.metrics import Metrics
     from cosched.scheduling.problem import Problem
+    from cosched.scheduling.progress import Progress
     from cosched.scheduling.schedule import Schedule
 
 __all__ = ["command"]
@@ -39,6 +43,9 @@ def command(
     quantile: Annotated[
         float, typer.Option(help="Plan with times that this share of runs stays below, where they are uncertain.")
     ] = 0.5,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Tell of each better plan as it is found, on standard error.")
+    ] = False,
     json: JsonOption = False,
     gantt: Annotated[Path | None, typer.Option(help="Draw the schedule into this SVG file.")] = None,
 ) -> None:
@@ -51,16 +58,34 @@ def command(
             raise UserError("the times of tunable tasks are certain: leave --quantile out")
         _plan_tunable(queue, problem.name, policy, gantt, json=json)
         return
-    schedule, _, statistics = make_plan(queue, policy, budget, seed, objective.weights)
+    policy = _answerable(policy)
+    told = _tell if verbose else None
+    schedule, _, statistics = make_plan(queue, policy, budget, seed, objective.weights, told=told)
     metrics = measure(queue, schedule)
     if gantt is not None:
         title = f"{problem.name}: {policy}, makespan {metrics.makespan:.6g} s"
         _write(gantt, draw(_bars(queue, schedule), queue.hosts, title, origin=0.0))
-    document = _document(schedule, metrics, statistics)
+    document = _document(policy, schedule, metrics, statistics)
     if json:
         emit_json(document)
     else:
         _print(document, statistics)
+
+
+def _answerable(policy: Policy) -> Policy:
+    """Return the policy, or one that answers at once where the default one would have to be compiled first."""
+    if policy is not Policy.GENETIC or machine_code.ready():
+        return policy
+    machine_code.keep_in_background()
+    sys.stderr.write("cosched: the search has not been compiled on this machine yet: this is the plan of the best "
+                     "heuristic. It is being compiled now: ask again in a minute\n")  # fmt: skip
+    return Policy.HEURISTIC
+
+
+def _tell(progress: Progress) -> None:
+    figures = progress.figures
+    said = progress.why or f"makespan {figures.makespan:.6g} s, {figures.late} late"
+    sys.stderr.write(f"{progress.elapsed:9.3f} s  generation {progress.generations}: {said}\n")
 
 
 def _parse(text: str, quantile: float) -> Problem | TunableQueue:
@@ -83,8 +108,9 @@ def _plan_tunable(queue: TunableQueue, name: str, policy: Policy, gantt: Path | 
         plan_tunable.show(document)
 
 
-def _document(schedule: Schedule, metrics: Metrics, statistics: Statistics) -> dict[str, Any]:
+def _document(policy: Policy, schedule: Schedule, metrics: Metrics, statistics: Statistics) -> dict[str, Any]:
     return {
+        "policy": str(policy),
         "makespan": metrics.makespan,
         "lower_bound": statistics.bound,
         "gap": metrics.makespan / statistics.bound - 1,
@@ -92,7 +118,20 @@ def _document(schedule: Schedule, metrics: Metrics, statistics: Statistics) -> d
         "idle": metrics.idle,
         "average_delay": metrics.average_delay,
         "evaluations": statistics.evaluations,
+        "generations": statistics.generations,
         "elapsed": statistics.elapsed,
+        "improvements": [
+            {
+                "elapsed": item.elapsed,
+                "generations": item.generations,
+                "evaluations": item.evaluations,
+                "makespan": item.figures.makespan,
+                "late": item.figures.late,
+                "lateness": item.figures.lateness,
+                "why": item.why,
+            }
+            for item in statistics.progress
+        ],
         "assignments": [
             {"task": item.task, "hosts": list(item.hosts), "start": item.start, "end": item.end}
             for item in schedule.assignments
@@ -115,6 +154,9 @@ def _print(document: dict[str, Any], statistics: Statistics) -> None:
                       f"{'before' if delay >= 0 else 'after'} the deadline")  # fmt: skip
     rate = f", {statistics.generations / statistics.elapsed:.0f} generations a second" if statistics.generations else ""
     console.print(f"{statistics.evaluations} plans compared in {statistics.elapsed:.3g} s{rate}")
+    if len(statistics.progress) > 1:
+        gained = difference(statistics.progress[0].figures, statistics.progress[-1].figures)
+        console.print(f"since the best heuristic's plan: {gained}, in {len(statistics.progress) - 1} better plans")
 
 
 def _short(hosts: list[str]) -> str:

@@ -41,6 +41,7 @@ from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import decode
 from cosched.scheduling.metrics import measure, objective
 from cosched.scheduling.policies import REPLANNED, Policy, without_search
+from cosched.scheduling.progress import Figures, difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
     from cosched.coscheduler.waiting import Waiting
     from cosched.prediction.feedback import Correction
+    from cosched.scheduling.metrics import Metrics
     from cosched.scheduling.problem import Plan, Problem
     from cosched.scheduling.schedule import Schedule
 
@@ -68,6 +70,7 @@ class Coscheduler:
         settings: what the administrator set.
         domain: the hosts.
         improved: the last answer of the search; None before the first.
+        changed: when an answer of the search last made the plan better, epoch seconds, and what became better.
         neighbours: whether there are other domains that could take a task.
     """
 
@@ -75,6 +78,7 @@ class Coscheduler:
         self.settings = settings
         self.domain = Domain()
         self.improved: ScheduleImproved | None = None
+        self.changed: tuple[float, str] | None = None
         self.neighbours = False
         self._dispatched_at = -math.inf
         self._ledger = Ledger()
@@ -230,14 +234,18 @@ class Coscheduler:
         if problem is None:
             return
         proposed = self.waiting.plan(problem, self.waiting.reordered(event.order, event.counts))
-        if self._cost(problem, proposed) <= self._cost(problem, self.waiting.plan(problem)):
+        before, after = self._measured(problem, self.waiting.plan(problem)), self._measured(problem, proposed)
+        bound, weights = lower_bound(problem), self.settings.weights
+        if objective(after, weights, bound) <= objective(before, weights, bound):
             self.waiting.adopt(problem, proposed)
+            why = difference(Figures.of(before), Figures.of(after))
+            self.changed = (event.time, why) if why else self.changed
         if event.settled:
             self._queue.searched(event.order)
         self.improved = event
 
-    def _cost(self, problem: Problem, plan: Plan) -> float:
-        return objective(measure(problem, decode(problem, plan)), self.settings.weights, lower_bound(problem))
+    def _measured(self, problem: Problem, plan: Plan) -> Metrics:
+        return measure(problem, decode(problem, plan))
 
     def _problem(self, time: float) -> Problem | None:
         handover = self._experience.handover.seconds

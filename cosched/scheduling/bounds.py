@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.problem import Problem
 
-__all__ = ["lower_bound"]
+__all__ = ["lower_bound", "tight_bound"]
 
 
 def lower_bound(problem: Problem) -> float:
@@ -23,20 +23,27 @@ def lower_bound(problem: Problem) -> float:
     It is the larger of
     - the task bound: each task on its best count, after its release and its predecessors, on the hosts free first;
     - the area bound: the hosts' time from when they are free must hold every task at its cheapest, where only the
-      counts that can end by the bound itself are of use; also for the tasks released late, on their own;
-    - on several classes, where no task can use more than one host: the bound of `prices` (loads numba).
+      counts that can end by the bound itself are of use; also for the tasks released late, on their own.
     """
     if not problem.tasks:
         return 0.0
     seconds = best_seconds(problem)
     earliest_end = _earliest_end(problem, seconds)
     shortest = earliest_end.min(axis=1)
-    bounds = [shortest.max(), _area(problem, seconds, earliest_end), _late_area(problem, seconds)]
-    if single_class(problem) is None and not np.isfinite(problem.seconds[:, :, 1:]).any():
-        from cosched.scheduling.prices import machine_prices  # no other bound needs machine code
+    return float(max(shortest.max(), _area(problem, seconds, earliest_end), _late_area(problem, seconds)))
 
-        bounds.append(machine_prices(problem.seconds[problem.host_class, :, 0].T)[1])
-    return float(max(bounds))
+
+def tight_bound(problem: Problem) -> float:
+    """Return `lower_bound`, or the bound of `prices` where that is larger.
+
+    Prices bound tasks that can use but one host each, on several classes; for these machine code is loaded.
+    """
+    bound = lower_bound(problem)
+    if not problem.tasks or single_class(problem) is not None or np.isfinite(problem.seconds[:, :, 1:]).any():
+        return bound
+    from cosched.scheduling.prices import machine_prices  # no other bound needs machine code
+
+    return max(bound, float(machine_prices(problem.seconds[problem.host_class, :, 0].T)[1]))
 
 
 def _earliest_end(problem: Problem, seconds: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.problem import Problem, Weights
 
-__all__ = ["Tables", "evaluate", "repair", "spans", "tables"]
+__all__ = ["Tables", "evaluate", "figures", "repair", "spans", "tables"]
 
 
 class Tables(NamedTuple):
@@ -99,6 +99,17 @@ def evaluate(problem: Tables, orders: NDArray[np.int64], counts: NDArray[np.int6
         spans(problem, orders[plan], counts[plan], starts, ends)
         costs[plan] = _objective(problem, counts[plan], starts, ends)
     return costs
+
+
+@compiled
+def figures(problem: Tables, order: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[float, float, float, float]:
+    """Return makespan, number of missed deadlines, lateness and front-weighted idle share of one plan."""
+    starts, ends = np.empty(order.shape[0]), np.empty(order.shape[0])
+    spans(problem, order, counts, starts, ends)
+    makespan = ends.max()
+    late = np.maximum(ends - problem.deadline, 0.0)
+    idle = _front_idle(problem, counts, starts, ends, makespan) / problem.free.shape[0]
+    return makespan, float((ends > problem.deadline).sum()), late.sum(), idle
 
 
 @compiled
@@ -267,7 +278,7 @@ def _objective(
     problem: Tables, counts: NDArray[np.int64], starts: NDArray[np.float64], ends: NDArray[np.float64]
 ) -> float:
     """Return the objective; `metrics` has the formulas and explains the idle one."""
-    makespan, late, used = 0.0, 0.0, 0.0
+    makespan, late = 0.0, 0.0
     missed = 0
     for task in range(counts.shape[0]):
         makespan = max(makespan, ends[task])
@@ -276,11 +287,23 @@ def _objective(
         late += max(0.0, float(ends[task] - problem.deadline[task]))
     if problem.weights[1] == 0.0:
         return float(problem.weights[3] * missed + (problem.weights[0] * makespan + problem.weights[2] * late))
-    for task in range(counts.shape[0]):
-        used += counts[task] * ((makespan - starts[task]) ** 2 - (makespan - ends[task]) ** 2)
-    available = 0.0
-    for host in range(problem.free.shape[0]):
-        available += (makespan - min(float(problem.free[host]), makespan)) ** 2
-    idle = max(0.0, available - used) / (makespan * makespan)
+    idle = _front_idle(problem, counts, starts, ends, makespan)
     terms = problem.weights[0] * makespan + problem.weights[1] * idle + problem.weights[2] * late
     return float(problem.weights[3] * missed + terms)
+
+
+@compiled
+def _front_idle(
+    problem: Tables,
+    counts: NDArray[np.int64],
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    makespan: float,
+) -> float:
+    """Return Titan's φ; `metrics` explains it."""
+    used, available = 0.0, 0.0
+    for task in range(counts.shape[0]):
+        used += counts[task] * ((makespan - starts[task]) ** 2 - (makespan - ends[task]) ** 2)
+    for host in range(problem.free.shape[0]):
+        available += (makespan - min(float(problem.free[host]), makespan)) ** 2
+    return max(0.0, available - used) / (makespan * makespan)

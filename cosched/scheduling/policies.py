@@ -3,7 +3,8 @@
 The three first-come-first-served ones stand for a batch system on its own, whose users say how many hosts they want
 (see `baselines`): tasks start strictly in the order of arrival (release, then position), none before the one ahead.
 Backfilling takes the calculated counts. The policies for independent tasks place each on one host (see `independent`
-and `price_search`) and refuse any other problem. `titan-classic` is for comparison (see there).
+and `price_search`) and refuse any other problem. `titan-classic` is for comparison (see there). `heuristic` takes
+the best of the heuristics and needs nothing compiled.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling import backfill, independent
+from cosched.scheduling import backfill, independent, machine_code
 from cosched.scheduling.baselines import BASELINES, baseline_count
-from cosched.scheduling.bounds import lower_bound
+from cosched.scheduling.best_heuristic import best_heuristic
+from cosched.scheduling.bounds import lower_bound, tight_bound
 from cosched.scheduling.decoder import decode
 from cosched.scheduling.heuristics import earliest_deadline_first, two_phase
 from cosched.scheduling.problem import Plan, Weights
+from cosched.scheduling.progress import Progress, difference
 from cosched.scheduling.tunable_moldable import tunable_moldable
 from cosched.scheduling.widths import best_seconds
 
@@ -44,6 +47,7 @@ class Policy(StrEnum):
 
     GENETIC = "genetic"
     TITAN_CLASSIC = "titan-classic"
+    HEURISTIC = "heuristic"
     TWO_PHASE = "two-phase"
     EDF = "edf"
     FCFS_ARBITRARY = "fcfs-arbitrary"
@@ -93,12 +97,14 @@ class Statistics:
         evaluations: complete plans that were compared; 1 where a policy makes just one.
         generations: of the genetic searches; rounds of annealing of the dual-price search.
         elapsed: seconds of planning; reading or compiling machine code is not counted.
+        progress: the plan that the genetic search began with and each better one that it told of.
     """
 
     bound: float
     evaluations: int
     generations: int
     elapsed: float
+    progress: tuple[Progress, ...] = ()
 
 
 def plan(
@@ -108,6 +114,7 @@ def plan(
     seed: int = 0,
     weights: Weights | None = None,
     clock: _Clock = time.perf_counter,
+    told: Callable[[Progress], None] | None = None,
 ) -> tuple[Schedule, Plan, Statistics]:
     """Make a schedule by one of the policies.
 
@@ -118,6 +125,7 @@ def plan(
         seed: of the searches and of arbitrary host counts.
         weights: of the objective of the genetic searches. That of the dual-price search is the makespan.
         clock: what the budget is measured with, in seconds; `time.thread_time` where others keep the machine busy.
+        told: is given each better plan's figures as the genetic search finds it.
 
     Returns:
         The schedule, the plan that it was decoded from, and statistics. The schedules of the first-come-first-served
@@ -130,18 +138,49 @@ def plan(
     """
     if policy is Policy.GENETIC and independent.one_host_only(problem):
         policy = Policy.DUAL_PRICE
+    if policy is Policy.HEURISTIC:
+        return _heuristic(problem, budget, weights or Weights(), clock)
     if policy in INDEPENDENT:
         return _independent(problem, policy, budget, seed, clock)
     if policy is Policy.TITAN_CLASSIC:
         return _titan_classic(problem, budget, seed, weights or Weights(), clock)
     if policy is Policy.GENETIC:
-        found, statistics = _search(problem, budget, seed, weights or Weights(), clock)
+        found, statistics = _search(problem, budget, seed, weights or Weights(), clock, told)
         return decode(problem, found), found, statistics
     began = clock()
     found = without_search(problem, policy, seed)
     schedule = decode(problem, found, in_order=policy in BASELINES)
     elapsed = clock() - began
-    return schedule, found, Statistics(lower_bound(problem), 1, 0, elapsed)
+    return schedule, found, Statistics(_bound(problem), 1, 0, elapsed)
+
+
+def _bound(problem: Problem) -> float:
+    """Return the best bound that nobody has to wait for."""
+    return tight_bound(problem) if machine_code.ready() else lower_bound(problem)
+
+
+def _heuristic(problem: Problem, budget: float, weights: Weights, clock: _Clock) -> tuple[Schedule, Plan, Statistics]:
+    began = clock()
+    if independent.one_host_only(problem):
+        machine, order, evaluations = _best_mapping(independent.one_host_seconds(problem))
+        found = Plan(order, np.ones(len(order), dtype=np.int64))
+        schedule = independent.place(problem, machine, order)
+    else:
+        found, evaluations = best_heuristic(problem, weights, lambda: clock() - began < budget)
+        schedule = decode(problem, found)
+    return schedule, found, Statistics(_bound(problem), evaluations, 0, clock() - began)
+
+
+def _best_mapping(seconds: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return the mapping with the shortest makespan of sufferage's and A-MM's (which is never worse than Min-Min)."""
+
+    def makespan(mapping: tuple[NDArray[np.int64], ...]) -> float:
+        taken = seconds[np.arange(len(seconds)), mapping[0]]
+        return float(np.bincount(mapping[0], weights=taken).max())
+
+    adaptive = independent.adaptive(seconds)
+    machine, order = min(adaptive[:2], independent.sufferage(seconds), key=makespan)
+    return machine, order, adaptive[2] + 1
 
 
 def _titan_classic(
@@ -155,7 +194,7 @@ def _titan_classic(
     while clock() - began < budget:
         search.step()
     elapsed = clock() - began
-    statistics = Statistics(lower_bound(problem), search.evaluations, search.generations, elapsed)
+    statistics = Statistics(tight_bound(problem), search.evaluations, search.generations, elapsed)
     return search.schedule, search.plan, statistics
 
 
@@ -169,7 +208,7 @@ def _independent(
         began = clock()
         machine, order, evaluations = _mapped(seconds, policy)
         elapsed = clock() - began
-        statistics = Statistics(lower_bound(problem), evaluations, 0, elapsed)
+        statistics = Statistics(_bound(problem), evaluations, 0, elapsed)
     found = Plan(order, np.ones(len(order), dtype=np.int64))
     return independent.place(problem, machine, order), found, statistics
 
@@ -201,16 +240,29 @@ def _price_search(
     return search.machine, shortest_first, Statistics(bound, search.evaluations, search.rounds, elapsed)
 
 
-def _search(problem: Problem, budget: float, seed: int, weights: Weights, clock: _Clock) -> tuple[Plan, Statistics]:
+def _search(
+    problem: Problem, budget: float, seed: int, weights: Weights, clock: _Clock, told: Callable[[Progress], None] | None
+) -> tuple[Plan, Statistics]:
     from cosched.scheduling.search import Search, warm_up  # loads numba and DEAP, which no other policy needs
 
     warm_up()
     began = clock()
     search = Search(problem, weights, seed)
-    while clock() - began < budget and not search.optimal:
-        search.step(_GENERATIONS)
+    progress: list[Progress] = []
+    better = True
+    while True:
+        if better:
+            figures = search.figures()
+            why = difference(progress[-1].figures, figures) if progress else ""
+            progress.append(Progress(clock() - began, search.generations, search.evaluations, figures, why))
+            if told is not None:
+                told(progress[-1])
+        if clock() - began >= budget or search.optimal:
+            break
+        better = search.step(_GENERATIONS)
     elapsed = clock() - began
-    return search.best, Statistics(search.bound, search.evaluations, search.generations, elapsed)
+    statistics = Statistics(search.bound, search.evaluations, search.generations, elapsed, tuple(progress))
+    return search.best, statistics
 
 
 def without_search(problem: Problem, policy: Policy, seed: int = 0) -> Plan:

@@ -15,9 +15,10 @@ from deap import base, tools
 
 from cosched.errors import UserError
 from cosched.scheduling import compiled, operators
-from cosched.scheduling.bounds import lower_bound
+from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.decoder import spans
 from cosched.scheduling.problem import Plan, Problem, Weights
+from cosched.scheduling.progress import Figures
 from cosched.scheduling.seeding import seeds
 from cosched.scheduling.widths import useful
 
@@ -35,6 +36,7 @@ _CROSSED = 0.9  # share of children with a second parent
 _ELITE = 8  # distinct seeds that the first population is made of
 _THRESHOLDS = 6  # of the two-phase method, each with three or four lists
 _PATIENCE = 200  # generations without a better plan before new blood comes in
+_LINES = 1.01  # generations at a line of the logbook, as a multiple of those at the one before
 _KICKS = 8  # mutations of an immigrant
 
 
@@ -77,7 +79,8 @@ class Search:
         bound: lower bound of the makespan in seconds.
         generations: done so far.
         evaluations: plans decoded so far.
-        logbook: DEAP's record of each improvement: generation, evaluations, objective.
+        logbook: DEAP's record: generation, evaluations, and of the population's objectives mean, standard deviation
+            and minimum; a line for every step, later for every hundredth part of the generations so far.
     """
 
     def __init__(
@@ -95,10 +98,12 @@ class Search:
             UserError: a weight is negative, or all are zero.
             ValueError: the warm plan is not of this problem.
         """
-        self.bound = lower_bound(problem)
+        self.bound = tight_bound(problem)
         self.generations = 0
         self.evaluations = 0
         self.logbook = tools.Logbook()
+        self._statistics = _statistics()
+        self._next_line = 0.0
         self._fame = tools.HallOfFame(1)
         self._last_improved = 0
         self._state = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
@@ -109,6 +114,7 @@ class Search:
         self._remember(self._seeds, 0)
         self._people = self._settle()
         self._children = self._people.copy()
+        self._log()
 
     @property
     def best(self) -> Plan:
@@ -126,11 +132,18 @@ class Search:
         """True when no plan can be better: the makespan is the bound, nothing idle, nothing late."""
         return self.objective <= self._least * (1 + 1e-12)
 
+    def figures(self) -> Figures:
+        """Return what the best plan is judged by."""
+        makespan, late, lateness, idle = self._toolbox.figures(self.best.order, self.best.counts)
+        return Figures(makespan, int(late), lateness, idle)
+
     def step(self, generations: int = 1) -> bool:
         """Go on for so many generations; return whether a better plan was found."""
         before = self.objective
         for _ in range(generations):
             self._generation()
+        if self.generations >= self._next_line:
+            self._log()
         return self.objective < before
 
     def _generation(self) -> None:
@@ -152,7 +165,11 @@ class Search:
         self._last_improved = self.generations
         cost = float(people.costs[index])
         self._fame.update([_Individual(people.plan(index), cost)])
-        self.logbook.record(generation=self.generations, evaluations=self.evaluations, objective=cost)
+
+    def _log(self) -> None:
+        figures = self._statistics.compile(self._people.costs)
+        self.logbook.record(generation=self.generations, evaluations=self.evaluations, **figures)
+        self._next_line = self.generations * _LINES
 
     def _immigrate(self) -> None:
         """Keep the best; the others become mutants of it and of the seeds, by turns."""
@@ -186,6 +203,13 @@ def warm_up() -> None:
     Search(one).step()
 
 
+def _statistics() -> tools.Statistics:
+    statistics = tools.Statistics()
+    for name, figure in (("mean", np.mean), ("std", np.std), ("min", np.min)):
+        statistics.register(name, figure)
+    return statistics
+
+
 def _toolbox(problem: Problem, weights: Weights, bound: float, state: NDArray[np.uint64]) -> base.Toolbox:
     """Register the operators, each on a whole population."""
     tables = compiled.tables(problem, weights, bound)
@@ -194,6 +218,7 @@ def _toolbox(problem: Problem, weights: Weights, bound: float, state: NDArray[np
     toolbox = base.Toolbox()
     toolbox.register("repair", compiled.repair, tables)
     toolbox.register("evaluate", compiled.evaluate, tables)
+    toolbox.register("figures", compiled.figures, tables)
     toolbox.register("mate", operators.mate, state, _CROSSED)
     toolbox.register("mutate", operators.mutate, state, (columns + 1).astype(np.int64), first)
     toolbox.register("select", operators.replace)

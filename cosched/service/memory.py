@@ -6,6 +6,8 @@ import threading
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING
 
+import structlog
+
 from cosched.coscheduler.events import ScheduleImproved
 from cosched.portal.documents import PlanPoint, SearchPoint
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PlanMemory"]
 
+_log = structlog.get_logger("cosched.search")
 _PACE = 2.0  # seconds between two looks at the plan
 _POINTS = 60  # of one task
 _TASKS = 2000
@@ -61,6 +64,8 @@ class PlanMemory:
         point = SearchPoint(time=event.time, end=event.since + event.makespan, gap=gap, evaluations=event.evaluations)
         with self._guard:
             self._search.append(point)
+        if self._core.changed is not None and self._core.changed[0] == event.time:
+            _log.info("plan", why=self._core.changed[1], evaluations=event.evaluations)
 
     def _look(self, time: float) -> None:
         forecast = self._core.forecast(time)

@@ -65,6 +65,7 @@ def plan_view(asker: Principal, core: Coscheduler, time: float) -> PlanView:
         for spot in planned
     ]
     improved = core.improved if planned else None
+    changed, why = core.changed if planned and core.changed else (None, "")
     return PlanView(
         time=time,
         placements=tuple(places),
@@ -73,6 +74,8 @@ def plan_view(asker: Principal, core: Coscheduler, time: float) -> PlanView:
         gap=None if improved is None or improved.bound <= 0 else improved.makespan / improved.bound - 1,
         evaluations=0 if improved is None else improved.evaluations,
         rate=None if improved is None or not improved.searched else improved.generations / improved.searched,
+        changed=changed,
+        why=why,
     )
 
 

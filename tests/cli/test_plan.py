@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from cosched.cli.plan import command
 from cosched.errors import UserError
+from cosched.scheduling import machine_code
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +30,12 @@ def problem(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _compiled() -> None:
+    if not machine_code.ready():
+        machine_code.keep()
+
+
 def run(*arguments: str | Path) -> Result:
     app = typer.Typer()
     app.command()(command)
@@ -37,14 +44,25 @@ def run(*arguments: str | Path) -> Result:
 
 @pytest.mark.parametrize(
     "policy",
-    ["genetic", "two-phase", "edf", "fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated", "easy", "conservative"],
+    [
+        "genetic",
+        "heuristic",
+        "two-phase",
+        "edf",
+        "fcfs-arbitrary",
+        "fcfs-maximum",
+        "fcfs-calculated",
+        "easy",
+        "conservative",
+    ],
 )
 def test_json_has_the_keys_of_the_contract(problem: Path, policy: str) -> None:
     result = run(problem, "--json", "--policy", policy, "--budget", "0.01", "--seed", "3")
     assert result.exit_code == 0
     document = json.loads(result.stdout)
-    assert list(document) == ["makespan", "lower_bound", "gap", "on_time", "idle", "average_delay", "evaluations",
-                              "elapsed", "assignments"]  # fmt: skip
+    assert list(document) == ["policy", "makespan", "lower_bound", "gap", "on_time", "idle", "average_delay",
+                              "evaluations", "generations", "elapsed", "improvements", "assignments"]  # fmt: skip
+    assert document["policy"] == policy
     assert {item["task"] for item in document["assignments"]} == {"fft-1", "fft-2", "cpi-1"}
     assert all(set(item) == {"task", "hosts", "start", "end"} for item in document["assignments"])
     assert document["makespan"] == max(item["end"] for item in document["assignments"])
@@ -149,3 +167,30 @@ def test_a_search_says_how_fast_it_was(tmp_path: Path) -> None:
     path.write_text(json.dumps({"hosts": 2, "tasks": tasks}))
     assert "generations a second" in run(path, "--budget", "0.05").stdout
     assert "generations" not in run(path, "--policy", "edf").stdout
+
+
+def test_where_nothing_is_compiled_a_heuristic_answers(
+    problem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[bool] = []
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "none"))
+    monkeypatch.setattr(machine_code, "keep_in_background", lambda: started.append(True))
+    result = run(problem, "--json")
+    assert (result.exit_code, started) == (0, [True])
+    assert json.loads(result.stdout)["policy"] == "heuristic"
+    assert "best heuristic" in result.stderr
+
+
+def test_it_tells_of_each_better_plan_and_why(tmp_path: Path) -> None:
+    times = [[40 - task, 25 - task % 7, 17 + task % 3, 14 + task % 5] for task in range(24)]
+    path = tmp_path / "queue.json"
+    path.write_text(json.dumps({"hosts": 7, "tasks": [
+        {"id": str(task), "profile": row, "deadline": 30 + 3 * task} for task, row in enumerate(times)]}))  # fmt: skip
+    result = run(path, "--json", "--verbose", "--budget", "0.2")
+    document = json.loads(result.stdout)
+    first, *better = document["improvements"]
+    assert first["why"] == ""
+    assert better, "the search finds something better than the heuristics here"
+    assert all(item["why"] for item in better)
+    assert document["makespan"] == pytest.approx(document["improvements"][-1]["makespan"])
+    assert len(result.stderr.splitlines()) == len(document["improvements"])

@@ -93,6 +93,18 @@ def test_a_worse_plan_is_not_taken_over() -> None:
     core.waiting.counts = {"1": 2, "2": 2}
     outcome = core.handle(ScheduleImproved(0.1, ("1", "2"), (1, 1)))
     assert [len(attempt.hosts) for attempt in dispatched(outcome)] == [2, 2]
+    assert core.changed is None
+
+
+def test_a_better_plan_says_what_became_better() -> None:
+    core = a_core(staging=100.0)
+    for number in (1, 2):
+        submit(core, a_task(number))
+    core.waiting.counts = {"1": 1, "2": 1}
+    core.handle(ScheduleImproved(0.1, ("1", "2"), (2, 2), settled=False))
+    assert core.changed is not None
+    assert core.changed[0] == 0.1
+    assert core.changed[1].startswith("makespan ")
 
 
 def test_a_blocked_head_does_not_block_the_queue() -> None:

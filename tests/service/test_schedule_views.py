@@ -51,6 +51,13 @@ def test_the_plan_has_what_runs_and_what_waits(core: Coscheduler) -> None:
     assert (plan.bound, plan.gap) == (None, None)
 
 
+def test_the_plan_says_when_and_why_it_changed(core: Coscheduler) -> None:
+    assert (plan_view(ME, core, NOW + 4).changed, plan_view(ME, core, NOW + 4).why) == (None, "")
+    core.changed = (NOW + 3, "makespan 61 → 58 s")
+    assert plan_view(ME, core, NOW + 4).changed == NOW + 3
+    assert plan_view(ME, core, NOW + 4).why == "makespan 61 → 58 s"
+
+
 def test_an_ended_task_waits_for_nothing() -> None:
     task = replace(TASK, state=TaskState.FAILED, reason="exit code 3", finished=NOW + 50)
     explanation = ended(task)

@@ -1,0 +1,97 @@
+"""Is the searches' machine code on the disk? Told without loading the compiler, so that nobody waits for it unawares.
+
+To compile takes many seconds, to read the code from the disk a fraction of one. `keep` does either and then leaves a
+stamp beside the code; `ready` looks for it. `python -m cosched.scheduling.machine_code` is `keep` as a process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["keep", "keep_in_background", "ready"]
+
+_SOURCES = Path(__file__).parent
+_STAMP, _LOCK = "cosched-machine-code", "cosched-machine-code.lock"
+
+
+def ready() -> bool:
+    """Whether this source's machine code for this processor has been kept."""
+    return any(_read(folder / _STAMP) == _fingerprint() for folder in _folders())
+
+
+def keep() -> None:
+    """Compile everything that the searches need, or read it from the disk, and note that it is there."""
+    from cosched.scheduling import price_search, search, titan_classic  # they load the compiler
+
+    for module in (search, price_search, titan_classic):
+        module.warm_up()
+    for folder in _folders():
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / _STAMP).write_text(_fingerprint(), encoding="ascii")
+            return
+
+
+def keep_in_background() -> None:
+    """Start a process that does what `keep` does and outlives this one; where one is at it already, it ends at once."""
+    command = [sys.executable, "-m", "cosched.scheduling.machine_code"]
+    quiet = subprocess.DEVNULL
+    subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
+
+
+def _folders() -> list[Path]:
+    """Return where numba may keep machine code, the likeliest first (see `jit.compiled`)."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return [Path(chosen)]
+    users = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return [_SOURCES / "__pycache__", users / "cosched"]
+
+
+def _fingerprint() -> str:
+    """Return what changes whenever numba would compile anew."""
+    digest = hashlib.sha256("\n".join(_causes()).encode())
+    return digest.hexdigest()
+
+
+def _causes() -> Iterator[str]:
+    yield from (platform.python_version(), version("numba"), str(_SOURCES))
+    with suppress(OSError), Path("/proc/cpuinfo").open(encoding="ascii", errors="replace") as lines:
+        yield from sorted({line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))})
+    for path in sorted(_SOURCES.glob("*.py")):
+        status = path.stat()
+        yield f"{path.name} {status.st_mtime_ns} {status.st_size}"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _keep_alone() -> None:
+    """Do `keep` unless another process is at it, as a good neighbour."""
+    os.nice(10)
+    with suppress(OSError):  # no folder to lock in: nothing could be kept either
+        folder = _folders()[-1]
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / _LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            keep()
+
+
+if __name__ == "__main__":
+    _keep_alone()
