@@ -71,9 +71,7 @@ def submit(site: Site, count: int, scale: float, *, seed: int = 1, slack: float 
     orders = draw(count, seed, scale=scale)
     deadline = time.time() + slack * 30.0 * scale
     with site.client() as client:
-        client.submit_all(
-            [TaskRequest(application=order.kernel, deadline=deadline, best_effort=True) for order in orders]
-        )
+        client.submit_all([TaskRequest(application=order.kernel, deadline=deadline) for order in orders])
     return deadline
 
 

@@ -129,6 +129,10 @@ class Agent:
         """Return what is known of other domains now."""
         return self.tables.entries(time)
 
+    def in_vain(self, task: str) -> tuple[float, int] | None:
+        """Return when a task is offered again, epoch seconds, and how often nobody did better; None where not once."""
+        return self._offering.in_vain(task)
+
     def usable(self) -> dict[str, Peer]:
         """Return the neighbours with which new tasks may be exchanged."""
         return {name: peer for name, peer in self.peers.items() if not peer.paused}

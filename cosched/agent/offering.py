@@ -95,6 +95,10 @@ class Offering:
         pause = min(self._settings.again * 2.0 ** min(tries, 20), self._settings.again_longest)
         self._pauses[task] = (time + pause, tries + 1)
 
+    def in_vain(self, task: str) -> tuple[float, int] | None:
+        """Return when a task is offered again, epoch seconds, and how often nobody did better; None where not once."""
+        return self._pauses.get(task)
+
     def offered(self, peer: str, offer: Offer, time: float) -> None:
         """Take an offer; the last one that is awaited decides."""
         self._answered(peer, offer.task, offer.epoch, (time + offer.end, offer.where), time)

@@ -86,7 +86,8 @@ def submit(
             return
         tasks = client.submit_all(requests)
         _show(json, asdict(tasks[0]) if len(tasks) == 1 else [asdict(task) for task in tasks],
-              lambda: [f"task {task.id} ({clean(task.name)}) accepted" for task in tasks])  # fmt: skip
+              lambda: [f"task {task.id} ({clean(task.name)}) accepted{f': {clean(task.notice)}' if task.notice else ''}"
+                       for task in tasks])  # fmt: skip
 
 
 @app.command("list")

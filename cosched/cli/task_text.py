@@ -91,7 +91,8 @@ def forecast_lines(forecast: Forecast) -> list[str]:
         lines.append(f"end:           {shown_time(forecast.planned_end)}")
     if forecast.meets_deadline is not None:
         lines.append(f"deadline:      {shown_time(forecast.deadline)}, "
-                     f"{'met' if forecast.meets_deadline else 'missed'} as things stand")  # fmt: skip
+                     f"{'met' if forecast.meets_deadline else 'missed'} as things stand"
+                     f"{': neighbouring domains would be asked' if forecast.offered else ''}")  # fmt: skip
     return [clean(line) for line in lines]
 
 

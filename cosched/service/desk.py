@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cosched import __version__
 from cosched.coscheduler.events import CancelRequested, HostsObserved, JobReported
-from cosched.coscheduler.explanation import explain
 from cosched.coscheduler.foresight import place
 from cosched.errors import SystemFault, UserError
 from cosched.portal.documents import Effect, Forecast, Status, TaskPage
@@ -19,10 +18,11 @@ from cosched.portal.feed import Feed
 from cosched.portal.glue import Published
 from cosched.portal.problems import ConflictError, NotFoundError, QuotaError
 from cosched.prediction.feedback import Correction
-from cosched.service.intake import DomainState
+from cosched.service.intake import DomainState, offered_notice
 from cosched.service.news import happenings
 from cosched.service.peer_views import peer_views
 from cosched.service.schedule_views import ended, explanation_view, host_views, plan_view
+from cosched.service.travelling import explained, obstacle
 from cosched.service.views import listed_view, profile_view, task_detail, task_view
 from cosched.store.exchange import Exchange
 from cosched.store.selection import Selection
@@ -101,7 +101,9 @@ class Desk:
             self._check_quota(asker, len(requests))
             tasks = self._make(asker, requests, self._domain())
             known = self._engine.accept(tasks) if submission is None else self._accept_once(tasks, submission)
-        return [task_view(task) for task in self._wait(known)]
+        accepted, state = self._wait(known), self._domain()
+        return [replace(task_view(task), notice=offered_notice(task, replace(state, time=task.submitted)))
+                for task in accepted]  # fmt: skip
 
     def foresee(self, asker: Principal, requests: Sequence[TaskRequest]) -> list[Forecast]:
         """Say what submitting would lead to; see `Service`."""
@@ -137,7 +139,8 @@ class Desk:
     def explain(self, asker: Principal, task_id: str) -> Explanation:
         """Say why a task is where it is; see `Service`."""
         task = self._find(asker, task_id)
-        found = self._ask(lambda core, time: explain(core, task_id, time))
+        agent = None if self.neighbours is None else self.neighbours.agent
+        found = self._ask(lambda core, time: explained(core, agent, task_id, time))
         return ended(self._find(asker, task.id)) if found is None else explanation_view(found)
 
     def cancel(self, asker: Principal, task_id: str) -> TaskView:
@@ -202,7 +205,8 @@ class Desk:
             known = self._ask(_state)
             if changes == self._changes:  # else it may be from before the change
                 self._known_domain = known
-        return replace(known, time=self._engine.now())
+        offers = self.neighbours is not None and self.neighbours.offers
+        return replace(known, time=self._engine.now(), offers=offers)
 
     def _check_quota(self, asker: Principal, more: int) -> None:
         if asker.oversees:
@@ -266,6 +270,7 @@ class Desk:
         profile = None if task.profile is None else learned.corrected(task.profile)
         spot = self._ask(lambda core, time: place(core, task, time))
         meets = None if spot is None or task.deadline is None else spot.end <= task.deadline
+        offered = meets is False and state.offers and not obstacle(task)
         return Forecast(
             application=task.application,
             name=task.name,
@@ -277,6 +282,7 @@ class Desk:
             meets_deadline=meets,
             effect=None if spot is None else Effect(**asdict(spot.effect)),
             earliest_deadline=None if profile is None else state.time + profile.shortest,
+            offered=offered,
         )
 
     def _find(self, asker: Principal, task_id: str) -> Task:

@@ -17,6 +17,7 @@ from cosched.prediction.profile import Profile, Source, slowest
 from cosched.service.deadline import parse_deadline, shown
 from cosched.service.duration import parse_duration
 from cosched.service.targets import Targets
+from cosched.service.travelling import obstacle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from cosched.prediction.catalogue import Application, Catalogue
     from cosched.prediction.parameters import Value
 
-__all__ = ["DomainState", "Intake", "Predicts"]
+__all__ = ["DomainState", "Intake", "Predicts", "offered_notice"]
 
 _LONGEST_NAME = 200
 _MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the request's size
@@ -54,12 +55,14 @@ class DomainState:
         hosts: how many there are, up or not; 0 while the manager has not said.
         classes: resource models of the hosts as the manager names them; empty where it does not.
         corrections: what runs have taught of the models, by `Task.correction`.
+        offers: whether what will be late here is offered to neighbouring domains.
     """
 
     time: float
     hosts: int
     classes: tuple[str, ...] = ()
     corrections: Mapping[str, Correction] = field(default_factory=dict)
+    offers: bool = False
 
 
 class Intake:
@@ -98,8 +101,8 @@ class Intake:
         if request.model and (request.application or request.profile is not None):
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
         task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
-        if task.profile is not None and task.deadline is not None and not task.best_effort:
-            _check_slack(task, task.profile, domain)
+        if not task.best_effort and not (domain.offers and not obstacle(task)):
+            _check_slack(task, domain)
         return task
 
     def _catalogue_task(self, request: TaskRequest, domain: DomainState) -> Task:
@@ -231,16 +234,36 @@ def _several(least: int, most: int) -> str:
     return f"{least} hosts" if least == most else f"{least} to {most} hosts"
 
 
-def _check_slack(task: Task, profile: Profile, domain: DomainState) -> None:
-    assert task.deadline is not None
-    shortest = domain.corrections.get(task.correction, Correction()).corrected(profile).shortest
-    if domain.time + shortest > task.deadline:
-        earliest = math.ceil(domain.time + shortest)
-        raise UserError(
-            f"the deadline {shown(task.deadline)} cannot be met: the shortest prediction is {shortest:.4g} s, on "
-            f"{profile.best_count} hosts; the earliest deadline that can be met is {shown(earliest)} "
-            "(or submit it as best effort)"
-        )
+def offered_notice(task: Task, domain: DomainState) -> str:
+    """Say that a task is accepted to be offered elsewhere, as no schedule of this domain meets its deadline.
+
+    Empty where that is not so: it could be met here, or the task is welcome late.
+    """
+    shortest = _too_long(task, domain)
+    if shortest is None or task.best_effort or not domain.offers:
+        return ""
+    return (f"its deadline cannot be met here (the shortest prediction is {shortest:.4g} s), so it is offered to "
+            "neighbouring domains; it runs here, late, if none of them ends it sooner")  # fmt: skip
+
+
+def _check_slack(task: Task, domain: DomainState) -> None:
+    shortest = _too_long(task, domain)
+    if shortest is None or task.profile is None or task.deadline is None:
+        return
+    earliest = math.ceil(domain.time + shortest)
+    raise UserError(
+        f"the deadline {shown(task.deadline)} cannot be met: the shortest prediction is {shortest:.4g} s, on "
+        f"{task.profile.best_count} hosts; the earliest deadline that can be met is {shown(earliest)} "
+        "(or submit it as best effort)"
+    )
+
+
+def _too_long(task: Task, domain: DomainState) -> float | None:
+    """Return the shortest predicted run time where it ends after the deadline even if it began now; else None."""
+    if task.profile is None or task.deadline is None:
+        return None
+    shortest = domain.corrections.get(task.correction, Correction()).corrected(task.profile).shortest
+    return shortest if domain.time + shortest > task.deadline else None
 
 
 def _name(name: str) -> str:

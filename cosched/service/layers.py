@@ -121,6 +121,7 @@ def defaults(environment: Mapping[str, str], state: object) -> Layer:
             "hops": 4,
             "fanout": 3,
             "scope": 1,
+            "admit_late": True,
             "push": True,
             "period": 10.0,
             "lease": 60.0,

@@ -59,6 +59,7 @@ class Neighbours:
         """
         section = configuration.agent
         self._name = configuration.domain.name
+        self._admits = section.admit_late
         self._engine = engine
         self._clock = clock
         self._state = state
@@ -98,6 +99,11 @@ class Neighbours:
         self._knowledge.close()
         if self._watch.ident is not None:
             self._watch.join()
+
+    @property
+    def offers(self) -> bool:
+        """Whether a task is accepted whose deadline cannot be met here: there is somebody to offer it to."""
+        return self._admits and any(not entry.paused for entry in self.entries.values())
 
     @property
     def port(self) -> int:

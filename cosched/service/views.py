@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["listed_view", "profile_view", "task_detail", "task_view"]
 
-_TASK = tuple(item.name for item in fields(TaskView) if item.name not in ("count", "on_time", "state"))
+_TASK = tuple(item.name for item in fields(TaskView) if item.name not in ("count", "notice", "on_time", "state"))
 _ATTEMPT = tuple(item.name for item in fields(AttemptView))
 
 

@@ -60,3 +60,5 @@ def test_a_forecast_without_room_says_so() -> None:
                         planned_hosts=(), deadline=None, meets_deadline=None, earliest_deadline=1e9)  # fmt: skip
     assert forecast_lines(forecast)[1] == "start:         not now, too few hosts are up"
     assert "no model" in forecast_lines(replace(forecast, profile=None))[0]
+    late = replace(forecast, deadline=1e9, meets_deadline=False, offered=True)
+    assert forecast_lines(late)[-1].endswith("missed as things stand: neighbouring domains would be asked")

@@ -37,7 +37,7 @@ VIEW: dict[str, Any] = {
     "id": "1", "name": "n", "application": "sweep3d", "state": "queued", "reason": "", "owner": "",
     "submitted": 1.5, "deadline": None, "best_effort": False, "hosts": ("h1",), "count": 1, "predicted": None,
     "actual": None, "dispatched": None, "started": None, "finished": None, "exit_code": None, "attempts": 0,
-    "on_time": None, "origin": "", "peer": "",
+    "on_time": None, "origin": "", "peer": "", "notice": "",
 }  # fmt: skip
 DETAIL: dict[str, Any] = VIEW | {
     "command": ("/x",), "parameters": {"nx": 5.0}, "environment": {}, "directory": "", "prepare": (), "notify": (),

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cosched.connector.native import Native
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
 from cosched.portal.documents import TaskRequest
 from cosched.prediction.feedback import Correction
 from cosched.prediction.profile import Source
-from cosched.service.intake import DomainState, Intake
+from cosched.service.intake import DomainState, Intake, offered_notice
 from tests.service.makers import Halving, catalogue
 
 if TYPE_CHECKING:
@@ -73,6 +74,13 @@ def test_a_deadline_that_cannot_be_met_is_answered_with_the_earliest(intake: Int
     with pytest.raises(UserError, match=r"shortest prediction is 10 s, on 8 hosts; the earliest deadline .* is 2025-"):
         intake.task(request, DOMAIN)
     assert intake.task(replace(request, best_effort=True), DOMAIN).best_effort
+    # Where there are neighbours it is offered to them, unless it cannot travel.
+    offering = replace(DOMAIN, offers=True)
+    assert "here, late, if none of them" in offered_notice(intake.task(request, offering), offering)
+    assert offered_notice(intake.task(replace(request, deadline=NOW + 11), offering), offering) == ""
+    native = Native("local", script="#!/bin/sh\ntrue\n")
+    with pytest.raises(UserError, match="cannot be met"):
+        intake.task(replace(request, command=("/job.sh",), native=native), offering)
     # Runs have shown that the model is too slow by a factor of two.
     assert intake.task(request, replace(DOMAIN, corrections={"halving/fast": Correction(0.5, 1)})).deadline == NOW + 9
 

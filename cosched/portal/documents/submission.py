@@ -97,6 +97,7 @@ class Forecast:
         meets_deadline: null without a deadline or a prediction.
         earliest_deadline: the earliest that could be met if all hosts were free.
         effect: what it would do to the tasks that wait already; null where it has no place in the plan.
+        offered: it would be late here, and neighbouring domains would be asked whether they end it sooner.
     """
 
     application: str
@@ -109,3 +110,4 @@ class Forecast:
     meets_deadline: bool | None
     earliest_deadline: float | None
     effect: Effect | None = None
+    offered: bool = False

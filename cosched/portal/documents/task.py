@@ -78,6 +78,7 @@ class TaskView:
         on_time: whether it ended by its deadline; null before it ended, without a deadline, and unless completed.
         origin: domain that forwarded it to this one; empty for this domain's own tasks.
         peer: domain that has it, or in which it ended; empty: this one.
+        notice: what its owner had better know of its acceptance; in the answer to the submission alone.
     """
 
     id: str
@@ -101,6 +102,7 @@ class TaskView:
     on_time: bool | None
     origin: str = ""
     peer: str = ""
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

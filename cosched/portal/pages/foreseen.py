@@ -69,7 +69,7 @@ def _verdict(forecast: Forecast, *, best_effort: bool) -> Verdict:
     if forecast.meets_deadline:
         return Verdict.MET
     reachable = forecast.earliest_deadline is not None and forecast.earliest_deadline <= forecast.deadline
-    return Verdict.LATE if reachable or best_effort else Verdict.REFUSED
+    return Verdict.LATE if reachable or best_effort or forecast.offered else Verdict.REFUSED
 
 
 def curve(profile: ProfileView, chosen: int = 0) -> Markup:

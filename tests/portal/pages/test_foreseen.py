@@ -17,6 +17,7 @@ from tests.portal.pages.makers import NOW, forecast
     ({"deadline": NOW + 15, "planned_end": NOW + 40, "meets_deadline": False}, False, Verdict.LATE),
     ({"deadline": NOW + 5, "planned_end": NOW + 40, "meets_deadline": False}, False, Verdict.REFUSED),
     ({"deadline": NOW + 5, "planned_end": NOW + 40, "meets_deadline": False}, True, Verdict.LATE),
+    ({"deadline": NOW + 5, "planned_end": NOW + 40, "meets_deadline": False, "offered": True}, False, Verdict.LATE),
 ])  # fmt: skip
 def test_a_forecast_is_judged(changes: dict[str, float | bool | None], best_effort: bool, verdict: Verdict) -> None:
     found = foreseen(forecast(**changes), best_effort=best_effort, now=NOW)

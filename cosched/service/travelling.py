@@ -1,0 +1,57 @@
+"""Which tasks may leave for another domain, why one may not, and what has come of offering it; in sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.explanation import explain
+from cosched.coscheduler.task import TaskState
+
+if TYPE_CHECKING:
+    from cosched.agent.agent import Agent
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.explanation import Explanation
+    from cosched.coscheduler.task import Task
+
+__all__ = ["explained", "obstacle"]
+
+
+def obstacle(task: Task) -> str:
+    """Say why a task stays in this domain however late it is here; empty where it is offered to others."""
+    if task.deadline is None:
+        return "it has no deadline: only what would be late here is offered to other domains"
+    if task.native is not None:
+        return f"its own file is written for {task.native.manager!r} and for the files of this domain"
+    if task.profile is None:
+        return "it has no prediction: nobody could say whether it ends sooner in another domain"
+    return ""
+
+
+def explained(core: Coscheduler, agent: Agent | None, name: str, time: float) -> Explanation | None:
+    """Explain a live task as `explain` does; of one that will be late, say also why no other domain has it.
+
+    Args:
+        core: of this domain.
+        agent: of this domain, where there is one.
+        name: of the task.
+        time: now, epoch seconds.
+    """
+    found = explain(core, name, time)
+    if found is None or agent is None or found.state is not TaskState.QUEUED:
+        return found
+    stays = "" if found.slack is not None and found.slack >= 0 else _staying(core.tasks[name], agent, time)
+    return replace(found, waits_for=(*found.waits_for, stays)) if stays else found
+
+
+def _staying(task: Task, agent: Agent, time: float) -> str:
+    if task.origin or task.deadline is None or not agent.usable():
+        return ""
+    reason = obstacle(task)
+    if reason:
+        return f"it is not offered to other domains: {reason}"
+    tried = agent.in_vain(task.id)
+    if tried is None:
+        return ""
+    again = f"; asked again in {tried[0] - time:.0f} s" if tried[0] > time else ""
+    return f"no other domain has offered to end it sooner{again}"

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from cosched.agent import Agent, AgentSettings, Broker, FiguresOnly, LocalDomain, Peer, PeersChanged
+from cosched.connector.interface import Host
+from cosched.connector.native import Native
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.events import HostsObserved, TaskSubmitted, Tick
+from cosched.coscheduler.settings import Settings
+from cosched.coscheduler.task import Task
+from cosched.prediction.profile import Profile, Source
+from cosched.service.travelling import explained, obstacle
+
+NOW = 1000.0
+INSTANCE = "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e"
+TASK = Task("1", 1, "t", "a", ("/bin/a",), NOW, deadline=NOW + 10, profile=Profile((40.0, 20.0), Source.USER))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"deadline": None}, "no deadline"),
+        ({"profile": None}, "no prediction"),
+        ({"native": Native("slurm")}, "written for 'slurm'"),
+    ],
+)
+def test_what_may_travel(changes: dict[str, object], words: str) -> None:
+    said = obstacle(replace(TASK, **changes))  # type: ignore[arg-type]  # fields by name
+    assert words in said
+    assert bool(said) == bool(words)
+
+
+def a_domain(*peers: Peer) -> tuple[Broker, Agent]:
+    """Return one of two hosts, with staging so long that nothing leaves."""
+    core = Coscheduler(Settings(INSTANCE, staging=1e6))
+    agent = Agent(
+        AgentSettings("here", INSTANCE), LocalDomain(core, "fast"), FiguresOnly(), 1, itertools.count(1).__next__
+    )
+    broker = Broker(core, agent)
+    broker.handle(PeersChanged(NOW, peers))
+    broker.handle(HostsObserved(NOW, (Host("h1"), Host("h2"))))
+    return broker, agent
+
+
+def why(broker: Broker, agent: Agent | None, task: Task) -> str:
+    broker.handle(TaskSubmitted(NOW, task))
+    found = explained(broker.core, agent, task.id, NOW + 1)
+    assert found is not None
+    return "; ".join(found.waits_for)
+
+
+def test_why_a_late_task_has_not_gone_elsewhere() -> None:
+    broker, agent = a_domain(Peer("there"))
+    native = replace(TASK, native=Native("slurm"))
+    assert "not offered to other domains: its own file" in why(broker, agent, native)
+    assert "other domain" not in why(broker, agent, replace(TASK, id="2", number=2, deadline=NOW + 1e4))
+    assert "other domain" not in why(broker, agent, replace(TASK, id="3", number=3, deadline=None))
+
+
+def test_who_was_asked_in_vain_is_said() -> None:
+    core = Coscheduler(Settings(INSTANCE, staging=0.0))
+    agent = Agent(
+        AgentSettings("here", INSTANCE), LocalDomain(core, "fast"), FiguresOnly(), 1, itertools.count(1).__next__
+    )
+    broker = Broker(core, agent)
+    broker.handle(PeersChanged(NOW, (Peer("there"),)))
+    broker.handle(HostsObserved(NOW, (Host("h1"), Host("h2"))))
+    broker.handle(TaskSubmitted(NOW, replace(TASK, deadline=NOW + 1e4, profile=Profile((50.0, 50.0), Source.USER))))
+    broker.handle(TaskSubmitted(NOW, replace(TASK, id="2", number=2)))
+    broker.handle(TaskSubmitted(NOW, replace(TASK, id="3", number=3)))
+    broker.handle(Tick(NOW + 2))
+    broker.handle(Tick(NOW + 4))
+    waits = [task.id for task in core.tasks.values() if core.attempt_of(task.id) is None]
+    found = explained(core, agent, waits[-1], NOW + 4)
+    assert found is not None
+    assert any(sentence.startswith("no other domain has offered to end it sooner") for sentence in found.waits_for)
+
+
+def test_without_neighbours_nothing_is_said_of_them() -> None:
+    broker, agent = a_domain()
+    assert "other domain" not in why(broker, agent, TASK)
+    assert "other domain" not in why(broker, None, replace(TASK, id="2", number=2))
+    assert explained(broker.core, agent, "absent", NOW) is None
