@@ -258,7 +258,6 @@ class Status:
         finished: seconds before sending.
         actual: measured run time.
         where: the domain that has it.
-        output: end of what it wrote, in a final status; capped.
     """
 
     task: str
@@ -272,7 +271,6 @@ class Status:
     finished: float | None = None
     actual: float | None = None
     exit_code: int | None = None
-    output: str = ""
 
 
 @dataclass(frozen=True, slots=True)

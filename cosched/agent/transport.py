@@ -2,6 +2,7 @@
 
     POST /letters   one letter as XML; 202 when it is taken in, 400 in one line where it is none
     GET  /ping      the domain's name
+    GET  /output    what a task wrote that the asking domain has handed over; see `outputs.py`
 
 A letter's sender must be the domain whose certificate the connection has proved.
 """
@@ -20,8 +21,9 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.agent import certificate
+from cosched.agent import certificate, outputs
 from cosched.agent.documents import LARGEST, read_letter, write_letter
+from cosched.agent.outputs import Reply
 from cosched.errors import SystemFault, UserError
 
 if TYPE_CHECKING:
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cosched.agent.messages import Letter
+    from cosched.agent.outputs import OutputQuery
     from cosched.agent.peerbook import Entry
+    from cosched.connector.interface import Output
 
 __all__ = ["PeerServer", "PostOffice", "call"]
 
@@ -45,7 +49,8 @@ class PeerServer:
     """Listens to neighbours until `stop`."""
 
     def __init__(self, address: tuple[str, int], certificate_path: Path, key: Path, name: str,
-                 deliver: Callable[[Letter], None]) -> None:  # fmt: skip
+                 deliver: Callable[[Letter], None],
+                 output: Callable[[str, OutputQuery], Output | None]) -> None:  # fmt: skip
         """Bind the address.
 
         Args:
@@ -54,6 +59,7 @@ class PeerServer:
             key: its private key.
             name: of this domain.
             deliver: takes a letter whose sender has proved who it is.
+            output: returns what a task wrote that this neighbour has handed over.
 
         Raises:
             SystemFault: the address cannot be had.
@@ -61,6 +67,7 @@ class PeerServer:
         self._files = (certificate_path, key)
         self._name = name
         self._deliver = deliver
+        self._output = output
         self._names: dict[str, str] = {}  # fingerprint → neighbour
         self._context = certificate.server_context(certificate_path, key, ())
         self._places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
@@ -116,26 +123,40 @@ class PeerServer:
             return None
         return secured, peer
 
-    def answer(self, method: str, path: str, peer: str, body: bytes) -> tuple[HTTPStatus, str, bytes]:
-        """Return status, media type and body of the answer to a request."""
+    def answer(self, method: str, path: str, peer: str, body: bytes) -> Reply:
+        """Return the answer to a request."""
+        if peer not in self._names.values():
+            return _said(HTTPStatus.FORBIDDEN, "you have been removed")
         if (method, path) == ("POST", "/letters"):
             return self._take(peer, body)
         if (method, path) == ("GET", "/ping"):
-            return HTTPStatus.OK, "text/plain; charset=utf-8", self._name.encode()
-        return HTTPStatus.NOT_FOUND, "text/plain", b"there are POST /letters and GET /ping"
+            return _said(HTTPStatus.OK, self._name)
+        if method == "GET" and path.startswith(f"{outputs.PATH}?"):
+            return self._read(peer, path)
+        return _said(HTTPStatus.NOT_FOUND, "there are POST /letters, GET /ping and GET /output")
 
-    def _take(self, peer: str, body: bytes) -> tuple[HTTPStatus, str, bytes]:
-        if peer not in self._names.values():
-            return HTTPStatus.FORBIDDEN, "text/plain", b"you have been removed"
+    def _read(self, peer: str, path: str) -> Reply:
+        try:
+            return outputs.answer(self._output(peer, outputs.read_query(path)))
+        except UserError as error:
+            return _said(HTTPStatus.NOT_FOUND, str(error))
+        except SystemFault as error:
+            return _said(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+
+    def _take(self, peer: str, body: bytes) -> Reply:
         try:
             letter = read_letter(body)
             if letter.sender != peer:
                 raise UserError(f"the letter is from {letter.sender}, and the certificate is of {peer}")
         except UserError as error:
             _log.warning("refused a letter", peer=peer, fault=str(error))
-            return HTTPStatus.BAD_REQUEST, "text/plain; charset=utf-8", str(error).encode()
+            return _said(HTTPStatus.BAD_REQUEST, str(error))
         self._deliver(letter)
-        return HTTPStatus.ACCEPTED, "text/plain", b""
+        return _said(HTTPStatus.ACCEPTED, "")
+
+
+def _said(status: HTTPStatus, text: str) -> Reply:
+    return Reply(status, text.encode(), {"Content-Type": "text/plain; charset=utf-8"})
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -175,20 +196,21 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer("POST", self.rfile.read(int(length)))
 
     def _answer(self, method: str, body: bytes) -> None:
-        status, kind, content = self.server_office.answer(method, self.path, self._peer, body)
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(content)))
+        reply = self.server_office.answer(method, self.path, self._peer, body)
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(reply.body)))
         self.end_headers()
-        self.wfile.write(content)
+        self.wfile.write(reply.body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  http.server's name
         _log.debug("request", peer=getattr(self, "_peer", ""), line=format % args)
 
 
 def call(entry: Entry, context: ssl.SSLContext, method: str, path: str, body: bytes = b"",
-         timeout: float = _PATIENCE) -> tuple[int, bytes]:  # fmt: skip
-    """Ask a neighbour's agent something; return status and body.
+         timeout: float = _PATIENCE) -> Reply:  # fmt: skip
+    """Ask a neighbour's agent something.
 
     Raises:
         OSError, http.client.HTTPException: it does not answer, or is not who it should be.
@@ -197,7 +219,7 @@ def call(entry: Entry, context: ssl.SSLContext, method: str, path: str, body: by
     try:
         connection.request(method, path, body, {"Content-Type": _XML} if body else {})
         answer = connection.getresponse()
-        return answer.status, answer.read(LARGEST)
+        return Reply(answer.status, answer.read(LARGEST), dict(answer.getheaders()))
     finally:
         connection.close()
 

@@ -92,11 +92,11 @@ def ping(name: NameArgument, config: ConfigOption = None) -> None:
     entry = _book(config).get(name)
     try:
         context = certificate.client_context(agent.certificate, agent.key, entry.certificate)
-        status, said = call(entry, context, "GET", "/ping")
+        reply = call(entry, context, "GET", "/ping")
     except (OSError, http.client.HTTPException) as error:
         raise SystemFault(f"{name} at {entry.address} does not answer ({error}): see whether its daemon runs, and "
                           "whether it has this domain among its peers") from error  # fmt: skip
-    sys.stdout.write(f"{clean(said.decode(errors='replace'))} answers at {entry.address} ({status})\n")
+    sys.stdout.write(f"{clean(reply.body.decode(errors='replace'))} answers at {entry.address} ({reply.status})\n")
 
 
 @app.command()

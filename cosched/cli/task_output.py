@@ -101,6 +101,8 @@ def _why_nothing(task: "TaskDetail", stream: str, rank: int) -> str:
             return f"the file of task {task.id} sends this to {Path(task.directory) / place}: look there"
     if rank >= task.count:
         return f"task {task.id} has no rank {rank}: it has {task.count} processes, from 0 on"
+    if task.peer:
+        return f"domain {task.peer} has task {task.id} ({task.state}) and keeps nothing of what rank {rank} wrote"
     if not task.tries:
         return f"task {task.id} has not begun ({task.state}): nothing was written yet"
     return f"nothing is kept of what rank {rank} of task {task.id} wrote: it may not have begun, or its files are gone"

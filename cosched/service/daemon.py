@@ -31,6 +31,7 @@ from cosched.service.manager import Manager
 from cosched.service.neighbours import Neighbours
 from cosched.service.notifier import Notifier
 from cosched.service.notify_settings import notify_settings
+from cosched.service.outputs import Outputs
 from cosched.service.planner import Courtesy
 from cosched.service.search import SearchProcess
 from cosched.store.store import Store
@@ -83,16 +84,17 @@ class Daemon:
                         notify.targets)  # fmt: skip
         self._housekeeping = Housekeeping(self._store, configuration.database.keep_days, clock.now)
         self._notifier = Notifier(self._store, notify, configuration.domain.name, self._late, clock.now)
+        outputs = Outputs(self._store, self._manager.output)
         self._desk = Desk(self._engine, self._store, intake, domain=configuration.domain.name,
                           connector=configuration.connector.kind, policy=planning.policy, faults=self._faults,
-                          output=self._manager.output, calls=self._manager.calls,
+                          outputs=outputs, calls=self._manager.calls,
                           waiting=configuration.access.waiting)  # fmt: skip
         insight = DaemonInsight(self._engine, self._core, self._store, catalogue, predictor,
                                 configuration.models.folders)  # fmt: skip
         self._neighbours: Neighbours | None = None
         if configuration.agent.listen:
             self._neighbours = Neighbours(configuration, self._core, self._engine, self._store, clock, catalogue,
-                                          intake, self._desk.domain_state)  # fmt: skip
+                                          intake, self._desk.domain_state, outputs)  # fmt: skip
             self._desk.neighbours = self._neighbours
         self._web = web_server(configuration, self._desk, insight, self._store, clock)
 

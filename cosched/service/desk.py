@@ -40,12 +40,10 @@ if TYPE_CHECKING:
     from cosched.service.engine import Engine
     from cosched.service.intake import Intake
     from cosched.service.neighbours import Neighbours
+    from cosched.service.outputs import Outputs
     from cosched.store.store import Store
 
 __all__ = ["Desk"]
-
-if TYPE_CHECKING:
-    Outputs = Callable[[str, str, int, int, int], Output | None]
 
 _T = TypeVar("_T")
 _PATIENCE = 20.0  # seconds to wait for the engine; it writes to disk before it answers
@@ -60,7 +58,7 @@ class Desk:
     """
 
     def __init__(self, engine: Engine, store: Store, intake: Intake, *, domain: str, connector: str, policy: str,
-                 faults: Callable[[], Sequence[str]], output: Outputs, waiting: int,
+                 faults: Callable[[], Sequence[str]], outputs: Outputs, waiting: int,
                  calls: Callable[[], Mapping[str, int]] = dict) -> None:  # fmt: skip
         """Set up.
 
@@ -73,7 +71,7 @@ class Desk:
             policy: name of the planning policy.
             faults: says what does not work, in sentences.
             calls: says how often the resource manager was asked, by what.
-            output: returns part of what a process of an attempt wrote, by UUID, stream, rank, offset and limit.
+            outputs: what tasks wrote.
             waiting: how many tasks of one user may wait or run; operators may have more.
         """
         self.feed = Feed()
@@ -87,7 +85,7 @@ class Desk:
         self._names = (domain, connector, policy)
         self._faults = faults
         self._calls = calls
-        self._output = output
+        self._outputs = outputs
         self._waiting = waiting
         self.neighbours: Neighbours | None = None
         self._keys = threading.Lock()
@@ -131,10 +129,7 @@ class Desk:
                limit: int) -> Output | None:  # fmt: skip
         """Return part of what a process of a task wrote; see `Service`."""
         self._find(asker, task_id)
-        tries = self._store.attempts(task_id)
-        if attempt > len(tries):
-            raise NotFoundError(f"task {task_id} has no attempt {attempt}: it has had {len(tries)}")
-        return self._output(tries[attempt - 1].uuid, stream, rank, offset, limit) if tries else None
+        return self._outputs.read(task_id, stream, rank, attempt, offset, limit)
 
     def explain(self, asker: Principal, task_id: str) -> Explanation:
         """Say why a task is where it is; see `Service`."""

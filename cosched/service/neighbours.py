@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import http.client
 import threading
 from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.agent import Agent, AgentSettings, LetterReceived, LocalDomain, PeersChanged
+from cosched.agent import Agent, AgentSettings, LetterReceived, LocalDomain, PeersChanged, certificate
 from cosched.agent.messages import Commit, Request
+from cosched.agent.outputs import read_output
 from cosched.agent.peerbook import PeerBook
-from cosched.agent.transport import PeerServer, PostOffice
-from cosched.errors import CoschedError, UserError
+from cosched.agent.transport import PeerServer, PostOffice, call
+from cosched.errors import CoschedError, SystemFault, UserError
 from cosched.service.carried_models import CarriedModels
 from cosched.service.guests import GuestIntake, ModelKnowledge, Terms
 from cosched.store.exchange import Exchange
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cosched.agent.messages import Letter
+    from cosched.agent.outputs import OutputQuery
     from cosched.agent.peerbook import Entry
+    from cosched.connector.interface import Output
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
     from cosched.prediction.catalogue import Catalogue
@@ -28,11 +32,13 @@ if TYPE_CHECKING:
     from cosched.service.configuration import Configuration
     from cosched.service.engine import Engine
     from cosched.service.intake import DomainState, Intake
+    from cosched.service.outputs import Outputs
     from cosched.store.store import Store
 
 __all__ = ["Neighbours"]
 
 _log = structlog.get_logger("cosched.agent")
+_OUTPUT = 5.0  # seconds for an answer with part of an output
 _WATCH = 1.0  # seconds between looks at the peers' files
 
 
@@ -40,7 +46,8 @@ class Neighbours:
     """Wires agent, engine and network together. Made only where [agent] listen is set."""
 
     def __init__(self, configuration: Configuration, core: Coscheduler, engine: Engine, store: Store, clock: Clock,
-                 catalogue: Catalogue, intake: Intake, state: Callable[[], DomainState]) -> None:  # fmt: skip
+                 catalogue: Catalogue, intake: Intake, state: Callable[[], DomainState],
+                 outputs: Outputs) -> None:  # fmt: skip
         """Set up; nothing is said before `start`.
 
         Args:
@@ -52,6 +59,7 @@ class Neighbours:
             catalogue: applications.
             intake: makes tasks.
             state: asks the engine what a task is measured against.
+            outputs: what tasks wrote; gets a way to ask neighbours.
 
         Raises:
             UserError: a peer's file, the key or the certificate is wrong.
@@ -78,7 +86,9 @@ class Neighbours:
         engine.join_agent(self.agent)
         self._office = PostOffice(section.certificate, section.key)
         engine.send = self._office.send
-        self._server = PeerServer(section.host_and_port, section.certificate, section.key, self._name, self.deliver)
+        self._files = (section.certificate, section.key)
+        self._server = PeerServer(section.host_and_port, *self._files, self._name, self.deliver, outputs.for_peer)
+        outputs.ask = self.output
         self.fault = ""
         self.entries: dict[str, Entry] = {}
         self._stamp: tuple[object, ...] | None = None
@@ -120,6 +130,21 @@ class Neighbours:
         if isinstance(letter.body, Request | Commit):
             task, fault = self._evaluated(letter.body, letter.sender)
         self._engine.post(LetterReceived(self._clock.now(), letter, task, fault))
+
+    def output(self, name: str, query: OutputQuery) -> Output | None:
+        """Ask a neighbour for what a task wrote that it has from us; called from the threads of API and agent.
+
+        Raises:
+            SystemFault: it does not answer, or refuses; says so.
+        """
+        entry = self.entries.get(name)
+        if entry is None:
+            raise SystemFault(f"{name}, where that output is, is no neighbour any more: `cosched peer add` it again")
+        try:
+            context = certificate.client_context(*self._files, entry.certificate)
+            return read_output(call(entry, context, "GET", query.path, timeout=_OUTPUT), query)
+        except (OSError, http.client.HTTPException, SystemFault) as error:
+            raise SystemFault(f"{name}, where that output is, does not give it ({error}): try again later") from error
 
     def _evaluated(self, body: Request | Commit, peer: str) -> tuple[Task | None, str]:
         try:

@@ -58,6 +58,12 @@ class Exchange:
         live = select(schema.tasks.c.id).where(schema.tasks.c.state.not_in(("completed", "failed", "cancelled")))
         return tuple(map(_handover_of, self._store.read(_HANDOVERS.where(schema.handovers.c.task.in_(live)))))
 
+    def guest(self, peer: str, uuid: str) -> Guest | None:
+        """Return a neighbour's task that has come here, settled or not."""
+        guests = schema.guests.c
+        rows = self._store.read(select(schema.guests).where(guests.peer == peer, guests.uuid == uuid))
+        return _guest_of(rows[0]) if rows else None
+
     def guests(self) -> tuple[tuple[Guest, ...], dict[str, Task]]:
         """Return the guests that are not settled, and the tasks of those that have ended, by identifier."""
         open_ = schema.guests.c.state != str(GuestState.SETTLED)

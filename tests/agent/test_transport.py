@@ -14,13 +14,17 @@ import pytest
 from cosched.agent import certificate
 from cosched.agent.documents import LARGEST, write_letter
 from cosched.agent.messages import Inquiry, Letter
+from cosched.agent.outputs import OutputQuery, read_output
 from cosched.agent.peerbook import Entry
 from cosched.agent.transport import PeerServer, PostOffice, call
+from cosched.connector.interface import Output
 from cosched.errors import SystemFault, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+UUID = "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e"
 
 
 @dataclass
@@ -50,6 +54,11 @@ class Box:
         self.letters.append(letter)
         self.came.set()
 
+    def output(self, peer: str, query: OutputQuery) -> Output | None:
+        if query.task != UUID:
+            raise UserError(f"no task {query.task} has come from {peer}")
+        return Output(b"\0line\n"[: query.limit], 3, 9) if query.stream == "out" else None
+
 
 @pytest.fixture
 def box() -> Box:
@@ -69,7 +78,7 @@ def b(tmp_path: Path) -> Identity:
 @pytest.fixture
 def server(a: Identity, b: Identity, box: Box) -> Iterator[PeerServer]:
     """The agent of b, which knows a."""
-    server = PeerServer(("127.0.0.1", 0), b.certificate, b.key, "b", box.put)
+    server = PeerServer(("127.0.0.1", 0), b.certificate, b.key, "b", box.put, box.output)
     server.admit([a.entry(1)])
     server.start()
     yield server
@@ -78,7 +87,7 @@ def server(a: Identity, b: Identity, box: Box) -> Iterator[PeerServer]:
 
 def a_call(server: PeerServer, who: Identity, whom: Identity, path: str, body: bytes = b"") -> tuple[int, bytes]:
     context = certificate.client_context(who.certificate, who.key, whom.certificate.read_text())
-    return call(whom.entry(server.port), context, "POST" if body else "GET", path, body)
+    return call(whom.entry(server.port), context, "POST" if body else "GET", path, body)[:2]
 
 
 def test_a_letter_arrives(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:
@@ -108,6 +117,18 @@ def test_a_neighbour_that_cannot_be_reached_is_named(a: Identity, b: Identity) -
 
 def test_ping_names_the_domain(server: PeerServer, a: Identity, b: Identity) -> None:
     assert a_call(server, a, b, "/ping") == (200, b"b")
+
+
+def test_what_a_task_wrote_is_given_to_the_domain_it_came_from(server: PeerServer, a: Identity, b: Identity) -> None:
+    def asked(query: OutputQuery) -> Output | None:
+        context = certificate.client_context(a.certificate, a.key, b.certificate.read_text())
+        return read_output(call(b.entry(server.port), context, "GET", query.path), query)
+
+    assert asked(OutputQuery(UUID, "out", limit=6)) == Output(b"\0line\n", 3, 9)
+    assert asked(OutputQuery(UUID, "err")) is None
+    with pytest.raises(SystemFault, match=r"404: no task .* has come from a"):
+        asked(OutputQuery(UUID.replace("9", "8"), "out"))
+    assert a_call(server, a, b, "/output?task=x&stream=out")[0] == 404
 
 
 def test_a_stranger_is_shut_out(server: PeerServer, b: Identity, tmp_path: Path) -> None:
@@ -175,9 +196,9 @@ def test_there_is_nothing_else(server: PeerServer, a: Identity, b: Identity) -> 
 
 def test_a_place_that_is_taken_is_a_clear_fault(server: PeerServer, b: Identity, box: Box) -> None:
     with pytest.raises(SystemFault, match="choose another in"):
-        PeerServer(("127.0.0.1", server.port), b.certificate, b.key, "b", box.put)
+        PeerServer(("127.0.0.1", server.port), b.certificate, b.key, "b", box.put, box.output)
 
 
 def test_a_missing_key_says_how_to_make_one(tmp_path: Path, box: Box) -> None:
     with pytest.raises(UserError, match="cosched peer init"):
-        PeerServer(("127.0.0.1", 0), tmp_path / "none.crt", tmp_path / "none.key", "b", box.put)
+        PeerServer(("127.0.0.1", 0), tmp_path / "none.crt", tmp_path / "none.key", "b", box.put, box.output)

@@ -47,6 +47,10 @@ def test_tasks_are_forwarded_and_daemons_killed_in_the_middle_lose_none() -> Non
         assert "alpha would end it" in went.handovers[-1].why
         assert went.handovers[-1].state == "ended"
         assert any(line.kind == "forwarded" for line in went.log)
+        with sites[0].client() as client:
+            written = client.output(went.id, "out")
+        assert written is not None
+        assert written.data.decode().startswith(f"{went.application} rank 0 of {went.count}: ")
 
 
 @pytest.mark.pool

@@ -23,6 +23,7 @@ from cosched.service.desk import Desk
 from cosched.service.engine import Engine
 from cosched.service.intake import Intake
 from cosched.service.listen import Listen
+from cosched.service.outputs import Outputs
 from cosched.service.web import WebServer, open_socket
 from cosched.store import Store
 from cosched.store.credentials import Credentials
@@ -120,7 +121,7 @@ def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: in
     faults: list[str] = []
     desk = Desk(engine, store, Intake(catalogue(tmp_path / "applications.d"), Halving(), "fast"), domain="here",
                 connector="none", policy="genetic", faults=lambda: faults,
-                output=manager.output, waiting=waiting)  # fmt: skip
+                outputs=Outputs(store, manager.output), waiting=waiting)  # fmt: skip
     engine.start()
     if hosts:
         names = tuple(Host(f"h{number:02}") for number in range(1, hosts + 1))

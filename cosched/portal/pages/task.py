@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from cosched.access.principal import Principal, Scope
-from cosched.errors import CoschedError
+from cosched.errors import CoschedError, SystemFault
 from cosched.plot import Line, line_plot
 from cosched.portal.documents import PlanPoint, TaskDetail
 from cosched.portal.identity import Asker, csrf_checked, needs
@@ -87,13 +87,15 @@ def _history(task: TaskDetail, points: Sequence[PlanPoint]) -> Markup | None:
 
 
 def _written(service: Service, asker: Principal, task: TaskDetail) -> list[_Written]:
-    if not task.tries:
+    if not task.tries and not task.peer:
         return []
-    found = []
+    found: list[_Written] = []
     for rank in range(min(task.count, _RANKS)):
         for stream in ("out", "err"):
             try:
                 part = service.output(asker, task.id, stream, rank, 0, -_SHOWN, _SHOWN)
+            except SystemFault:
+                return found  # another domain has it and does not answer: to ask on would make the page wait
             except CoschedError:
                 continue  # what cannot be read now is not there; the rest of the page is
             if part is not None and part.size:
