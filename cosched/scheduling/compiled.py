@@ -12,7 +12,7 @@ import numpy as np
 
 from cosched.scheduling.jit import compiled
 from cosched.scheduling.metrics import MISSED
-from cosched.scheduling.widths import single_class
+from cosched.scheduling.widths import single_class, width_base
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,6 +25,8 @@ __all__ = ["Tables", "evaluate", "figures", "repair", "spans", "tables"]
 class Tables(NamedTuple):
     """A problem as the compiled code reads it.
 
+    A plan has one number for each task, its width (see `widths.choices`); on identical hosts that is the host count.
+
     Attributes:
         seconds: (K, m, W) run times on 1 … W hosts, the most that any task can use; K = 1 on identical hosts.
         host_class: (N,) index into the first axis of `seconds`; hosts are ascending by free time, then by index.
@@ -34,6 +36,7 @@ class Tables(NamedTuple):
         deadline: (m,) deadlines.
         before: indices of predecessors, those of task j in before[first[j]:first[j+1]].
         first: (m+1,) see `before`.
+        base: above every host count, see above.
         waits: whether any task has a release or predecessors.
         due: whether any task has a deadline.
         weights: (4,) of makespan, idle and lateness, each already divided by what makes its term a pure number, and of
@@ -48,6 +51,7 @@ class Tables(NamedTuple):
     deadline: NDArray[np.float64]
     before: NDArray[np.int64]
     first: NDArray[np.int64]
+    base: int
     waits: bool
     due: bool
     weights: NDArray[np.float64]
@@ -72,6 +76,7 @@ def tables(problem: Problem, weights: Weights, bound: float) -> Tables:
         deadline=_plain(problem.deadline),
         before=np.array([other for others in before for other in others], dtype=np.int64),
         first=np.cumsum([0, *[len(others) for others in before]], dtype=np.int64),
+        base=width_base(problem),
         waits=any(problem.depends_on) or bool(problem.release.any()),
         due=with_deadline > 0,
         weights=np.append(weight * scale / weight.sum(), MISSED if weights.deadlines_first else 0.0),
@@ -90,7 +95,7 @@ def evaluate(problem: Tables, orders: NDArray[np.int64], counts: NDArray[np.int6
     Args:
         problem: see `tables`.
         orders: (P, m) permutations in which every task is behind its predecessors.
-        counts: (P, m) host counts by task, each usable.
+        counts: (P, m) widths by task, each usable.
     """
     tasks = orders.shape[1]
     starts, ends = np.empty(tasks), np.empty(tasks)
@@ -218,17 +223,20 @@ def _spans_identical(
 def _spans_classes(
     problem: Tables,
     order: NDArray[np.int64],
-    counts: NDArray[np.int64],
+    widths: NDArray[np.int64],
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> None:
     hosts = problem.free.shape[0]
     when, class_of, index_of = problem.free.copy(), problem.host_class.copy(), problem.host_index.copy()
     chosen = np.empty(hosts, dtype=np.bool_)
+    seconds = np.empty(problem.seconds.shape[0])
     for position in range(order.shape[0]):
         task = order[position]
-        count = counts[task]
-        seconds = problem.seconds[:, task, count - 1]
+        count, wanted = widths[task] % problem.base, widths[task] // problem.base - 1
+        for klass in range(seconds.shape[0]):
+            possible = wanted < 0 or klass == wanted
+            seconds[klass] = problem.seconds[klass, task, count - 1] if possible else np.inf
         ready = _ready(problem, task, ends)
         best_start, best_end, best_threshold, last = 0.0, np.inf, np.inf, 0
         for threshold in seconds:
@@ -275,19 +283,19 @@ def _occupy(
 
 @compiled
 def _objective(
-    problem: Tables, counts: NDArray[np.int64], starts: NDArray[np.float64], ends: NDArray[np.float64]
+    problem: Tables, widths: NDArray[np.int64], starts: NDArray[np.float64], ends: NDArray[np.float64]
 ) -> float:
     """Return the objective; `metrics` has the formulas and explains the idle one."""
     makespan, late = 0.0, 0.0
     missed = 0
-    for task in range(counts.shape[0]):
+    for task in range(widths.shape[0]):
         makespan = max(makespan, ends[task])
-    for task in range(counts.shape[0] if problem.due else 0):
+    for task in range(widths.shape[0] if problem.due else 0):
         missed += ends[task] > problem.deadline[task]
         late += max(0.0, float(ends[task] - problem.deadline[task]))
     if problem.weights[1] == 0.0:
         return float(problem.weights[3] * missed + (problem.weights[0] * makespan + problem.weights[2] * late))
-    idle = _front_idle(problem, counts, starts, ends, makespan)
+    idle = _front_idle(problem, widths, starts, ends, makespan)
     terms = problem.weights[0] * makespan + problem.weights[1] * idle + problem.weights[2] * late
     return float(problem.weights[3] * missed + terms)
 
@@ -295,14 +303,15 @@ def _objective(
 @compiled
 def _front_idle(
     problem: Tables,
-    counts: NDArray[np.int64],
+    widths: NDArray[np.int64],
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
     makespan: float,
 ) -> float:
     """Return Titan's φ; `metrics` explains it."""
     used, available = 0.0, 0.0
-    for task in range(counts.shape[0]):
+    counts = widths if problem.seconds.shape[0] == 1 else widths % problem.base
+    for task in range(widths.shape[0]):
         used += counts[task] * ((makespan - starts[task]) ** 2 - (makespan - ends[task]) ** 2)
     for host in range(problem.free.shape[0]):
         available += (makespan - min(float(problem.free[host]), makespan)) ** 2

@@ -5,8 +5,9 @@ starts when all of them are free, its release has come and its predecessors have
 none needs to be: ordering any feasible schedule on identical hosts by start times and decoding that order gives
 starts that are no later.
 
-On several classes the slowest host decides the run time. Each class is tried as the slowest one allowed, and the
-choice that ends first is taken (ties: the faster threshold).
+On several classes the slowest host decides the run time. A plan may say whose hosts alone a task takes; among hosts of
+one class nothing but when they are free matters, so that the above holds again. Where it does not, each class is tried
+as the slowest one allowed, and the choice that ends first is taken (ties: the faster threshold).
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ def decode(problem: Problem, plan: Plan, *, in_order: bool = False) -> Schedule:
         in_order: no task starts before the one ahead of it has started (strict first come, first served).
 
     Raises:
-        ValueError: a host count cannot be used for its task.
+        ValueError: a host count cannot be used for its task, or not on hosts of its class.
     """
     order = dependency_order(problem, plan.order.tolist())
     if single_class(problem) is None:
-        return _decode_classes(problem, order, plan.counts.tolist(), in_order=in_order)
+        return _decode_classes(problem, order, plan, in_order=in_order)
     starts, ends = spans(problem, plan, in_order=in_order)
     counts = plan.counts.tolist()
     hosts = problem.hosts
@@ -134,7 +135,9 @@ def _spans_of(problem: Problem, schedule: Schedule) -> tuple[list[float], list[f
     return starts, ends
 
 
-def _decode_classes(problem: Problem, order: list[int], counts: list[int], *, in_order: bool) -> Schedule:
+def _decode_classes(problem: Problem, order: list[int], plan: Plan, *, in_order: bool) -> Schedule:
+    counts = plan.counts.tolist()
+    wanted = [-1] * len(counts) if plan.classes is None else plan.classes.tolist()
     waiting = sorted(zip(problem.free.tolist(), range(len(problem.hosts)), strict=True))
     classes, release = problem.host_class.tolist(), problem.release.tolist()
     before = problem.depends_on or ((),) * len(problem.tasks)
@@ -144,6 +147,8 @@ def _decode_classes(problem: Problem, order: list[int], counts: list[int], *, in
     for task in order:
         earliest = max([release[task], latest, *[ends[other] for other in before[task]]])
         seconds = problem.seconds[:, task, min(max(counts[task], 1), len(problem.hosts)) - 1].tolist()
+        if wanted[task] >= 0:
+            seconds = [value if k == wanted[task] else float("inf") for k, value in enumerate(seconds)]
         start, end, chosen = _first_to_end(waiting, classes, seconds, counts[task], earliest)
         if not chosen:
             _check_count(problem, task, counts[task], float("inf"))

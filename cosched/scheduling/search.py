@@ -1,8 +1,9 @@
 """The genetic search: a DEAP recipe whose operators work on whole populations in machine code.
 
-A chromosome is an order of the tasks and a host count for each. The search starts from the heuristics' plans and the
-last best one, so that it is never worse than any of them, and goes on for as long as it is given generations. Loading
-this module loads numba and DEAP; the first search in a process compiles, or reads compiled code from the disk.
+A chromosome is an order of the tasks and a width for each: a host count and, on several classes, whose hosts. It starts
+from the heuristics' plans and the last best one, so that it is never worse than any of them, and goes on for as
+long as it is given generations. Loading this module loads numba and DEAP; the first search in a process compiles, or
+reads compiled code from the disk.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from cosched.scheduling.decoder import spans
 from cosched.scheduling.problem import Plan, Problem, Weights
 from cosched.scheduling.progress import Figures
 from cosched.scheduling.seeding import seeds
-from cosched.scheduling.widths import useful
+from cosched.scheduling.widths import choices, with_widths, without_widths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,7 +55,7 @@ class _Individual:
 
 @dataclass
 class _Population:
-    """P plans and their costs: orders (P, m), counts (P, m), costs (P,)."""
+    """P plans and their costs: orders (P, m), counts (P, m) that are widths (see `compiled.Tables`), costs (P,)."""
 
     orders: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -98,6 +99,7 @@ class Search:
             UserError: a weight is negative, or all are zero.
             ValueError: the warm plan is not of this problem.
         """
+        self._problem = problem
         self.bound = tight_bound(problem)
         self.generations = 0
         self.evaluations = 0
@@ -119,6 +121,10 @@ class Search:
     @property
     def best(self) -> Plan:
         """The best plan found so far."""
+        return without_widths(self._problem, self._best)
+
+    @property
+    def _best(self) -> Plan:
         plan: Plan = self._fame[0].plan
         return plan
 
@@ -134,7 +140,7 @@ class Search:
 
     def figures(self) -> Figures:
         """Return what the best plan is judged by."""
-        makespan, late, lateness, idle = self._toolbox.figures(self.best.order, self.best.counts)
+        makespan, late, lateness, idle = self._toolbox.figures(self._best.order, self._best.counts)
         return Figures(makespan, int(late), lateness, idle)
 
     def step(self, generations: int = 1) -> bool:
@@ -174,10 +180,10 @@ class Search:
     def _immigrate(self) -> None:
         """Keep the best; the others become mutants of it and of the seeds, by turns."""
         settled = self._settle()
-        settled.orders[::2], settled.counts[::2] = self.best.order, self.best.counts
+        settled.orders[::2], settled.counts[::2] = self._best.order, self._best.counts
         for _ in range(_KICKS):
             self._toolbox.mutate(settled.orders, settled.counts)
-        settled.orders[0], settled.counts[0] = self.best.order, self.best.counts
+        settled.orders[0], settled.counts[0] = self._best.order, self._best.counts
         settled.costs = self._toolbox.evaluate(settled.orders, settled.counts)
         self.evaluations += len(settled.costs)
         self._people = settled
@@ -213,14 +219,14 @@ def _statistics() -> tools.Statistics:
 def _toolbox(problem: Problem, weights: Weights, bound: float, state: NDArray[np.uint64]) -> base.Toolbox:
     """Register the operators, each on a whole population."""
     tables = compiled.tables(problem, weights, bound)
-    rows, columns = np.nonzero(useful(problem))
-    first = np.searchsorted(rows, np.arange(len(problem.tasks) + 1)).astype(np.int64)
+    widths = choices(problem)
+    first = np.cumsum([0, *[len(row) for row in widths]], dtype=np.int64)
     toolbox = base.Toolbox()
     toolbox.register("repair", compiled.repair, tables)
     toolbox.register("evaluate", compiled.evaluate, tables)
     toolbox.register("figures", compiled.figures, tables)
     toolbox.register("mate", operators.mate, state, _CROSSED)
-    toolbox.register("mutate", operators.mutate, state, (columns + 1).astype(np.int64), first)
+    toolbox.register("mutate", operators.mutate, state, np.concatenate(widths).astype(np.int64), first)
     toolbox.register("select", operators.replace)
     if any(problem.depends_on):
         toolbox.decorate("mutate", _then_repair(tables))
@@ -243,11 +249,11 @@ def _then_repair(tables: compiled.Tables) -> Callable[[_Operator], _Operator]:
 def _seeds(problem: Problem, warm: Plan | None) -> list[Plan]:
     plans = seeds(problem, _THRESHOLDS)
     if warm is None:
-        return plans
+        return [with_widths(problem, plan) for plan in plans]
     spans(problem, warm)  # machine code does not look before it leaps: counts must be possible
     if sorted(warm.order.tolist()) != list(range(len(problem.tasks))):
         raise ValueError("the warm plan is not an order of all tasks")
-    return [warm, *plans]
+    return [with_widths(problem, plan) for plan in (warm, *plans)]
 
 
 def _checked(weights: Weights) -> Weights:

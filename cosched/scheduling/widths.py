@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.scheduling.problem import Plan
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.scheduling.problem import Problem
 
-__all__ = ["best_seconds", "single_class", "useful"]
+__all__ = ["best_seconds", "choices", "single_class", "useful", "width_base", "with_widths", "without_widths"]
 
 
 def single_class(problem: Problem) -> int | None:
@@ -54,3 +56,48 @@ def useful(problem: Problem) -> NDArray[np.bool_]:
     faster[:, :, 1:] = seconds[:, :, 1:] < fewer[:, :, :-1]
     kept: NDArray[np.bool_] = faster.any(axis=0) & np.isfinite(best_seconds(problem))
     return kept
+
+
+def width_base(problem: Problem) -> int:
+    """Return what a class counts in a width (see `choices`): one more than the largest host count."""
+    return len(problem.hosts) + 1
+
+
+def choices(problem: Problem) -> list[NDArray[np.int64]]:
+    """Return the widths that are worth using for each task, ascending.
+
+    A width is a host count; on several classes it may name the class whose hosts alone are taken, as count +
+    `width_base` * (class + 1). Of these the counts stay that are faster than every smaller one in their class.
+    """
+    anywhere = useful(problem)
+    if single_class(problem) is not None:
+        return [np.flatnonzero(row) + 1 for row in anywhere]
+    base = width_base(problem)
+    tables = [anywhere, *[_useful_within(problem, each) for each in range(len(problem.classes))]]
+    return [
+        np.concatenate([np.flatnonzero(table[task]) + 1 + base * place for place, table in enumerate(tables)])
+        for task in range(len(problem.tasks))
+    ]
+
+
+def with_widths(problem: Problem, plan: Plan) -> Plan:
+    """Return a plan whose counts are widths (see `choices`)."""
+    if plan.classes is None or single_class(problem) is not None:
+        return Plan(plan.order, plan.counts)
+    return Plan(plan.order, plan.counts + width_base(problem) * (plan.classes + 1))
+
+
+def without_widths(problem: Problem, plan: Plan) -> Plan:
+    """Return the plan that one of widths stands for."""
+    if single_class(problem) is not None:
+        return plan
+    return Plan(plan.order, plan.counts % width_base(problem), plan.counts // width_base(problem) - 1)
+
+
+def _useful_within(problem: Problem, each: int) -> NDArray[np.bool_]:
+    """Return (m, N): which counts are worth using on hosts of one class alone."""
+    seconds = problem.seconds[each]
+    faster: NDArray[np.bool_] = np.isfinite(seconds)
+    faster[:, 1:] &= seconds[:, 1:] < np.minimum.accumulate(seconds, axis=1)[:, :-1]
+    faster[:, int((problem.host_class == each).sum()) :] = False
+    return faster

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from cosched.scheduling.problem import Plan, Problem
-from cosched.scheduling.widths import best_seconds
+from cosched.scheduling.widths import best_seconds, single_class
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,4 +108,15 @@ def plans(draw: st.DrawFn, problem: Problem) -> Plan:
     """Draw a plan with usable counts; the order need not respect the dependencies."""
     order = draw(st.permutations(range(len(problem.tasks))))
     usable = np.isfinite(best_seconds(problem))
-    return a_plan(order, [draw(st.sampled_from((np.flatnonzero(row) + 1).tolist())) for row in usable])
+    plan = a_plan(order, [draw(st.sampled_from((np.flatnonzero(row) + 1).tolist())) for row in usable])
+    if single_class(problem) is not None or draw(st.booleans()):
+        return plan
+    return replace(plan, classes=np.array([draw(st.sampled_from(able(problem, task, count)))
+                                           for task, count in enumerate(plan.counts.tolist())]))  # fmt: skip
+
+
+def able(problem: Problem, task: int, count: int) -> list[int]:
+    """Return the classes whose hosts alone can run a task on so many hosts, and -1."""
+    sizes = np.bincount(problem.host_class, minlength=len(problem.classes))
+    possible = (sizes >= count) & np.isfinite(problem.seconds[:, task, count - 1])
+    return [-1, *np.flatnonzero(possible).tolist()]

@@ -9,6 +9,7 @@ from cosched.scheduling import compiled, decoder
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.metrics import measure, objective
 from cosched.scheduling.problem import Weights
+from cosched.scheduling.widths import with_widths
 from tests.scheduling.problems import plans, problems
 
 WEIGHTS = Weights(1.0, 0.3, 2.0, deadlines_first=True)
@@ -24,7 +25,7 @@ def test_machine_code_decodes_exactly_as_the_decoder_does(data: st.DataObject) -
     compiled.repair(tables, orders)
     assert orders[0].tolist() == decoder.dependency_order(problem, plan.order.tolist())
     starts, ends = np.empty(len(problem.tasks)), np.empty(len(problem.tasks))
-    compiled.spans(tables, orders[0], plan.counts, starts, ends)
+    compiled.spans(tables, orders[0], with_widths(problem, plan).counts, starts, ends)
     assert (starts.tolist(), ends.tolist()) == decoder.spans(problem, plan)
 
 
@@ -37,6 +38,6 @@ def test_machine_code_and_metrics_agree_on_the_objective(data: st.DataObject) ->
     tables = compiled.tables(problem, WEIGHTS, bound)
     orders = plan.order[None, :].copy()
     compiled.repair(tables, orders)
-    [cost] = compiled.evaluate(tables, orders, plan.counts[None, :])
+    [cost] = compiled.evaluate(tables, orders, with_widths(problem, plan).counts[None, :])
     expected = objective(measure(problem, decoder.decode(problem, plan)), WEIGHTS, bound)
     assert cost == pytest.approx(expected, rel=1e-9, abs=1e-9)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cosched.scheduling.checker import check
 from cosched.scheduling.decoder import decode, dependency_order, spans
 from cosched.scheduling.problem import Plan, Problem
-from tests.scheduling.problems import a_plan, a_problem, plans, problems
+from tests.scheduling.problems import a_plan, a_problem, able, plans, problems
 
 
 @given(st.data())
@@ -44,6 +44,52 @@ def test_the_best_plan_is_the_best_schedule_there_is(problem: Problem) -> None:
         for counts in itertools.product(*usable)
     )
     assert best == exhaustive(problem)
+
+
+@settings(max_examples=40, deadline=None)
+@given(problems(tasks=3, hosts=3, classes=2, whole=True))
+def test_of_all_schedules_on_hosts_of_one_class_each_some_plan_is_the_best(problem: Problem) -> None:
+    """A class for each task in the plan: the greedy choice alone takes fast hosts from those who need them."""
+    every = range(len(problem.tasks))
+    widths = [
+        [(count + 1, each) for count in range(len(problem.hosts)) for each in able(problem, task, count + 1)[1:]]
+        for task in every
+    ]
+    best = min(
+        decode(problem, Plan(np.array(order), *np.array(chosen).T)).makespan
+        for order in itertools.permutations(every)
+        for chosen in itertools.product(*widths)
+    )  # fmt: skip
+    assert best == exhaustive_by_class(problem)
+
+
+def exhaustive_by_class(problem: Problem) -> float:
+    """Return the shortest makespan over all whole starts, counts and classes, by trying them."""
+    tasks = len(problem.tasks)
+    longest = problem.seconds[np.isfinite(problem.seconds)].max()
+    horizon = int(max(problem.free.max(), problem.release.max()) + tasks * longest) + 2
+    offered = np.array([[((problem.free <= time) & (problem.host_class == k)).sum() for time in range(horizon)]
+                        for k in range(len(problem.classes))])  # fmt: skip
+    before = problem.depends_on or ((),) * tasks
+    shortest = math.inf
+
+    def place(task: int, ends: tuple[int, ...]) -> None:
+        nonlocal shortest
+        if task == tasks:
+            shortest = min(shortest, max(ends))
+            return
+        ready = max([int(problem.release[task]), *[ends[other] for other in before[task]]])
+        for count in range(1, len(problem.hosts) + 1):
+            for each in able(problem, task, count)[1:]:
+                seconds = int(problem.seconds[each, task, count - 1])
+                for start in range(ready, int(min(horizon, shortest)) - seconds):
+                    if (offered[each, start : start + seconds] >= count).all():
+                        offered[each, start : start + seconds] -= count
+                        place(task + 1, (*ends, start + seconds))
+                        offered[each, start : start + seconds] += count
+
+    place(0, ())
+    return shortest
 
 
 def exhaustive(problem: Problem) -> float:

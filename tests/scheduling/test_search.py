@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,7 @@ from cosched.scheduling.metrics import measure, objective
 from cosched.scheduling.problem import Plan, Problem, Weights
 from cosched.scheduling.progress import Figures
 from cosched.scheduling.search import Search
+from cosched.scheduling.widths import with_widths, without_widths
 from tests.scheduling.problems import a_plan, a_problem, plans, problems
 
 SLOW = settings(deadline=None, max_examples=30)
@@ -146,3 +149,26 @@ def test_the_figures_of_the_best_plan_are_those_of_its_schedule(data: st.DataObj
     search = Search(problem)
     expected = Figures.of(measure(problem, decode(problem, search.best)))
     assert search.figures() == pytest.approx(expected)
+
+
+def test_a_class_of_its_own_for_each_task_beats_the_greedy_choice() -> None:
+    """Greedily the short task takes the fast host, where it ends first; then the long one waits for it or crawls."""
+    seconds = np.array([[[2.0, np.inf], [10.0, np.inf]], [[3.0, np.inf], [40.0, np.inf]]])
+    problem = replace(a_problem([[1.0], [1.0]]), classes=("fast", "slow"), host_class=np.array([0, 1]), seconds=seconds,
+                      release=np.array([0.0, 1.0]))  # fmt: skip
+    search = Search(problem, MAKESPAN, seed=1)
+    search.step(50)
+    assert decode(problem, search.best).makespan == 11.0
+    assert search.best.classes is not None
+    warm = Search(problem, MAKESPAN, seed=1, warm=search.best)
+    assert warm.objective == search.objective
+
+
+@SLOW
+@given(st.data())
+def test_widths_stand_for_counts_and_classes(data: st.DataObject) -> None:
+    problem = data.draw(problems())
+    plan = data.draw(plans(problem))
+    back = without_widths(problem, with_widths(problem, plan))
+    assert back.counts.tolist() == plan.counts.tolist()
+    assert decode(problem, back) == decode(problem, plan)
