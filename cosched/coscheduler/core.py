@@ -39,7 +39,7 @@ from cosched.coscheduler.waiting import Outlook
 from cosched.scheduling.baselines import BASELINES, baseline_count
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import decode
-from cosched.scheduling.metrics import measure, objective
+from cosched.scheduling.metrics import measure_plan, objective
 from cosched.scheduling.policies import REPLANNED, Policy, without_search
 from cosched.scheduling.progress import Figures, difference
 
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
     from cosched.coscheduler.waiting import Waiting
     from cosched.prediction.feedback import Correction
-    from cosched.scheduling.metrics import Metrics
     from cosched.scheduling.problem import Plan, Problem
     from cosched.scheduling.schedule import Schedule
 
@@ -233,19 +232,20 @@ class Coscheduler:
         problem = self._problem(event.time)
         if problem is None:
             return
-        proposed = self.waiting.plan(problem, self.waiting.reordered(event.order, event.counts))
-        before, after = self._measured(problem, self.waiting.plan(problem)), self._measured(problem, proposed)
-        bound, weights = lower_bound(problem), self.settings.weights
-        if objective(after, weights, bound) <= objective(before, weights, bound):
-            self.waiting.adopt(problem, proposed)
-            why = difference(Figures.of(before), Figures.of(after))
-            self.changed = (event.time, why) if why else self.changed
+        wanted = self.waiting.reordered(event.order, event.counts)
+        if list(wanted.items()) != list(self.waiting.counts.items()):  # else the search only says that it goes on
+            self._compare(problem, self.waiting.plan(problem, wanted), event.time)
         if event.settled:
             self._queue.searched(event.order)
         self.improved = event
 
-    def _measured(self, problem: Problem, plan: Plan) -> Metrics:
-        return measure(problem, decode(problem, plan))
+    def _compare(self, problem: Problem, proposed: Plan, time: float) -> None:
+        before, after = (measure_plan(problem, plan) for plan in (self.waiting.plan(problem), proposed))
+        bound, weights = lower_bound(problem), self.settings.weights
+        if objective(after, weights, bound) <= objective(before, weights, bound):
+            self.waiting.adopt(problem, proposed)
+            why = difference(Figures.of(before), Figures.of(after))
+            self.changed = (time, why) if why else self.changed
 
     def _problem(self, time: float) -> Problem | None:
         handover = self._experience.handover.seconds

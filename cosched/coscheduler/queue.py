@@ -63,7 +63,7 @@ class Queue:
 
     def searched(self, tasks: Iterable[str]) -> None:
         """Note that the search has looked at these tasks: their staging is over."""
-        self._searched.update(task for task in tasks if task in self.waiting)
+        self._searched |= self.waiting.counts.keys() & set(tasks)
 
     def passing(self, time: float) -> list[str]:
         """Return the tasks without a profile that may leave now."""

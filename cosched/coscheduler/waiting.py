@@ -1,4 +1,8 @@
-"""The waiting tasks that have a profile, in planned order, each with its planned number of hosts."""
+"""The waiting tasks that have a profile, in planned order, each with its planned number of hosts.
+
+Thousands may wait, and whoever works on the plan keeps the core from everything else: what does not change with the
+time is put together once for a queue, and arrays are used where tasks would be looked at one by one.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +21,24 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.task import Task
 
-__all__ = ["Outlook", "Waiting", "first_count"]
+__all__ = ["Outlook", "Waiting", "first_counts"]
 
 
-def first_count(seconds: NDArray[np.float64], slack: float) -> int:
-    """Choose a host count before any search: the fewest host-seconds among the counts that leave the deadline slack.
+def first_counts(seconds: NDArray[np.float64], slack: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Choose host counts before any search: the fewest host-seconds among the counts that leave the deadline slack.
 
     Args:
-        seconds: (N,) run time by host count, infinite where impossible.
-        slack: seconds until the deadline; infinite for none.
+        seconds: (m, N) run times by task and host count, infinite where impossible.
+        slack: (m,) seconds until the deadline; infinite for none.
 
     Returns:
-        The count (1…N); the fastest where none meets the deadline.
+        (m,) counts (1…N); the fastest where none meets the deadline.
     """
-    area = seconds * np.arange(1, len(seconds) + 1)
-    fits = np.where(seconds <= slack, area, math.inf)
-    return int(np.argmin(fits if np.isfinite(fits).any() else seconds)) + 1
+    area = seconds * np.arange(1, seconds.shape[1] + 1)
+    fits = np.where(seconds <= slack[:, None], area, math.inf)
+    meets = np.isfinite(fits).any(axis=1, keepdims=True)
+    counts: NDArray[np.int64] = np.where(meets, fits, seconds).argmin(axis=1) + 1
+    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +58,34 @@ class Outlook:
     held_back: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """What the problems of one queue have in common, whenever they are made.
+
+    Attributes:
+        waiting: the queue, in planned order.
+        hosts: how many there are.
+        outlook: factors and hand-over that `seconds` reckons with.
+        tasks: those of the queue that can run on so many hosts.
+        seconds: (1, m, hosts) of `Problem`.
+        deadline: (m,) epoch seconds, infinite for none.
+    """
+
+    waiting: tuple[str, ...]
+    hosts: int
+    outlook: tuple[Mapping[str, float], float]
+    tasks: tuple[str, ...]
+    seconds: NDArray[np.float64]
+    deadline: NDArray[np.float64]
+
+
 class Waiting:
     """An ordered queue of task identifiers with host counts; the current best plan lives here."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}  # dictionaries keep their order: this is the plan
-        self._rows: dict[str, tuple[float, float, int, NDArray[np.float64]]] = {}
+        self._rows: dict[str, tuple[float, float, int, NDArray[np.float64], bool]] = {}
+        self._frame: _Frame | None = None
 
     def __contains__(self, task: str) -> bool:
         return task in self.counts
@@ -83,22 +111,6 @@ class Waiting:
         proposed = {task: count for task, count in zip(order, counts, strict=True) if task in self.counts}
         return proposed | {task: count for task, count in self.counts.items() if task not in proposed}
 
-    def row(self, task: Task, factor: float, handover: float, hosts: int) -> NDArray[np.float64]:
-        """Return how long a task takes its hosts, by their number: corrected run time plus hand-over.
-
-        Returns:
-            (hosts,) seconds, infinite where impossible.
-        """
-        known = self._rows.get(task.id)
-        if known is not None and known[:3] == (factor, handover, hosts):
-            return known[3]
-        assert task.profile is not None
-        row = np.full(hosts, math.inf)
-        values = task.profile.seconds[:hosts]
-        row[: len(values)] = np.asarray(values) * factor + handover
-        self._rows[task.id] = (factor, handover, hosts, row)
-        return row
-
     def problem(
         self,
         tasks: Mapping[str, Task],
@@ -122,25 +134,21 @@ class Waiting:
             The problem, tasks in planned order; None where nothing can be planned.
         """
         outlook = outlook or Outlook()
-        if not hosts:
+        if not hosts or not self.counts:
             return None
-        rows = {
-            name: self.row(tasks[name], outlook.factors.get(tasks[name].correction, 1.0), outlook.handover, len(hosts))
-            for name in self.counts
-        }
-        able = tuple(name for name, row in rows.items() if np.isfinite(row).any())
-        if not able:
+        frame = self._framed(tasks, len(hosts), outlook)
+        if not frame.tasks:
             return None
         return Problem(
-            tasks=able,
+            tasks=frame.tasks,
             hosts=tuple(hosts),
             classes=("",),
             host_class=np.zeros(len(hosts), dtype=np.int64),
             free=np.array([max(free.get(host, now) - now, 0.0) for host in hosts]),
-            seconds=np.stack([rows[name] for name in able])[np.newaxis],
-            release=np.array([max(outlook.held_back.get(name, now) - now, 0.0) for name in able]),
-            deadline=np.array([_slack(tasks[name], now, outlook.margin) for name in able]),
-            depends_on=((),) * len(able),
+            seconds=frame.seconds,
+            release=_releases(frame.tasks, outlook.held_back, now),
+            deadline=_slacks(frame.deadline, now, outlook.margin),
+            depends_on=((),) * len(frame.tasks),
         )
 
     def plan(self, problem: Problem, counts: Mapping[str, int] | None = None) -> Plan:
@@ -151,23 +159,63 @@ class Waiting:
         counts = self.counts if counts is None else counts
         index = {name: place for place, name in enumerate(problem.tasks)}
         order = [index[name] for name in counts if name in index]
-        chosen = np.zeros(len(order), dtype=np.int64)
-        for name in problem.tasks:
-            place = index[name]
-            row = problem.seconds[0, place]
-            count = counts[name]
-            possible = 1 <= count <= len(row) and math.isfinite(row[count - 1])
-            chosen[place] = count if possible else first_count(row, float(problem.deadline[place]))
+        chosen = np.array([counts[name] for name in problem.tasks], dtype=np.int64)
+        seconds = problem.seconds[0]
+        within = np.clip(chosen, 1, seconds.shape[1])
+        possible = (chosen == within) & np.isfinite(seconds[np.arange(len(chosen)), within - 1])
+        if not possible.all():
+            anew = ~possible
+            chosen[anew] = first_counts(seconds[anew], problem.deadline[anew])
         return Plan(np.array(order, dtype=np.int64), chosen)
 
     def adopt(self, problem: Problem, plan: Plan) -> None:
         """Make a plan the current one; tasks that it does not name keep behind."""
-        names = [problem.tasks[place] for place in plan.order]
-        self.counts = self.reordered(names, [int(plan.counts[place]) for place in plan.order])
+        names = [problem.tasks[place] for place in plan.order.tolist()]
+        self.counts = self.reordered(names, plan.counts[plan.order].tolist())
+
+    def _framed(self, tasks: Mapping[str, Task], hosts: int, outlook: Outlook) -> _Frame:
+        """Return the frame of the queue as it is, the one made before where nothing it was made of has changed."""
+        waiting, reckoned = tuple(self.counts), (outlook.factors, outlook.handover)
+        known = self._frame
+        if known is not None and (known.waiting, known.hosts, known.outlook) == (waiting, hosts, reckoned):
+            return known
+        rows = [self._row(tasks[name], outlook, hosts) for name in waiting]
+        able = [(name, row) for name, (*_, row, runs) in zip(waiting, rows, strict=True) if runs]
+        names = tuple(name for name, _ in able)
+        deadlines = [math.inf if (at := tasks[name].deadline) is None else at for name in names]
+        self._frame = _Frame(
+            waiting=waiting,
+            hosts=hosts,
+            outlook=reckoned,
+            tasks=names,
+            seconds=np.concatenate([row for _, row in able] or [np.empty(0)]).reshape(1, len(able), hosts),
+            deadline=np.array(deadlines),
+        )
+        return self._frame
+
+    def _row(self, task: Task, outlook: Outlook, hosts: int) -> tuple[float, float, int, NDArray[np.float64], bool]:
+        """Return how long a task takes its hosts, with what that was made of, and whether it can run on any.
+
+        The times are (hosts,) seconds by number of hosts, corrected run time plus hand-over; infinite where impossible.
+        """
+        factor = outlook.factors.get(task.correction, 1.0)
+        known = self._rows.get(task.id)
+        if known is not None and known[:3] == (factor, outlook.handover, hosts):
+            return known
+        assert task.profile is not None
+        row = np.full(hosts, math.inf)
+        values = task.profile.seconds[:hosts]
+        row[: len(values)] = np.asarray(values) * factor + outlook.handover
+        made = self._rows[task.id] = (factor, outlook.handover, hosts, row, bool(np.isfinite(row).any()))
+        return made
 
 
-def _slack(task: Task, now: float, margin: float) -> float:
-    if task.deadline is None:
-        return math.inf
-    left = task.deadline - now
-    return left * (1 - margin) if left > 0 else left
+def _releases(tasks: Sequence[str], held_back: Mapping[str, float], now: float) -> NDArray[np.float64]:
+    if not held_back:
+        return np.zeros(len(tasks))
+    return np.array([max(held_back.get(name, now) - now, 0.0) for name in tasks])
+
+
+def _slacks(deadline: NDArray[np.float64], now: float, margin: float) -> NDArray[np.float64]:
+    left = deadline - now
+    return np.where(left > 0, left * (1 - margin), left)

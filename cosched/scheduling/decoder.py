@@ -24,6 +24,8 @@ from cosched.scheduling.widths import single_class
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from cosched.scheduling.problem import Plan, Problem
 
 __all__ = ["decode", "dependency_order", "spans"]
@@ -71,18 +73,20 @@ def spans(problem: Problem, plan: Plan, *, in_order: bool = False) -> tuple[list
         return _spans_of(problem, decode(problem, plan, in_order=in_order))
     count_of = plan.counts.tolist()
     seconds = problem.seconds[only, np.arange(len(problem.tasks)), np.clip(plan.counts, 1, len(problem.hosts)) - 1]
+    _check_counts(problem, plan, seconds)
     seconds_of, release = seconds.tolist(), problem.release.tolist()
-    before = problem.depends_on or ((),) * len(problem.tasks)
+    before = problem.depends_on if any(problem.depends_on) else None
     free = FreeTimes(problem.free.tolist())
     starts = [float("nan")] * len(problem.tasks)
     ends = list(starts)
     latest = 0.0
     for task in dependency_order(problem, plan.order.tolist()):
         count = count_of[task]
-        _check_count(problem, task, count, seconds_of[task])
-        start = max(free.earliest(count), release[task])
-        for other in before[task]:
-            start = max(start, ends[other])
+        start = free.earliest(count)
+        if start < release[task]:
+            start = release[task]
+        if before is not None:
+            start = max([start, *[ends[other] for other in before[task]]])
         if in_order:
             start = latest = max(start, latest)
         starts[task] = start
@@ -120,9 +124,16 @@ def _give_back(waiting: list[tuple[float, int]], count: int, end: float, hosts: 
     waiting[place:tied] = sorted(waiting[place:tied] + [(end, host) for host in hosts])
 
 
-def _check_count(problem: Problem, task: int, count: int, seconds: float) -> None:
-    if not (1 <= count <= len(problem.hosts)) or seconds == float("inf"):
-        raise ValueError(f"task {problem.tasks[task]} cannot run on {count} of {len(problem.hosts)} hosts")
+def _check_counts(problem: Problem, plan: Plan, seconds: NDArray[np.float64]) -> None:
+    """Raise where a task of the plan cannot run on its hosts; `seconds` says how long each takes on them."""
+    possible = (plan.counts >= 1) & (plan.counts <= len(problem.hosts)) & np.isfinite(seconds)
+    impossible = plan.order[~possible[plan.order]]
+    if len(impossible):
+        raise _not_on(problem, int(impossible[0]), int(plan.counts[impossible[0]]))
+
+
+def _not_on(problem: Problem, task: int, count: int) -> ValueError:
+    return ValueError(f"task {problem.tasks[task]} cannot run on {count} of {len(problem.hosts)} hosts")
 
 
 def _spans_of(problem: Problem, schedule: Schedule) -> tuple[list[float], list[float]]:
@@ -151,7 +162,7 @@ def _decode_classes(problem: Problem, order: list[int], plan: Plan, *, in_order:
             seconds = [value if k == wanted[task] else float("inf") for k, value in enumerate(seconds)]
         start, end, chosen = _first_to_end(waiting, classes, seconds, counts[task], earliest)
         if not chosen:
-            _check_count(problem, task, counts[task], float("inf"))
+            raise _not_on(problem, task, counts[task])
         latest = start if in_order else latest
         ends[task] = end
         taken = set(chosen)

@@ -7,15 +7,20 @@ number; here each term is made a number of order one first, so that weights mean
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from cosched.scheduling.decoder import spans
+
 if TYPE_CHECKING:
-    from cosched.scheduling.problem import Problem, Weights
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.problem import Plan, Problem, Weights
     from cosched.scheduling.schedule import Schedule
 
-__all__ = ["MISSED", "Metrics", "measure", "objective"]
+__all__ = ["MISSED", "Metrics", "measure", "measure_plan", "objective"]
 
 MISSED = 1e6
 """What a missed deadline costs where deadlines come first: far above the other terms, far below the end of a float."""
@@ -52,19 +57,25 @@ class Metrics:
 
 def measure(problem: Problem, schedule: Schedule) -> Metrics:
     """Measure a schedule."""
-    makespan = schedule.makespan
-    idle, available, front = _idle(problem, schedule)
-    deadline = dict(zip(problem.tasks, problem.deadline.tolist(), strict=True))
-    early = [deadline[item.task] - item.end for item in schedule.assignments if math.isfinite(deadline[item.task])]
-    return Metrics(
-        makespan=makespan,
-        idle=idle / available if available > 0 else 0.0,
-        front_idle=front,
-        lateness=sum(max(0.0, -delay) for delay in early),
-        with_deadline=len(early),
-        on_time=sum(delay >= 0 for delay in early),
-        average_delay=sum(early) / len(early) if early else None,
+    place = {name: task for task, name in enumerate(problem.tasks)}
+    items = schedule.assignments
+    return _measure(
+        problem,
+        np.array([place[item.task] for item in items], dtype=np.int64),
+        np.array([item.start for item in items], dtype=np.float64),
+        np.array([item.end for item in items], dtype=np.float64),
+        np.array([len(item.hosts) for item in items], dtype=np.int64),
     )
+
+
+def measure_plan(problem: Problem, plan: Plan) -> Metrics:
+    """Measure the schedule that a plan stands for without saying which hosts it uses: several times quicker.
+
+    Raises:
+        ValueError: a host count cannot be used for its task.
+    """
+    starts, ends = (np.array(times, dtype=np.float64)[plan.order] for times in spans(problem, plan))
+    return _measure(problem, plan.order, starts, ends, plan.counts[plan.order])
 
 
 def objective(metrics: Metrics, weights: Weights, bound: float) -> float:
@@ -84,19 +95,35 @@ def objective(metrics: Metrics, weights: Weights, bound: float) -> float:
     return missed + terms / total
 
 
-def _idle(problem: Problem, schedule: Schedule) -> tuple[float, float, float]:
+def _measure(problem: Problem, tasks: NDArray[np.int64], starts: NDArray[np.float64], ends: NDArray[np.float64],
+             counts: NDArray[np.int64]) -> Metrics:  # fmt: skip
+    """Measure tasks by their places in the problem, starts, ends and host counts."""
+    makespan = float(ends.max(initial=0.0))
+    idle, available, front = _idle(problem, makespan, starts, ends, counts)
+    early = problem.deadline[tasks] - ends
+    early = early[np.isfinite(early)]
+    return Metrics(
+        makespan=makespan,
+        idle=idle / available if available > 0 else 0.0,
+        front_idle=front,
+        lateness=float(np.maximum(-early, 0.0).sum()),
+        with_deadline=len(early),
+        on_time=int((early >= 0).sum()),
+        average_delay=float(early.mean()) if len(early) else None,
+    )
+
+
+def _idle(problem: Problem, makespan: float, starts: NDArray[np.float64], ends: NDArray[np.float64],
+          counts: NDArray[np.int64]) -> tuple[float, float, float]:  # fmt: skip
     """Return idle host-seconds, available host-seconds and the front-weighted idle share.
 
     An idle pocket from a to b adds ((w-a)² - (w-b)²)/w² to φ at a makespan of w (Titan's ΔT(2w - 2T - ΔT)/w²), so φ is
     what is available less what is used, and no pocket needs to be found.
     """
-    makespan = schedule.makespan
     if makespan <= 0:
         return 0.0, 0.0, 0.0
-    free = [min(value, makespan) for value in problem.free.tolist()]
-    available = sum(makespan - value for value in free)
-    front = sum((makespan - value) ** 2 for value in free)
-    for item in schedule.assignments:
-        front -= len(item.hosts) * ((makespan - item.start) ** 2 - (makespan - item.end) ** 2)
-    used = sum(len(item.hosts) * (item.end - item.start) for item in schedule.assignments)
-    return max(0.0, available - used), available, max(0.0, front / (len(free) * makespan**2))
+    left = makespan - np.minimum(problem.free, makespan)
+    available = float(left.sum())
+    used = float((counts * (ends - starts)).sum())
+    front = float((left**2).sum() - (counts * ((makespan - starts) ** 2 - (makespan - ends) ** 2)).sum())
+    return max(0.0, available - used), available, max(0.0, front / (len(left) * makespan**2))

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from cosched.coscheduler.waiting import Outlook, Waiting, first_count
+from cosched.coscheduler.waiting import Outlook, Waiting, first_counts
 from tests.coscheduler.makers import a_task
 
 
 @pytest.mark.parametrize(("slack", "count"), [(math.inf, 1), (10.0, 1), (6.0, 2), (4.5, 4), (1.0, 4)])
 def test_the_first_count_wastes_least_within_the_deadline(slack: float, count: int) -> None:
-    assert first_count(np.array([10.0, 6.0, 5.0, 4.0]), slack) == count
+    assert first_counts(np.array([[10.0, 6.0, 5.0, 4.0]]), np.array([slack])).tolist() == [count]
 
 
 def _waiting(*tasks: int) -> Waiting:
@@ -68,3 +68,20 @@ def test_plans_aim_to_be_early_by_a_share_of_the_time_left_but_not_once_it_is_to
     problem = waiting.problem(tasks, ["a"], {}, 100.0, Outlook(margin=0.1))
     assert problem is not None
     assert problem.deadline.tolist() == [18.0, -10.0]
+
+
+def test_what_does_not_change_with_the_time_is_put_together_once_for_a_queue() -> None:
+    waiting, tasks = _waiting(1, 2), {"1": a_task(1, deadline=90.0), "2": a_task(2), "3": a_task(3)}
+    first = waiting.problem(tasks, ["a", "b"], {}, 0.0)
+    later = waiting.problem(tasks, ["a", "b"], {}, 5.0)
+    assert first is not None
+    assert later is not None
+    assert later.seconds is first.seconds
+    assert later.deadline.tolist() == [85.0, math.inf]
+    waiting.add("3")
+    longer = waiting.problem(tasks, ["a", "b"], {}, 5.0)
+    corrected = waiting.problem(tasks, ["a", "b"], {}, 5.0, Outlook({"app/test": 2.0}))
+    assert longer is not None
+    assert corrected is not None
+    assert longer.tasks == ("1", "2", "3")
+    assert corrected.seconds.tolist() == (2 * longer.seconds).tolist()

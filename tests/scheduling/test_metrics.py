@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.scheduling.decoder import decode
-from cosched.scheduling.metrics import Metrics, measure, objective
+from cosched.scheduling.metrics import Metrics, measure, measure_plan, objective
 from cosched.scheduling.problem import Problem, Weights
 from cosched.scheduling.schedule import Assignment, Schedule
 from tests.scheduling.problems import a_problem, plans, problems
@@ -34,6 +36,13 @@ def test_idle_time_is_that_of_the_pockets_by_titans_formula(data: st.DataObject)
     available = sum(max(0.0, w - free) for free in problem.free.tolist())
     assert metrics.front_idle == pytest.approx(phi / len(problem.hosts), abs=1e-9)
     assert metrics.idle * available == pytest.approx(sum(length for _, length in found), abs=1e-6)
+
+
+@given(st.data())
+def test_a_plan_is_measured_as_the_schedule_that_it_stands_for(data: st.DataObject) -> None:
+    problem = data.draw(problems())
+    plan = data.draw(plans(problem))
+    assert asdict(measure_plan(problem, plan)) == pytest.approx(asdict(measure(problem, decode(problem, plan))))
 
 
 def test_deadlines_are_counted_and_delays_are_positive_when_early() -> None:
