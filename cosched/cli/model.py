@@ -49,7 +49,7 @@ def format_files(
     only_check: Annotated[bool, typer.Option("--check", help="Change nothing; exit code 1 if a file would.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Give files the canonical layout; what they say, their line breaks and their comments stay.
+    """Give files the canonical layout; what they say and their comments stay.
 
     Prints the name of each file that changes. With --json: a list of them.
     """

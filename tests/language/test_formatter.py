@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from cosched.language import ModelError, Source, default_library, parse_hmcl, parse_psl
 from cosched.language.formatter import format_source
+from tests.docs.examples import PAGES, examples
 
 if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
 FILES = sorted(path for root in default_library() for path in root.rglob("*.*"))
+_PARTS = re.compile(r"\"[^\"\n]*\"|\(\*[\s\S]*?\*\)|\s+|[^\s\"(]+|\(")
 
 
 def formatted(text: str, file: str = "x.psl") -> str:
@@ -30,76 +32,223 @@ def meaning(text: str, file: str) -> str:
 MESSY = """
 
 application   a{
-include b ;
+include b ;include c;
 (* a comment
-     kept as it is *)
-  var numeric:x=1 in(0,5  ms),y= - 2;   (* at the end *)
+     about what follows *)
+  var numeric:x=1 in(0,5ms),y= - 2;   (* at the end *)
+  var numeric: first = 1 in (0, 10), (* of these
+        two *) second = 2,
+        (* alone *)
+   third = 3;
 
 
   link{b:x=x*( y+1 ),
   z = -x;}
 proc exec init{
+var numeric: i;
 for(x=1;x<=3;x=x+1)
 for(y=1;y<3;y=y+1)
 step cpu on x{confdev f( x )%2;}
 if(!x&&y>2){return -1;}else call b;
+if (x) return 1; else if (y) return 2; (* so *)
+
+(* or *)
+else { y = 2; }
+step mpisend { confdev -1, (2), 3;
+confdev 1,2,3; (* last *)
+(* no more *)
+}
 }
 proc cflow w{
 loop(<is clc,LFOR,2 * CMLL,(x+1) * AFDL>,x){compute <is measured,12  us>;}
+case (<is clc, IFBR>) { 0.5: call u; call v; 0.1: {} x: loop (<is clc>, 2) call u; }
+measured (Nproc) { 1: 2 s,
+2: 3 s }
 }
 }
+subtask s { } (* end *)
+(* of the file *)
 """
 
 CANONICAL = """\
 application a {
     include b;
-    (* a comment
-     kept as it is *)
-    var numeric: x = 1 in (0, 5 ms), y = -2; (* at the end *)
+    include c;
 
-    link { b: x = x * (y + 1),
-            z = -x; }
+    (* a comment
+       about what follows *)
+    var numeric: x = 1 in (0, 5 ms), y = -2; (* at the end *)
+    var numeric:
+        first = 1 in (0, 10), (* of these
+                                 two *)
+        second = 2,
+        (* alone *)
+        third = 3;
+
+    link { b: x = x * (y + 1), z = -x; }
+
     proc exec init {
+        var numeric: i;
+
         for (x = 1; x <= 3; x = x + 1)
-            for (y = 1; y < 3; y = y + 1)
-                step cpu on x { confdev f(x) % 2; }
-        if (!x && y > 2) { return -1; } else call b;
+            for (y = 1; y < 3; y = y + 1) step cpu on x { confdev f(x) % 2; }
+        if (!x && y > 2) {
+            return -1;
+        } else call b;
+        if (x) return 1;
+        else if (y) return 2; (* so *)
+        (* or *)
+        else {
+            y = 2;
+        }
+        step mpisend {
+            confdev -1, (2), 3;
+            confdev 1, 2, 3; (* last *)
+            (* no more *)
+        }
     }
+
     proc cflow w {
-        loop (<is clc, LFOR, 2*CMLL, (x + 1)*AFDL>, x) { compute <is measured, 12 us>; }
+        loop (<is clc, LFOR, 2*CMLL, (x + 1)*AFDL>, x) {
+            compute <is measured, 12 us>;
+        }
+        case (<is clc, IFBR>) {
+            0.5:
+                call u;
+                call v;
+            0.1: { }
+            x:
+                loop (<is clc>, 2) call u;
+        }
+        measured (Nproc) { 1: 2 s, 2: 3 s }
+    }
+}
+
+subtask s { } (* end *)
+
+(* of the file *)
+"""
+
+WIDE_HARDWARE = """
+(* of the file *)
+(* of h *)
+config h { hardware { D = "a text", S = "a second text that does not fit beside the first, however the line is broken before it, is it"; }
+hosts { a = 2; } hosts { b = 1; }
+clc { LFOR = 1 + 2, (* each *)
+CMLL = 2; AFDG = 10000000 * 10000000, MFDG = 10000000 * 10000000, SFDG = 10000000 * 10000000, SFDL = 10000000 * 2; } }
+"""  # noqa: E501
+
+WIDE_CANONICAL = """\
+(* of the file *)
+
+(* of h *)
+config h {
+    hardware {
+        D = "a text",
+        S = "a second text that does not fit beside the first, however the line is broken before it, is it";
+    }
+
+    hosts { a = 2; }
+    hosts { b = 1; }
+
+    clc {
+        LFOR = 1 + 2, (* each *)
+        CMLL = 2;
+        AFDG = 10000000 * 10000000, MFDG = 10000000 * 10000000, SFDG = 10000000 * 10000000, SFDL = 10000000 * 2;
     }
 }
 """
 
 
-def test_canonical_layout() -> None:
-    assert formatted(MESSY) == CANONICAL
+@pytest.mark.parametrize(
+    ("text", "file", "expected"), [(MESSY, "x.psl", CANONICAL), (WIDE_HARDWARE, "h.hmcl", WIDE_CANONICAL)]
+)
+def test_canonical_layout(text: str, file: str, expected: str) -> None:
+    assert formatted(text, file) == expected
+    assert formatted(expected, file) == expected
+
+
+def test_a_table_that_is_too_long_has_rows_of_the_same_length() -> None:
+    entries = [f"{count}: {1000 - count} s" for count in range(1, 17)]
+    text = f"application a {{ proc cflow w {{ measured (Nproc) {{ {', '.join(entries)} }} }} }}"
+    rows = [", ".join(entries[:8]) + ",", ", ".join(entries[8:])]
+    assert [line.strip() for line in formatted(text).splitlines()[3:5]] == rows
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_layout_of_the_library_keeps_its_meaning_and_comments_and_is_final(path: Path) -> None:
+def test_the_library_is_in_canonical_layout(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    once = formatted(text, path.name)
-    assert meaning(once, path.name) == meaning(text, path.name)
-    assert formatted(once, path.name) == once
-    comments = r"\(\*[\s\S]*?\*\)"
-    assert re.findall(comments, once) == re.findall(comments, text)
-    assert once == text, "the library shows the layout"
+    assert formatted(text, path.name) == text
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_the_pages_show_canonical_layout() -> None:
+    models = [found for page in PAGES for found in examples(page) if found.words and found.words[0] in ("psl", "hmcl")]
+    assert models
+    for found in models:
+        assert formatted(found.text, f"x.{found.words[0]}") == found.text, found.place
 
 
 @settings(deadline=None)
-@given(st.sampled_from([path for path in FILES if path.suffix == ".psl"]), st.randoms(use_true_random=True))
-def test_any_spacing_of_a_model_keeps_its_meaning(path: Path, random: Random) -> None:
-    text = path.read_text(encoding="utf-8")
-    # Spaces outside texts, comments and before units may be any.
-    spaced = re.sub(
-        r"\"[^\"\n]*\"|\(\*[\s\S]*?\*\)|(?<![0-9]) ",
-        lambda found: random.choice([" ", " ", "  ", "\n", "\t"]) if found[0] == " " else found[0],
-        text,
-    )
-    once = formatted(spaced)
-    assert meaning(once, path.name) == meaning(spaced, path.name)
+@given(st.sampled_from([*FILES, CANONICAL, WIDE_CANONICAL]), st.randoms(use_true_random=True), st.floats(0, 1))
+def test_any_line_breaks_and_spaces_give_one_layout(model: Path | str, random: Random, often: float) -> None:
+    text = model if isinstance(model, str) else model.read_text(encoding="utf-8")
+    file = "x.hmcl" if text.count("config ") and "proc " not in text else "x.psl"
+    parts = _PARTS.findall(text)
+    for place, part in enumerate(parts):
+        beside_comment = any(
+            near.startswith("(*") for near in parts[place + 1 : place + 2]
+        )  # how a comment stands is kept
+        unit = place and parts[place - 1][-1:].isdigit() and parts[place + 1 : place + 2] != ["*"]
+        if part.isspace() and not beside_comment and not unit and random.random() < often:
+            parts[place] = random.choice([" ", "   ", "\n", "\t", "\n\n\n", "\r\n"])
+    spaced = "".join(parts).replace("\r", "")
+    assert formatted(spaced, file) == text
+    assert meaning(spaced, file) == meaning(text, file)
+
+
+_NAMES = st.sampled_from(
+    ["x", "size", "a_rather_long_name_of_a_variable", "Nproc", "12.5 us", "1e6", '"text, (* no comment"']
+)
+_OPERATORS = st.sampled_from(["+", "*", "&&", "||", "<=", "^", "%"])
+_EXPRESSIONS = st.recursive(
+    _NAMES,
+    lambda inner: st.one_of(
+        st.tuples(inner, _OPERATORS, inner).map("({0[0]}{0[1]}{0[2]})".format),
+        st.tuples(st.sampled_from("-!"), inner).map("".join),
+        st.lists(inner, min_size=1, max_size=4).map(lambda parts: f"f({','.join(parts)})"),
+        st.lists(inner, min_size=1, max_size=4).map(lambda parts: f"[{','.join(parts)}]"),
+    ),
+    max_leaves=25,
+)
+_COMMENTS = st.sampled_from(["", "", "", "(* c *)", "\n(* c *)\n", "\n  (* two\n   lines *) ", "(* a *)(* b *)"])
+_SHAPES = st.sampled_from(
+    [
+        "x @={0}@;@",
+        "@if({0})@{{ @ x@= {1}; @}}@ else @ if(x) @ y = {1};",
+        "while({0}) @ for (x = {1};x;x={0}) @ {{ @ }} @",
+        "step cpu @ on {0} @{{@ confdev {1}@,@ {0};@ confdev x; @}}",
+        "var numeric: @ a = {0} @,@ b = {1} in (0,@1);",
+        "@call f({0},@{1}); @ return {0};",
+    ]
+)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(_SHAPES, _EXPRESSIONS, _EXPRESSIONS), max_size=4), st.data())
+def test_any_statements_keep_their_meaning_and_comments_in_a_final_layout(
+    shapes: list[tuple[str, str, str]], data: st.DataObject
+) -> None:
+    body = " ".join(shape.format(one, other) for shape, one, other in shapes)
+    text = f"application a {{ @ proc exec init @ {{ {body} @ }} @ }} @"
+    text = re.sub("@", lambda _: data.draw(_COMMENTS), text)
+    once = formatted(text)
     assert formatted(once) == once
+    assert meaning(once, "x.psl") == meaning(text, "x.psl")
+    comments = r"\"[^\"\n]*\"|\(\*[\s\S]*?\*\)"
+    assert [part.split() for part in re.findall(comments, once)] == [
+        part.split() for part in re.findall(comments, text)
+    ]
 
 
 def test_a_text_with_faults_is_refused() -> None:
