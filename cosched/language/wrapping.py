@@ -75,6 +75,7 @@ def wrapped(line: Sequence[Token], indent: int, further: int) -> list[str]:
 
 def reindented(comment: str, column: int) -> str:
     """Return a comment that begins in a column (from 0), its further lines below its first word."""
+    column = min(column, WIDTH)  # comments behind one another must not stand further in without end
     first, *rest = (line.rstrip() for line in comment.expandtabs().split("\n"))
     closing = rest.pop() if rest and rest[-1].strip() == "*)" else None
     margin = min((len(line) - len(line.lstrip()) for line in rest if line), default=0)

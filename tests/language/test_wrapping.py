@@ -74,6 +74,12 @@ def test_the_lines_of_a_comment_keep_their_shape() -> None:
     assert reindented(shown, 2) == shown
 
 
+def test_comments_behind_one_another_do_not_stand_further_in_without_end() -> None:
+    """A text of 200 KB would be laid out as one of a gigabyte."""
+    lines = wrapped(tokens("call f" + "(* c\n*)" * 2_000 + ";")[:-1], 0, 4)
+    assert max(map(len, "\n".join(lines).splitlines())) < 2 * WIDTH
+
+
 def test_a_long_line_without_a_place_to_break_takes_no_longer_for_each_token() -> None:
     def seconds(count: int) -> float:
         line = tokens("x = " + "(" * count + "1" + ")" * count + ";")[:-1]
