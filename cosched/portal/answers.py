@@ -12,7 +12,10 @@ from pydantic import TypeAdapter
 if TYPE_CHECKING:
     from fastapi import Request
 
-__all__ = ["Answer"]
+__all__ = ["UNCHANGED", "Answer"]
+
+UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "You have it already (If-None-Match)."}}
+"""What a description says of answers that are `tagged`."""
 
 _T = TypeVar("_T")
 

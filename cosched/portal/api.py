@@ -2,13 +2,11 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
+from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CollectorRegistry
@@ -18,14 +16,25 @@ from starlette.routing import compile_path
 from cosched import __version__
 from cosched.access.access import Access
 from cosched.access.grants import Grants
-from cosched.access.principal import Principal, Scope
+from cosched.access.principal import Scope
 from cosched.coscheduler.task import TaskState
 from cosched.errors import CoschedError
-from cosched.portal import credentials, events, glue_routes, login, metrics, outputs, pages
-from cosched.portal.answers import Answer
+from cosched.portal import (
+    credentials,
+    events,
+    glue_routes,
+    history_routes,
+    library_routes,
+    login,
+    metrics,
+    outputs,
+    pages,
+    submission,
+)
+from cosched.portal.answers import UNCHANGED, Answer
+from cosched.portal.description import DescribedAPI
 from cosched.portal.documents import (
     Explanation,
-    Forecast,
     HostView,
     PeerView,
     PlanView,
@@ -42,27 +51,22 @@ from cosched.portal.interface import Service
 from cosched.portal.metrics import Meter, Requests
 from cosched.portal.pages.faults import on_pages
 from cosched.portal.pages.rendering import Renderer
-from cosched.portal.problems import MEDIA_TYPE, RequestError, answer, problem
-from cosched.portal.reading import digest, read_requests, request_schema
+from cosched.portal.problems import MEDIA_TYPE, answer, problem
 from cosched.store.selection import Selection
 
 __all__ = ["build"]
 
 _LARGEST_BODY = 16 << 20
-_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "The request is at fault; `detail` says how.", "content": {MEDIA_TYPE: {}}},
     "5XX": {"description": "cosched or the resource manager is at fault.", "content": {MEDIA_TYPE: {}}},
 }
-_UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "You have it already (If-None-Match)."}}
 _PAGE, _DETAIL, _EXPLANATION = (
     Answer[TaskPage](TaskPage),
     Answer[TaskDetail](TaskDetail),
     Answer[Explanation](Explanation),
 )
 _HOSTS, _PLAN, _STATUS = Answer[list[HostView]](list[HostView]), Answer[PlanView](PlanView), Answer[Status](Status)
-_TASK, _TASKS = Answer[TaskView](TaskView), Answer[list[TaskView]](list[TaskView])
-_FORECAST, _FORECASTS = Answer[Forecast](Forecast), Answer[list[Forecast]](list[Forecast])
 
 
 def build(service: Service, access: Access, host_names: Collection[str] | None = None,
@@ -74,10 +78,10 @@ def build(service: Service, access: Access, host_names: Collection[str] | None =
         access: says who asks.
         host_names: names by which a client may call us on a port; None for any.
         portal: returns the address of the pages; raises `UserError` where there is none.
-        insight: what pages show beside; None for the API alone.
+        insight: what is told beside; None for a service without history, library and pages.
     """
-    app = FastAPI(title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None,
-                  redoc_url=None)  # fmt: skip
+    app = DescribedAPI(title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None,
+                       redoc_url=None)  # fmt: skip
     # The last one added sees a request first: headers go on every answer, those of the guard among them.
     app.add_middleware(Identify, gate=access)
     app.add_middleware(Guard, largest_body=_LARGEST_BODY, host_names=host_names)
@@ -85,8 +89,17 @@ def build(service: Service, access: Access, host_names: Collection[str] | None =
     registry = CollectorRegistry()
     app.add_middleware(Meter, requests=Requests(registry))
     handlers = {CoschedError: answer, RequestValidationError: _invalid, HTTPException: _http}
-    routers = (_tasks(service), outputs.routes(service), _domain(service), glue_routes.routes(service, portal),
-               events.routes(service.feed), credentials.routes(Grants(access), portal))  # fmt: skip
+    routers = [
+        submission.routes(service),
+        _tasks(service),
+        outputs.routes(service),
+        _domain(service),
+        glue_routes.routes(service, portal),
+        events.routes(service.feed),
+        credentials.routes(Grants(access), portal),
+    ]
+    if insight is not None:
+        routers += (history_routes.routes(service, insight), library_routes.routes(insight))
     for router in routers:
         app.include_router(router, prefix="/api/v1", responses=_PROBLEMS)
     app.get("/healthz", response_class=PlainTextResponse)(_health)
@@ -102,11 +115,8 @@ def build(service: Service, access: Access, host_names: Collection[str] | None =
 
 def _tasks(service: Service) -> APIRouter:
     router = APIRouter(tags=["tasks"])
-    router.add_api_route("/tasks", _submission(service), methods=["POST"], status_code=HTTPStatus.CREATED,
-                         response_model=None, dependencies=[needs(Scope.SUBMIT)],
-                         openapi_extra=_submission_description())  # fmt: skip
 
-    @router.get("/tasks", dependencies=[needs(Scope.READ)], response_model=TaskPage, responses=_UNCHANGED)
+    @router.get("/tasks", dependencies=[needs(Scope.READ)], response_model=TaskPage, responses=UNCHANGED)
     def tasks(
         request: Request,
         asker: Asker,
@@ -120,13 +130,13 @@ def _tasks(service: Service) -> APIRouter:
         found = service.tasks(asker, Selection(tuple(state or ()), owner, search), limit, offset)
         return _PAGE.tagged(request, found)
 
-    @router.get("/tasks/{task_id}", dependencies=[needs(Scope.READ)], response_model=TaskDetail, responses=_UNCHANGED)
+    @router.get("/tasks/{task_id}", dependencies=[needs(Scope.READ)], response_model=TaskDetail, responses=UNCHANGED)
     def task(request: Request, asker: Asker, task_id: str) -> Response:
         """Show all that is known of a task."""
         return _DETAIL.tagged(request, service.task(asker, task_id))
 
     @router.get("/tasks/{task_id}/explain", dependencies=[needs(Scope.READ)], response_model=Explanation,
-                responses=_UNCHANGED)  # fmt: skip
+                responses=UNCHANGED)  # fmt: skip
     def explain(request: Request, asker: Asker, task_id: str) -> Response:
         """Say why a task is where it is, and what would change it."""
         return _EXPLANATION.tagged(request, service.explain(asker, task_id))
@@ -142,7 +152,7 @@ def _tasks(service: Service) -> APIRouter:
 def _domain(service: Service) -> APIRouter:
     router = APIRouter(tags=["domain"], dependencies=[needs(Scope.READ)])
 
-    @router.get("/hosts", response_model=list[HostView], responses=_UNCHANGED)
+    @router.get("/hosts", response_model=list[HostView], responses=UNCHANGED)
     def hosts(request: Request, asker: Asker) -> Response:
         """List the hosts of the domain."""
         return _HOSTS.tagged(request, list(service.hosts(asker)))
@@ -152,50 +162,17 @@ def _domain(service: Service) -> APIRouter:
         """List the neighbouring domains: what they offer, and what is exchanged with them."""
         return list(service.peers())
 
-    @router.get("/plan", response_model=PlanView, responses=_UNCHANGED)
+    @router.get("/plan", response_model=PlanView, responses=UNCHANGED)
     def plan(request: Request, asker: Asker) -> Response:
         """Show the schedule in force: what runs and what is planned."""
         return _PLAN.tagged(request, service.plan(asker))
 
-    @router.get("/status", response_model=Status, responses=_UNCHANGED)
+    @router.get("/status", response_model=Status, responses=UNCHANGED)
     def status(request: Request, asker: Asker) -> Response:
         """Show the daemon's state in short."""
         return _STATUS.tagged(request, service.status(asker))
 
     return router
-
-
-def _submission(service: Service) -> Any:
-    async def submit(
-        request: Request,
-        asker: Asker,
-        dry_run: Annotated[bool, Query(description="Only say what would come of it.")] = False,
-        idempotency_key: Annotated[str, Header(description="The same key and body again: the same tasks.")] = "",
-    ) -> Response:
-        """Submit one task, or a list of tasks of which all or none are accepted."""
-        if idempotency_key and not _KEY.fullmatch(idempotency_key):
-            raise RequestError(HTTPStatus.BAD_REQUEST, "Idempotency-Key must be 1 to 255 printable ASCII characters")
-        body = await request.body()
-        return await run_in_threadpool(_submit, service, asker, body, idempotency_key, dry_run=dry_run)
-
-    return submit
-
-
-def _submit(service: Service, asker: Principal, body: bytes, key: str, *, dry_run: bool) -> Response:
-    """Read and hand over the tasks; a single one is answered by itself, a list by a list."""
-    requests = read_requests(body)
-    alone = not body.lstrip().startswith(b"[")
-    if dry_run:
-        forecasts = list(service.foresee(asker, requests))
-        return _FORECAST(forecasts[0]) if alone else _FORECASTS(forecasts)
-    made = list(service.submit(asker, requests, key, digest(requests) if key else ""))
-    return _TASK(made[0], HTTPStatus.CREATED) if alone else _TASKS(made, HTTPStatus.CREATED)
-
-
-def _submission_description() -> dict[str, Any]:
-    one = request_schema()
-    schema = {"oneOf": [one, {"type": "array", "items": one, "minItems": 1}]}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 async def _health() -> str:

@@ -30,6 +30,15 @@ __all__ = ["routes", "stream"]
 _KEEP_ALIVE = 15.0  # seconds; proxies close what is silent for longer
 _GATHER = 0.1  # seconds during which changes are told together
 _LONGEST = 3600
+_EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {"enum": ["task", "plan", "hosts", "ready", "reset"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+        "id": {"type": "string"},
+    },
+}
 
 
 def routes(feed: Feed) -> APIRouter:
@@ -37,7 +46,7 @@ def routes(feed: Feed) -> APIRouter:
     router = APIRouter(tags=["events"])
 
     @router.get("/events", dependencies=[needs(Scope.READ)], response_class=StreamingResponse,
-                responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}})  # fmt: skip
+                responses={200: {"content": {"text/event-stream": {"schema": _EVENT}}}})  # fmt: skip
     async def events(
         asker: Asker,
         seconds: Annotated[int, Query(ge=0, le=_LONGEST, description="How long the stream lasts at most.")] = 600,

@@ -1,48 +1,30 @@
-"""What pages show beside what the API's service tells: the catalogue, models, what has been, and output."""
+"""What API and pages tell beside what the service does: the catalogue, models, and what has been."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched.access.principal import Principal
-    from cosched.evaluation import Parameter
-    from cosched.portal.documents import Accuracy, PlanPoint, RecordView, RunView, SearchPoint
+    from cosched.portal.documents import Accuracy, CurvesView, ModelView, PlanPoint, RecordView, RunView, SearchPoint
     from cosched.prediction.catalogue import Application
-    from cosched.prediction.profile import Profile
-    from cosched.prediction.shelf import ModelFile
 
-__all__ = ["Curves", "Insight"]
-
-
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """An application model on every hardware: what may be set, and what came of it.
-
-    Attributes:
-        parameters: of the model.
-        values: those that were set.
-        profiles: run time on 1, 2, … hosts by name of the hardware.
-        faults: why there is no profile, by name of the hardware.
-    """
-
-    parameters: tuple[Parameter, ...]
-    values: Mapping[str, float]
-    profiles: Mapping[str, Profile]
-    faults: Mapping[str, str]
+__all__ = ["Insight"]
 
 
 class Insight(Protocol):
-    """The daemon as pages see it, beside `Service`. Methods may block and are called from several threads at once."""
+    """The daemon as those see it who only look, beside `Service`.
+
+    Methods may block and are called from several threads at once.
+    """
 
     def applications(self) -> Sequence[Application]:
         """Return the catalogue, by name."""
         ...
 
-    def models(self) -> Sequence[ModelFile]:
+    def models(self) -> Sequence[ModelView]:
         """Return all model files of the library."""
         ...
 
@@ -50,7 +32,7 @@ class Insight(Protocol):
         """Return the text of a model file; raises `NotFoundError` where there is none."""
         ...
 
-    def curves(self, name: str, values: Mapping[str, float], hosts: int) -> Curves:
+    def curves(self, name: str, values: Mapping[str, float], hosts: int) -> CurvesView:
         """Evaluate an application model on every hardware of the library."""
         ...
 

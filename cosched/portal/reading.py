@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from cosched.errors import UserError
 from cosched.portal.bodies import Form, explained
 from cosched.portal.documents import TaskRequest
 from cosched.portal.problems import RequestError
 
-__all__ = ["MOST_TASKS", "digest", "read_requests", "request_schema"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["MOST_TASKS", "digest", "read_requests", "read_values", "request_schema"]
 
 MOST_TASKS = 10_000
 """Tasks in one request."""
@@ -64,3 +69,20 @@ def _refusal(error: ValidationError) -> RequestError:
     if not first:
         return explained(error, "a task", _KEYS) if error.errors()[0]["type"] == "json_invalid" else _neither()
     return explained(error, "a task", _KEYS, first[0])
+
+
+def read_values(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
+    """Return the parameters of a model that are written as text.
+
+    Raises:
+        UserError: one is no finite number.
+    """
+    values = {}
+    for name, text in pairs:
+        try:
+            values[name] = float(text)
+        except ValueError:
+            values[name] = math.nan
+        if not math.isfinite(values[name]):
+            raise UserError(f"{name[:40]} is {text[:40]!r}: give a number")
+    return values

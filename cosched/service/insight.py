@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as NoAnswerError
 from typing import TYPE_CHECKING, TypeVar
 
 from cosched import evaluation
 from cosched.errors import SystemFault, UserError
-from cosched.portal.documents import Accuracy, RecordView, RunView
-from cosched.portal.insight import Curves
+from cosched.portal.documents import Accuracy, CurvesView, ModelView, ParameterView, RecordView, RunView
 from cosched.portal.problems import NotFoundError
 from cosched.prediction.feedback import Correction
 from cosched.prediction.shelf import Shelf
 from cosched.service.memory import PlanMemory
+from cosched.service.views import profile_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,11 +24,10 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.task import Attempt, Task
-    from cosched.portal.documents import PlanPoint, SearchPoint
+    from cosched.evaluation import Parameter
+    from cosched.portal.documents import PlanPoint, ProfileView, SearchPoint
     from cosched.prediction.catalogue import Application, Catalogue
     from cosched.prediction.predictor import Predictor
-    from cosched.prediction.profile import Profile
-    from cosched.prediction.shelf import ModelFile
     from cosched.service.engine import Engine
     from cosched.store.store import Store
 
@@ -74,9 +74,9 @@ class DaemonInsight:
         """Return the catalogue; see `Insight`."""
         return self._catalogue.applications()
 
-    def models(self) -> list[ModelFile]:
+    def models(self) -> list[ModelView]:
         """Return all model files; see `Insight`."""
-        return self._shelf.files()
+        return [ModelView(kind=file.kind, name=file.name, title=file.title) for file in self._shelf.files()]
 
     def source(self, kind: str, name: str) -> str:
         """Return a model's text; see `Insight`."""
@@ -85,19 +85,20 @@ class DaemonInsight:
         except UserError as error:
             raise NotFoundError(str(error)) from error
 
-    def curves(self, name: str, values: Mapping[str, float], hosts: int) -> Curves:
+    def curves(self, name: str, values: Mapping[str, float], hosts: int) -> CurvesView:
         """Evaluate a model on every hardware; see `Insight`."""
         model = evaluation.load(name, self._folders)
-        profiles: dict[str, Profile] = {}
+        profiles: dict[str, ProfileView] = {}
         faults: dict[str, str] = {}
         for file in self._shelf.files():
             if file.kind != "hardware":
                 continue
             try:
-                profiles[file.name] = self._predictor.model_profile(name, values, file.name, hosts)
+                profiles[file.name] = profile_view(self._predictor.model_profile(name, values, file.name, hosts))
             except UserError as error:
                 faults[file.name] = str(error)
-        return Curves(evaluation.parameters(model), dict(values), profiles, faults)
+        return CurvesView(model=name, parameters=tuple(map(_parameter, evaluation.parameters(model))),
+                          values=dict(values), profiles=profiles, faults=faults)  # fmt: skip
 
     def runs(self, asker: Principal, since: float) -> list[RunView]:
         """Return what has run; see `Insight`."""
@@ -135,6 +136,11 @@ class DaemonInsight:
             return self._engine.ask(question).result(_PATIENCE)
         except (NoAnswerError, CancelledError) as error:
             raise SystemFault("cosched is busy: try again in a moment") from error
+
+
+def _parameter(found: Parameter) -> ParameterView:
+    least, most = (value if math.isfinite(value) else None for value in (found.least, found.most))
+    return ParameterView(name=found.name, default=found.default, min=least, max=most)
 
 
 def _run(asker: Principal, attempt: Attempt, task: Task) -> RunView:

@@ -21,6 +21,13 @@ from cosched.portal.documents.domain import (
     PeerView,
     Status,
 )
+from cosched.portal.documents.library import (
+    ApplicationView,
+    CurvesView,
+    ModelText,
+    ModelView,
+    ParameterView,
+)
 from cosched.portal.documents.schedule import (
     Placement,
     PlanView,
@@ -49,7 +56,9 @@ __all__ = [
     "AccountRequest",
     "AccountView",
     "Accuracy",
+    "ApplicationView",
     "AttemptView",
+    "CurvesView",
     "DeedView",
     "Effect",
     "Explanation",
@@ -58,7 +67,10 @@ __all__ = [
     "HostView",
     "LoginLink",
     "Me",
+    "ModelText",
+    "ModelView",
     "NewToken",
+    "ParameterView",
     "PeerView",
     "Placement",
     "PlanPoint",

@@ -12,9 +12,11 @@ from markupsafe import Markup
 from cosched.plot import Line, line_plot
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cosched.portal.documents import Forecast, ProfileView
 
-__all__ = ["Foreseen", "Verdict", "curve", "foreseen"]
+__all__ = ["Foreseen", "Verdict", "curve", "drawn", "foreseen"]
 
 
 class Verdict(StrEnum):
@@ -72,12 +74,16 @@ def _verdict(forecast: Forecast, *, best_effort: bool) -> Verdict:
     return Verdict.LATE if reachable or best_effort or forecast.offered else Verdict.REFUSED
 
 
+def drawn(times: Sequence[float | None]) -> list[float]:
+    """Return run times as plots take them: not a number where that many hosts cannot be used."""
+    return [math.nan if value is None else value for value in times]
+
+
 def curve(profile: ProfileView, chosen: int = 0) -> Markup:
     """Draw the run time by number of hosts, with its uncertainty and the number that is planned (0 for none)."""
-    seconds = [math.nan if value is None else value for value in profile.seconds]
+    seconds = drawn(profile.seconds)
     hosts = range(1, len(seconds) + 1)
-    low, high = ([math.nan if value is None else value for value in side] if side is not None else None
-                 for side in (profile.low, profile.high))  # fmt: skip
+    low, high = (None if side is None else drawn(side) for side in (profile.low, profile.high))
     lines = [Line("predicted", hosts, seconds, low, high)]
     if chosen:
         lines.append(

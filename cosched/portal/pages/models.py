@@ -13,15 +13,18 @@ from cosched.access.principal import Scope
 from cosched.errors import UserError
 from cosched.language.highlighting import HmclLexer, PslLexer
 from cosched.plot import Line, line_plot
+from cosched.portal.documents import CurvesView
 from cosched.portal.identity import needs
-from cosched.portal.insight import Curves, Insight
+from cosched.portal.insight import Insight
+from cosched.portal.library_routes import MOST_HOSTS
+from cosched.portal.pages.foreseen import drawn
 from cosched.portal.pages.forms import PARAMETER
 from cosched.portal.pages.rendering import Renderer
+from cosched.portal.reading import read_values
 
 __all__ = ["routes"]
 
 _HOSTS = 16
-_MOST_HOSTS = 256
 
 
 def routes(insight: Insight, renderer: Renderer) -> APIRouter:
@@ -38,7 +41,7 @@ def routes(insight: Insight, renderer: Renderer) -> APIRouter:
         curves, fault = None, ""
         if kind == "applications":
             try:
-                curves = insight.curves(name, _values(request), min(max(hosts, 1), _MOST_HOSTS))
+                curves = insight.curves(name, _values(request), min(max(hosts, 1), MOST_HOSTS))
             except UserError as error:
                 fault = str(error)
         users = [entry.name for entry in insight.applications() if kind == "applications" and entry.model == name]
@@ -52,14 +55,8 @@ def routes(insight: Insight, renderer: Renderer) -> APIRouter:
 
 
 def _values(request: Request) -> dict[str, float]:
-    values = {}
-    for name, text in request.query_params.items():
-        if name.startswith(PARAMETER) and text.strip():
-            try:
-                values[name.removeprefix(PARAMETER)] = float(text)
-            except ValueError as error:
-                raise UserError(f"{name.removeprefix(PARAMETER)[:40]} is {text[:40]!r}: give a number") from error
-    return values
+    return read_values((name.removeprefix(PARAMETER), text) for name, text in request.query_params.items()
+                       if name.startswith(PARAMETER) and text.strip())  # fmt: skip
 
 
 def _coloured(kind: str, source: str) -> Markup:
@@ -69,11 +66,12 @@ def _coloured(kind: str, source: str) -> Markup:
     return Markup(highlight(source, lexer, formatter))  # noqa: S704  the formatter escapes
 
 
-def _picture(name: str, curves: Curves) -> Markup:
+def _picture(name: str, curves: CurvesView) -> Markup:
     lines = []
     for hardware, profile in curves.profiles.items():
-        seconds = [value if math.isfinite(value) else math.nan for value in profile.seconds]
-        lines.append(Line(hardware, range(1, len(seconds) + 1), seconds, profile.low, profile.high))
+        seconds = drawn(profile.seconds)
+        low, high = (None if side is None else drawn(side) for side in (profile.low, profile.high))
+        lines.append(Line(hardware, range(1, len(seconds) + 1), seconds, low, high))
     spread = [value for line in lines for value in line.y if math.isfinite(value)]
     log = bool(spread) and max(spread) > 30 * min(spread)
     return Markup(line_plot(lines, f"{name} by number of hosts", "hosts", "seconds", log_y=log, styled=False))  # noqa: S704  it escapes

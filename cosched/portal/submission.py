@@ -1,0 +1,85 @@
+"""Submitting tasks over HTTP: one, or many of which all or none are accepted; or only asking what would come of it."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
+import re
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from cosched.access.principal import Principal, Scope
+from cosched.portal.answers import Answer
+from cosched.portal.documents import Forecast, TaskView
+from cosched.portal.identity import Asker, needs
+from cosched.portal.interface import Service
+from cosched.portal.problems import RequestError
+from cosched.portal.reading import digest, read_requests, request_schema
+
+__all__ = ["routes"]
+
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_TASK, _TASKS = Answer[TaskView](TaskView), Answer[list[TaskView]](list[TaskView])
+_FORECAST, _FORECASTS = Answer[Forecast](Forecast), Answer[list[Forecast]](list[Forecast])
+_EXAMPLES = {
+    "a command with its own figures": {"command": ["/bin/sleep", "10"], "profile": [10.0, 5.0], "deadline": "now+1h"},
+    "several": [{"command": ["/bin/true"], "name": "first"}, {"command": ["/bin/true"], "name": "second"}],
+}
+_LEADS_TO = {"show": "get /tasks/{task_id}", "explain": "get /tasks/{task_id}/explain",
+             "output": "get /tasks/{task_id}/output/{stream}", "plans": "get /tasks/{task_id}/plans",
+             "cancel": "post /tasks/{task_id}/cancel"}  # fmt: skip
+
+
+def routes(service: Service) -> APIRouter:
+    """Return the route of submissions."""
+    router = APIRouter(tags=["tasks"])
+
+    @router.post("/tasks", status_code=HTTPStatus.CREATED, response_model=None, dependencies=[needs(Scope.SUBMIT)],
+                 openapi_extra=_request(), responses=_answers())  # fmt: skip
+    async def submit(
+        request: Request,
+        asker: Asker,
+        dry_run: Annotated[bool, Query(description="Only say what would come of it.")] = False,
+        idempotency_key: Annotated[str, Header(description="The same key and body again: the same tasks.")] = "",
+    ) -> Response:
+        """Submit one task, or a list of tasks of which all or none are accepted."""
+        if idempotency_key and not _KEY.fullmatch(idempotency_key):
+            raise RequestError(HTTPStatus.BAD_REQUEST, "Idempotency-Key must be 1 to 255 printable ASCII characters")
+        body = await request.body()
+        return await run_in_threadpool(_submit, service, asker, body, idempotency_key, dry_run=dry_run)
+
+    return router
+
+
+def _submit(service: Service, asker: Principal, body: bytes, key: str, *, dry_run: bool) -> Response:
+    """Read and hand over the tasks; a single one is answered by itself, a list by a list."""
+    requests = read_requests(body)
+    alone = not body.lstrip().startswith(b"[")
+    if dry_run:
+        forecasts = list(service.foresee(asker, requests))
+        return _FORECAST(forecasts[0]) if alone else _FORECASTS(forecasts)
+    made = list(service.submit(asker, requests, key, digest(requests) if key else ""))
+    return _TASK(made[0], HTTPStatus.CREATED) if alone else _TASKS(made, HTTPStatus.CREATED)
+
+
+def _request() -> dict[str, Any]:
+    one = request_schema()
+    schema = {"oneOf": [one, {"type": "array", "items": one, "minItems": 1}]}
+    examples = {name: {"value": value} for name, value in _EXAMPLES.items()}
+    content = {"application/json": {"schema": schema, "examples": examples}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def _answers() -> dict[int | str, dict[str, Any]]:
+    """Say what comes back, and which routes the identifier in it leads to."""
+    links = {}
+    for name, route in _LEADS_TO.items():
+        method, path = route.split()
+        place = f"/api/v1{path}".replace("/", "~1")
+        links[name] = {"operationRef": f"#/paths/{place}/{method}",
+                       "parameters": {"task_id": "$response.body#/id"}}  # fmt: skip
+    return {
+        200: {"model": Forecast | list[Forecast], "description": "What would come of it; nothing was stored."},
+        201: {"model": TaskView | list[TaskView], "description": "They are on disk.", "links": links},
+    }
