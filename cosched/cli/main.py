@@ -20,7 +20,9 @@ __all__ = ["build", "main", "run"]
 _NOUNS = {
     "model": "Check and evaluate performance models.",
     "task": "Submit tasks and follow them.",
+    "domain": "How the domain is, its schedule, what has run, what has happened.",
     "host": "The hosts of the domain.",
+    "library": "The catalogue and the models of the daemon.",
     "peer": "Neighbouring domains.",
     "token": "Tokens by which programs say who they are.",
     "account": "Local accounts, for sites without a login of their own.",

@@ -18,6 +18,7 @@ from cosched.cli.request import request_of
 from cosched.cli.submission_file import requests_of
 from cosched.cli.task_output import output_command
 from cosched.cli.task_text import explanation_lines, forecast_lines, task_lines, task_rows
+from cosched.cli.times import shown_time
 from cosched.errors import UserError
 from cosched.service.duration import parse_duration
 
@@ -127,6 +128,19 @@ def explain(task_id: IdArgument, server: ServerOption = "", json: JsonOption = F
     with connect(server) as client:
         explanation = client.explain(task_id)
     _show(json, asdict(explanation), lambda: explanation_lines(explanation))
+
+
+@app.command()
+def plans(task_id: IdArgument, server: ServerOption = "", json: JsonOption = False) -> None:
+    """Show where a task was planned as the plan changed, since the daemon started."""
+    with connect(server) as client:
+        points = client.plans(task_id)
+    if json:
+        emit_json([asdict(point) for point in points])
+        return
+    rows = [(shown_time(point.time), shown_time(point.start), shown_time(point.end), str(point.hosts))
+            for point in points]  # fmt: skip
+    print_table(("PLANNED AT", "START", "END", "HOSTS"), rows)
 
 
 @app.command()

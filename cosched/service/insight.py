@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cosched import evaluation
 from cosched.errors import SystemFault, UserError
+from cosched.evaluation.application import checked
 from cosched.portal.documents import Accuracy, CurvesView, ModelView, ParameterView, RecordView, RunView
 from cosched.portal.problems import NotFoundError
 from cosched.prediction.feedback import Correction
@@ -88,6 +89,7 @@ class DaemonInsight:
     def curves(self, name: str, values: Mapping[str, float], hosts: int) -> CurvesView:
         """Evaluate a model on every hardware; see `Insight`."""
         model = evaluation.load(name, self._folders)
+        checked(model, values)  # what is wrong on all hardware is said once
         profiles: dict[str, ProfileView] = {}
         faults: dict[str, str] = {}
         for file in self._shelf.files():

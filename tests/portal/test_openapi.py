@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched import resources
 from cosched.access import Role, Scope
 from cosched.portal.api import build
-from cosched.prediction.predictor import Predictor
-from cosched.service.insight import DaemonInsight
 from cosched.service.listen import parse_listen
 from cosched.service.web import WebServer, open_socket
-from tests.service.makers import access_to, catalogue, daemon
+from tests.service.makers import access_to, daemon, insight_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,10 +49,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
         access = access_to(running.store)
         token, _ = access.tokens.create("chief", Role.ADMINISTRATOR, set(Scope), "", time.time(), time.time() + 1e5)
         listening = open_socket(parse_listen("127.0.0.1:0"))
-        folders = [resources.models()]
-        insight = DaemonInsight(running.engine, running.engine._core, running.store,
-                                catalogue(tmp_path / "applications.d"), Predictor(folders), folders)  # fmt: skip
-        app = build(running.desk, access, portal=lambda: "http://localhost:8080", insight=insight)
+        app = build(running.desk, access, portal=lambda: "http://localhost:8080", insight=insight_of(running, tmp_path))
         server = WebServer(app, [listening])
         server.start()
         try:

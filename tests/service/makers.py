@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from cosched import resources
 from cosched.access.access import Access
 from cosched.access.settings import AccessSettings
 from cosched.connector.interface import Host, Output
@@ -17,10 +18,12 @@ from cosched.coscheduler.settings import Settings
 from cosched.errors import UserError
 from cosched.portal.api import build
 from cosched.prediction.catalogue import Catalogue
+from cosched.prediction.predictor import Predictor
 from cosched.prediction.profile import Profile, Source
 from cosched.service.clock import Clock
 from cosched.service.desk import Desk
 from cosched.service.engine import Engine
+from cosched.service.insight import DaemonInsight
 from cosched.service.intake import Intake
 from cosched.service.listen import Listen
 from cosched.service.outputs import Outputs
@@ -134,12 +137,20 @@ def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: in
         assert engine not in threading.enumerate()
 
 
+def insight_of(running: Daemon, folder: Path) -> DaemonInsight:
+    """Return what is told of a daemon beside what it does; its models are those of the package."""
+    folders = [resources.models()]
+    return DaemonInsight(running.engine, running.engine._core, running.store, catalogue(folder / "applications.d"),
+                         Predictor(folders), folders)  # fmt: skip
+
+
 @contextmanager
 def serving(tmp_path: Path, hosts: int = 16, staging: float = 1000.0) -> Iterator[tuple[Daemon, str]]:
     """Run one with its API on a socket; gives it and its address."""
     with daemon(tmp_path, hosts, staging) as running:
         listen = Listen(path=str(tmp_path / "cosched.sock"))
-        server = WebServer(build(running.desk, access_to(running.store)), [open_socket(listen)])
+        app = build(running.desk, access_to(running.store), insight=insight_of(running, tmp_path))
+        server = WebServer(app, [open_socket(listen)])
         server.start()
         try:
             yield running, f"unix:{listen.path}"

@@ -5,18 +5,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched import resources
 from cosched.access.principal import Principal, Role
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.portal.problems import NotFoundError
-from cosched.prediction.predictor import Predictor
 from cosched.prediction.profile import Profile, Source
-from cosched.service.insight import DaemonInsight
-from tests.service.makers import Daemon, catalogue, daemon
+from tests.service.makers import Daemon, daemon, insight_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from cosched.service.insight import DaemonInsight
 
 ANN, BOB, OLGA = Principal("ann", Role.USER), Principal("bob", Role.USER), Principal("olga", Role.OPERATOR)
 NOW = 1_750_000_000.0
@@ -30,9 +29,7 @@ def running(tmp_path: Path) -> Iterator[Daemon]:
 
 @pytest.fixture
 def insight(running: Daemon, tmp_path: Path) -> DaemonInsight:
-    folders = [resources.models()]
-    return DaemonInsight(running.engine, running.engine._core, running.store, catalogue(tmp_path / "applications.d"),
-                         Predictor(folders), folders)  # fmt: skip
+    return insight_of(running, tmp_path)
 
 
 def ran(store: Daemon, number: int, owner: str, predicted: float, actual: float) -> None:

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.testclient import TestClient
 
-from cosched import resources
 from cosched.access.access import COOKIE
 from cosched.access.principal import Role
 from cosched.portal.api import build
 from cosched.portal.documents import Explanation, Forecast, HostView, ProfileView, TaskDetail
-from cosched.prediction.predictor import Predictor
-from cosched.service.insight import DaemonInsight
-from tests.service.makers import Daemon, access_to, catalogue, daemon
+from tests.service.makers import Daemon, access_to, daemon, insight_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,9 +91,13 @@ class Person:
 
     def send(self, path: str, **fields: Any) -> Response:
         """Send a form of one of our pages."""
-        csrf = re.search(r'name="csrf_token" value="([^"]+)"', self.see("/submit?own=command"))
-        assert csrf is not None
-        return self.client.post(path, data={**fields, "csrf_token": csrf[1]})
+        return self.client.post(path, data={**fields, "csrf_token": self.csrf()})
+
+    def csrf(self) -> str:
+        """Return the token of the page's forms."""
+        found = re.search(r'name="csrf_token" value="([^"]+)"', self.see("/submit?own=command"))
+        assert found is not None
+        return found[1]
 
     def submit(self, **fields: Any) -> str:
         """Submit and return where that leads."""
@@ -109,8 +110,5 @@ class Person:
 def portal(tmp_path: Path, hosts: int = 8) -> Iterator[Portal]:
     """Run the pages of a domain in which no task leaves by itself."""
     with daemon(tmp_path, hosts) as running:
-        folders = [resources.models()]
-        insight = DaemonInsight(running.engine, running.engine._core, running.store,
-                                catalogue(tmp_path / "applications.d"), Predictor(folders), folders)  # fmt: skip
         access = access_to(running.store)
-        yield Portal(running, access, build(running.desk, access, insight=insight))
+        yield Portal(running, access, build(running.desk, access, insight=insight_of(running, tmp_path)))

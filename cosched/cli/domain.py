@@ -1,0 +1,120 @@
+"""`cosched domain`: how it is, its schedule, what has run, how right predictions were, what has happened."""
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
+import statistics
+import sys
+import time
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from cosched.cli.connection import ServerOption, connect
+from cosched.cli.output import JsonOption, clean, emit_json, print_table
+from cosched.cli.times import shown_duration, shown_time
+from cosched.service.duration import parse_duration
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+
+@app.command()
+def status(server: ServerOption = "", json: JsonOption = False) -> None:
+    """Say how the domain is: hosts, tasks by state, and what does not work."""
+    with connect(server) as client:
+        found = client.status()
+    if json:
+        emit_json(asdict(found))
+        return
+    tasks = ", ".join(f"{count} {state}" for state, count in found.tasks.items() if count) or "none"
+    lines = [
+        f"domain:  {found.domain} ({found.connector}, policy {found.policy}, cosched {found.version})",
+        f"hosts:   {found.hosts_up} up, {found.hosts_down} down",
+        f"tasks:   {tasks}",
+        *(f"fault:   {fault}" for fault in found.faults),
+    ]
+    sys.stdout.write("".join(f"{clean(line)}\n" for line in lines))
+
+
+@app.command()
+def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
+    """Show the schedule in force: what runs, what is planned, and how good that is."""
+    with connect(server) as client:
+        plan = client.plan()
+    if json:
+        emit_json(asdict(plan))
+        return
+    rows = [
+        (place.task, place.name, place.application, "running" if place.running else "planned", str(len(place.hosts)),
+         shown_time(place.start), shown_time(place.end), shown_time(place.deadline),
+         "" if place.deadline is None else shown_duration(place.deadline - place.end))
+        for place in sorted(plan.placements, key=lambda place: (place.start, place.task))
+    ]  # fmt: skip
+    print_table(("TASK", "NAME", "APPLICATION", "IS", "HOSTS", "START", "END", "DEADLINE", "IN HAND"), rows)
+    gap = "" if plan.gap is None or plan.bound is None else (
+        f", {plan.gap:.2%} above the bound of {shown_duration(plan.bound)}, {plan.evaluations} plans tried"
+    )  # fmt: skip
+    sys.stderr.write(f"cosched: makespan {shown_duration(plan.makespan)}{gap}\n")
+
+
+@app.command()
+def search(server: ServerOption = "", json: JsonOption = False) -> None:
+    """Show how the search's plan became better since the daemon started."""
+    with connect(server) as client:
+        found = client.search()
+    if json:
+        emit_json([asdict(point) for point in found])
+        return
+    rows = [(shown_time(point.time), shown_time(point.end), "" if point.gap is None else f"{point.gap:.2%}",
+             str(point.evaluations)) for point in found]  # fmt: skip
+    print_table(("TIME", "END OF ALL", "GAP", "PLANS TRIED"), rows)
+
+
+@app.command()
+def runs(
+    last: Annotated[str, typer.Option(metavar="DURATION", help="Only what ended in the last 30m, 8h, 2d …")] = "1h",
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """List what has run, on which hosts, newest first."""
+    with connect(server) as client:
+        found = client.runs(max(time.time() - parse_duration(last), 0.0))
+    if json:
+        emit_json([asdict(run) for run in found])
+        return
+    rows = [(run.task, run.name, run.application, run.state, shown_time(run.start), shown_duration(run.end - run.start),
+             ", ".join(run.hosts)) for run in found]  # fmt: skip
+    print_table(("TASK", "NAME", "APPLICATION", "STATE", "STARTED", "RAN", "HOSTS"), rows)
+
+
+@app.command()
+def accuracy(server: ServerOption = "", json: JsonOption = False) -> None:
+    """Say how right predictions were, by application and hardware."""
+    with connect(server) as client:
+        found = client.accuracy()
+    if json:
+        emit_json([asdict(entry) for entry in found])
+        return
+    rows = [(entry.application, entry.hardware, str(len(entry.ratios)), f"{statistics.median(entry.ratios):.3f}",
+             f"{min(entry.ratios):.3f}", f"{max(entry.ratios):.3f}", f"{entry.factor:.3f}")
+            for entry in found if entry.ratios]  # fmt: skip
+    print_table(("APPLICATION", "PREDICTED ON", "RUNS", "MEDIAN", "LEAST", "MOST", "CORRECTION"), rows)
+
+
+@app.command()
+def log(
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many, the newest.")] = 100,
+    offset: Annotated[int, typer.Option(min=0, help="Leave out so many of the newest.")] = 0,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """List what has happened, newest first."""
+    with connect(server) as client:
+        found = client.log(limit, offset)
+    if json:
+        emit_json([asdict(line) for line in found])
+        return
+    print_table(("TIME", "WHAT", "TASK", "DETAIL"), [(shown_time(line.time), line.kind, line.task, line.detail)
+                                                     for line in found])  # fmt: skip

@@ -1,0 +1,24 @@
+"""A Python client for the daemon's API.
+
+with cosched.Client() as client:
+    task = client.submit(TaskRequest(application="sweep3d", deadline=time.time() + 7200))
+    print(client.wait([task.id])[0].on_time)
+"""
+
+from __future__ import annotations
+
+from cosched.client.access_calls import AccessCalls
+from cosched.client.caller import AbsentError
+from cosched.client.domain_calls import DomainCalls
+from cosched.client.library_calls import LibraryCalls
+from cosched.client.task_calls import TaskCalls
+
+__all__ = ["AbsentError", "Client"]
+
+
+class Client(TaskCalls, DomainCalls, LibraryCalls, AccessCalls):
+    """Talks to one daemon. Not for use from several threads at once; each may have its own.
+
+    Every method raises `UserError` where the daemon refuses, `SystemFault` where it or the manager fails, and
+    `AbsentError` where nobody answers.
+    """

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.cli.main import run
+from tests.service.makers import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """A daemon with one task that waits, and the address in the environment."""
+    with serving(tmp_path) as (_, address):
+        monkeypatch.setenv("COSCHED_SERVER", address)
+        assert run(["task", "submit", "halving", "--name", "night"]) == 0
+        capsys.readouterr()
+        yield
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert run(["domain", *words]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("server")
+def test_the_domain_is_told_to_people(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "hosts:   16 up, 0 down\ntasks:   1 queued\n" in said(capsys, "status")
+    head, row = said(capsys, "schedule").splitlines()
+    assert head.split()[:4] == ["TASK", "NAME", "APPLICATION", "IS"]
+    assert row.split()[:4] == ["1", "night", "halving", "planned"]
+    assert "submitted" in said(capsys, "log")
+    for empty in ("runs", "search", "accuracy"):
+        assert len(said(capsys, empty).splitlines()) == 1  # the headings
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("verb", ["status", "schedule", "search", "runs", "accuracy", "log"])
+def test_every_verb_speaks_json(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    assert json.loads(said(capsys, verb, "--json")) is not None
+
+
+@pytest.mark.usefixtures("server")
+def test_the_plans_of_a_task_are_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["task", "plans", "1"]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split() == ["PLANNED", "AT", "START", "END", "HOSTS"]
+    assert len(rows) == 1
+    assert int(rows[0].split()[-1]) >= 1
