@@ -18,7 +18,7 @@ from unittest import mock
 
 import numpy as np
 
-from cosched.evaluation import course, load, load_hardware, profile, topology
+from cosched.evaluation import course, load, load_hardware, profile, shapes
 from cosched.evaluation.maxplus import Plan
 from cosched.language import default_library
 from cosched.language.grammar import parser
@@ -75,7 +75,7 @@ def _profiles(name: str, hosts: range, target: float, an_event: float) -> None:
     taken = min(_timed(partial(run, {"iterations": 100 + turn})) for turn in range(REPEATS))
     first = []
     for turn in range(REPEATS):
-        topology.forget()
+        shapes.forget()
         first.append(_timed(partial(run, {"iterations": 200 + turn})))
     known = partial(run, {"iterations": 99})
     events = _events(known)

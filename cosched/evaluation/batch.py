@@ -13,7 +13,9 @@ import numpy as np
 from cosched.evaluation.collector import Collector
 from cosched.evaluation.lane_cflow import flow_time
 from cosched.evaluation.lane_procedures import LaneProcedure
-from cosched.evaluation.lanes import Lanes, UnbatchableError
+from cosched.evaluation.lanes import Lanes, TooManyStepsError, UnbatchableError
+from cosched.evaluation.shapes import known, remember
+from cosched.evaluation.steps import Steps
 from cosched.language.names import PROCESSORS
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from cosched.evaluation.hardware import Hardware
     from cosched.evaluation.lanes import Value
     from cosched.evaluation.places import Places
-    from cosched.evaluation.steps import Steps
+    from cosched.evaluation.shapes import Draft
     from cosched.language.linker import Linked
     from cosched.language.syntax import Cflow, Exec, Object, Procedure
 
@@ -77,13 +79,13 @@ class Batch:
         """Evaluate an included object, or remember what it did with the same variables on the same lanes."""
         values = [(name, id(value) if isinstance(value, np.ndarray) else value) for name, value in given.items()]
         key = (id(linked), id(lanes.hosts), id(lanes.offset), *values)
-        known = self._programs.get(key)
-        if known is None:
+        found = self._programs.get(key)
+        if found is None:
             evaluation = LaneObject(self, linked, lanes.hosts, lanes.offset, given)
             evaluation.start(given)
             # What the key identifies by its address is kept alive with it.
-            known = self._programs[key] = ((lanes.hosts, lanes.offset, given), evaluation.program())
-        return known[1]
+            found = self._programs[key] = ((lanes.hosts, lanes.offset, given), evaluation.program())
+        return found[1]
 
 
 class LaneObject:
@@ -97,7 +99,9 @@ class LaneObject:
         self.procedures = {procedure.name: procedure for procedure in self.object.procedures}
         self._entered: dict[str, tuple[int, list[Steps]]] = {}
         self.writes = 0  # to variables of the object: while it stays, calls of other objects repeat
+        self.outline = batch.analysis.outline(linked)
         self._program: list[Steps] = []
+        self._drafts: list[Draft] = []
         self._depth = 0
         self.collector = Collector(batch.most_steps, len(hosts))
         self.lanes = Lanes(hosts, offset, self.collector)
@@ -114,6 +118,24 @@ class LaneObject:
                     self.lanes.values[declared.name] = procedure.value(declared.value)
 
     def program(self) -> list[Steps]:
+        """Return what the object does; found before, if all that decides what it does was the same."""
+        if self.linked.includes:
+            return self._carried_out()
+        outline, values = self.outline, self.lanes.values
+        key = (id(self.object), self.batch.hardware if outline.priced else tuple(self.batch.hardware.messages),
+               self._first_place(), self.lanes.hosts.tobytes(),
+               *(value.tobytes() if isinstance(value := values.get(name), np.ndarray) else value
+                 for name in outline.shaping))  # fmt: skip
+        drafts = known(key)
+        if drafts is None:
+            self._carried_out()
+            drafts = self._drafts
+            remember(key, drafts, self.object)
+        if any(len(draft) > self.batch.most_steps for draft in drafts):
+            raise TooManyStepsError
+        return [self._filled(draft) for draft in drafts]
+
+    def _carried_out(self) -> list[Steps]:
         if "init" in self.procedures:
             self.call(self.procedures["init"], [], self.lanes)
         calls = self.batch.analysis.called(self.object)
@@ -125,25 +147,42 @@ class LaneObject:
         return self._program
 
     def flush(self) -> None:
-        steps = self.collector.steps(self.batch.processors)
-        if steps is not None:
-            self._program.append(steps)
+        draft = self.collector.draft(self.lanes.hosts)
+        if draft is not None:
+            self._drafts.append(draft)
+            self._program.append(Steps(draft.shape, draft.amounts))
             self.collector = self.lanes.collector = Collector(self.batch.most_steps, self.lanes.size)
+
+    def _filled(self, draft: Draft) -> Steps:
+        """Return steps with their free amounts, for the variables of this object."""
+        amounts, size, first = draft.amounts.copy(), self.lanes.size, self._first_place()
+        for number, (place, index) in enumerate(draft.free):
+            lanes = self.lanes if len(index) == size else self.lanes.pick(index)
+            confdev = self.outline.confdevs[place - first]
+            value = LaneProcedure(self, lanes, frozenset(), "").number(self.outline.free[id(confdev)])
+            if np.any(np.less(value, 0)):
+                raise UnbatchableError
+            amounts[number * size + index] = value
+        return Steps(draft.shape, amounts)
+
+    def _first_place(self) -> int:
+        confdevs = self.outline.confdevs
+        return self.batch.places.number(confdevs[0]) if confdevs else 0
 
     def enter(self, name: str, lanes: Lanes) -> None:
         """Evaluate an included object after what this one did so far."""
         if lanes is not self.lanes:
             raise UnbatchableError
         self.flush()
-        known = self._entered.get(name)
-        if known is None or known[0] != self.writes:
+        entered = self._entered.get(name)
+        if entered is None or entered[0] != self.writes:
             procedure = LaneProcedure(self, lanes, frozenset(), "")
             given = {assign.name: procedure.value(assign.value) for link in self.object.links
                      if link.target == name for assign in link.assigns}  # fmt: skip
             program = self.batch.below(self.linked.includes[name], cast("dict[str, Value]", given), lanes)
-            known = self._entered[name] = (self.writes, program)
-        self.batch.spend(1 + len(known[1]))
-        self._program.extend(known[1])
+            entered = self._entered[name] = (self.writes, program)
+        self.batch.spend(1 + len(entered[1]))
+        self._program.extend(entered[1])
 
     def repeat(self, procedure: LaneProcedure, body: Sequence[Exec], turns: int) -> None:
         """Carry out a body that does the same in each turn, on all lanes."""

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cosched.evaluation.lanes import TooManyStepsError
+from cosched.evaluation.shapes import Draft
 from cosched.evaluation.sorting import stable
-from cosched.evaluation.steps import Steps
+from cosched.evaluation.steps import Shape
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -26,16 +29,36 @@ class _Block(NamedTuple):
     row: Indices
 
 
+class _Part(NamedTuple):
+    """Rows of one statement, shape (rows,); None for an amount that is found later."""
+
+    kind: int
+    processor: Indices
+    peer: Indices
+    amount: Floats | None
+    place: int
+
+
+class _Uses(NamedTuple):
+    """See `Shape` and `Draft`; `of` is the use of each row."""
+
+    of: Indices
+    kinds: NDArray[np.int8]
+    places: NDArray[np.int32]
+    amounts: Floats
+    free: tuple[int, ...]
+
+
 class _Rows:
     """Columns of the steps of a segment in the order added."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.count = 0
-        self.parts: list[tuple[int, Indices, Indices, Floats, int]] = []
+        self.parts: list[_Part] = []
 
-    def add(self, *part: *tuple[int, Indices, Indices, Floats, int]) -> Indices:
-        first, self.count = self.count, self.count + len(part[1])
+    def add(self, part: _Part) -> Indices:
+        first, self.count = self.count, self.count + len(part.processor)
         if self.count > self.most:
             raise TooManyStepsError
         self.parts.append(part)
@@ -61,10 +84,11 @@ class Collector:
         """Return a collector for a loop whose turns are so many lanes."""
         return Collector(self.most, lanes, self._rows)
 
-    def add(self, kind: int, lane: Indices, processor: Indices, peer: Indices, amount: Floats, place: int) -> None:
-        """Add steps of a statement, lanes ascending."""
+    def add(self, kind: int, lane: Indices, processor: Indices, peer: Indices, amount: Floats | None,
+            place: int) -> None:  # fmt: skip
+        """Add steps of a statement, lanes ascending; without an amount that is free."""
         if len(lane):
-            self._blocks.append(_Block(lane, self._rows.add(kind, processor, peer, amount, place)))
+            self._blocks.append(_Block(lane, self._rows.add(_Part(kind, processor, peer, amount, place))))
 
     def nest(self, inner: Collector, slot: Indices) -> None:
         """Add the steps of a loop.
@@ -77,21 +101,24 @@ class Collector:
         if merged is not None:
             self._blocks.append(_Block(slot.take(merged.lane), merged.row))
 
-    def steps(self, processors: int) -> Steps | None:
-        """Return the steps of all processors of all numbers of hosts, None where there are none."""
+    def draft(self, hosts: Indices) -> Draft | None:
+        """Return the steps of all processors of all numbers of hosts, shape (counts,); None where there are none."""
         merged = self._merged()
         if merged is None:
             return None
         parts = self._rows.parts
-        lengths = [len(part[1]) for part in parts]
-        kind = np.repeat(np.array([part[0] for part in parts], np.int8), lengths)
-        place = np.repeat(np.array([part[4] for part in parts], np.int32), lengths)
-        processor, peer, amount = (np.concatenate(column) for column in list(zip(*parts, strict=True))[1:4])
+        processor, peer = (np.concatenate(column) for column in list(zip(*parts, strict=True))[1:3])
+        use, kinds, places, amounts, free = _uses(parts, hosts)
         # `take` is quicker than an index in brackets.
         row, owner = merged.row, processor.take(merged.row)
         if (owner[1:] < owner[:-1]).any():
-            row = row.take(stable(owner, processors))
-        return Steps(kind.take(row), processor.take(row), peer.take(row), amount.take(row), place.take(row))
+            row = row.take(stable(owner, int(hosts.sum())))
+        use = use.take(row)
+        shape = Shape(kinds.take(use), processor.take(row), peer.take(row), use, kinds, places)
+        taken = np.zeros(len(kinds), np.bool_)
+        taken[use] = True
+        lanes = taken[: len(free) * len(hosts)].reshape(-1, len(hosts))
+        return Draft(shape, amounts, tuple(zip(free, map(np.flatnonzero, lanes), strict=True)))
 
     def _merged(self) -> _Block | None:
         """Return all blocks as one."""
@@ -103,3 +130,23 @@ class Collector:
         lane = np.concatenate([block.lane for block in self._blocks])
         order = stable(lane, self._lanes)
         return _Block(lane.take(order), np.concatenate([block.row for block in self._blocks]).take(order))
+
+
+def _uses(parts: Sequence[_Part], hosts: Indices) -> _Uses:
+    """Return the use of each row, of each use its kind, place and amount, and the places of the free ones."""
+    lane, count = np.repeat(np.arange(len(hosts)), hosts), len(hosts)
+    kinds = {place: kind for kind, _, _, amount, place in parts if amount is None}
+    number = {place: count * index for index, place in enumerate(kinds)}
+    of, as_kind, at, fixed = [], [np.repeat(list(kinds.values()), count)], [np.repeat(list(kinds), count)], []
+    used = count * len(kinds)
+    for kind, processor, _, amount, place in parts:
+        if amount is None:
+            of.append(lane.take(processor) + number[place])
+            continue
+        of.append(np.arange(used, used + len(amount)))
+        used += len(amount)
+        as_kind.append(np.full(len(amount), kind))
+        at.append(np.full(len(amount), place))
+        fixed.append(amount)
+    return _Uses(np.concatenate(of), np.concatenate(as_kind).astype(np.int8), np.concatenate(at).astype(np.int32),
+                 np.concatenate([np.zeros(count * len(kinds)), *fixed]), tuple(kinds))  # fmt: skip

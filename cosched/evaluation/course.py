@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Course", "Passage", "planned"]
 
-# Clocks relative to the first are compared to this part of a microsecond: far below what any cost is known to, far
-# above what rounding adds.
-_GRID = 2.0**20
+# Clocks that differ by no more microseconds are the same: far below what any cost is known to, far above what rounding
+# adds. Else a settled loop would wander in the last digit for ever.
+_ROUNDING = 2.0**-20
 _MOST_STATES = 64
 _AT_ONCE = 8  # steps that go together cost what one taken by itself does
 
@@ -39,7 +39,8 @@ def planned(program: Sequence[Steps], prices: Prices, processors: int) -> list[P
     plans: dict[int, Plan] = {}
     for steps in program:
         if id(steps) not in plans:
-            plans[id(steps)] = Plan(steps, *prices.of(steps), processors)
+            priced = prices.spread(steps)
+            plans[id(steps)] = Plan(priced, *prices.of(priced), processors)
     return [plans[id(steps)] for steps in program]
 
 
@@ -78,7 +79,7 @@ class Course:
         self.lapse = np.zeros(len(hosts))
         self._state = 0
         self._states = [np.zeros(int(hosts.sum()))]
-        self._known: dict[int, list[tuple[int, Indices]]] = {0: [(0, self._states[0].view(np.int64))]}
+        self._totals = [0.0]
         self._steps: dict[tuple[int, Plan], tuple[int, Floats]] = {}
 
     @property
@@ -102,20 +103,24 @@ class Course:
         self.lapse = self.lapse + step[1]
 
     def _advance(self, plan: Plan) -> tuple[int, Floats]:
-        place = self._places[plan.steps.place[0]]
+        place = self._places[plan.steps.shape.places[plan.steps.shape.use[0]]]
         self._budget.spend((len(plan.steps) + len(self.ahead)) // _AT_ONCE, place.source, place.at)
         after = plan.advance(self.ahead)
         least = np.minimum.reduceat(after, self._offset)
         after -= np.repeat(least, self._hosts)
-        # Rounding keeps a settled loop from wandering in the last digit for ever.
-        rounded = np.rint(after * _GRID).view(np.int64)
-        total = int(rounded.sum())  # tells most states apart, in far less time than a hash of them all
-        number = next((known for known, state in self._known.get(total, ()) if np.array_equal(state, rounded)), None)
-        if number is None:
-            if len(self._states) >= _MOST_STATES:
-                self._known, self._states, self._steps, self._state = {}, [], {}, -1
-            number = len(self._states)
-            self._known.setdefault(total, []).append((number, rounded))
-            self._states.append(after)
+        number = self._number(after)
         step = self._steps[self._state, plan] = (number, least)
         return step
+
+    def _number(self, ahead: Floats) -> int:
+        """Return the number of a state, a new one if need be."""
+        total = float(ahead.sum())  # tells most states apart, in far less time than a look at all of both
+        near = _ROUNDING * len(ahead)
+        for number, (state, other) in enumerate(zip(self._states, self._totals, strict=True)):
+            if abs(total - other) <= near and (np.abs(ahead - state) <= _ROUNDING).all():
+                return number
+        if len(self._states) >= _MOST_STATES:
+            self._states, self._totals, self._steps, self._state = [], [], {}, -1
+        self._states.append(ahead)
+        self._totals.append(total)
+        return len(self._states) - 1

@@ -71,9 +71,11 @@ class _Walk:
         self._sender: list[int] = sender.tolist()
         self._processor, self._kind, self._place = (column.tolist() for column in
                                                     (steps.processor, steps.kind, steps.place))  # fmt: skip
-        own, network = prices.latency(steps)
+        own, network = (column.take(steps.shape.use) for column in prices.latency(steps))
         self._own = list(zip(plan.cost.tolist(), own.tolist(), strict=True))
-        self._network = list(zip(plan.transfer.tolist(), network.tolist(), strict=True))
+        transfer = np.zeros(len(steps))
+        transfer[plan.sends] = plan.transfer
+        self._network = list(zip(transfer.tolist(), network.tolist(), strict=True))
         owners, ends = np.unique(steps.processor[::-1], return_index=True)
         self._last = dict(zip(owners.tolist(), (len(steps) - 1 - ends).tolist(), strict=True))
 

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from cosched.evaluation.dependence import assigned, names_of, pure, reached, reads
+from cosched.evaluation.outline import UNKNOWN, Outline, outlined
 from cosched.language.names import FUNCTIONS
-from cosched.language.syntax import (
-    Assign,
-    Binary,
-    Call,
-    Element,
-    For,
-    If,
-    Invoke,
-    Name,
-    Procedure,
-    Return,
-    Step,
-    Variables,
-    While,
-    walk,
-)
+from cosched.language.syntax import Assign, Binary, Call, For, If, Invoke, Name, Return, Step, Variables, While, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cosched.language.syntax import Exec, Expression, Node, Object
+    from cosched.language.linker import Linked
+    from cosched.language.syntax import Exec, Expression, Node, Object, Procedure
 
 __all__ = ["Analysis", "Counted", "counted"]
 
@@ -52,17 +40,6 @@ class Counted(NamedTuple):
     written: frozenset[str]
 
 
-def _assigned(statements: Iterable[Node]) -> frozenset[str]:
-    """Return the variables that statements assign."""
-    names: set[str] = set()
-    for node, _ in walk(*statements):
-        if isinstance(node, Assign):
-            names.add(node.name)
-        elif isinstance(node, Variables):
-            names.update(item.name for item in node.declarations if item.value is not None)
-    return frozenset(names)
-
-
 class Analysis:
     """What holds for the statements of an application whatever the numbers: found once, kept by their identity."""
 
@@ -74,6 +51,7 @@ class Analysis:
         self._returns: dict[int, bool] = {}
         self._own: dict[int, frozenset[str]] = {}
         self._called: dict[int, frozenset[str]] = {}
+        self._outlines: dict[int, Outline] = {}
 
     def loop(self, loop: For, procedures: Mapping[str, Procedure]) -> Counted | None:
         """Return the parts of a loop whose turns can go side by side."""
@@ -94,14 +72,14 @@ class Analysis:
     def assigned(self, statement: Exec) -> frozenset[str]:
         """Return the variables that a statement assigns, in its branches or turns too."""
         if id(statement) not in self._assigned:
-            self._assigned[id(statement)] = _assigned([statement])
+            self._assigned[id(statement)] = assigned([statement])
         return self._assigned[id(statement)]
 
     def meddles(self, statement: Exec, procedures: Mapping[str, Procedure]) -> bool:
         """Return whether a statement may call a procedure that assigns a variable of the object."""
         if id(statement) not in self._meddles:
-            self._meddles[id(statement)] = any(not _assigned([procedure]) <= _own(procedure)
-                                               for procedure in _reached(statement, procedures))  # fmt: skip
+            self._meddles[id(statement)] = any(not assigned([procedure]) <= names_of(procedure)
+                                               for procedure in reached(statement, procedures))  # fmt: skip
         return self._meddles[id(statement)]
 
     def returns(self, statement: Exec) -> bool:
@@ -117,10 +95,18 @@ class Analysis:
             self._called[id(item)] = frozenset(node.name for node in nodes if isinstance(node, Call))
         return self._called[id(item)]
 
+    def outline(self, linked: Linked) -> Outline:
+        """Return the outline of an object; without free amounts where it may call others."""
+        if linked.includes:
+            return UNKNOWN
+        if id(linked) not in self._outlines:
+            self._outlines[id(linked)] = outlined(linked.object)
+        return self._outlines[id(linked)]
+
     def own(self, procedure: Procedure) -> frozenset[str]:
         """Return the parameters and variables of a procedure."""
         if id(procedure) not in self._own:
-            self._own[id(procedure)] = frozenset(_own(procedure))
+            self._own[id(procedure)] = frozenset(names_of(procedure))
         return self._own[id(procedure)]
 
 
@@ -134,13 +120,13 @@ def counted(loop: For, procedures: Mapping[str, Procedure]) -> Counted | None:
     nodes = [node for node, _ in walk(*loop.body)]
     if parts is None or not any(isinstance(node, Step) for node in nodes):
         return None
-    if any(isinstance(node, Call | Return | While) for node in nodes) or loop.start.name in _assigned(loop.body):
+    if any(isinstance(node, Call | Return | While) for node in nodes) or loop.start.name in assigned(loop.body):
         return None
     invoked = [node.name for node, _ in walk(loop) if isinstance(node, Invoke) and node.name not in FUNCTIONS]
-    if not all(_pure(procedures[name]) for name in invoked):
+    if not all(pure(procedures[name]) for name in invoked):
         return None
     fixed = [expression for expression in (parts.start, parts.shift, parts.end, parts.stride) if expression]
-    if any(_reads(expression, procedures) & parts.written for expression in fixed):
+    if any(reads(expression, procedures) & parts.written for expression in fixed):
         return None
     if not _private(loop.body, parts.written - {parts.name}, set(), procedures):
         return None
@@ -169,7 +155,7 @@ def _parts(loop: For) -> Counted | None:
     first, shift = (left.left, left.right) if isinstance(left, Binary) and shifted else (left, None)
     if not _is(first, name):
         return None
-    written = _assigned(loop.body) | {name}
+    written = assigned(loop.body) | {name}
     return Counted(name, loop.start.value, shift, condition.right, condition.operator == "<=", advance.right, written)
 
 
@@ -177,55 +163,12 @@ def _is(node: Node, name: str) -> bool:
     return isinstance(node, Name) and node.id == name
 
 
-def _pure(procedure: Procedure) -> bool:
-    """Return whether a procedure does nothing but compute: from its arguments and what no procedure changes here."""
-    if procedure.kind == "cflow":
-        return True
-    nodes = [node for node, _ in walk(*procedure.body)]
-    own = _own(procedure)
-    return all(not isinstance(node, Step | Call | While | For) and (not isinstance(node, Assign) or node.name in own)
-               and (not isinstance(node, Invoke) or node.name in FUNCTIONS) for node in nodes)  # fmt: skip
-
-
-def _reads(root: Node, procedures: Mapping[str, Procedure]) -> set[str]:
-    """Return the variables that a node may read, those of the procedures that it invokes among them."""
-    names = {name for node, _ in walk(root) for name in _named(node)}
-    for procedure in _reached(root, procedures):
-        names |= {name for node, _ in walk(procedure) for name in _named(node)} - _own(procedure)
-    return names
-
-
-def _reached(root: Node, procedures: Mapping[str, Procedure]) -> list[Procedure]:
-    """Return the procedures that a node may call, and those that they may."""
-    found: list[Procedure] = []
-    waiting, seen = [root], set[str]()
-    while waiting:
-        for node, _ in walk(waiting.pop()):
-            if isinstance(node, Invoke | Call) and node.name in procedures and node.name not in seen:
-                seen.add(node.name)
-                found.append(procedures[node.name])
-                waiting.append(procedures[node.name])
-    return found
-
-
-def _named(node: Node) -> tuple[str, ...]:
-    if isinstance(node, Name):
-        return (node.id,)
-    return (node.name,) if isinstance(node, Element) else ()
-
-
-def _own(procedure: Procedure) -> set[str]:
-    own = {parameter.name for parameter in procedure.parameters}
-    return own | {item.name for node, _ in walk(*procedure.body) if isinstance(node, Variables)
-                  for item in node.declarations}  # fmt: skip
-
-
 def _private(body: Iterable[Exec], written: frozenset[str], known: set[str],
              procedures: Mapping[str, Procedure]) -> bool:  # fmt: skip
     """Return whether each turn assigns what it reads of `written` first; adds to `known` what is assigned for sure."""
 
     def sound(root: Node, also: str = "") -> bool:
-        return not _reads(root, procedures) & written - known - {also}
+        return not reads(root, procedures) & written - known - {also}
 
     for statement in body:
         match statement:

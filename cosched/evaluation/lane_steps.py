@@ -31,37 +31,43 @@ def emit(procedure: LaneProcedure, statement: Step) -> None:
     """
     device = DEVICES[statement.device]
     for confdev in statement.confdevs:
-        values = [spread(procedure.number(value), procedure.lanes.size) for value in confdev.values]
+        *ends, last = confdev.values
         place = procedure.batch.places.number(confdev)
+        amount = None if id(confdev) in procedure.evaluation.outline.free else _every(procedure, last)
+        if amount is not None and amount.min() < 0:
+            raise UnbatchableError
         if device.group:
-            _message(procedure, device, place, *values)
+            _message(procedure, device, place, _every(procedure, ends[0]), _every(procedure, ends[1]), amount)
         else:
-            _compute(procedure, values[0], statement.on, place)
+            _compute(procedure, amount, statement.on, place)
 
 
-def _compute(procedure: LaneProcedure, time: Floats, on: Expression | None, place: int) -> None:
+def _every(procedure: LaneProcedure, expression: Expression) -> Floats:
+    return spread(procedure.number(expression), procedure.lanes.size)
+
+
+def _compute(procedure: LaneProcedure, time: Floats | None, on: Expression | None, place: int) -> None:
     lanes = procedure.lanes
-    if time.min() < 0:
-        raise UnbatchableError
     if on is None:
         lanes.everywhere(time, place)
         return
-    processor = lanes.processors(spread(procedure.number(on), lanes.size))
+    processor = lanes.processors(_every(procedure, on))
     if not processor.all():
         raise UnbatchableError
     lanes.step(COMPUTE, None, processor, processor, time, place)
 
 
 def _message(procedure: LaneProcedure, device: Device, place: int, source: Floats, destination: Floats,
-             size: Floats) -> None:  # fmt: skip
+             size: Floats | None) -> None:  # fmt: skip
     lanes = procedure.lanes
-    if device.group not in procedure.batch.hardware.messages or size.min() < 0:
+    if device.group not in procedure.batch.hardware.messages:
         raise UnbatchableError
     sender, receiver = lanes.processors(source), lanes.processors(destination)
     chosen = None
     if not (sender.all() and receiver.all()):
         chosen = np.flatnonzero((sender > 0) & (receiver > 0))
-        sender, receiver, size = sender[chosen], receiver[chosen], size[chosen]
+        sender, receiver = sender[chosen], receiver[chosen]
+        size = None if size is None else size[chosen]
     if device.sends:
         lanes.step(SEND, chosen, sender, receiver, size, place)
     else:

@@ -91,9 +91,12 @@ class Lanes:
             known = self._processors[id(value)] = (value, found)
         return known[1]
 
-    def step(self, kind: int, chosen: Indices | None, processor: Indices, peer: Indices, amount: Floats,
+    def step(self, kind: int, chosen: Indices | None, processor: Indices, peer: Indices, amount: Floats | None,
              place: int) -> None:  # fmt: skip
-        """Add one step of each of the chosen lanes, ascending (None: of all); processors are counted from 1 in each."""
+        """Add one step of each of the chosen lanes, ascending (None: of all).
+
+        Processors are counted from 1 in each; without an amount that is free, see `cosched.evaluation.outline`.
+        """
         first = (self.offset if chosen is None else self.offset[chosen]) - 1
         lanes = self._own_slots if chosen is None else self.slots(chosen)
         self.collector.add(kind, lanes, first + processor, first + peer, amount, place)
@@ -102,12 +105,12 @@ class Lanes:
     def _own_slots(self) -> Indices:
         return np.arange(self.size) if self.slot is None else self.slot
 
-    def everywhere(self, time: Floats, place: int) -> None:
-        """Add work on every processor of every lane."""
+    def everywhere(self, time: Floats | None, place: int) -> None:
+        """Add work on every processor of every lane; without a time that is free."""
         lane = np.repeat(np.arange(self.size), self.hosts)
         within = np.arange(len(lane)) - np.repeat(np.cumsum(self.hosts) - self.hosts, self.hosts)
         at = self.offset[lane] + within
-        self.collector.add(COMPUTE, self.slots(lane), at, at, time[lane], place)
+        self.collector.add(COMPUTE, self.slots(lane), at, at, None if time is None else time[lane], place)
 
 
 def spread(value: float | Floats, size: int) -> Floats:

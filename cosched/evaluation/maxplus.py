@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.evaluation.steps import Steps
+    from cosched.evaluation.topology import Level
 
     Floats = NDArray[np.float64]
+    Indices = NDArray[np.int64]
 
 __all__ = ["Plan", "Timeline"]
 
@@ -32,55 +34,75 @@ class Timeline(NamedTuple):
     end: Floats
 
 
+class _Level(NamedTuple):
+    """A level of a topology with the weights of its edges, and places for what each edge and each run comes to."""
+
+    source: Indices
+    weights: Floats
+    candidates: Floats
+    starts: Indices | None
+    own: Floats
+
+
 class Plan:
     """A segment that can be carried out from any state of the clocks.
 
     Args:
         steps: not empty.
-        cost: the processor's own time of each step, us.
-        transfer: the network's time of each send, us.
+        own: the processor's own time of each use, us.
+        network: the network's time of each use that sends, us.
         processors: how many there are.
 
     Attributes:
         steps: as given.
-        cost: as given.
-        transfer: as given.
+        cost: the processor's own time of each step, us.
         sends: steps that send and are received, ascending, shape (messages,).
         receives: the step that receives each of them.
+        transfer: the network's time of each of these messages, us.
         unreceived: messages that nobody receives.
 
     Raises:
         UnmatchedError: a receive lacks its send, or steps wait for one another.
     """
 
-    def __init__(self, steps: Steps, cost: Floats, transfer: Floats, processors: int) -> None:
-        self.steps, self.cost, self.transfer = steps, cost, transfer
+    def __init__(self, steps: Steps, own: Floats, network: Floats, processors: int) -> None:
+        self.steps, use = steps, steps.shape.use
         self._topology = found = topology(steps, processors)
         self.sends, self.receives, self.unreceived = found.sends, found.receives, found.unreceived
-        total = np.cumsum(cost)
-        # From the start of its run to the end of the step.
-        self._done = total - (total.take(found.first) - cost.take(found.first)).take(found.run)
-        lengths = np.add.reduceat(cost, found.first)
-        self._weight = np.zeros(len(found.source))
-        self._weight[found.chains] = lengths[found.chained]
-        sent, before = (self._done + transfer).take(found.sent), (self._done - cost).take(found.received)
-        self._weight[found.messages] = sent - before
-        self._tail = lengths[found.last]
-        self._candidates = np.empty(len(found.source))
-        self._times = np.full(processors + len(found.first) + 1, -np.inf)
+        self.cost, self.transfer = own.take(use), network.take(use.take(found.sends))
+        self._total = np.zeros(len(steps) + 1)
+        np.cumsum(self.cost, out=self._total[1:])
+        self._begun = self._total.take(found.first)
+        lengths = np.diff(self._begun)
+        self._tail = lengths.take(found.last)
+        weight = np.zeros(found.edges)
+        weight[found.chains] = lengths.take(found.chained)
+        weight[found.messages] = self._sent() - self._within(found.receives)
+        self._times = np.full(found.nodes, -np.inf)
+        self._levels = [self._level(level, weight[level.edges]) for level in found.levels]
+
+    def _within(self, steps: Indices) -> Floats:
+        """Return the own time from the start of a step's run to the step."""
+        return self._total.take(steps) - self._begun.take(self._topology.run.take(steps))
+
+    def _sent(self) -> Floats:
+        """Return the time from the start of the sender's run to the arrival of each message."""
+        return self._within(self.sends) + self.cost.take(self.sends) + self.transfer
+
+    def _level(self, level: Level, weights: Floats) -> _Level:
+        candidates = weights.reshape(level.source.shape)
+        return _Level(level.source, candidates, np.empty_like(candidates), level.starts, self._times[level.nodes])
 
     def advance(self, clocks: Floats) -> Floats:
         """Return the clocks after the segment, shape (processors,), us; `clocks` are those before it."""
-        found, times, weights = self._topology, self._times, self._weight
+        found, times = self._topology, self._times
         times[: found.processors] = clocks
-        for edges, starts, nodes in found.levels:
-            candidates = self._candidates[edges]
+        for source, weights, candidates, starts, own in self._levels:
             # Into a place of its own `take` is quicker where it need not look whether all are in range.
-            times.take(found.source[edges], out=candidates, mode="clip")
-            candidates += weights[edges]
-            own = times[nodes]
+            times.take(source, out=candidates, mode="clip")
+            np.add(candidates, weights, out=candidates)
             if starts is None:
-                np.maximum.reduce(candidates.reshape(-1, len(own)), axis=0, out=own)
+                np.maximum.reduce(candidates, axis=0, out=own)
             else:
                 np.maximum.reduceat(candidates, starts, out=own)
         after = clocks.copy()
@@ -91,9 +113,8 @@ class Plan:
         """Return when each step begins and ends if the segment starts with these clocks."""
         self.advance(clocks)
         begun = self._times[self._topology.node]
-        arrival = begun[self._topology.run[self.sends]] + self._done[self.sends] + self.transfer[self.sends]
-        total = np.cumsum(self.cost)
-        earlier = np.concatenate(([0.0], total[:-1]))
+        arrival = begun[self._topology.run[self.sends]] + self._sent()
+        earlier, total = self._total[:-1], self._total[1:]
         # A step ends at the latest reason to wait so far, and all own time since.
         reason = np.full(len(total), -np.inf)
         reason[self.receives] = arrival - earlier[self.receives]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,7 +55,7 @@ def _segment(segments: Sequence[Steps], kind: NDArray[np.int64]) -> Steps:
         if not same or not np.array_equal(first.amount[~work], other.amount[~work]):
             raise _differ()
     amounts = np.stack([segment.amount for segment in segments])
-    return replace(first, amount=amounts[kind[first.processor], np.arange(len(first))])
+    return first.apart(amounts[kind[first.processor], np.arange(len(first))])
 
 
 def _differ() -> UserError:

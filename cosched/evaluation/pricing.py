@@ -39,28 +39,37 @@ class Prices:
         self._group = [place.group for place in places]
         self._groups = sorted({place.group for place in places} - {""})
 
+    def spread(self, steps: Steps) -> Steps:
+        """Return steps of which each use costs the same wherever it is."""
+        return steps if self._layout.alike else steps.apart()
+
     def of(self, steps: Steps) -> tuple[Floats, Floats]:
-        """Return the own time of each step and the network's time of each send, us, shape (steps,) each."""
-        return self._each(steps, _linear, steps.amount)
+        """Return the own time of each use and the network's time of each that sends, us, shape (uses,) each.
+
+        Args:
+            steps: from `spread`.
+        """
+        return self._each(steps, _linear, steps.amounts)
 
     def latency(self, steps: Steps) -> tuple[Floats, Floats]:
         """Return the part of `of` that does not depend on a message's size; 0 for work."""
-        return self._each(steps, lambda cost, size: np.where(size <= cost.a, cost.b, cost.d), np.zeros(len(steps)))
+        return self._each(steps, lambda cost, size: np.where(size <= cost.a, cost.b, cost.d),
+                          np.zeros(len(steps.amounts)))  # fmt: skip
 
     def _each(self, steps: Steps, formula: _Formula, work: Floats) -> tuple[Floats, Floats]:
-        own, network = work.copy(), np.zeros(len(steps))
-        sends, receives = (np.flatnonzero(steps.kind == kind) for kind in (SEND, RECEIVE))
+        own, network = work.copy(), np.zeros(len(work))
+        sends, receives = (np.flatnonzero(steps.shape.kinds == kind) for kind in (SEND, RECEIVE))
         for group in self._groups:
             leaving, coming = sends, receives
             if len(self._groups) > 1:
-                here = np.array([other == group for other in self._group])[steps.place]
+                here = np.array([other == group for other in self._group])[steps.shape.places]
                 leaving, coming = sends[here[sends]], receives[here[receives]]
             if self._layout.alike:
                 costs = self._layout.classes[0].messages.get(group)
                 if costs is not None:
-                    size = steps.amount.take(leaving)
+                    size = steps.amounts[leaving]
                     own[leaving], network[leaving] = formula(costs.send, size), formula(costs.transfer, size)
-                    own[coming] = formula(costs.receive, steps.amount.take(coming))
+                    own[coming] = formula(costs.receive, steps.amounts[coming])
                 continue
             own[leaving] = self._ends(steps, leaving, group, "send", formula)
             own[coming] = self._ends(steps, coming, group, "receive", formula)
@@ -73,7 +82,7 @@ class Prices:
               other: bool = False) -> Floats:  # fmt: skip
         """Return a part of the cost of messages as the host of the processor, or of its peer, has it."""
         host, kind = self._layout.host, self._layout.kind
-        processor, peer, size = steps.processor[rows], steps.peer[rows], steps.amount[rows]
+        processor, peer, size = steps.processor[rows], steps.peer[rows], steps.amounts[rows]
         inside = host[processor] == host[peer]
         of = kind[peer if other else processor]
         found = np.zeros(len(rows))

@@ -5,8 +5,6 @@ Found once: other parameters, another hardware and most turns of a search change
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,12 +19,12 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int64]
 
-__all__ = ["Level", "Topology", "UnmatchedError", "forget", "topology"]
+__all__ = ["Level", "Topology", "UnmatchedError", "topology"]
 
 _MOST_PADDING = (
     2  # times the edges of a level: rows of a table are compared twenty times as quickly as short runs of edges
 )
-_MOST_STEPS = 500_000  # of all topologies that are remembered: some 60 MB
+_WIDEST = 4096  # runs of a level: their edges fit into the cache
 
 
 class UnmatchedError(Exception):
@@ -42,12 +40,14 @@ class Level(NamedTuple):
 
     Attributes:
         edges: the slice of all edges that leads into them.
-        starts: where the edges into each of them begin within that slice, shape (runs,); None where the slice is a
-            table with a column for each of them, filled up with edges from the last node.
+        source: the node that each of these comes from: a table with a column for each run, filled up with edges from
+            the last node; or one run after another.
+        starts: where the edges into each run begin within the slice, shape (runs,); None where it is a table.
         nodes: the slice of all nodes that they are.
     """
 
     edges: slice
+    source: Indices
     starts: Indices | None
     nodes: slice
 
@@ -55,8 +55,8 @@ class Level(NamedTuple):
 class Topology:
     """Runs of steps, and the edges between them.
 
-    A node is a processor's clock before the segment or, after those, a run: numbered so that a level is a slice. After
-    all runs comes a node that is always earlier than any other.
+    A node is a processor's clock before the segment, which is also a first run that receives nothing; or, after those,
+    another run: numbered so that a level is a slice. After all runs comes a node that is always earlier than any other.
 
     Args:
         steps: not empty.
@@ -64,19 +64,18 @@ class Topology:
 
     Attributes:
         processors: how many there are.
+        nodes: how many there are.
+        edges: how many there are.
         sends: steps that send and are received, ascending, shape (messages,).
         receives: the step that receives each of them.
         unreceived: messages that nobody receives.
         run: of each step, shape (steps,).
-        first: the first step of each run, shape (runs,).
+        first: the first step of each run, and after those how many steps there are, shape (runs + 1,).
         node: of each run.
         levels: in order.
-        source: the node that each edge comes from.
         chains: the edges from a run to the next of its processor.
         chained: the run that each of these comes from.
-        messages: the edges of messages.
-        sent: the step that sends each of these.
-        received: the step that receives each of them.
+        messages: the edge of each message.
         owners: the processors that have steps.
         last: the last run of each of them.
         final: the node of that run.
@@ -89,15 +88,17 @@ class Topology:
         self.processors = processors
         self.sends, self.receives, self.unreceived = _matched(steps, processors)
         self.run, self.first = _runs(steps)
-        owner = steps.processor[self.first]
+        owner = steps.processor[self.first[:-1]]
         follows = np.append(False, owner[1:] == owner[:-1])
         level, levels = self._levelled(follows)
         if not levels:
             raise UnmatchedError(steps)
         order = stable(level, levels)
-        self.node = np.empty(len(order), np.int64)
-        self.node[order] = np.arange(processors, processors + len(order))
-        self.levels = self._connect(order, np.searchsorted(level[order], np.arange(levels + 1)), owner, follows)
+        bounds = np.searchsorted(level[order], np.arange(1, levels + 1))
+        self.nodes = processors + len(order) - int(bounds[0]) + 1
+        self.node = owner.copy()
+        self.node[order[bounds[0] :]] = np.arange(processors, self.nodes - 1)
+        self.levels = self._connect(order[bounds[0] :], _narrow(bounds - bounds[0]), owner, follows)
         last = np.flatnonzero(np.append(owner[1:] != owner[:-1], True))
         self.owners, self.last, self.final = owner[last], last, self.node[last]
 
@@ -106,43 +107,49 @@ class Topology:
 
         The first edge into a run is from the processor's run before it, or from its clock; the others are messages.
         """
-        runs, into = len(self.first), self.run[self.receives]
-        by_receive = np.argsort(self.receives, kind="stable")
-        into = into[by_receive]
+        runs, into = len(owner), self.run[self.receives]
         messages = np.bincount(into, minlength=runs)
         lengths = messages[order] + 1
         ends = np.append(0, np.cumsum(lengths))
         nodes, edges = np.diff(bounds), np.diff(ends[bounds])
-        padded = nodes * np.maximum.reduceat(lengths, bounds[:-1])
+        padded = nodes * (np.maximum.reduceat(lengths, bounds[:-1]) if len(nodes) else 0)
         even = padded <= _MOST_PADDING * edges
         base = np.append(0, np.cumsum(np.where(even, padded, edges)))
+        self.edges = int(base[-1])
         # In order: of an even level the first edges of all runs, then the second ones; else run after run.
-        of, within = np.repeat(np.arange(len(nodes)), nodes), np.arange(runs) - np.repeat(bounds[:-1], nodes)
+        of, within = np.repeat(np.arange(len(nodes)), nodes), np.arange(len(order)) - np.repeat(bounds[:-1], nodes)
         starts = np.where(even[of], within, ends[:-1] - ends[bounds[:-1]][of])
-        begins, stride = np.empty(runs, np.int64), np.empty(runs, np.int64)
+        begins, stride = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
         begins[order], stride[order] = base[of] + starts, np.where(even, nodes, 1)[of]
         after = np.flatnonzero(follows)
         self.chained, self.chains = after - 1, begins[after]
-        self.sent, self.received = self.sends[by_receive], self.receives[by_receive]
-        rank = np.arange(len(into)) - (np.cumsum(messages) - messages)[into]
-        self.messages = begins[into] + (rank + 1) * stride[into]
-        self.source = np.full(base[-1], self.processors + runs)
-        self.source[begins] = owner
-        self.source[self.chains] = self.node[self.chained]
-        self.source[self.messages] = self.node[self.run[self.sent]]
+        received = np.sort(self.receives)
+        reached = self.run[received]
+        rank = np.empty(len(self.run), np.int64)
+        rank[received] = np.arange(1, len(received) + 1) - (np.cumsum(messages) - messages)[reached]
+        self.messages = begins[into] + rank[self.receives] * stride[into]
+        source = np.full(self.edges, self.nodes - 1)
+        source[begins[order]] = owner[order]
+        source[self.chains] = self.node[self.chained]
+        source[self.messages] = self.node[self.run[self.sends]]
         limits, shares = bounds.tolist(), base.tolist()
         return [
-            Level(slice(shares[k], shares[k + 1]), None if regular else starts[limits[k] : limits[k + 1]],
-                  slice(limits[k] + self.processors, limits[k + 1] + self.processors))
+            self._level(source, slice(shares[k], shares[k + 1]), None if regular else starts[limits[k] : limits[k + 1]],
+                        slice(limits[k] + self.processors, limits[k + 1] + self.processors))
             for k, regular in enumerate(even.tolist())
         ]  # fmt: skip
+
+    @staticmethod
+    def _level(source: Indices, edges: slice, starts: Indices | None, nodes: slice) -> Level:
+        own = source[edges]
+        return Level(edges, own.reshape(-1, nodes.stop - nodes.start) if starts is None else own, starts, nodes)
 
     def _levelled(self, follows: NDArray[np.bool_]) -> tuple[Indices, int]:
         """Return the level of each run, one above the highest it depends on, and how many levels there are.
 
         There are none where runs wait for one another.
         """
-        runs = len(self.first)
+        runs = len(follows)
         senders, receivers = self.run[self.sends], self.run[self.receives]  # sends go by step, so senders ascend
         pointer = np.searchsorted(senders, np.arange(runs + 1))
         waits = np.bincount(receivers, minlength=runs) + follows
@@ -167,39 +174,23 @@ class Topology:
         return level, levels if done == runs else 0
 
 
-_known: OrderedDict[tuple[int, int], tuple[Steps, Topology]] = OrderedDict()
-_using = Lock()
-
-
 def topology(steps: Steps, processors: int) -> Topology:
-    """Return the topology of steps, remembered from steps that differ in nothing but amounts and places."""
-    key = (processors, len(steps))
-    with _using:
-        known = _known.get(key)
-    if known is not None and _alike(steps, known[0]):
-        return known[1]
-    found = Topology(steps, processors)
-    if len(steps) <= _MOST_STEPS:
-        with _using:
-            _known[key] = (steps, found)
-            _known.move_to_end(key)
-            while sum(size for _, size in _known) > _MOST_STEPS:
-                _known.popitem(last=False)
-    return found
+    """Return the topology of steps; steps of one shape share it."""
+    known = steps.shape.topologies
+    if processors not in known:
+        known[processors] = Topology(steps, processors)
+    return known[processors]
 
 
-def forget() -> None:
-    """Drop what is remembered, to measure or to free it."""
-    with _using:
-        _known.clear()
-
-
-def _alike(one: Steps, other: Steps) -> bool:
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("kind", "processor", "peer"))
+def _narrow(bounds: Indices) -> Indices:
+    """Return where levels begin, with more of them where they are wide."""
+    if not (np.diff(bounds) > _WIDEST).any():
+        return bounds
+    return np.unique(np.concatenate((bounds, np.arange(0, bounds[-1], _WIDEST))))
 
 
 def _runs(columns: Steps) -> tuple[Indices, Indices]:
-    """Return the run of each step and the first step of each run."""
+    """Return the run of each step, and the first step of each run and of none."""
     processor, kind = columns.processor, columns.kind
     begins = np.empty(len(kind), np.bool_)
     begins[0] = True
@@ -208,7 +199,7 @@ def _runs(columns: Steps) -> tuple[Indices, Indices]:
     of, who = kind[messages], processor[messages]
     turns = (of[1:] == RECEIVE) & (of[:-1] == SEND) & (who[1:] == who[:-1])
     begins[messages[1:][turns]] = True
-    return np.cumsum(begins) - 1, np.flatnonzero(begins)
+    return np.cumsum(begins) - 1, np.append(np.flatnonzero(begins), len(kind))
 
 
 def _matched(steps: Steps, processors: int) -> tuple[Indices, Indices, int]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cosched.evaluation.application import Application
     from cosched.evaluation.hardware import Hardware, Linear, MessageCost
     from cosched.language.source import Source
-    from cosched.language.syntax import Expression, Position
+    from cosched.language.syntax import Expression, Object, Position
 
 __all__ = ["Work", "costlier_hardware", "costlier_work", "work"]
 
@@ -71,8 +71,8 @@ def costlier_work(application: Application, piece: Work, factor: float) -> Appli
     made: dict[Linked, Linked] = {}
     for linked in objects(application.root):
         item = linked.object
-        body = tuple(cast("type[Node]", _replaced(procedure, piece.node, factor)) for procedure in item.procedures)
-        made[linked] = Linked(replace(item, procedures=body))  # type: ignore[arg-type]  # procedures, as they were
+        # An object without that work stays the same: what is known of it is not found anew.
+        made[linked] = Linked(cast("Object", _replaced(item, piece.node, factor)))
     for linked, copy in made.items():
         copy.includes.update((name, made[other]) for name, other in linked.includes.items())
     return replace(application, root=made[application.root])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cosched.evaluation.collector import Collector
 from cosched.evaluation.lanes import TooManyStepsError
-from cosched.evaluation.steps import COMPUTE
+from cosched.evaluation.steps import COMPUTE, Steps
 
 Tree = list["int | tuple[list[int], Tree]"]
 """Statements: a step of the lanes whose bits are set, or a loop with so many turns of each lane and its statements."""
@@ -24,12 +24,15 @@ TREES = st.recursive(
 
 
 def collected(collector: Collector, tree: Tree, processors: list[int]) -> None:
-    """Add the statements of a tree; each lane works on its own processor, and the place tells the steps apart."""
+    """Add the statements of a tree; each lane works on its own processor, and the place tells the steps apart.
+
+    Amounts in odd places are free, those in the others are the number of the processor.
+    """
     for place, item in enumerate(tree):
         if isinstance(item, int):
             lane = np.array([lane for lane in range(len(processors)) if item >> lane % 8 & 1], np.int64)
             at = np.array(processors, np.int64)[lane]
-            collector.add(COMPUTE, lane, at, at, lane.astype(np.float64), place)
+            collector.add(COMPUTE, lane, at, at, None if place % 2 else at.astype(np.float64), place)
         else:
             turns = [item[0][lane % 8] for lane in range(len(processors))]
             slot = np.repeat(np.arange(len(processors)), turns)
@@ -60,10 +63,31 @@ def test_steps_are_in_the_order_of_lanes_statements_and_turns(tree: Tree) -> Non
     processors = [0, 1, 2]
     collector = Collector(100_000, 3)
     collected(collector, tree, processors)
-    steps, expected = collector.steps(3), written_out(tree, processors)
+    draft, expected = collector.draft(np.ones(3, np.int64)), written_out(tree, processors)
     for processor in processors:
-        found = [] if steps is None else steps.place[steps.processor == processor].tolist()
-        assert found == expected[processor]
+        if draft is None:
+            assert not expected[processor]
+            continue
+        steps = Steps(draft.shape, draft.amounts)
+        own = steps.processor == processor
+        assert steps.place[own].tolist() == expected[processor]
+        assert (steps.amount[own] == np.where(steps.place[own] % 2, 0, processor)).all()
+    for place, lanes in () if draft is None else draft.free:
+        assert lanes.tolist() == [lane for lane in processors if place in expected[lane]]
+
+
+def test_steps_with_a_free_amount_share_a_use_on_each_number_of_hosts() -> None:
+    collector = Collector(100, 2)
+    lane, at, place = np.array([0, 0, 1]), np.array([0, 1, 3]), 4
+    collector.add(COMPUTE, np.arange(2), np.array([0, 2]), np.array([0, 2]), np.array([5.0, 6.0]), 3)
+    collector.add(COMPUTE, lane, at, at, None, place)
+    draft = collector.draft(np.array([2, 2]))
+    assert draft is not None
+    assert [(place, lanes.tolist()) for place, lanes in draft.free] == [(4, [0, 1])]
+    filled = Steps(draft.shape, draft.amounts + np.array([7, 8, 0, 0]))
+    assert filled.processor.tolist() == [0, 0, 1, 2, 3]
+    assert filled.amount.tolist() == [5, 7, 7, 6, 8]
+    assert filled.place.tolist() == [3, 4, 4, 3, 4]
 
 
 def test_it_is_bounded_with_what_is_nested_in_it() -> None:
@@ -75,4 +99,4 @@ def test_it_is_bounded_with_what_is_nested_in_it() -> None:
 
 
 def test_no_steps_make_no_segment() -> None:
-    assert Collector(10, 2).steps(5) is None
+    assert Collector(10, 2).draft(np.array([2, 3])) is None

@@ -5,7 +5,7 @@ import pytest
 
 from cosched.evaluation.collector import Collector
 from cosched.evaluation.lanes import Lanes, UnbatchableError, spread
-from cosched.evaluation.steps import COMPUTE
+from cosched.evaluation.steps import COMPUTE, Steps
 
 
 def two() -> Lanes:
@@ -28,8 +28,9 @@ def test_work_everywhere_and_on_one_processor_of_each_lane() -> None:
     lanes = two()
     lanes.everywhere(np.array([1.0, 2.0]), 0)
     lanes.step(COMPUTE, None, np.array([2, 3]), np.zeros(2, np.int64), np.array([10.0, 20.0]), 0)
-    steps = lanes.collector.steps(5)
-    assert steps is not None
+    draft = lanes.collector.draft(lanes.hosts)
+    assert draft is not None
+    steps = Steps(draft.shape, draft.amounts)
     assert list(zip(steps.processor.tolist(), steps.amount.tolist(), strict=True)) == [
         (0, 1), (1, 1), (1, 10), (2, 2), (3, 2), (4, 2), (4, 20)]  # fmt: skip
 

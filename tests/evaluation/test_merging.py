@@ -13,7 +13,7 @@ def steps(*amounts: float, size: float = 8.0, processors: int = 2) -> Steps:
     count = len(amounts) + 1
     kind = np.array([COMPUTE] * len(amounts) + [SEND], np.int8)
     owner = np.minimum(np.arange(count), processors - 1)
-    return Steps(kind, owner, np.zeros(count, np.int64), np.array([*amounts, size]), np.zeros(count, np.int32))
+    return Steps.each(kind, owner, np.zeros(count, np.int64), np.array([*amounts, size]), np.zeros(count, np.int32))
 
 
 KIND = np.array([0, 1])

@@ -21,7 +21,7 @@ def steps(*rows: tuple[int, float, int]) -> Steps:
     """Return steps of kind, amount and place."""
     kind, amount, place = zip(*rows, strict=True)
     zeros = np.zeros(len(rows), np.int64)
-    return Steps(np.array(kind, np.int8), zeros, zeros, np.array(amount, np.float64), np.array(place, np.int32))
+    return Steps.each(np.array(kind, np.int8), zeros, zeros, np.array(amount, np.float64), np.array(place, np.int32))
 
 
 def test_costs_below_and_above_the_threshold() -> None:

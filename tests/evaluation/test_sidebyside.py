@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from cosched.errors import UserError
-from cosched.evaluation import engine, evaluate, load, load_hardware, profile
+from cosched.evaluation import engine, evaluate, load, load_hardware, parameters, profile
 from cosched.evaluation.faults import CountError
 from cosched.evaluation.lanes import UnbatchableError
 from cosched.evaluation.sidebyside import program
@@ -29,14 +29,14 @@ STRUCTURAL = [name for name in LIBRARY if not name.endswith("_measured")]
 
 
 def one_by_one(
-    application: Application, hardware: Hardware, counts: range, steps: int = 10_000_000
+    application: Application, hardware: Hardware, counts: range, steps: int = 10_000_000, **given: float
 ) -> list[float] | str:
     """Return the run times with one statement after another; or the first error."""
     found: list[float] = []
     with mock.patch.object(engine, "program", side_effect=UnbatchableError):
         for count in counts:
             try:
-                found.append(evaluate(application, hardware, count, steps=steps).seconds)
+                found.append(evaluate(application, hardware, count, given, steps=steps).seconds)
             except CountError:
                 found.append(math.inf)
             except UserError as error:
@@ -48,6 +48,18 @@ def one_by_one(
 def test_library(name: str) -> None:
     application, hardware = load(name), load_hardware("x86_64_gigabit")
     assert list(profile(application, hardware, COUNTS)) == pytest.approx(one_by_one(application, hardware, COUNTS))
+
+
+@pytest.mark.parametrize("name", STRUCTURAL)
+def test_what_is_known_of_a_model_serves_other_parameters_and_hardware(name: str) -> None:
+    application = load(name)
+    for hardware in map(load_hardware, ("x86_64_gigabit", "sgi_origin2000")):
+        for parameter in parameters(application):
+            if parameter.default is None:
+                continue
+            given = {parameter.name: min(parameter.default * 1.5, parameter.most)}
+            expected = profile(load(name), hardware, COUNTS, given)
+            assert profile(application, hardware, COUNTS, given).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("name", STRUCTURAL)
@@ -138,17 +150,19 @@ partmp t {
 def test_random_templates_mean_the_same(model: Callable[[str], Application], plain: Hardware, body: str) -> None:
     application = model(PROGRAM.replace("BODY", body))
     counts = range(1, 6)
-    expected = one_by_one(application, plain, counts, steps=5_000)
-    # Some of these programs never end, and what is left of the budget then differs.
-    assume(not (isinstance(expected, str) and "stopped here" in expected))
-    try:
-        found: list[float] | str = list(profile(application, plain, counts, steps=100_000))
-    except UserError as error:
-        found = str(error)
-    if isinstance(expected, str):
-        assert found == expected
-    else:
-        assert found == pytest.approx(expected, abs=1e-9)
+    # The second time it is known what steps there are, if they do not depend on this parameter.
+    for parameter in (2.0, 3.5):
+        expected = one_by_one(application, plain, counts, steps=5_000, a=parameter)
+        # Some of these programs never end, and what is left of the budget then differs.
+        assume(not (isinstance(expected, str) and "stopped here" in expected))
+        try:
+            found: list[float] | str = list(profile(application, plain, counts, {"a": parameter}, steps=100_000))
+        except UserError as error:
+            found = str(error)
+        if isinstance(expected, str):
+            assert found == expected
+        else:
+            assert found == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_loop_settles_into_the_same_time(model: Callable[[str], Application], plain: Hardware) -> None:
