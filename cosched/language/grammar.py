@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import lark
 from lark import Lark
 from lark.grammar import Rule
-from lark.lexer import TerminalDef
+from lark.lexer import PatternRE, PatternStr, TerminalDef
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,18 +36,33 @@ def parser(language: str) -> Lark:
     try:
         return _load(tables)
     except (OSError, ValueError, LookupError, TypeError, AttributeError, AssertionError):  # not there, or damaged
-        made = Lark.open(str(_FOLDER / f"{language}.lark"), parser="lalr", propagate_positions=True)
+        made = _made(language)
     if not sys.dont_write_bytecode:
         with suppress(OSError):  # an installation that only its administrator may write
             _save(made, tables)
     return made
 
 
+def _made(language: str) -> Lark:
+    grammar = str(_FOLDER / f"{language}.lark")
+    made = Lark.open(grammar, parser="lalr", propagate_positions=True, edit_terminals=_whole_word)
+    made.options.edit_terminals = None  # it has done its work, and tables hold no functions
+    return made
+
+
+def _whole_word(terminal: TerminalDef) -> None:
+    """Let a word of the language not be the beginning of a longer one where no name is expected: `proc execinit`."""
+    word = terminal.pattern.value
+    if isinstance(terminal.pattern, PatternStr) and word.isidentifier():
+        terminal.pattern, terminal.priority = PatternRE(rf"{word}\b"), 1
+
+
 def _tables(language: str, folder: Path) -> Path:
     """Return where the tables are kept: another name for another grammar, lark or Python."""
     made_of = [(_FOLDER / name).read_bytes() for name in (f"{language}.lark", "expressions.lark")]
+    made_by = Path(__file__).read_bytes()
     versions = f"{lark.__version__} {sys.version}".encode()
-    return folder / f"{language}.{hashlib.sha256(b'|'.join([*made_of, versions])).hexdigest()[:16]}.json"
+    return folder / f"{language}.{hashlib.sha256(b'|'.join([*made_of, made_by, versions])).hexdigest()[:16]}.json"
 
 
 def _load(tables: Path) -> Lark:

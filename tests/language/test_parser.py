@@ -216,6 +216,33 @@ def test_syntax_errors_say_what_is_wrong(text: str, expected: list[str]) -> None
         assert all(one.startswith(other) for one, other in zip(found, expected, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("applicationa { }", "unexpected 'applicationa': did you mean application?"),
+        ("application a { includeb; }", "unexpected 'includeb': did you mean include?"),
+        ("application a { proc execinit { } }", "unexpected 'execinit': did you mean exec?"),
+        ("application a { proc cflow w { compute <isclc, AFDG>; } }", "unexpected 'isclc': expected is"),
+    ],
+)
+def test_a_word_is_not_the_beginning_of_another(text: str, expected: str) -> None:
+    """The layout would tear them apart, or take one for a name."""
+    with pytest.raises(ModelError, match=re.escape(expected)):
+        parse_psl(Source("x.psl", text))
+
+
+def test_names_may_begin_with_words_of_the_language() -> None:
+    body = "forx = 1; if (1) x = 1; elsewhere = 2; stepcpu = variable; call calling; inn = is;"
+    (found,) = parse_psl(
+        Source(
+            "x.psl", f"application option {{ var numeric: in1 = 2 in (1, 2), optional; proc exec init {{ {body} }} }}"
+        )
+    )
+    assert [statement.name for statement in found.procedures[0].body if isinstance(statement, Assign)] == [
+        "forx", "elsewhere", "stepcpu", "inn",
+    ]  # fmt: skip
+
+
 def test_all_syntax_errors_of_a_file_are_reported() -> None:
     found = faults("""application a {
     incude b;
