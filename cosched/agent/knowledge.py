@@ -61,6 +61,7 @@ def document_of(task: Task, hosts: int, *, seconds: tuple[float, ...] = ()) -> T
         time_limit=task.time_limit,
         directory=task.directory,
         command=task.command,
+        prepare=task.prepare,
         seconds=seconds,
         parameters=tuple(_parameter(name, value) for name, value in task.parameters.items()),
         environment=tuple(Variable(name, value) for name, value in task.environment.items()),

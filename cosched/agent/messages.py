@@ -84,6 +84,8 @@ class TaskDocument:
         least: fewest hosts.
         most: most hosts; 0: as many as there are.
         deadline: seconds from sending.
+        application: name in catalogues, whose command runs with these parameters; empty: `command` runs as it is.
+        prepare: runs on each host before `command`; empty for none.
     """
 
     name: str
@@ -96,6 +98,7 @@ class TaskDocument:
     time_limit: float | None = None
     directory: str = ""
     command: tuple[str, ...] = ()
+    prepare: tuple[str, ...] = ()
     seconds: tuple[float, ...] = ()
     model: Model | None = None
     parameters: tuple[Parameter, ...] = ()

@@ -68,6 +68,7 @@ class Task:
         correction: key under which predicted and actual times are compared; empty: not corrected.
         count: number of hosts of a task that passes through (ignored where there is a profile).
         prepare: argument vector run on each host before the command; empty for none.
+        model: text of the user's own performance model (PSL); empty where there is none.
         native: the job in its manager's own words, where the user brought a file; its command is for people then.
         best_effort: accepted although its deadline may not be met.
         notify: whom to tell of its end, or that it will be late: mailto:… and https://… addresses.
@@ -98,6 +99,7 @@ class Task:
     count: int = 1
     prepare: tuple[str, ...] = ()
     native: Native | None = None
+    model: str = ""
     best_effort: bool = False
     time_limit: float | None = None
     notify: tuple[str, ...] = ()

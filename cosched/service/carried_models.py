@@ -6,6 +6,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from cosched import evaluation
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["CarriedModels"]
 
 _MOST_REMEMBERED = 4096
+_MOST_GATHERED = 256
+_Stamp = tuple[Path, int, int]
 
 
 class CarriedModels:
@@ -37,6 +40,7 @@ class CarriedModels:
         self._library = tuple(library)
         self._guard = threading.Lock()
         self._profiles: OrderedDict[tuple[object, ...], Profile | None] = OrderedDict()
+        self._gathered: dict[str, tuple[tuple[_Stamp, ...], Model]] = {}
 
     def gathered(self, name: str) -> Model:
         """Return one of our own models with every file that it includes.
@@ -44,11 +48,23 @@ class CarriedModels:
         Raises:
             UserError: there is no such model, it has faults, or two of its files have one name.
         """
+        known = self._gathered.get(name)
+        if known is not None and _unchanged(known[0]):
+            return known[1]
         application = evaluation.load(name, self._library)
         files: dict[str, Path] = {}
         _collect(application.root, files)
+        stamps = tuple(map(_stamp, files.values()))
         texts = tuple(ModelFile(name, path.read_text("utf-8-sig")) for name, path in sorted(files.items()))
-        return Model(Path(application.file).stem, texts)
+        model = Model(Path(application.file).stem, texts)
+        if len(self._gathered) >= _MOST_GATHERED:
+            self._gathered.clear()
+        self._gathered[name] = stamps, model
+        return model
+
+    def gathered_text(self, text: str) -> Model:
+        """Return a model that a user gave as text, with every file of ours that it includes; errors as `gathered`."""
+        return self.gathered(str(self._kept(Model("model", (ModelFile("model.psl", text),)))))
 
     def profile(self, model: Model, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
         """Return what a model that came with a task predicts on 1…hosts hosts.
@@ -80,12 +96,32 @@ class CarriedModels:
             for file in model.files:
                 if Path(file.name).name != file.name:
                     raise UserError(f"the model's file {file.name!r} is a path: a plain name is wanted")
-                (folder / file.name).write_text(file.text, "utf-8")
+                if not (folder / file.name).exists():
+                    _write_whole(folder / file.name, file.text)
         except OSError as error:
             raise SystemFault(f"{folder} cannot be written ({error.strerror})") from error
         if model.name + ".psl" not in {file.name for file in model.files}:
             raise UserError(f"the model {model.name} has no file {model.name}.psl")
         return folder / f"{model.name}.psl"
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all: what is there is never written again."""
+    with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+        file.write(text)
+    Path(file.name).replace(path)
+
+
+def _stamp(path: Path) -> _Stamp:
+    status = path.stat()
+    return path, status.st_mtime_ns, status.st_size
+
+
+def _unchanged(stamps: tuple[_Stamp, ...]) -> bool:
+    try:
+        return all(_stamp(one[0]) == one for one in stamps)
+    except OSError:
+        return False
 
 
 def _digest(model: Model) -> str:

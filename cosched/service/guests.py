@@ -12,13 +12,14 @@ from cosched.agent.knowledge import document_of
 from cosched.errors import CoschedError, UserError
 from cosched.portal.documents import TaskRequest
 from cosched.prediction.profile import Profile, Source, slowest
+from cosched.service.travelling import obstacle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cosched.agent.messages import TaskDocument
     from cosched.coscheduler.task import Task
-    from cosched.prediction.catalogue import Catalogue
+    from cosched.prediction.catalogue import Application, Catalogue
     from cosched.service.carried_models import CarriedModels
     from cosched.service.intake import DomainState, Intake
 
@@ -59,7 +60,8 @@ class GuestIntake:
         profile = self._profile(document, domain)
         request = self._request(document, profile)
         task = self._intake.task(request, domain)
-        correction = "" if document.model is None else f"{document.application}@{peer}/{profile.hardware}"
+        learns = document.model is not None and document.application
+        correction = f"{document.application}@{peer}/{profile.hardware}" if learns else ""
         return replace(
             task,
             owner=f"{document.owner}@{peer}",
@@ -96,9 +98,11 @@ class GuestIntake:
             parameters = {one.name: float(one.value) if one.number else one.value for one in document.parameters}
             return replace(common, application=document.application, parameters=parameters)
         if not self._terms.commands:
-            raise UserError(f"the application {document.application!r} is not run for others here")
+            what = f"the application {document.application!r} is" if document.application else "commands of others are"
+            raise UserError(f"{what} not run for others here")
         environment = {variable.name: variable.value for variable in document.environment}
-        return replace(common, command=document.command, directory=document.directory, environment=environment)
+        return replace(common, command=document.command, directory=document.directory, environment=environment,
+                       prepare=document.prepare)  # fmt: skip
 
 
 class ModelKnowledge:
@@ -113,16 +117,37 @@ class ModelKnowledge:
 
     def document(self, task: Task, hosts: int) -> TaskDocument | None:
         """Return the task's document, with its model where it has one; None where it cannot run elsewhere."""
-        if task.profile is None or task.native is not None:
+        if task.profile is None or obstacle(task):
             return None
+        entry = self._entry(task)
         if task.profile.source is Source.USER:
-            return document_of(task, hosts, seconds=task.profile.seconds)
+            document = document_of(task, hosts, seconds=task.profile.seconds)
+        else:
+            try:
+                document = self._modelled(task, hosts)
+            except (CoschedError, OSError):
+                return None  # its model has gone from the catalogue, or is at fault by now
+        return document if entry is not None else replace(document, application="")
+
+    def _entry(self, task: Task) -> Application | None:
+        """Return the catalogue's entry that a task runs just as it stands there; a command may have its name alone."""
         try:
             entry = self._catalogue.get(task.application)
+            values = entry.values(task.parameters)
+        except CoschedError:
+            return None
+        asked = (task.command, task.prepare, dict(task.environment), task.directory)
+        same = asked == (entry.arguments(values), entry.preparation(values), entry.environment, "")
+        return entry if same else None
+
+    def _modelled(self, task: Task, hosts: int) -> TaskDocument:
+        if task.model:
+            model = self._models.gathered_text(task.model)
+            entries = {name: float(value) for name, value in task.parameters.items()}
+        else:
+            entry = self._catalogue.get(task.application)
             model = self._models.gathered(entry.model)
-        except (CoschedError, OSError):
-            return None  # predicted by a model that nobody has kept
-        entries = entry.model_parameters(task.parameters)
+            entries = entry.model_parameters(task.parameters)
         document = document_of(task, hosts)
         parameters = tuple(replace(one, entry=entries.get(one.name)) for one in document.parameters)
         return replace(document, model=model, parameters=parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Protocol
 
@@ -147,7 +147,8 @@ class Intake:
         if request.model:
             profile = self._text_profile(request, domain).limited(most, least)
         name = PurePath(program).name
-        return _task(request, domain, name, request.command, profile, count=least, values=request.parameters)
+        task = _task(request, domain, name, request.command, profile, count=least, values=request.parameters)
+        return replace(task, model=request.model)
 
     def _text_profile(self, request: TaskRequest, domain: DomainState) -> Profile:
         if not domain.hosts:

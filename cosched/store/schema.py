@@ -65,6 +65,7 @@ tasks = Table(
     Column("notify", JSON, nullable=False, server_default="[]"),
     Column("prepare", JSON, nullable=False, server_default="[]"),
     Column("native", JSON(none_as_null=True)),
+    Column("model", Text, nullable=False, server_default=text("''")),
     Column("best_effort", Boolean, nullable=False),
     Column("time_limit", Double),
     Column("state", String(16), nullable=False),

@@ -53,7 +53,8 @@ models = st.builds(
 )
 tasks = st.builds(
     TaskDocument, texts, texts, texts, moments, counts, counts, st.booleans(), st.none() | seconds, texts,
-    st.lists(lines, max_size=4).map(tuple), st.lists(runtimes, max_size=4).map(tuple), st.none() | models,
+    st.lists(lines, max_size=4).map(tuple), st.lists(lines, max_size=2).map(tuple),
+    st.lists(runtimes, max_size=4).map(tuple), st.none() | models,
     st.lists(st.builds(Parameter, texts, lines, st.booleans(), st.none() | moments), max_size=3).map(tuple),
     st.lists(st.builds(Variable, texts, lines), max_size=3).map(tuple),
 )  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 
 from cosched import resources
 from cosched.agent.messages import Model, ModelFile, Parameter, TaskDocument
+from cosched.connector.native import Native
 from cosched.coscheduler.task import Task
 from cosched.errors import UserError
 from cosched.prediction.catalogue import Catalogue
@@ -111,6 +112,46 @@ def test_a_command_of_a_neighbour_runs_only_where_that_is_allowed(tmp_path: Path
         away.guests.task(document, "home", away.state)
     open_domain = Domain(tmp_path, "open", Terms(commands=True))
     assert open_domain.guests.task(document, "home", open_domain.state).command == ("/bin/true", "x")
+
+
+def test_what_is_not_just_as_the_catalogue_has_it_travels_as_a_command(home: Domain, away: Domain) -> None:
+    task = a_task(home)
+    for changed in (
+        replace(task, command=("/home/ann/sweep3d",)),
+        replace(task, prepare=("/bin/fetch",)),
+        replace(task, environment={"SIZE": "5"}),
+        replace(task, directory="/data"),
+    ):
+        document = home.knowledge.document(changed, 8)
+        assert document is not None
+        assert document.application == ""
+        with pytest.raises(UserError, match="commands of others are not run"):
+            away.guests.task(replace(document, deadline=60.0), "home", away.state)
+
+
+def test_a_command_takes_its_preparation_along(home: Domain, tmp_path: Path) -> None:
+    task = replace(a_task(home), command=("/bin/own", "1"), prepare=("/bin/fetch", "x"), environment={"SIZE": "5"})
+    document = home.knowledge.document(task, 8)
+    assert document is not None
+    there = Domain(tmp_path, "open", Terms(commands=True))
+    guest = there.guests.task(replace(document, deadline=60.0), "home", there.state)
+    assert (guest.command, guest.prepare, guest.environment) == (task.command, task.prepare, task.environment)
+    assert guest.correction == ""  # what this command teaches says nothing of any other
+
+
+def test_a_users_own_model_travels_as_any(home: Domain, tmp_path: Path) -> None:
+    text = (resources.models() / "applications/jacobi.psl").read_text()
+    predicted = Predictor([resources.models()]).text_profile(text, {}, HARDWARE, 8)
+    task = Task("8", 8, "own", "run", ("/opt/run",), NOW, "ann", deadline=NOW + 60, profile=predicted, model=text)
+    document = home.knowledge.document(task, 8)
+    assert document is not None
+    assert document.model is not None
+    there = Domain(tmp_path, "open", Terms(commands=True))
+    guest = there.guests.task(replace(document, deadline=60.0), "home", there.state)
+    assert guest.profile is not None
+    assert guest.profile.seconds == pytest.approx(predicted.seconds)
+    assert home.knowledge.document(replace(task, model="nonsense"), 8) is None
+    assert home.knowledge.document(replace(task, native=Native("slurm")), 8) is None
 
 
 def test_a_command_is_checked_as_any_users(tmp_path: Path) -> None:

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched import resources
+from cosched.agent.messages import Model, ModelFile
+from cosched.errors import UserError
+from cosched.service.carried_models import CarriedModels
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HARDWARE = "sgi_origin2000"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    folder = tmp_path / "models"
+    shutil.copytree(resources.models(), folder)
+    return folder
+
+
+def test_a_model_travels_with_all_that_it_includes(tmp_path: Path, library: Path) -> None:
+    model = CarriedModels(tmp_path / "a", [library]).gathered("sweep3d")
+    there = CarriedModels(tmp_path / "b", [library / "hardware"])
+    found = there.profile(model, {}, HARDWARE, 2)
+    assert len(found.seconds) == 2
+    assert there.profile(model, {}, HARDWARE, 2) is found
+
+
+def test_a_model_is_read_again_when_one_of_its_files_has_changed(tmp_path: Path, library: Path) -> None:
+    models = CarriedModels(tmp_path / "a", [library])
+    first = models.gathered("jacobi")
+    assert models.gathered("jacobi") is first
+    path = library / "applications/jacobi.psl"
+    path.write_text(path.read_text() + "\n")
+    assert models.gathered("jacobi") != first
+
+
+def test_a_text_is_a_model_like_any(tmp_path: Path, library: Path) -> None:
+    models = CarriedModels(tmp_path / "a", [library])
+    named, text = models.gathered("jacobi"), (library / "applications/jacobi.psl").read_text()
+    given = models.gathered_text(text)
+    assert given.name == "model"
+    assert len(given.files) == len(named.files)
+    assert models.profile(given, {}, HARDWARE, 4).seconds == models.profile(named, {}, HARDWARE, 4).seconds
+
+
+@pytest.mark.parametrize("name", ["../x.psl", "a/x.psl"])
+def test_no_file_is_written_outside_its_folder(tmp_path: Path, name: str) -> None:
+    models = CarriedModels(tmp_path / "a", [resources.models()])
+    with pytest.raises(UserError, match="plain name"):
+        models.profile(Model("x", (ModelFile(name, "text"),)), {}, HARDWARE, 1)
+    assert not (tmp_path / "x.psl").exists()
+
+
+def test_two_files_of_one_name_cannot_travel_together(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (tmp_path / "main.psl").write_text(
+        'application main { include other; option { hrduse = "h"; } proc exec init { } }\n'
+    )
+    models = CarriedModels(tmp_path / "kept", [tmp_path])
+    with pytest.raises(UserError):
+        models.gathered("main")
