@@ -26,6 +26,7 @@ __all__ = ["Line", "line_plot"]
 _WIDTH, _HEIGHT = 640.0, 360.0  # of the plot, in SVG units
 _COLOURS = 6
 _LETTER = 6.5  # width of a letter at font size 11
+_LEGEND = 7.5  # likewise in the legend, where nothing may touch its neighbour
 _ALIKE = 1e-9  # values closer than this part of them are shown as one
 _SMALLEST, _LARGEST = 1e-280, 1e280  # what is beyond is shown as 0 or not at all
 _CROWD = 40  # points of a line above which they are drawn smaller
@@ -74,7 +75,7 @@ def line_plot(lines: Sequence[Line], title: str, x_label: str, y_label: str, *,
     heights = [value for point in known for value in (point.low, point.y, point.high)]
     upwards = _Axis(heights if log_y or min(heights, default=0.0) < 0 else [0.0, *heights], _HEIGHT, log_y)
     legend = [line.name for line in lines]
-    widest = max(map(len, legend), default=0) * _LETTER + 40
+    widest = max(map(len, legend), default=0) * _LEGEND + 40
     return template("plot.svg.j2").render(
         title=title,
         styled=styled,

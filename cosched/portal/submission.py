@@ -19,12 +19,13 @@ from cosched.portal.reading import digest, read_requests, request_schema
 
 __all__ = ["routes"]
 
+_KEYS = {"pattern": "^[!-~]{0,255}$"}
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _TASK, _TASKS = Answer[TaskView](TaskView), Answer[list[TaskView]](list[TaskView])
 _FORECAST, _FORECASTS = Answer[Forecast](Forecast), Answer[list[Forecast]](list[Forecast])
 _EXAMPLES = {
     "a command with its own figures": {"command": ["/bin/sleep", "10"], "profile": [10.0, 5.0], "deadline": "now+1h"},
-    "several": [{"command": ["/bin/true"], "name": "first"}, {"command": ["/bin/true"], "name": "second"}],
+    "an application of the catalogue": {"application": "sweep3d", "parameters": {"Scale": 0.5}, "hosts": "2-8"},
 }
 _LEADS_TO = {"show": "get /tasks/{task_id}", "explain": "get /tasks/{task_id}/explain",
              "output": "get /tasks/{task_id}/output/{stream}", "plans": "get /tasks/{task_id}/plans",
@@ -41,7 +42,9 @@ def routes(service: Service) -> APIRouter:
         request: Request,
         asker: Asker,
         dry_run: Annotated[bool, Query(description="Only say what would come of it.")] = False,
-        idempotency_key: Annotated[str, Header(description="The same key and body again: the same tasks.")] = "",
+        idempotency_key: Annotated[
+            str, Header(description="The same key and body again: the same tasks.", json_schema_extra=_KEYS)
+        ] = "",
     ) -> Response:
         """Submit one task, or a list of tasks of which all or none are accepted."""
         if idempotency_key and not _KEY.fullmatch(idempotency_key):

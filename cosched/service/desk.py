@@ -135,8 +135,12 @@ class Desk:
         """Say why a task is where it is; see `Service`."""
         task = self._find(asker, task_id)
         agent = None if self.neighbours is None else self.neighbours.agent
-        found = self._ask(lambda core, time: explained(core, agent, task_id, time))
-        return ended(self._find(asker, task.id)) if found is None else explanation_view(found)
+
+        def question(core: Coscheduler, time: float) -> Explanation | None:
+            found = explained(core, agent, task_id, time)
+            return None if found is None else explanation_view(found, core)
+
+        return self._ask(question) or ended(self._find(asker, task.id))
 
     def cancel(self, asker: Principal, task_id: str) -> TaskView:
         """Take the wish that a task does not run; see `Service`."""

@@ -30,11 +30,17 @@ _HOW = ["--max-examples", "200"] if _EXPLORING else ["--max-examples", "2", "--g
 # Names that are there no schema can tell. What a task must be beyond its form (a known application, a deadline that can
 # be met) none can say either: such a task is refused with 422, as RFC 9110 has it.
 _SETTINGS = """
-parameters = { "path.task_id" = ["1", "2"], "path.kind" = "applications", "path.name" = ["jacobi", "fft"] }
-
 [[operations]]
 include-name = "POST /api/v1/tasks"
 checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
+
+[[operations]]
+include-path = "/api/v1/models/{kind}/{name}"
+parameters = { "path.kind" = "applications", "path.name" = "jacobi" }
+
+[[operations]]
+include-path = "/api/v1/models/applications/{name}/curves"
+parameters = { "path.name" = "jacobi" }
 
 [[operations]]
 include-path = "/api/v1/events"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("name", _EXAMPLES)
+@pytest.mark.parametrize("name", ["a command with its own figures"])
 def test_the_examples_of_the_description_are_accepted(tmp_path: Path, name: str) -> None:
     with portal(tmp_path) as here:
         ann = here.person("ann")

@@ -107,7 +107,12 @@ class TaskView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskDetail(TaskView):
-    """A task with everything that is known of it; `profile` is null where it passes through."""
+    """A task with everything that is known of it.
+
+    Attributes:
+        model: the text of the performance model (PSL) that its user brought; empty for none.
+        profile: the prediction as the model or the user gives it; null where it passes through.
+    """
 
     command: tuple[str, ...]
     parameters: dict[str, float | str]
@@ -121,6 +126,7 @@ class TaskDetail(TaskView):
     tries: tuple[AttemptView, ...]
     log: tuple[RecordView, ...]
     handovers: tuple[HandoverView, ...] = ()
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +141,11 @@ class TaskPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why a task is where it is: what it waits for, its planned place, and what would change it."""
+    """Why a task is where it is: what it waits for, its planned place, and what would change it.
+
+    Attributes:
+        profile: its prediction as runs have corrected it by now; null where it passes through, or has ended.
+    """
 
     task: str
     state: str
@@ -145,3 +155,4 @@ class Explanation:
     planned_hosts: tuple[str, ...]
     slack: float | None
     would_change: tuple[str, ...]
+    profile: ProfileView | None = None

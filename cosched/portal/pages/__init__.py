@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 
-from cosched.portal.pages import domain, models, schedule, statics, submit, task, tasks
+from cosched.portal.pages import chosen, domain, models, schedule, statics, submit, task, tasks
 
 if TYPE_CHECKING:
     from cosched.portal.insight import Insight
@@ -26,6 +26,7 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
     router.include_router(statics.routes())
     router.include_router(submit.routes(service, insight, renderer))
     router.include_router(tasks.routes(service, renderer))
+    router.include_router(chosen.routes(service, insight))
     router.include_router(task.routes(service, insight, renderer))
     router.include_router(schedule.routes(service, insight, renderer))
     router.include_router(domain.routes(service, insight, renderer))

@@ -4,20 +4,20 @@
 
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
 from cosched.access.principal import Scope
-from cosched.portal.documents import Accuracy, HostView, PlanView, RunView
+from cosched.portal.documents import Accuracy
 from cosched.portal.identity import Asker, needs
 from cosched.portal.insight import Insight
 from cosched.portal.interface import Service
 from cosched.portal.pages.rendering import Renderer
+from cosched.portal.pages.utilisation import busy_course, busy_shares, classes_of, spans_of
 
-__all__ = ["busy_shares", "routes"]
+__all__ = ["routes"]
 
 _HOUR = 3600.0
 _LINES = 50
@@ -33,30 +33,18 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
     def domain(request: Request, asker: Asker, page: Annotated[int, Query(ge=1, le=10**7)] = 1) -> Response:
         now = time.time()
         hosts = service.hosts(asker)
-        busy = busy_shares(hosts, insight.runs(asker, now - _HOUR), service.plan(asker), (now - _HOUR, now))
+        window = now - _HOUR, now
+        spans = spans_of(insight.runs(asker, now - _HOUR), service.plan(asker), now)
+        busy = busy_shares(hosts, spans, window)
         return renderer.page(
-            request, "domain.html", hosts=hosts, busy=busy, busy_mean=sum(busy.values()) / len(busy) if busy else 0.0,
-            classes=sorted({host.host_class for host in hosts if host.host_class}),
+            request, "domain.html", hosts=hosts, busy=busy, course=busy_course(hosts, spans, window),
+            busy_mean=sum(busy.values()) / len(busy) if busy else 0.0, classes=classes_of(hosts, busy),
             peers=service.peers(),
             accuracy=[_strip(entry) for entry in insight.accuracy()],
             log=insight.log(asker, _LINES, (page - 1) * _LINES), page=page,
         )  # fmt: skip
 
     return router
-
-
-def busy_shares(hosts: Sequence[HostView], runs: Sequence[RunView], plan: PlanView,
-                window: tuple[float, float]) -> dict[str, float]:  # fmt: skip
-    """Return for each host the share of a time that tasks of ours ran on it."""
-    left, right = window
-    seconds = {host.name: 0.0 for host in hosts}
-    spans = [(run.hosts, run.start, run.end) for run in runs]
-    spans += [(spot.hosts, spot.start, right) for spot in plan.placements if spot.running]
-    for names, start, end in spans:
-        for name in names:
-            if name in seconds:
-                seconds[name] += max(min(end, right) - max(start, left), 0.0)
-    return {name: min(spent / (right - left), 1.0) for name, spent in seconds.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,14 +79,21 @@ def drawn(times: Sequence[float | None]) -> list[float]:
     return [math.nan if value is None else value for value in times]
 
 
-def curve(profile: ProfileView, chosen: int = 0) -> Markup:
-    """Draw the run time by number of hosts, with its uncertainty and the number that is planned (0 for none)."""
+def curve(profile: ProfileView, chosen: int = 0, measured: float | None = None) -> Markup:
+    """Draw the run time by number of hosts, with its uncertainty.
+
+    Args:
+        profile: what is predicted.
+        chosen: the number that is planned, or that it had; 0 for none.
+        measured: how long it took on so many, in seconds.
+    """
     seconds = drawn(profile.seconds)
     hosts = range(1, len(seconds) + 1)
     low, high = (None if side is None else drawn(side) for side in (profile.low, profile.high))
     lines = [Line("predicted", hosts, seconds, low, high)]
-    if chosen:
-        lines.append(
-            Line(f"planned: {chosen} hosts" if chosen > 1 else "planned: 1 host", [chosen], [seconds[chosen - 1]])
-        )
+    count = "1 host" if chosen == 1 else f"{chosen} hosts"
+    if measured is not None:
+        lines.append(Line(f"measured: {count}", [chosen], [measured]))
+    elif 1 <= chosen <= len(seconds):
+        lines.append(Line(f"planned: {count}", [chosen], [seconds[chosen - 1]]))
     return Markup(line_plot(lines, "Run time by number of hosts", "hosts", "seconds", styled=False))  # noqa: S704  it escapes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
     from cosched.portal.documents import TaskDetail
 
-__all__ = ["PARAMETER", "fields_of", "local_minute", "read_deadline", "read_profile", "read_request", "request_like"]
+__all__ = ["PARAMETER", "again", "fields_of", "local_minute", "read_deadline", "read_profile", "read_request",
+           "request_like"]  # fmt: skip
 
 PARAMETER = "p."
 """What the names of fields begin with that hold an application's parameters."""
@@ -34,14 +36,13 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
     return TaskRequest(
         application=application,
         command=() if application else command,
-        parameters={name.removeprefix(PARAMETER): value for name, value in fields.items()
-                    if name.startswith(PARAMETER) and value != ""},
+        parameters=_parameters(fields),
         deadline=read_deadline(fields.get("deadline", ""), zone),
         hosts=fields.get("hosts", "").replace(" ", "").replace("–", "-") or None,
         model="" if application else fields.get("model", ""),
         profile=read_profile(fields.get("profile", "")),
         name=fields.get("name", "").strip(),
-        environment=_environment(fields.get("environment", "")),
+        environment=_pairs(fields.get("environment", ""), "environment variable"),
         prepare=tuple(line for line in fields.get("prepare", "").splitlines() if line),
         notify=tuple(fields.get("notify", "").replace(",", " ").split()),
         directory=fields.get("directory", "").strip(),
@@ -80,34 +81,63 @@ def local_minute(moment: float, zone: tzinfo | None) -> str:
 
 def fields_of(task: TaskDetail, now: float, zone: tzinfo | None, *, catalogued: bool) -> dict[str, str]:
     """Return the fields that would submit a task like this one again, with as much time as it had."""
-    fields = {f"{PARAMETER}{name}": f"{value:g}" if isinstance(value, float) else str(value)
-              for name, value in task.parameters.items()}  # fmt: skip
-    fields |= ({"application": task.application} if catalogued
-               else {"own": "command", "command": "\n".join(task.command)})  # fmt: skip
+    values = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in task.parameters.items()}
+    if task.native is not None:
+        fields = {"own": "job", "job_of": task.id, "command": "\n".join(task.command)}
+    elif catalogued:
+        fields = {"application": task.application}
+    else:
+        fields = {"own": "command", "command": "\n".join(task.command)}
+    if "application" in fields:
+        fields |= {f"{PARAMETER}{name}": value for name, value in values.items()}
+    elif task.model:
+        fields |= {"model": task.model, "settings": "\n".join(f"{name}={value}" for name, value in values.items())}
     if task.deadline is not None:
         fields["deadline"] = local_minute(now + task.deadline - task.submitted, zone)
     if task.name != task.application:
         fields["name"] = task.name
-    if task.profile is not None and (task.profile.source == "user" or not catalogued):
+    if task.profile is not None and (task.profile.source == "user" or not (catalogued or task.model)):
         fields["profile"] = ", ".join("" if value is None else f"{value:g}" for value in task.profile.seconds)
     elif task.profile is None and task.count > 1:
         fields["hosts"] = str(task.count)
     fields |= {"best_effort": "on"} if task.best_effort else {}
     fields |= {"directory": task.directory} if task.directory else {}
-    if not catalogued:  # an entry of the catalogue brings its own
+    if "application" not in fields:  # an entry of the catalogue brings its own
         fields |= {"environment": "\n".join(f"{name}={value}" for name, value in task.environment.items()),
                    "prepare": "\n".join(task.prepare)}  # fmt: skip
     fields |= {"notify": " ".join(task.notify)} if task.notify else {}
     return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
 
 
+def again(task: TaskDetail, fields: Mapping[str, str], zone: tzinfo | None, *, catalogued: bool) -> TaskRequest:
+    """Return the request for a task made from a user's own file once more, with what the form says instead.
+
+    Raises:
+        UserError: a field that cannot be read.
+    """
+    form = read_request({**fields, "application": "", "command": "", "prepare": ""}, zone)
+    return replace(
+        request_like(task, 0.0, catalogued=catalogued),
+        deadline=form.deadline,
+        hosts=form.hosts,
+        profile=form.profile,
+        name=form.name,
+        environment=form.environment,
+        directory=form.directory,
+        best_effort=form.best_effort,
+        time_limit=form.time_limit,
+        notify=form.notify,
+    )
+
+
 def request_like(task: TaskDetail, now: float, *, catalogued: bool) -> TaskRequest:
     """Return the request that makes a task like this one, whatever it was made from, with as much time as it had."""
-    own = task.profile is not None and (task.profile.source == "user" or not catalogued)
+    own = task.profile is not None and (task.profile.source == "user" or not (catalogued or task.model))
     return TaskRequest(
         application=task.application if catalogued else "",
         command=() if catalogued and task.native is None else task.command,
-        parameters=dict(task.parameters) if catalogued else {},
+        parameters=dict(task.parameters) if catalogued or task.model else {},
+        model=task.model,
         deadline=None if task.deadline is None else now + task.deadline - task.submitted,
         hosts=task.count if task.profile is None else None,
         profile=task.profile.seconds if own and task.profile is not None else None,
@@ -122,14 +152,21 @@ def request_like(task: TaskDetail, now: float, *, catalogued: bool) -> TaskReque
     )
 
 
-def _environment(text: str) -> dict[str, str]:
-    environment = {}
+def _parameters(fields: Mapping[str, str]) -> dict[str, float | str]:
+    found: dict[str, float | str] = dict(_pairs(fields.get("settings", ""), "parameter"))
+    return found | {name.removeprefix(PARAMETER): value for name, value in fields.items()
+                    if name.startswith(PARAMETER) and value != ""}  # fmt: skip
+
+
+def _pairs(text: str, what: str) -> dict[str, str]:
+    """Return what lines NAME=value set; `what` they should set is for the error."""
+    found = {}
     for line in filter(None, text.splitlines()):
         name, equals, value = line.partition("=")
         if not equals:
-            raise UserError(f"{line[:80]!r} sets no environment variable: write NAME=value")
-        environment[name.strip()] = value
-    return environment
+            raise UserError(f"{line[:80]!r} sets no {what}: write NAME=value")
+        found[name.strip()] = value
+    return found
 
 
 def _read_back(moment: float, zone: tzinfo | None) -> datetime:

@@ -22,7 +22,7 @@ from cosched.portal.identity import Asker, csrf_checked, needs
 from cosched.portal.insight import Insight
 from cosched.portal.interface import Service
 from cosched.portal.pages.foreseen import Foreseen, foreseen
-from cosched.portal.pages.forms import fields_of, local_minute, read_request
+from cosched.portal.pages.forms import again, fields_of, local_minute, read_request
 from cosched.portal.pages.rendering import Renderer
 from cosched.portal.pages.uploads import requests_of
 from cosched.portal.pages.wording import zone_of
@@ -70,15 +70,14 @@ class _Counter:
         fields: dict[str, str] = {"application": application, "own": own if own in _OWN else ""}
         if like:
             earlier = self._service.task(asker, like)
-            known = {entry.name for entry in self._insight.applications()}
             zone = zone_of(request.cookies.get("zone", ""))
-            fields = fields_of(earlier, time.time(), zone, catalogued=earlier.application in known)
+            fields = fields_of(earlier, time.time(), zone, catalogued=self._known(earlier.application))
         return self._form(request, fields)
 
     def submit(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> Response:
         """Submit, and lead to the task; show the form again where it is refused."""
         try:
-            wanted = _requests(fields, zone_of(request.cookies.get("zone", "")))
+            wanted = self._requests(asker, fields, zone_of(request.cookies.get("zone", "")))
             made = self._service.submit(asker, wanted, fields.get("key", ""), digest(wanted))
         except CoschedError as error:
             status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(error, UserError) else HTTPStatus.SERVICE_UNAVAILABLE
@@ -120,7 +119,7 @@ class _Counter:
         found: Foreseen | None = None
         fault, tasks = "", 0
         try:
-            requests = _requests(fields, zone)
+            requests = self._requests(asker, fields, zone)
             wanted, tasks = requests[0], len(requests)
             # As best effort it is foreseen even where it would be refused: the page says what would be accepted.
             forecast = self._service.foresee(asker, [replace(wanted, best_effort=True)])[0]
@@ -129,6 +128,18 @@ class _Counter:
             fault = str(error)
         accepted = "" if found is None or found.acceptable is None else local_minute(found.acceptable, zone)
         return {"found": found, "fault": fault, "accepted": accepted, "tasks": tasks}
+
+    def _known(self, application: str) -> bool:
+        return any(entry.name == application for entry in self._insight.applications())
+
+    def _requests(self, asker: Principal, fields: Mapping[str, str], zone: tzinfo | None) -> list[TaskRequest]:
+        own = fields.get("own")
+        if own == "file":
+            return requests_of(fields.get("file", ""), fields.get("file_name", ""), fields, zone)
+        if own == "job":
+            earlier = self._service.task(asker, fields.get("job_of", ""))
+            return [again(earlier, fields, zone, catalogued=self._known(earlier.application))]
+        return [read_request(fields, zone)]
 
 
 async def _fields(request: Request) -> dict[str, str]:
@@ -143,9 +154,3 @@ async def _fields(request: Request) -> dict[str, str]:
                 fields |= {name.removesuffix("_upload"): decode(await value.read(), value.filename),
                            f"{name.removesuffix('_upload')}_name": value.filename}  # fmt: skip
     return fields
-
-
-def _requests(fields: Mapping[str, str], zone: tzinfo | None) -> list[TaskRequest]:
-    if fields.get("own") == "file":
-        return requests_of(fields.get("file", ""), fields.get("file_name", ""), fields, zone)
-    return [read_request(fields, zone)]

@@ -4,7 +4,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -14,7 +14,7 @@ from markupsafe import Markup
 from cosched.access.principal import Principal, Scope
 from cosched.errors import CoschedError, SystemFault
 from cosched.plot import Line, line_plot
-from cosched.portal.documents import PlanPoint, TaskDetail
+from cosched.portal.documents import Explanation, PlanPoint, ProfileView, TaskDetail
 from cosched.portal.identity import Asker, csrf_checked, needs
 from cosched.portal.insight import Insight
 from cosched.portal.interface import Service
@@ -51,7 +51,7 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
         points = insight.planned(task_id)
         return renderer.page(
             request, "task.html", task=task, explained=explained, life=lifeline(task, explained, time.time()),
-            curve=None if task.profile is None else curve(task.profile, len(task.hosts)),
+            curve=None if task.profile is None else _curve(task, explained),
             points=points, history=_history(task, points), written=_written(service, asker, task),
         )  # fmt: skip
 
@@ -69,6 +69,28 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
         return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
 
     return router
+
+
+def _curve(task: TaskDetail, explained: Explanation) -> Markup:
+    """Draw the prediction as it is now, or as it was when the task left, and what came of it."""
+    assert task.profile is not None
+    hosts = task.hosts or explained.planned_hosts
+    profile = explained.profile or _as_it_left(task.profile, len(hosts), task.predicted)
+    return curve(profile, len(hosts), task.actual)
+
+
+def _as_it_left(profile: ProfileView, hosts: int, predicted: float | None) -> ProfileView:
+    """Return the profile with the correction that the prediction on so many hosts had."""
+    stated = profile.seconds[hosts - 1] if 1 <= hosts <= len(profile.seconds) else None
+    if stated is None or predicted is None:
+        return profile
+    by = predicted / stated
+
+    def scaled(times: tuple[float | None, ...]) -> tuple[float | None, ...]:
+        return tuple(None if value is None else value * by for value in times)
+
+    return replace(profile, seconds=scaled(profile.seconds), low=None if profile.low is None else scaled(profile.low),
+                   high=None if profile.high is None else scaled(profile.high))  # fmt: skip
 
 
 def _history(task: TaskDetail, points: Sequence[PlanPoint]) -> Markup | None:

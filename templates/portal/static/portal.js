@@ -40,7 +40,8 @@
     const link = within && within.getAttribute("href");
     const boxes = [...element.querySelectorAll(".wide, pre")].map((box) => [box.scrollLeft, box.scrollTop]);
     const open = [...element.querySelectorAll("details")].map((each) => each.open);
-    const focused = within ? [...element.querySelectorAll("a, button, .wide, summary, pre")].indexOf(within) : -1;
+    const ticked = new Set([...element.querySelectorAll(":checked")].map((each) => each.value));
+    const focused = within ? [...element.querySelectorAll("a, button, input, .wide, summary, pre")].indexOf(within) : -1;
     element.innerHTML = text;
     element.querySelectorAll(".wide, pre").forEach((box, number) => {
       if (boxes[number]) [box.scrollLeft, box.scrollTop] = boxes[number];
@@ -48,8 +49,9 @@
     element.querySelectorAll("details").forEach((each, number) => {
       if (number < open.length) each.open = open[number];
     });
+    for (const each of element.querySelectorAll("[type=checkbox]")) each.checked = ticked.has(each.value);
     if (within) {
-      const all = [...element.querySelectorAll("a, button, .wide, summary, pre")];
+      const all = [...element.querySelectorAll("a, button, input, .wide, summary, pre")];
       const same = (link && all.find((each) => each.getAttribute("href") === link)) || all[focused];
       if (same) same.focus({ preventScroll: true });
     }

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -7,7 +8,15 @@ import pytest
 from cosched.connector.native import Native
 from cosched.errors import UserError
 from cosched.portal.documents import TaskRequest
-from cosched.portal.pages.forms import fields_of, local_minute, read_deadline, read_profile, read_request, request_like
+from cosched.portal.pages.forms import (
+    again,
+    fields_of,
+    local_minute,
+    read_deadline,
+    read_profile,
+    read_request,
+    request_like,
+)
 from tests.portal.pages.makers import NOW, detail, profile
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -76,6 +85,32 @@ def test_a_task_like_another_is_made_from_all_of_it() -> None:
     predicted = detail(application="jacobi", parameters={"Scale": 2.0}, profile=profile((4.0, 2.0), "model"))
     assert request_like(predicted, NOW, catalogued=True) == TaskRequest(application="jacobi", parameters={"Scale": 2.0},
                                                                         name="night")  # fmt: skip
+
+
+def test_a_command_with_a_model_of_its_own_is_cloned_with_it() -> None:
+    task = detail(command=("/bin/x",), model="a model", parameters={"cells": 500.0, "kind": "a"},
+                  profile=profile((4.0, 2.0), "model"))  # fmt: skip
+    form = read_request(fields_of(task, NOW, None, catalogued=False), None)
+    assert form == TaskRequest(command=("/bin/x",), model="a model", parameters={"cells": "500", "kind": "a"},
+                               name="night")  # fmt: skip
+    assert request_like(task, NOW, catalogued=False) == TaskRequest(
+        command=("/bin/x",), model="a model", parameters={"cells": 500.0, "kind": "a"}, name="night"
+    )
+
+
+@pytest.mark.parametrize("catalogued", [True, False])
+def test_a_job_from_a_file_is_cloned_with_what_the_form_says_instead(catalogued: bool) -> None:
+    native = Native("slurm", {"mem": "2G"}, "#!/bin/sh\n")
+    values: dict[str, float | str] = {"Scale": 2.0} if catalogued else {}
+    task = detail(application="fft", command=("/job.sh",), native=native, parameters=values,
+                  environment={"A": "1"}, deadline=NOW, count=3, best_effort=True)  # fmt: skip
+    fields = fields_of(task, NOW, BERLIN, catalogued=catalogued)
+    assert (fields["own"], fields["job_of"], fields["hosts"]) == ("job", "7", "3")
+    same = again(task, fields, BERLIN, catalogued=catalogued)
+    assert same == replace(request_like(task, NOW, catalogued=catalogued), hosts="3")
+    other = again(task, {**fields, "name": "other", "deadline": "", "hosts": "2-4", "profile": "9,5"}, BERLIN,
+                  catalogued=catalogued)  # fmt: skip
+    assert other == replace(same, name="other", deadline=None, hosts="2-4", profile=(9.0, 5.0))
 
 
 def test_environment_and_preparation_are_lines() -> None:

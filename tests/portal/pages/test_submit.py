@@ -129,6 +129,26 @@ def test_only_ones_own_task_is_cloned(here: Portal) -> None:
     assert 'value="77"' in here.person("olga", Role.OPERATOR).see("/submit?like=1")
 
 
+def test_a_model_of_ones_own_comes_with_the_clone(here: Portal) -> None:
+    ann = here.person("ann")
+    ann.submit(application="", own="command", command="/bin/true", model="a model", settings="work=40")
+    page = ann.see("/submit?like=1")
+    assert ">a model</textarea>" in page
+    assert ">work=40</textarea>" in page
+    answer = ann.send("/tasks/1/again")
+    assert answer.headers["Location"] == "/tasks/2"
+    again = here.daemon.store.task("2")
+    assert again is not None
+    assert (again.model, again.parameters) == ("a model", {"work": "40"})
+
+
+def test_another_users_job_is_not_taken(here: Portal) -> None:
+    here.person("ann").submit(**{"p.work": "77"})
+    answer = here.person("bob").send("/submit", own="job", job_of="1", command="x")
+    assert (answer.status_code, "there is no task" in answer.text) == (422, True)
+    assert here.daemon.store.task("2") is None
+
+
 def test_an_application_that_there_is_not_is_said_so(here: Portal) -> None:
     answer = here.person("ann").client.get("/submit?application=<b>")
     assert (answer.status_code, "&lt;b&gt;" in answer.text) == (422, True)
