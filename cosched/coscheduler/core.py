@@ -12,9 +12,10 @@ At most one attempt of a task is live at any time, and none is given up before t
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.dispatching import Departure, departures, departures_in_order
+from cosched.coscheduler.dispatching import Departure, Speeds, departures, departures_in_order
 from cosched.coscheduler.domain import Domain
 from cosched.coscheduler.events import (
     CancelRequested,
@@ -42,6 +43,7 @@ from cosched.scheduling.decoder import decode
 from cosched.scheduling.metrics import measure_plan, objective
 from cosched.scheduling.policies import REPLANNED, Policy, without_search
 from cosched.scheduling.progress import Figures, difference
+from cosched.scheduling.widths import best_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -189,6 +191,11 @@ class Coscheduler:
         """Return what runs have taught of the models, by key."""
         return dict(self._experience.corrections)
 
+    def outlook(self) -> Outlook:
+        """Return what a plan must reckon with beside the tasks' profiles."""
+        handover = self._experience.handover.seconds
+        return Outlook(self.factors(), handover, self.settings.margin, self._queue.held_back)
+
     def snapshot(self, time: float) -> tuple[Problem, Plan] | None:
         """Return the problem that waits to be planned and the current plan of it; None where nothing does.
 
@@ -233,8 +240,11 @@ class Coscheduler:
         if problem is None:
             return
         wanted = self.waiting.reordered(event.order, event.counts)
-        if list(wanted.items()) != list(self.waiting.counts.items()):  # else the search only says that it goes on
-            self._compare(problem, self.waiting.plan(problem, wanted), event.time)
+        named = zip(event.order, event.classes, strict=True) if event.classes else ()
+        classes = {task: each for task, each in named if each and task in wanted}
+        before = (list(self.waiting.counts.items()), self.waiting.classes)
+        if (list(wanted.items()), classes) != before:  # else the search only says that it goes on
+            self._compare(problem, self.waiting.plan(problem, wanted, classes), event.time)
         if event.settled:
             self._queue.searched(event.order)
         self.improved = event
@@ -248,9 +258,8 @@ class Coscheduler:
             self.changed = (time, why) if why else self.changed
 
     def _problem(self, time: float) -> Problem | None:
-        handover = self._experience.handover.seconds
-        outlook = Outlook(self.factors(), handover, self.settings.margin, self._queue.held_back)
-        return self.waiting.problem(self.tasks, self.domain.up(), self.taken(time), time, outlook)
+        up, classes = self.domain.up(), self.domain.classes()
+        return self.waiting.problem(self.tasks, up, self.taken(time), time, self.outlook(), classes)
 
     def _dispatch(self, time: float) -> None:
         for name in self._queue.passing(time)[: self._doors()]:
@@ -258,7 +267,8 @@ class Coscheduler:
         for departure in self._departures(time):
             if not self._stays(departure, time):
                 seconds = departure.seconds - self._experience.handover.seconds
-                self._lifecycle.start(self.tasks[departure.task], departure.hosts, seconds, time)
+                task = self.tasks[departure.task].on(self.domain.hosts[host].host_class for host in departure.hosts)
+                self._lifecycle.start(task, departure.hosts, seconds, time)
                 self._ledger.replan()
 
     def _stays(self, departure: Departure, time: float) -> bool:
@@ -285,10 +295,12 @@ class Coscheduler:
         problem = self._problem(time) if idle else None
         if problem is None:
             return []
+        speeds = Speeds.of(problem)
         if self.settings.policy in BASELINES:
-            return departures_in_order(self._arrivals(problem), idle, lambda task: self._queue.may_leave(task, time))
+            may_leave = partial(self._queue.may_leave, time=time)
+            return departures_in_order(self._arrivals(problem), idle, may_leave, speeds)
         schedule = decode(problem, self._plan(problem))
-        return departures(schedule.assignments, idle, lambda task: self._ready(task, time))
+        return departures(schedule.assignments, idle, partial(self._ready, time=time), speeds)
 
     def _plan(self, problem: Problem) -> Plan:
         if self.settings.policy in REPLANNED:  # what waits is in order of arrival: no search has put it in another
@@ -299,14 +311,15 @@ class Coscheduler:
         searched = self.settings.policy != "genetic" or self._queue.staged(self.tasks[task], time)
         return searched and self._queue.may_leave(task, time)
 
-    def _arrivals(self, problem: Problem) -> list[tuple[str, int, float]]:
+    def _arrivals(self, problem: Problem) -> list[tuple[str, int]]:
         """Return the queue of a first-come-first-served policy; a host count is chosen once and kept."""
         queue = []
+        best = best_seconds(problem)
         for place, name in sorted(enumerate(problem.tasks), key=lambda item: self.tasks[item[1]].number):
-            row = problem.seconds[0, place]
+            row = best[place]
             count = self.waiting.counts[name]
             if not 1 <= count <= len(row):
                 count = baseline_count(self.settings.policy, row, f"{self.settings.seed}/{self.tasks[name].number}")
                 self.waiting.counts[name] = count
-            queue.append((name, count, float(row[count - 1])))
+            queue.append((name, count))
         return queue

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from cosched.scheduling.widths import single_class
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment
 
-__all__ = ["Departure", "departures", "departures_in_order"]
+__all__ = ["Departure", "Speeds", "departures", "departures_in_order"]
 
 # Planned starts come from sums of floats; less than this from now is now. Seconds.
 _NOW = 1e-6
@@ -24,16 +31,47 @@ class Departure(NamedTuple):
     seconds: float
 
 
-def departures(assignments: Sequence[Assignment], idle: Sequence[str], ready: Callable[[str], bool]) -> list[Departure]:
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """How long tasks take which hosts.
+
+    Attributes:
+        kinds: class of each host, by name; hosts that are alike have one.
+        places: index of each task.
+        seconds: (K, m, N) run times by class, task and host count.
+    """
+
+    kinds: Mapping[str, int]
+    places: Mapping[str, int]
+    seconds: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, problem: Problem) -> Speeds:
+        """Return the speeds of a problem."""
+        only = single_class(problem)
+        classes = problem.host_class.tolist() if only is None else [only] * len(problem.hosts)
+        places = {task: place for place, task in enumerate(problem.tasks)}
+        return cls(dict(zip(problem.hosts, classes, strict=True)), places, problem.seconds)
+
+    def on(self, task: str, count: int, kinds: Iterable[int]) -> float:
+        """Return the run time on so many hosts of these classes together, of which the slowest decides."""
+        return max(float(self.seconds[kind, self.places[task], count - 1]) for kind in kinds)
+
+
+def departures(
+    assignments: Sequence[Assignment], idle: Sequence[str], ready: Callable[[str], bool], speeds: Speeds
+) -> list[Departure]:
     """Choose the tasks that leave now under a plan.
 
     First those whose planned start has come. Then, on hosts that would stay idle, waiting tasks in planned order that
-    end before the plan needs those hosts: so a task that waits for hosts blocks nobody, and nobody delays it.
+    end before the plan needs those hosts: so a task that waits for hosts blocks nobody, and nobody delays it. On hosts
+    of another class than planned a task leaves only if it ends no later than planned.
 
     Args:
         assignments: the decoded plan, in planned order; times in seconds from now.
         idle: hosts that are up and free.
         ready: whether a task may leave yet.
+        speeds: how long tasks take which hosts.
     """
     left = set(idle)
     leaving: list[Departure] = []
@@ -51,37 +89,54 @@ def departures(assignments: Sequence[Assignment], idle: Sequence[str], ready: Ca
         if not left:
             break
         if ready(assignment.task):
-            leaving.extend(_fill(assignment, left, needed))
+            leaving.extend(_fill(assignment, left, needed, speeds))
     return leaving
 
 
-def _fill(assignment: Assignment, left: set[str], needed: dict[str, float]) -> list[Departure]:
-    seconds = assignment.end - assignment.start
-    fitting = [host for host in left if needed.get(host, math.inf) >= seconds]
-    if len(fitting) < len(assignment.hosts):
-        return []
-    # The tightest fit, so that long gaps stay for long tasks; the name makes the choice repeatable.
-    fitting.sort(key=lambda host: (needed.get(host, math.inf), host))
-    chosen = tuple(sorted(fitting[: len(assignment.hosts)]))
-    left.difference_update(chosen)
-    return [Departure(assignment.task, chosen, seconds)]
+def _fill(assignment: Assignment, left: set[str], needed: dict[str, float], speeds: Speeds) -> list[Departure]:
+    planned = {speeds.kinds[host] for host in assignment.hosts}
+    others = sorted({speeds.kinds[host] for host in left} - planned)
+    count = len(assignment.hosts)
+    for kinds in (planned, *({kind} for kind in others)):
+        seconds = assignment.end - assignment.start
+        if kinds != planned:
+            seconds = speeds.on(assignment.task, count, kinds)
+            if seconds > assignment.end:
+                continue
+        fitting = [host for host in left if speeds.kinds[host] in kinds and needed.get(host, math.inf) >= seconds]
+        if len(fitting) < count:
+            continue
+        # The tightest fit, so that long gaps stay for long tasks; the name makes the choice repeatable.
+        fitting.sort(key=lambda host: (needed.get(host, math.inf), host))
+        chosen = tuple(sorted(fitting[:count]))
+        left.difference_update(chosen)
+        if len(planned) > 1:
+            seconds = speeds.on(assignment.task, count, {speeds.kinds[host] for host in chosen})
+        return [Departure(assignment.task, chosen, seconds)]
+    return []
 
 
 def departures_in_order(
-    queue: Sequence[tuple[str, int, float]], idle: Sequence[str], ready: Callable[[str], bool]
+    queue: Sequence[tuple[str, int]], idle: Sequence[str], ready: Callable[[str], bool], speeds: Speeds
 ) -> list[Departure]:
     """Choose the tasks that leave now under strict first-come-first-served: the head or nobody.
 
     Args:
-        queue: (task, host count, predicted seconds) in order of arrival.
-        idle: hosts that are up and free.
+        queue: (task, host count) in order of arrival.
+        idle: hosts that are up and free; a task takes those of its fastest class first, then by name.
         ready: whether a task may leave yet.
+        speeds: how long tasks take which hosts.
     """
     left = sorted(idle)
     leaving: list[Departure] = []
-    for task, count, seconds in queue:
+    for task, count in queue:
         if count > len(left) or not ready(task):
             break
-        leaving.append(Departure(task, tuple(left[:count]), seconds))
+        left.sort(key=lambda host: (speeds.on(task, count, (speeds.kinds[host],)), host))
+        chosen = tuple(left[:count])
+        seconds = speeds.on(task, count, {speeds.kinds[host] for host in chosen})
+        if not math.isfinite(seconds):
+            break
+        leaving.append(Departure(task, chosen, seconds))
         left = left[count:]
     return leaving

@@ -71,6 +71,10 @@ class Domain:
         """Return the names of the usable hosts, sorted."""
         return sorted(name for name, host in self.hosts.items() if host.up)
 
+    def classes(self) -> dict[str, str]:
+        """Return the class of each host, empty where the manager does not say."""
+        return {name: host.host_class for name, host in self.hosts.items()}
+
     @staticmethod
     def occupied(attempts: Iterable[Attempt], now: float, handover: float = 0.0) -> dict[str, float]:
         """Return when each taken host is expected to be free.

@@ -61,6 +61,7 @@ class ScheduleImproved:
     Attributes:
         order: task identifiers; those that no longer wait are ignored, those missing are kept behind.
         counts: number of hosts for each task of `order`.
+        classes: class of hosts for each task of `order`, empty for hosts of any; none at all where hosts are alike.
         since: time of the snapshot that was planned, epoch seconds; bound and makespan count from here.
         bound: lower bound of the makespan in seconds.
         makespan: predicted makespan in seconds.
@@ -80,6 +81,7 @@ class ScheduleImproved:
     generations: int = 0
     searched: float = 0.0
     settled: bool = True
+    classes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,25 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.task import TaskState
 from cosched.prediction.feedback import Correction, Handover
+from cosched.prediction.profile import slowest
 
 if TYPE_CHECKING:
-    from cosched.coscheduler.task import Attempt, Task
+    from collections.abc import Mapping
 
-__all__ = ["Experience"]
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.prediction.profile import Profile
+
+__all__ = ["Experience", "corrected"]
+
+
+def corrected(task: Task, corrections: Mapping[str, Correction]) -> Profile | None:
+    """Return a task's prediction as the runs have taught, on each class by what they have taught there."""
+    if task.profile is None:
+        return None
+    if not task.profile.classes:
+        return corrections.get(task.correction, Correction()).corrected(task.profile)
+    keys = ((task.correction_on(each.hardware), each) for each in task.profile.classes)
+    return slowest([corrections.get(key, Correction()).corrected(each) for key, each in keys], task.profile.hardware)
 
 
 class Experience:

@@ -11,6 +11,7 @@ import numpy as np
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.scheduling.decoder import decode
 from cosched.scheduling.problem import Plan
+from cosched.scheduling.widths import best_seconds
 
 if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
@@ -145,11 +146,11 @@ def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]
     place = problem.tasks.index(mine.task)
     plan = core.waiting.plan(problem)
     order = np.concatenate(([place], plan.order[plan.order != place]))
-    first = decode(problem, Plan(order, plan.counts)).assignments[0]
+    first = decode(problem, Plan(order, plan.counts, plan.classes)).assignments[0]
     found = []
     if first.end < mine.end - 1e-6:
         found.append(f"first in the queue it would end {mine.end - first.end:.1f} s earlier")
-    row = problem.seconds[0, place]
+    row = best_seconds(problem)[place]
     best = int(np.argmin(row)) + 1
     if row[best - 1] < mine.end - mine.start - 1e-6:
         now = f"{mine.end - mine.start:.1f} s on {len(mine.hosts)}"

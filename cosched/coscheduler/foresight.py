@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.decoder import decode, spans
-from cosched.scheduling.free_times import FreeTimes
+from cosched.coscheduler.waiting import Outlook, run_times
+from cosched.scheduling.decoder import decode, first_to_end, spans
 from cosched.scheduling.problem import Plan, Problem
+from cosched.scheduling.schedule import Assignment
+from cosched.scheduling.widths import best_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
-    from cosched.scheduling.schedule import Assignment
 
 __all__ = ["Effect", "Place", "place"]
 
@@ -60,15 +61,16 @@ def place(
         booked: tasks that are not there yet and for which a place behind the queue is kept.
         jumps: whether it may go before others at all.
     """
-    hosts = core.domain.up()
-    row = _row(core, task, len(hosts))
-    if row is None:
+    if not core.domain.up():
+        return None
+    problem, plan = _waiting(core, time)
+    rows = _rows(core, task, problem)
+    if rows is None:
         return None
     deadline = math.inf if task.deadline is None else task.deadline - time
-    problem, plan = _waiting(core, hosts, time)
     for other in booked:
-        problem, plan = _book(problem, plan, _row(core, other, len(hosts)))
-    extended = _with_one_more(problem, row, deadline)
+        problem, plan = _book(problem, plan, _rows(core, other, problem))
+    extended = _with_one_more(problem, rows, deadline)
     order = plan.order.tolist()
     ahead = [other for other in order if problem.deadline[other] <= deadline]
     new = len(problem.tasks)
@@ -80,7 +82,8 @@ def place(
             best = sooner
             behind = [other for other in order if problem.deadline[other] > deadline]
             counts = np.append(plan.counts, len(best.hosts))
-            effect = _effect(problem, plan, extended, Plan(np.array([*ahead, new, *behind], dtype=np.int64), counts))
+            changed = Plan(np.array([*ahead, new, *behind], dtype=np.int64), counts, _anywhere(plan))
+            effect = _effect(problem, plan, extended, changed)
     return Place(time + best.start, time + best.end, best.hosts, effect)
 
 
@@ -95,53 +98,56 @@ def _effect(problem: Problem, plan: Plan, extended: Problem, changed: Plan) -> E
     )
 
 
-def _row(core: Coscheduler, task: Task, hosts: int) -> NDArray[np.float64] | None:
-    """Return the corrected run time by host count; None where none of so many hosts can run it."""
+def _rows(core: Coscheduler, task: Task, problem: Problem) -> NDArray[np.float64] | None:
+    """Return the corrected run time by class and host count; None where these hosts cannot run it."""
     if task.profile is None:
         return None
-    row = np.full(hosts, math.inf)
-    known = task.profile.seconds[:hosts]
-    row[: len(known)] = np.asarray(known) * core.factors().get(task.correction, 1.0)
-    return row if np.isfinite(row).any() else None
+    rows = run_times(task, Outlook(core.factors()), problem.classes, len(problem.hosts))
+    alone = replace(
+        problem, tasks=("",), seconds=rows[:, np.newaxis], release=np.zeros(1), deadline=np.zeros(1), depends_on=()
+    )
+    return rows if np.isfinite(best_seconds(alone)).any() else None
 
 
-def _book(problem: Problem, plan: Plan, row: NDArray[np.float64] | None) -> tuple[Problem, Plan]:
+def _book(problem: Problem, plan: Plan, rows: NDArray[np.float64] | None) -> tuple[Problem, Plan]:
     """Put one more task behind the queue, on the host count that ends first."""
-    if row is None:
+    if rows is None:
         return problem, plan
     new = len(problem.tasks)
-    extended = _with_one_more(problem, row, -math.inf)  # nobody may go before it: its place has been promised
+    extended = _with_one_more(problem, rows, -math.inf)  # nobody may go before it: its place has been promised
     count = len(_soonest(extended, plan, plan.order.tolist(), new).hosts)
-    return extended, Plan(np.append(plan.order, new), np.append(plan.counts, count))
+    return extended, Plan(np.append(plan.order, new), np.append(plan.counts, count), _anywhere(plan))
 
 
-def _waiting(core: Coscheduler, hosts: Sequence[str], time: float) -> tuple[Problem, Plan]:
+def _anywhere(plan: Plan) -> NDArray[np.int64] | None:
+    """Return the classes of a plan with one more task, which takes hosts of any."""
+    return None if plan.classes is None else np.append(plan.classes, -1)
+
+
+def _waiting(core: Coscheduler, time: float) -> tuple[Problem, Plan]:
     forecast = core.forecast(time)
     if forecast is not None:
         return forecast[0], core.waiting.plan(forecast[0])
-    free = core.taken(time)
+    hosts, free, class_of = core.domain.up(), core.taken(time), core.domain.classes()
+    classes = tuple(sorted({class_of[host] for host in hosts}))
     problem = Problem(
         tasks=(),
         hosts=tuple(hosts),
-        classes=("",),
-        host_class=np.zeros(len(hosts), dtype=np.int64),
+        classes=classes,
+        host_class=np.array([classes.index(class_of[host]) for host in hosts], dtype=np.int64),
         free=np.array([max(free.get(host, time) - time, 0.0) for host in hosts]),
-        seconds=np.empty((1, 0, len(hosts))),
+        seconds=np.empty((len(classes), 0, len(hosts))),
         release=np.empty(0),
         deadline=np.empty(0),
     )
     return problem, Plan(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
-def _with_one_more(problem: Problem, row: NDArray[np.float64], deadline: float) -> Problem:
-    rows = np.broadcast_to(row, (len(problem.classes), 1, len(row)))
-    return Problem(
+def _with_one_more(problem: Problem, rows: NDArray[np.float64], deadline: float) -> Problem:
+    return replace(
+        problem,
         tasks=(*problem.tasks, ""),
-        hosts=problem.hosts,
-        classes=problem.classes,
-        host_class=problem.host_class,
-        free=problem.free,
-        seconds=np.concatenate((problem.seconds, rows), axis=1),
+        seconds=np.concatenate((problem.seconds, rows[:, np.newaxis]), axis=1),
         release=np.append(problem.release, 0.0),
         deadline=np.append(problem.deadline, deadline),
         depends_on=(*problem.depends_on, ()) if problem.depends_on else (),
@@ -150,11 +156,13 @@ def _with_one_more(problem: Problem, row: NDArray[np.float64], deadline: float) 
 
 def _soonest(problem: Problem, plan: Plan, ahead: list[int], new: int) -> Assignment:
     """Return the place of the task `new` behind these, on the host count that ends first (ties: the smaller)."""
-    ends = spans(problem, Plan(np.array(ahead, dtype=np.int64), np.append(plan.counts, 1)))[1]
-    free = FreeTimes(problem.free.tolist())
-    for other in ahead:
-        free.take(int(plan.counts[other]), ends[other])
-    seconds = problem.seconds[0, new].tolist()
-    count = min(range(1, len(seconds) + 1), key=lambda count: (free.earliest(count) + seconds[count - 1], count))
-    schedule = decode(problem, Plan(np.array([*ahead, new], dtype=np.int64), np.append(plan.counts, count)))
-    return schedule.assignments[-1]
+    before = decode(problem, Plan(np.array(ahead, dtype=np.int64), np.append(plan.counts, 1), _anywhere(plan)))
+    free = dict(zip(problem.hosts, problem.free.tolist(), strict=True))
+    for assignment in before.assignments:
+        free |= dict.fromkeys(assignment.hosts, assignment.end)
+    waiting = sorted((time, host) for host, time in enumerate(free.values()))
+    classes, times = problem.host_class.tolist(), problem.seconds[:, new]
+    counts = range(1, len(free) + 1)
+    places = [first_to_end(waiting, classes, times[:, count - 1].tolist(), count, 0.0) for count in counts]
+    start, end, chosen = min(places, key=lambda place: (place[1], len(place[2])))
+    return Assignment("", tuple(problem.hosts[host] for host in sorted(chosen)), start, end)

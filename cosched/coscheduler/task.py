@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from cosched.connector.native import Native
     from cosched.prediction.profile import Profile
@@ -116,6 +116,19 @@ class Task:
     origin: str = ""
     held: bool = False
     peer: str = ""
+
+    def correction_on(self, hardware: str) -> str:
+        """Return the key under which runs on hosts of a class are compared with their predictions."""
+        if self.profile is None or not self.profile.classes:
+            return self.correction
+        return self.correction.removesuffix(self.profile.hardware) + hardware
+
+    def on(self, classes: Iterable[str]) -> Task:
+        """Return the task as it is predicted on hosts of these classes, which its run will be compared with."""
+        if self.profile is None or not self.profile.classes:
+            return self
+        profile = self.profile.among(classes)
+        return replace(self, profile=profile, correction=self.correction_on(profile.hardware))
 
 
 @dataclass(frozen=True, slots=True)

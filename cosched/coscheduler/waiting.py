@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.scheduling.problem import Plan, Problem
+from cosched.scheduling.widths import best_seconds, best_times, single_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.task import Task
 
-__all__ = ["Outlook", "Waiting", "first_counts"]
+__all__ = ["Outlook", "Waiting", "first_counts", "in_names", "run_times"]
 
 
 def first_counts(seconds: NDArray[np.float64], slack: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -64,27 +65,64 @@ class _Frame:
 
     Attributes:
         waiting: the queue, in planned order.
-        hosts: how many there are.
+        hosts: the class of each.
         outlook: factors and hand-over that `seconds` reckons with.
-        tasks: those of the queue that can run on so many hosts.
-        seconds: (1, m, hosts) of `Problem`.
+        classes: of the hosts, each once.
+        tasks: those of the queue that can run on these hosts.
+        seconds: (classes, m, hosts) of `Problem`.
         deadline: (m,) epoch seconds, infinite for none.
     """
 
     waiting: tuple[str, ...]
-    hosts: int
+    hosts: tuple[str, ...]
     outlook: tuple[Mapping[str, float], float]
+    classes: tuple[str, ...]
     tasks: tuple[str, ...]
     seconds: NDArray[np.float64]
     deadline: NDArray[np.float64]
 
 
+def run_times(task: Task, outlook: Outlook, classes: Sequence[str], hosts: int) -> NDArray[np.float64]:
+    """Return how long a task takes its hosts, by their class and number: corrected run time plus hand-over.
+
+    Args:
+        task: with a profile.
+        outlook: corrections and hand-over.
+        classes: of the present hosts.
+        hosts: how many there are.
+
+    Returns:
+        (classes, hosts) seconds, infinite where impossible.
+    """
+    assert task.profile is not None
+    times = np.full((len(classes), hosts), math.inf)
+    for row, name in zip(times, classes, strict=True):
+        there = task.profile.among((name,))
+        values = there.seconds[:hosts]
+        factor = outlook.factors.get(task.correction_on(there.hardware), 1.0)
+        row[: len(values)] = np.asarray(values) * factor + outlook.handover
+    return times
+
+
+def in_names(problem: Problem, plan: Plan) -> tuple[tuple[str, ...], tuple[int, ...], tuple[str, ...]]:
+    """Return a plan's tasks in order, their host counts and classes, as a `ScheduleImproved` names them."""
+    chosen = () if plan.classes is None else plan.classes[plan.order].tolist()
+    classes = tuple("" if each < 0 else problem.classes[each] for each in chosen)
+    return tuple(problem.tasks[task] for task in plan.order.tolist()), tuple(plan.counts[plan.order].tolist()), classes
+
+
 class Waiting:
-    """An ordered queue of task identifiers with host counts; the current best plan lives here."""
+    """An ordered queue of task identifiers with host counts; the current best plan lives here.
+
+    Attributes:
+        counts: task → number of hosts. Dictionaries keep their order: this is the plan.
+        classes: task → class whose hosts alone it takes; one that is missing takes those of any.
+    """
 
     def __init__(self) -> None:
-        self.counts: dict[str, int] = {}  # dictionaries keep their order: this is the plan
-        self._rows: dict[str, tuple[float, float, int, NDArray[np.float64], bool]] = {}
+        self.counts: dict[str, int] = {}
+        self.classes: dict[str, str] = {}
+        self._times: dict[str, tuple[tuple[object, ...], NDArray[np.float64]]] = {}
         self._frame: _Frame | None = None
 
     def __contains__(self, task: str) -> bool:
@@ -100,11 +138,13 @@ class Waiting:
     def add_first(self, task: str) -> None:
         """Put a task that had begun before at the front, its host count to be chosen anew."""
         self.counts = {task: 0, **self.counts}
+        self.classes.pop(task, None)
 
     def remove(self, task: str) -> None:
         """Take a task out; unknown ones are fine."""
         self.counts.pop(task, None)
-        self._rows.pop(task, None)
+        self.classes.pop(task, None)
+        self._times.pop(task, None)
 
     def reordered(self, order: Sequence[str], counts: Sequence[int]) -> dict[str, int]:
         """Return order and counts as a search proposes them, for the tasks that still wait; others keep behind."""
@@ -118,6 +158,7 @@ class Waiting:
         free: Mapping[str, float],
         now: float,
         outlook: Outlook | None = None,
+        classes: Mapping[str, str] | None = None,
     ) -> Problem | None:
         """Describe the waiting tasks as a scheduling problem whose origin is `now`.
 
@@ -129,6 +170,7 @@ class Waiting:
             free: when each taken host is expected to be free, epoch seconds.
             now: epoch seconds.
             outlook: what to reckon with beside the profiles.
+            classes: of the hosts, empty where not known; None: they are alike.
 
         Returns:
             The problem, tasks in planned order; None where nothing can be planned.
@@ -136,14 +178,14 @@ class Waiting:
         outlook = outlook or Outlook()
         if not hosts or not self.counts:
             return None
-        frame = self._framed(tasks, len(hosts), outlook)
+        frame = self._framed(tasks, tuple((classes or {}).get(host, "") for host in hosts), outlook)
         if not frame.tasks:
             return None
         return Problem(
             tasks=frame.tasks,
             hosts=tuple(hosts),
-            classes=("",),
-            host_class=np.zeros(len(hosts), dtype=np.int64),
+            classes=frame.classes,
+            host_class=np.array([frame.classes.index(each) for each in frame.hosts], dtype=np.int64),
             free=np.array([max(free.get(host, now) - now, 0.0) for host in hosts]),
             seconds=frame.seconds,
             release=_releases(frame.tasks, outlook.held_back, now),
@@ -151,63 +193,81 @@ class Waiting:
             depends_on=((),) * len(frame.tasks),
         )
 
-    def plan(self, problem: Problem, counts: Mapping[str, int] | None = None) -> Plan:
-        """Return the current plan (or another order and counts) for a problem that `problem` made.
+    def plan(
+        self, problem: Problem, counts: Mapping[str, int] | None = None, classes: Mapping[str, str] | None = None
+    ) -> Plan:
+        """Return the current plan (or another order, counts and classes) for a problem that `problem` made.
 
-        A count that is not possible now (hosts went down, not chosen yet) is chosen anew.
+        A count that is not possible now (hosts went down, not chosen yet) is chosen anew; where a class cannot be had,
+        hosts of any are taken.
         """
+        classes = self.classes if counts is None else classes or {}
         counts = self.counts if counts is None else counts
         index = {name: place for place, name in enumerate(problem.tasks)}
         order = [index[name] for name in counts if name in index]
         chosen = np.array([counts[name] for name in problem.tasks], dtype=np.int64)
-        seconds = problem.seconds[0]
+        seconds = best_seconds(problem)
         within = np.clip(chosen, 1, seconds.shape[1])
         possible = (chosen == within) & np.isfinite(seconds[np.arange(len(chosen)), within - 1])
         if not possible.all():
             anew = ~possible
             chosen[anew] = first_counts(seconds[anew], problem.deadline[anew])
-        return Plan(np.array(order, dtype=np.int64), chosen)
+        kinds = None if single_class(problem) is not None else _kinds(problem, chosen, classes)
+        return Plan(np.array(order, dtype=np.int64), chosen, kinds)
 
     def adopt(self, problem: Problem, plan: Plan) -> None:
         """Make a plan the current one; tasks that it does not name keep behind."""
-        names = [problem.tasks[place] for place in plan.order.tolist()]
-        self.counts = self.reordered(names, plan.counts[plan.order].tolist())
+        names, counts, classes = in_names(problem, plan)
+        self.counts = self.reordered(names, counts)
+        self.classes = {name: each for name, each in zip(names, classes, strict=False) if each}
 
-    def _framed(self, tasks: Mapping[str, Task], hosts: int, outlook: Outlook) -> _Frame:
+    def _framed(self, tasks: Mapping[str, Task], hosts: tuple[str, ...], outlook: Outlook) -> _Frame:
         """Return the frame of the queue as it is, the one made before where nothing it was made of has changed."""
         waiting, reckoned = tuple(self.counts), (outlook.factors, outlook.handover)
         known = self._frame
         if known is not None and (known.waiting, known.hosts, known.outlook) == (waiting, hosts, reckoned):
             return known
-        rows = [self._row(tasks[name], outlook, hosts) for name in waiting]
-        able = [(name, row) for name, (*_, row, runs) in zip(waiting, rows, strict=True) if runs]
-        names = tuple(name for name, _ in able)
+        classes = tuple(sorted(set(hosts)))
+        times = [self._known_times(tasks[name], outlook, classes, len(hosts)) for name in waiting]
+        seconds = np.concatenate(times).reshape(len(waiting), len(classes), len(hosts)).swapaxes(0, 1)
+        host_class = np.array([classes.index(each) for each in hosts])
+        able = np.flatnonzero(np.isfinite(best_times(seconds, host_class)).any(axis=1))
+        names = tuple(waiting[place] for place in able.tolist())
         deadlines = [math.inf if (at := tasks[name].deadline) is None else at for name in names]
         self._frame = _Frame(
             waiting=waiting,
             hosts=hosts,
             outlook=reckoned,
+            classes=classes,
             tasks=names,
-            seconds=np.concatenate([row for _, row in able] or [np.empty(0)]).reshape(1, len(able), hosts),
+            seconds=np.ascontiguousarray(seconds[:, able]),
             deadline=np.array(deadlines),
         )
         return self._frame
 
-    def _row(self, task: Task, outlook: Outlook, hosts: int) -> tuple[float, float, int, NDArray[np.float64], bool]:
-        """Return how long a task takes its hosts, with what that was made of, and whether it can run on any.
-
-        The times are (hosts,) seconds by number of hosts, corrected run time plus hand-over; infinite where impossible.
-        """
-        factor = outlook.factors.get(task.correction, 1.0)
-        known = self._rows.get(task.id)
-        if known is not None and known[:3] == (factor, outlook.handover, hosts):
-            return known
+    def _known_times(self, task: Task, outlook: Outlook, classes: tuple[str, ...], hosts: int) -> NDArray[np.float64]:
+        """Return `run_times`, made anew only where something that it was made of has changed."""
         assert task.profile is not None
-        row = np.full(hosts, math.inf)
-        values = task.profile.seconds[:hosts]
-        row[: len(values)] = np.asarray(values) * factor + outlook.handover
-        made = self._rows[task.id] = (factor, outlook.handover, hosts, row, bool(np.isfinite(row).any()))
-        return made
+        parts = task.profile.classes or (task.profile,)
+        factors = [outlook.factors.get(task.correction_on(each.hardware)) for each in parts]
+        depends = (factors, outlook.handover, classes, hosts)
+        known = self._times.get(task.id)
+        if known is None or known[0] != depends:
+            known = self._times[task.id] = (depends, run_times(task, outlook, classes, hosts))
+        return known[1]
+
+
+def _kinds(problem: Problem, counts: NDArray[np.int64], classes: Mapping[str, str]) -> NDArray[np.int64]:
+    """Return the index of each task's class where it has enough hosts for it, else -1."""
+    sizes = np.bincount(problem.host_class, minlength=len(problem.classes))
+    kinds = np.full(len(problem.tasks), -1, dtype=np.int64)
+    for place, name in enumerate(problem.tasks):
+        each = classes.get(name, "")
+        if each and each in problem.classes:
+            kind, count = problem.classes.index(each), int(counts[place])
+            possible = sizes[kind] >= count and math.isfinite(problem.seconds[kind, place, count - 1])
+            kinds[place] = kind if possible else -1
+    return kinds
 
 
 def _releases(tasks: Sequence[str], held_back: Mapping[str, float], now: float) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["Profile", "Source", "slowest"]
 
@@ -39,6 +39,8 @@ class Profile:
         hardware: name of the resource model it was evaluated on; empty for the user's own figures.
         low: what a run in twenty undercuts, in seconds on 1, 2, … hosts; None where no uncertainty is known.
         high: what a run in twenty exceeds, likewise; None together with `low`.
+        classes: the profile on hosts of each class alone, its `hardware` the name of the class; empty where one profile
+            holds for all hosts. The times above are then those of the slowest class that is reckoned with.
     """
 
     seconds: tuple[float, ...]
@@ -46,6 +48,7 @@ class Profile:
     hardware: str = ""
     low: tuple[float, ...] | None = None
     high: tuple[float, ...] | None = None
+    classes: tuple[Profile, ...] = ()
 
     def __post_init__(self) -> None:
         if not any(math.isfinite(value) for value in self.seconds):
@@ -81,13 +84,28 @@ class Profile:
         """The smallest host count with the shortest run time."""
         return self.seconds.index(self.shortest) + 1
 
+    @property
+    def quickest(self) -> Profile:
+        """The profile of the class that has the shortest run time."""
+        return min(self.classes or (self,), key=lambda each: each.shortest)
+
     def scaled(self, factor: float) -> Profile:
         """Return the profile with every time multiplied by `factor` (> 0)."""
-        return self._each(lambda times: tuple(value * factor for value in times))
+        return _each(self, lambda times: tuple(value * factor for value in times))
+
+    def among(self, names: Iterable[str]) -> Profile:
+        """Return the profile of hosts of these classes together; of all classes where one of them is not known."""
+        if not self.classes:
+            return self
+        wanted = set(names)
+        found = [each for each in self.classes if each.hardware in wanted]
+        if len(found) < len(wanted) or not found:
+            found = list(self.classes)
+        return replace(slowest(found, "+".join(each.hardware for each in found)), classes=self.classes)
 
     def limited(self, most: int, least: int = 1) -> Profile:
         """Return the profile with host counts outside least…most made impossible and what lies above `most` cut."""
-        return self._each(lambda times: tuple(chain([math.inf] * min(least - 1, most), times[least - 1 : most])))
+        return _each(self, lambda times: tuple(chain([math.inf] * min(least - 1, most), times[least - 1 : most])))
 
     def with_spread(self, below: Sequence[float], above: Sequence[float]) -> Profile:
         """Return the profile with `low` and `high` from standard deviations.
@@ -123,7 +141,7 @@ class Profile:
         if not 0 < share < 1:
             raise UserError(f"a quantile of {share!r}: give a number between 0 and 1")
         known = self.spread()
-        plain = replace(self, low=None, high=None)
+        plain = replace(self, low=None, high=None, classes=tuple(each.at_quantile(share) for each in self.classes))
         if known is None:
             return plain
         deviations = _NORMAL.inv_cdf(share)
@@ -131,27 +149,32 @@ class Profile:
         times = (value * math.exp(deviations * spread) for value, spread in zip(self.seconds, side, strict=True))
         return replace(plain, seconds=tuple(times))
 
-    def _each(self, change: Callable[[tuple[float, ...]], tuple[float, ...]]) -> Profile:
-        low, high = (None if times is None else change(times) for times in (self.low, self.high))
-        return replace(self, seconds=change(self.seconds), low=low, high=high)
-
 
 def slowest(profiles: Sequence[Profile], hardware: str) -> Profile:
-    """Return the profile of hosts of several classes together: on each count the class that takes longest.
+    """Return the profile of hosts of several classes together, and of each: on each count the slowest class decides.
 
     Args:
-        profiles: one for each class, of the same number of counts and from the same source; at least one.
+        profiles: one for each class, its `hardware` the name of the class, of the same number of counts and from the
+            same source; at least one.
         hardware: the name to give the whole.
     """
     triples = zip(*(zip(item.seconds, item.low or item.seconds, item.high or item.seconds, strict=True)
                     for item in profiles), strict=True)  # fmt: skip
     seconds, low, high = zip(*(max(triple) for triple in triples), strict=True)
+    classes = tuple(profiles) if len(profiles) > 1 else ()
     if all(item.low is None for item in profiles):
-        return Profile(seconds, profiles[0].source, hardware)
-    return Profile(seconds, profiles[0].source, hardware, low, high)
+        return Profile(seconds, profiles[0].source, hardware, classes=classes)
+    return Profile(seconds, profiles[0].source, hardware, low, high, classes)
 
 
 def _logarithms(least: tuple[float, ...], most: tuple[float, ...]) -> tuple[float, ...]:
     """Return how many standard deviations of a logarithm 1 lies between each pair of times; 0 between infinities."""
     return tuple(math.log(high / low) / _TAIL if math.isfinite(high) else 0.0
                  for low, high in zip(least, most, strict=True))  # fmt: skip
+
+
+def _each(profile: Profile, change: Callable[[tuple[float, ...]], tuple[float, ...]]) -> Profile:
+    """Return the profile with all its times changed, and so those of every class."""
+    low, high = (None if times is None else change(times) for times in (profile.low, profile.high))
+    classes = tuple(_each(item, change) for item in profile.classes)
+    return replace(profile, seconds=change(profile.seconds), low=low, high=high, classes=classes)

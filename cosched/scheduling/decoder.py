@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.problem import Plan, Problem
 
-__all__ = ["decode", "dependency_order", "spans"]
+__all__ = ["decode", "dependency_order", "first_to_end", "spans"]
 
 
 def decode(problem: Problem, plan: Plan, *, in_order: bool = False) -> Schedule:
@@ -160,7 +160,7 @@ def _decode_classes(problem: Problem, order: list[int], plan: Plan, *, in_order:
         seconds = problem.seconds[:, task, min(max(counts[task], 1), len(problem.hosts)) - 1].tolist()
         if wanted[task] >= 0:
             seconds = [value if k == wanted[task] else float("inf") for k, value in enumerate(seconds)]
-        start, end, chosen = _first_to_end(waiting, classes, seconds, counts[task], earliest)
+        start, end, chosen = first_to_end(waiting, classes, seconds, counts[task], earliest)
         if not chosen:
             raise _not_on(problem, task, counts[task])
         latest = start if in_order else latest
@@ -173,10 +173,21 @@ def _decode_classes(problem: Problem, order: list[int], plan: Plan, *, in_order:
     return Schedule(tuple(assignments))
 
 
-def _first_to_end(
+def first_to_end(
     waiting: list[tuple[float, int]], classes: list[int], seconds: list[float], count: int, earliest: float
 ) -> tuple[float, float, list[int]]:
-    """Return (start, end, hosts) of the threshold class that ends first; no hosts where none has enough."""
+    """Place one task on several classes where it ends first.
+
+    Args:
+        waiting: (free from, host), ascending.
+        classes: class by host.
+        seconds: run time on `count` hosts by the slowest class among them, infinite where impossible.
+        count: number of hosts.
+        earliest: time that it may not start before.
+
+    Returns:
+        Start, end (infinite where no class has enough hosts) and the hosts.
+    """
     best: tuple[float, float, list[int]] = (0.0, float("inf"), [])
     for threshold in sorted({value for value in seconds if value != float("inf")}):
         chosen = [entry for entry in waiting if seconds[classes[entry[1]]] <= threshold][:count]

@@ -13,13 +13,25 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.problem import Problem
 
-__all__ = ["best_seconds", "choices", "single_class", "useful", "width_base", "with_widths", "without_widths"]
+__all__ = [
+    "best_seconds",
+    "best_times",
+    "choices",
+    "single_class",
+    "useful",
+    "width_base",
+    "with_widths",
+    "without_widths",
+]
 
 
 def single_class(problem: Problem) -> int | None:
-    """Return the class that every host has, or None on a domain of several classes."""
+    """Return the class that every host has, or one that is as good as any; None where classes differ."""
     first = int(problem.host_class[0])
-    return first if bool(np.all(problem.host_class == first)) else None
+    if bool(np.all(problem.host_class == first)):
+        return first
+    seconds = problem.seconds[np.unique(problem.host_class)]
+    return first if bool(np.all(seconds == problem.seconds[first])) else None
 
 
 def best_seconds(problem: Problem) -> NDArray[np.float64]:
@@ -35,11 +47,19 @@ def best_seconds(problem: Problem) -> NDArray[np.float64]:
     if only is not None:
         seconds: NDArray[np.float64] = problem.seconds[only]
         return seconds
-    sizes = np.bincount(problem.host_class, minlength=len(problem.classes))
-    fastest_first = np.argsort(problem.seconds, axis=0, kind="stable")
+    return best_times(problem.seconds, problem.host_class)
+
+
+def best_times(seconds: NDArray[np.float64], host_class: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return `best_seconds` of (K, m, N) seconds and (N,) classes of the hosts."""
+    if len(seconds) == 1:
+        alike: NDArray[np.float64] = seconds[0]
+        return alike
+    sizes = np.bincount(host_class, minlength=len(seconds))
+    fastest_first = np.argsort(seconds, axis=0, kind="stable")
     available = np.cumsum(sizes[fastest_first], axis=0)
-    enough = available >= np.arange(1, len(problem.hosts) + 1)
-    ascending = np.take_along_axis(problem.seconds, fastest_first, axis=0)
+    enough = available >= np.arange(1, len(host_class) + 1)
+    ascending = np.take_along_axis(seconds, fastest_first, axis=0)
     best: NDArray[np.float64] = np.where(enough, ascending, np.inf).min(axis=0)
     return best
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cosched import __version__
 from cosched.coscheduler.events import CancelRequested, HostsObserved, JobReported
+from cosched.coscheduler.experience import corrected
 from cosched.coscheduler.foresight import place
 from cosched.errors import SystemFault, UserError
 from cosched.portal.documents import Effect, Forecast, Status, TaskPage
 from cosched.portal.feed import Feed
 from cosched.portal.glue import Published
 from cosched.portal.problems import ConflictError, NotFoundError, QuotaError
-from cosched.prediction.feedback import Correction
 from cosched.service.intake import DomainState, offered_notice
 from cosched.service.news import happenings
 from cosched.service.peer_views import peer_views
@@ -265,8 +265,7 @@ class Desk:
         return answer
 
     def _forecast(self, task: Task, state: DomainState) -> Forecast:
-        learned = state.corrections.get(task.correction, Correction())
-        profile = None if task.profile is None else learned.corrected(task.profile)
+        profile = corrected(task, state.corrections)
         spot = self._ask(lambda core, time: place(core, task, time))
         meets = None if spot is None or task.deadline is None else spot.end <= task.deadline
         offered = meets is False and state.offers and not obstacle(task)
@@ -280,7 +279,7 @@ class Desk:
             deadline=task.deadline,
             meets_deadline=meets,
             effect=None if spot is None else Effect(**asdict(spot.effect)),
-            earliest_deadline=None if profile is None else state.time + profile.shortest,
+            earliest_deadline=None if profile is None else state.time + profile.quickest.shortest,
             offered=offered,
         )
 

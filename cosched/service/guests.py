@@ -81,7 +81,8 @@ class GuestIntake:
         values = {one.name: one.entry for one in document.parameters if one.entry is not None}
         classes = domain.classes or (self._hardware,)
         most = min(document.most or domain.hosts, domain.hosts)
-        profiles = [self._models.profile(document.model, values, name, most) for name in classes]
+        model = document.model
+        profiles = [replace(self._models.profile(model, values, name, most), hardware=name) for name in classes]
         return slowest(profiles, "+".join(classes))
 
     def _request(self, document: TaskDocument, profile: Profile) -> TaskRequest:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from cosched.connector.native import check_native
 from cosched.connector.values import safe
+from cosched.coscheduler.experience import corrected
 from cosched.coscheduler.task import Task
 from cosched.errors import SystemFault, UserError
-from cosched.prediction.feedback import Correction
 from cosched.prediction.profile import Profile, Source, slowest
 from cosched.service.deadline import parse_deadline, shown
 from cosched.service.duration import parse_duration
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from cosched.portal.documents import TaskRequest
     from cosched.prediction.catalogue import Application, Catalogue
+    from cosched.prediction.feedback import Correction
     from cosched.prediction.parameters import Value
 
 __all__ = ["DomainState", "Intake", "Predicts", "offered_notice"]
@@ -126,9 +127,9 @@ class Intake:
         if not domain.hosts:
             raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
         classes = domain.classes or (self._hardware,)
-        profiles = [self._predictor.profile(entry, values, name, domain.hosts) for name in classes]
+        profiles = [replace(self._predictor.profile(entry, values, name, domain.hosts), hardware=name)
+                    for name in classes]  # fmt: skip
         hardware = "+".join(classes)
-        # The slowest host of a mixed set decides.
         return slowest(profiles, hardware).limited(most, least), hardware
 
     def _command_task(self, request: TaskRequest, domain: DomainState) -> Task:
@@ -155,7 +156,8 @@ class Intake:
             raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
         values = {name: _number(name, value) for name, value in request.parameters.items()}
         classes = domain.classes or (self._hardware,)
-        profiles = [self._predictor.text_profile(request.model, values, name, domain.hosts) for name in classes]
+        profiles = [replace(self._predictor.text_profile(request.model, values, name, domain.hosts), hardware=name)
+                    for name in classes]  # fmt: skip
         return slowest(profiles, "+".join(classes))
 
 
@@ -254,16 +256,19 @@ def _check_slack(task: Task, domain: DomainState) -> None:
     earliest = math.ceil(domain.time + shortest)
     raise UserError(
         f"the deadline {shown(task.deadline)} cannot be met: the shortest prediction is {shortest:.4g} s, on "
-        f"{task.profile.best_count} hosts; the earliest deadline that can be met is {shown(earliest)} "
+        f"{task.profile.quickest.best_count} hosts; the earliest deadline that can be met is {shown(earliest)} "
         "(or submit it as best effort)"
     )
 
 
 def _too_long(task: Task, domain: DomainState) -> float | None:
     """Return the shortest predicted run time where it ends after the deadline even if it began now; else None."""
-    if task.profile is None or task.deadline is None:
+    if task.deadline is None:
         return None
-    shortest = domain.corrections.get(task.correction, Correction()).corrected(task.profile).shortest
+    expected = corrected(task, domain.corrections)
+    if expected is None:
+        return None
+    shortest = expected.quickest.shortest
     return shortest if domain.time + shortest > task.deadline else None
 
 

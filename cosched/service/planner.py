@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
 from cosched.coscheduler.events import ScheduleImproved
+from cosched.coscheduler.waiting import in_names
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import decode, spans
 from cosched.scheduling.heuristics import earliest_deadline_first, two_phase
@@ -152,18 +153,19 @@ class _Planner:
 
     def _send(self, snapshot: Snapshot, plan: Plan, bound: float, work: _Work, *, settled: bool) -> None:
         ends = spans(snapshot.problem, plan)[1]
-        order = [int(place) for place in plan.order]
+        order, counts, classes = in_names(snapshot.problem, plan)
         improved = ScheduleImproved(
             time=snapshot.time,
             since=snapshot.time,
-            order=tuple(snapshot.problem.tasks[place] for place in order),
-            counts=tuple(int(plan.counts[place]) for place in order),
+            order=order,
+            counts=counts,
             bound=bound,
             makespan=max(ends),
             evaluations=work.evaluations,
             generations=work.generations,
             searched=work.seconds,
             settled=settled,
+            classes=classes,
         )
         pickle.dump(improved, self._out)
         self._out.flush()

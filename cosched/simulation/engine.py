@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,7 @@ class SimulatedDomain:
     def __init__(
         self,
         settings: Settings,
-        hosts: int | Iterable[str],
+        hosts: int | Iterable[str | Host],
         seconds: Callable[[Task, int], float],
         planner: Planner | None = None,
         calendar: Calendar | None = None,
@@ -71,19 +71,20 @@ class SimulatedDomain:
 
         Args:
             settings: of the core.
-            hosts: how many, or their names.
-            seconds: what a task really takes on that many hosts.
+            hosts: how many, or their names, or what the resource manager says of them.
+            seconds: what a task really takes on that many hosts; it is given the task as predicted on their classes.
             planner: the search; without one tasks leave in the simpler order that the core knows by itself.
             calendar: that of a larger world; None: a world of its own.
         """
-        names = [f"node{number:02d}" for number in range(1, hosts + 1)] if isinstance(hosts, int) else list(hosts)
+        names = [f"node{number:02d}" for number in range(1, hosts + 1)] if isinstance(hosts, int) else hosts
         self.core = Coscheduler(settings)
         self.calendar = Calendar() if calendar is None else calendar
         self.runs: list[Run] = []
         self._seconds = seconds
         self._planner = planner
         self._stale = False
-        self._hosts = {name: Host(name) for name in names}
+        known = (host if isinstance(host, Host) else Host(host) for host in names)
+        self._hosts = {host.name: host for host in known}
         self._jobs: dict[str, _Job] = {}
         self.post(HostsObserved(0.0, tuple(self._hosts.values())))
 
@@ -98,7 +99,7 @@ class SimulatedDomain:
 
     def set_host(self, name: str, *, up: bool) -> None:
         """Take a host off now, with what runs on it, or give it back."""
-        self._hosts[name] = Host(name, up=up, reason="" if up else "taken off")
+        self._hosts[name] = replace(self._hosts[name], up=up, reason="" if up else "taken off")
         for job in self._jobs.values():
             if not up and job.over is None and name in job.attempt.hosts:
                 report = JobReport(job.attempt.uuid, JobState.EVICTED, reason=f"{name} was taken off")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.events import ScheduleImproved
+from cosched.coscheduler.waiting import in_names
 from cosched.scheduling.decoder import decode
 
 if TYPE_CHECKING:
@@ -50,11 +51,12 @@ class Planner:
                 break
             search.step()
         best = search.best
-        order = best.order.tolist()
+        order, counts, classes = in_names(problem, best)
         return ScheduleImproved(
             time=time,
-            order=tuple(problem.tasks[task] for task in order),
-            counts=tuple(int(best.counts[task]) for task in order),
+            order=order,
+            counts=counts,
+            classes=classes,
             since=time,
             bound=search.bound,
             makespan=decode(problem, best).makespan,

@@ -66,16 +66,23 @@ def attempt_of(row: RowMapping, prefix: str = "") -> Attempt:
 
 
 def _profile_document(profile: Profile) -> dict[str, Any]:
-    document = {"seconds": _nulled(profile.seconds), "source": str(profile.source), "hardware": profile.hardware}
+    document: dict[str, Any] = {
+        "seconds": _nulled(profile.seconds),
+        "source": str(profile.source),
+        "hardware": profile.hardware,
+    }
     if profile.low is not None and profile.high is not None:
         document |= {"low": _nulled(profile.low), "high": _nulled(profile.high)}
+    if profile.classes:
+        document["classes"] = [_profile_document(each) for each in profile.classes]
     return document
 
 
 def _profile(document: Mapping[str, Any]) -> Profile:
     seconds = _infinite(document["seconds"])
     low, high = (_infinite(document[end]) if end in document else None for end in ("low", "high"))
-    return Profile(seconds, Source(document["source"]), document["hardware"], low, high)
+    classes = tuple(_profile(each) for each in document.get("classes", ()))
+    return Profile(seconds, Source(document["source"]), document["hardware"], low, high, classes)
 
 
 def _nulled(times: Sequence[float]) -> list[float | None]:

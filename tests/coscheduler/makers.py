@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector.interface import Host, JobReport, JobState
@@ -10,7 +11,7 @@ from cosched.coscheduler.decisions import Cancel, Dispatch, Locate, Outcome
 from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, TaskSubmitted
 from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Attempt, Task
-from cosched.prediction.profile import Profile, Source
+from cosched.prediction.profile import Profile, Source, slowest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,18 @@ def settings(**changes: Any) -> Settings:
 
 def hosts(count: int, down: Sequence[int] = ()) -> tuple[Host, ...]:
     return tuple(Host(f"node{n:02d}", up=n not in down) for n in range(1, count + 1))
+
+
+def mixed_hosts(count: int = 3, down: Sequence[int] = ()) -> tuple[Host, ...]:
+    """Return hosts of which the first is fast and the others are slow."""
+    return tuple(replace(host, host_class="slow" if place else "fast") for place, host in enumerate(hosts(count, down)))
+
+
+def on_both(number: int, fast: Sequence[float], slow: Sequence[float], **changes: Any) -> Task:
+    """Return a task that was predicted on either class."""
+    each = [Profile(tuple(fast), Source.MODEL, "fast"), Profile(tuple(slow), Source.MODEL, "slow")]
+    both = slowest(each, "fast+slow")
+    return replace(a_task(number, correction="app/fast+slow", **changes), profile=both)
 
 
 def a_core(count: int = 4, **changes: Any) -> Coscheduler:

@@ -9,7 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cosched.connector.interface import JobReport, JobState
+from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.decisions import Cancel, Dispatch, Locate, Replan
 from cosched.coscheduler.events import (
@@ -35,6 +35,8 @@ from tests.coscheduler.makers import (
     dispatched,
     hosts,
     located,
+    mixed_hosts,
+    on_both,
     report,
     settings,
     start,
@@ -94,6 +96,69 @@ def test_a_worse_plan_is_not_taken_over() -> None:
     outcome = core.handle(ScheduleImproved(0.1, ("1", "2"), (1, 1)))
     assert [len(attempt.hosts) for attempt in dispatched(outcome)] == [2, 2]
     assert core.changed is None
+
+
+def a_mixed_core(**changes: Any) -> Coscheduler:
+    core = Coscheduler(settings(**changes))
+    core.handle(HostsObserved(0.0, mixed_hosts()))
+    return core
+
+
+def test_a_task_is_predicted_on_the_class_of_hosts_that_it_gets() -> None:
+    """It was planned as if every host were of the slowest class."""
+    core = a_mixed_core()
+    (first,) = dispatched(submit(core, on_both(1, [4.0], [9.0])))
+    (second,) = dispatched(submit(core, on_both(2, [4.0], [7.0])))
+    assert (first.hosts, first.predicted) == (("node01",), 4.0)
+    assert (second.predicted, core.tasks["2"].correction) == (7.0, "app/slow")
+
+
+def test_waiting_for_a_fast_host_can_be_better_than_a_slow_one_that_is_idle() -> None:
+    core = a_mixed_core()
+    submit(core, on_both(1, [4.0], [9.0]))
+    assert not dispatched(submit(core, on_both(2, [2.0], [20.0])))
+    forecast = core.forecast(0.0)
+    assert forecast is not None
+    assert [(item.hosts, item.end) for item in forecast[1].assignments] == [(("node01",), 6.0)]
+
+
+def test_the_search_says_whose_hosts_a_task_takes() -> None:
+    core = a_mixed_core(staging=100.0)
+    submit(core, on_both(1, [5.0], [6.0]))
+    submit(core, on_both(2, [5.0], [30.0]))
+    outcome = core.handle(ScheduleImproved(0.1, ("1", "2"), (1, 1), classes=("slow", "")))
+    assert {attempt.task: attempt.hosts for attempt in dispatched(outcome)} == {"1": ("node02",), "2": ("node01",)}
+
+
+def test_hosts_of_several_classes_together_are_as_slow_as_the_slowest() -> None:
+    core = a_mixed_core()
+    (attempt,) = dispatched(submit(core, on_both(1, [9.0, 6.0, 2.0], [20.0, 18.0, 2.5])))
+    assert (len(attempt.hosts), attempt.predicted) == (3, 2.5)
+    assert core.tasks["1"].correction == "app/fast+slow"
+
+
+def test_what_a_class_teaches_holds_for_that_class() -> None:
+    core = a_mixed_core()
+    (attempt,) = dispatched(submit(core, on_both(1, [4.0], [9.0])))
+    start(core, attempt, 0.0)
+    complete(core, attempt, 0.0, 8.0)
+    assert core.factors() == {"app/fast": pytest.approx(2.0)}
+    (attempt,) = dispatched(submit(core, on_both(2, [4.0], [9.5]), 10.0))
+    assert attempt.predicted == pytest.approx(8.0)
+
+
+def test_a_class_that_was_not_known_when_the_task_came_counts_as_the_slowest() -> None:
+    core = Coscheduler(settings())
+    core.handle(HostsObserved(0.0, (Host("new", "newest"),)))
+    (attempt,) = dispatched(submit(core, on_both(1, [4.0], [9.0])))
+    assert attempt.predicted == 9.0
+
+
+@pytest.mark.parametrize("policy", ["fcfs-maximum", "fcfs-calculated", "fcfs-arbitrary", "easy", "edf"])
+def test_other_policies_know_the_classes_too(policy: str) -> None:
+    core = a_mixed_core(policy=policy)
+    (attempt,) = dispatched(submit(core, on_both(1, [4.0], [9.0])))
+    assert (attempt.hosts, attempt.predicted) == (("node01",), 4.0)
 
 
 def test_a_better_plan_says_what_became_better() -> None:
@@ -440,7 +505,7 @@ class AnyWeather(RuleBasedStateMachine):
         self.fenced: set[str] = set()
         self.completed: list[str] = []  # tasks whose job truly completed
         self.owner: dict[str, str] = {}
-        self.tell(HostsObserved(0.0, hosts(3)))
+        self.tell(HostsObserved(0.0, mixed_hosts()))
 
     def tell(self, event: Event) -> None:
         self.log.append(event)
@@ -458,6 +523,10 @@ class AnyWeather(RuleBasedStateMachine):
                     alive = (JobState.RUNNING, JobState.QUEUED, JobState.HELD)
                     assert not any(self.jobs.get(uuid) in alive for uuid in mine), "a second live attempt"
                     assert task.id not in self.completed, "a task ran twice"
+                    if attempt.hosts and task.profile is not None and task.profile.classes:
+                        used = {self.core.domain.hosts[host].host_class for host in attempt.hosts}
+                        assert task.profile.hardware == "+".join(sorted(used)), "judged by other hosts"
+                        assert math.isfinite(task.profile.on(attempt.count))
                     self.owner[attempt.uuid] = task.id
                 case Cancel(uuid):
                     self.fenced.add(uuid)
@@ -480,6 +549,14 @@ class AnyWeather(RuleBasedStateMachine):
         self.accepted += 1
         task = a_task(self.accepted, seconds, submitted=self.time)
         self.tell(TaskSubmitted(self.later(), task))
+
+    @rule(
+        fast=st.lists(st.sampled_from([1.0, 2.0]), min_size=3, max_size=3),
+        slow=st.lists(st.sampled_from([3.0, 9.0]), min_size=3, max_size=3),
+    )
+    def submit_where_classes_differ(self, fast: list[float], slow: list[float]) -> None:
+        self.accepted += 1
+        self.tell(TaskSubmitted(self.later(), on_both(self.accepted, fast, slow, submitted=self.time)))
 
     @precondition(lambda self: any(uuid not in self.jobs for uuid in self.owner))
     @rule(number=st.integers(0, 99), arrives=st.booleans(), answered=st.booleans())
@@ -540,11 +617,16 @@ class AnyWeather(RuleBasedStateMachine):
 
     @rule(down=st.sets(st.integers(1, 3)))
     def hosts_come_and_go(self, down: set[int]) -> None:
-        self.tell(HostsObserved(self.later(), hosts(3, down=sorted(down))))
+        self.tell(HostsObserved(self.later(), mixed_hosts(3, down=sorted(down))))
 
-    @rule(order=st.permutations([str(n) for n in range(1, 6)]), count=st.integers(0, 5))
-    def the_search_says(self, order: list[str], count: int) -> None:
-        self.tell(ScheduleImproved(self.later(), tuple(order), (count,) * len(order)))
+    @rule(
+        order=st.permutations([str(n) for n in range(1, 6)]),
+        count=st.integers(0, 5),
+        kind=st.sampled_from(["", "fast", "slow", "gone"]),
+    )
+    def the_search_says(self, order: list[str], count: int, kind: str) -> None:
+        kinds = (kind,) * len(order)
+        self.tell(ScheduleImproved(self.later(), tuple(order), (count,) * len(order), classes=kinds))
 
     @rule()
     def time_goes_by(self) -> None:

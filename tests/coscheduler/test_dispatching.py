@@ -1,45 +1,80 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.coscheduler.dispatching import departures, departures_in_order
+from cosched.coscheduler.dispatching import Departure, Speeds, departures, departures_in_order
 from cosched.scheduling.schedule import Assignment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def anyone(_task: str) -> bool:
     return True
 
 
+def leaving(plan: list[Assignment], idle: list[str], ready: Callable[[str], bool] = anyone) -> list[Departure]:
+    """Return who leaves where all hosts are alike."""
+    hosts = {*idle, *(host for item in plan for host in item.hosts)}
+    seconds = np.array([[[item.end - item.start] * len(hosts) for item in plan]]).reshape(1, len(plan), len(hosts))
+    places = {item.task: place for place, item in enumerate(plan)}
+    return departures(plan, idle, ready, Speeds(dict.fromkeys(hosts, 0), places, seconds))
+
+
 def test_a_planned_start_that_has_come_leaves() -> None:
     plan = [Assignment("1", ("a",), 0.0, 5.0), Assignment("2", ("b",), 1.0, 5.0)]
-    assert [item.task for item in departures(plan, ["a"], anyone)] == ["1"]
+    assert [item.task for item in leaving(plan, ["a"])] == ["1"]
 
 
 def test_a_task_fills_hosts_that_the_plan_does_not_need_before_it_ends() -> None:
     plan = [Assignment("wide", ("a", "b"), 4.0, 9.0), Assignment("short", ("a",), 9.0, 13.0)]
-    assert departures(plan, ["a"], anyone) == [("short", ("a",), 4.0)]
+    assert leaving(plan, ["a"]) == [("short", ("a",), 4.0)]
 
 
 def test_a_task_does_not_delay_what_is_planned() -> None:
     plan = [Assignment("wide", ("a", "b"), 4.0, 9.0), Assignment("long", ("a",), 9.0, 13.5)]
-    assert departures(plan, ["a"], anyone) == []
+    assert leaving(plan, ["a"]) == []
 
 
 def test_the_tightest_gap_is_filled() -> None:
     plan = [Assignment("x", ("a", "z", "y"), 9.0, 10.0), Assignment("y", ("b", "y", "z"), 3.0, 4.0),
             Assignment("short", ("z",), 10.0, 12.0)]  # fmt: skip
-    assert departures(plan, ["a", "b"], anyone) == [("short", ("b",), 2.0)]
+    assert leaving(plan, ["a", "b"]) == [("short", ("b",), 2.0)]
 
 
 def test_a_task_that_may_not_leave_yet_keeps_its_hosts() -> None:
     plan = [Assignment("new", ("a",), 0.0, 5.0), Assignment("old", ("a",), 5.0, 6.0)]
-    assert departures(plan, ["a"], lambda task: task == "old") == []
+    assert leaving(plan, ["a"], lambda task: task == "old") == []
 
 
 def test_in_order_the_head_blocks() -> None:
-    queue = [("1", 1, 5.0), ("2", 3, 5.0), ("3", 1, 5.0)]
-    assert departures_in_order(queue, ["b", "a", "c"], anyone) == [("1", ("a",), 5.0)]
+    queue = [("1", 1), ("2", 3), ("3", 1)]
+    speeds = Speeds({"a": 0, "b": 0, "c": 0}, {"1": 0, "2": 1, "3": 2}, np.full((1, 3, 3), 5.0))
+    assert departures_in_order(queue, ["b", "a", "c"], anyone, speeds) == [("1", ("a",), 5.0)]
+
+
+def test_in_order_the_fastest_hosts_are_taken_first_and_the_slowest_of_them_decides() -> None:
+    speeds = Speeds({"a": 1, "b": 0, "c": 0}, {"1": 0, "2": 1}, np.array([[[3.0, 2.0]] * 2, [[9.0, 7.0]] * 2]))
+    taken = departures_in_order([("1", 1), ("2", 2)], ["a", "b", "c"], anyone, speeds)
+    assert taken == [("1", ("b",), 3.0), ("2", ("c", "a"), 7.0)]
+
+
+def two_classes() -> Speeds:
+    """`long` runs 4 s on the fast host f, 9 s on the slow ones s and t."""
+    return Speeds({"f": 0, "s": 1, "t": 1}, {"first": 0, "long": 1}, np.array([[[5.0], [4.0]], [[20.0], [9.0]]]))
+
+
+@pytest.mark.parametrize(("busy_until", "leaves"), [(5.0, [("long", ("s",), 9.0)]), (4.0, [])])
+def test_a_slower_host_is_taken_only_where_the_task_ends_no_later_there(
+    busy_until: float, leaves: list[Departure]
+) -> None:
+    plan = [Assignment("long", ("f",), busy_until, busy_until + 4.0)]
+    assert departures(plan, ["s", "t"], anyone, two_classes()) == leaves
 
 
 starts = st.sampled_from([0.0, 1.0, 2.0, 5.0])
@@ -52,12 +87,12 @@ def test_no_host_twice_none_that_is_taken_and_no_delay(
 ) -> None:
     plan = [Assignment(str(n), tuple(sorted(hosts)), start, start + length + 1)
             for n, (hosts, start, length) in enumerate(rows)]  # fmt: skip
-    leaving = departures(plan, sorted(idle), anyone)
-    used = [host for item in leaving for host in item.hosts]
+    left = leaving(plan, sorted(idle))
+    used = [host for item in left for host in item.hosts]
     assert len(used) == len(set(used))
     assert idle.issuperset(used)
-    gone = {item.task for item in leaving}
-    for item in leaving:
+    gone = {item.task for item in left}
+    for item in left:
         for later in plan:
             if later.task not in gone and later.start > 0 and set(item.hosts) & set(later.hosts):
                 planned = next(p for p in plan if p.task == item.task)

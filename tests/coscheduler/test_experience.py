@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.coscheduler.experience import Experience
+from cosched.coscheduler.experience import Experience, corrected
 from cosched.coscheduler.task import Attempt, Task, TaskState
-from tests.coscheduler.makers import a_task
+from cosched.prediction.feedback import Correction
+from tests.coscheduler.makers import a_task, on_both
 
 DONE = replace(a_task(1, [10.0, 6.0]), state=TaskState.COMPLETED, actual=12.0, hosts=("a", "b"))
 
@@ -30,6 +31,13 @@ def test_other_tasks_teach_nothing(task: Task) -> None:
     known = Experience()
     known.ended(task)
     assert known.factors() == {}
+
+
+def test_each_class_is_corrected_by_its_own_runs_and_the_slowest_decides() -> None:
+    task = on_both(1, [4.0], [9.0])
+    known = corrected(task, {"app/fast": Correction(3.0, 5), "app/fast+slow": Correction(100.0, 5)})
+    assert known is not None
+    assert (known.seconds, known.quickest.seconds) == ((12.0,), (9.0,))
 
 
 def test_only_pinned_attempts_teach_how_long_a_start_takes() -> None:

@@ -90,3 +90,19 @@ def test_the_slowest_class_decides_count_by_count_and_brings_its_range() -> None
         (11.0, 7.0, math.inf),
     )
     assert slowest([other, other], "x").low is None
+
+
+def test_what_holds_on_some_classes_is_kept_and_changed_with_the_whole() -> None:
+    fast, slow = (
+        Profile((4.0, 3.0), Source.MODEL, "fast"),
+        Profile((9.0, 8.0), Source.MODEL, "slow", (8.0, 7.0), (9.5, 9.0)),
+    )
+    both = slowest([fast, slow], "fast+slow")
+    assert (both.classes, slowest([fast], "fast").classes) == ((fast, slow), ())
+    assert (both.among(["fast"]).seconds, both.among(["fast"]).hardware) == ((4.0, 3.0), "fast")
+    assert both.among(["fast"]).among(["slow", "fast"]) == both
+    assert both.among(["fast"]).among(["other"]) == both
+    assert fast.among(["other"]) == fast
+    assert both.scaled(2.0).among(["fast"]).seconds == (8.0, 6.0)
+    assert both.limited(1).among(["slow"]).low == (8.0,)
+    assert both.at_quantile(0.95).among(["slow"]).seconds == pytest.approx((9.5, 9.0))

@@ -52,6 +52,15 @@ def test_the_slowest_class_of_a_mixed_domain_decides(intake: Intake) -> None:
     assert task.profile is not None
     assert task.profile.on(1) == 160.0
     assert task.correction == "halving/fast+slow"
+    assert [(each.hardware, each.on(1)) for each in task.profile.classes] == [("fast", 80.0), ("slow", 160.0)]
+
+
+def test_a_deadline_that_the_fastest_class_can_meet_is_accepted(intake: Intake) -> None:
+    mixed = replace(DOMAIN, classes=("fast", "slow"))
+    request = TaskRequest(application="halving", hosts=1, deadline=NOW + 100)
+    assert intake.task(request, mixed).deadline == NOW + 100
+    with pytest.raises(UserError, match=r"shortest prediction is 80 s"):
+        intake.task(replace(request, deadline=NOW + 70), mixed)
 
 
 def test_the_users_own_figures_stand_in_for_a_model(intake: Intake) -> None:

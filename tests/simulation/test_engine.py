@@ -5,11 +5,13 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cosched.connector.interface import Host
 from cosched.coscheduler.events import CancelRequested, TaskSubmitted
 from cosched.scheduling.baselines import BASELINES
 from cosched.scheduling.policies import REPLANNED
 from cosched.simulation.engine import SimulatedDomain
-from tests.coscheduler.makers import a_task, settings
+from cosched.simulation.planner import Planner
+from tests.coscheduler.makers import a_task, on_both, settings
 from tests.simulation.makers import exact
 
 
@@ -19,6 +21,18 @@ def test_tasks_run_one_after_the_other_on_one_host() -> None:
         domain.post(TaskSubmitted(0.0, a_task(number, [10.0])))
     domain.run()
     assert [(run.task, run.started, run.finished) for run in domain.runs] == [("1", 0.0, 10.0), ("2", 10.0, 20.0)]
+
+
+def test_two_classes_share_the_work_as_fast_as_each_is() -> None:
+    hosts = [Host("quick", "fast"), Host("slow", "slow")]
+    domain = SimulatedDomain(settings(), hosts, exact, Planner(generations=30, seed=1))
+    for number in range(1, 9):
+        domain.post(TaskSubmitted(0.0, on_both(number, [2.0], [6.0])))
+    domain.run()
+    by_host = {host.name: [run for run in domain.runs if run.hosts == (host.name,)] for host in hosts}
+    assert {run.finished - run.started for run in by_host["quick"]} == {2.0}
+    assert {run.finished - run.started for run in by_host["slow"]} == {6.0}
+    assert max(run.finished for run in domain.runs) == 12.0  # six and two; all as slow as the slow one: 24
 
 
 def test_a_host_that_is_taken_off_and_given_back() -> None:

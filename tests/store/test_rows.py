@@ -32,6 +32,9 @@ WITH_RANGES = st.builds(
     PROFILES,
     st.floats(0, 1),
 )
+BY_CLASS = st.builds(
+    lambda whole, each: replace(whole, classes=tuple(each)), PROFILES, st.lists(PROFILES | WITH_RANGES, max_size=3)
+)
 TASKS = st.builds(
     Task,
     id=st.just("1"),
@@ -45,7 +48,7 @@ TASKS = st.builds(
     environment=st.dictionaries(TEXT, TEXT, max_size=4),
     directory=TEXT,
     deadline=st.none() | TIMES,
-    profile=st.none() | PROFILES | WITH_RANGES,
+    profile=st.none() | PROFILES | WITH_RANGES | BY_CLASS,
     correction=TEXT,
     count=st.integers(1, 10**6),
     prepare=st.lists(TEXT, max_size=3).map(tuple),
