@@ -54,15 +54,20 @@ class _Rows:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.count = 0
+        self.count = self.steps = 0
         self.parts: list[_Part] = []
 
     def add(self, part: _Part) -> Indices:
         first, self.count = self.count, self.count + len(part.processor)
-        if self.count > self.most:
-            raise TooManyStepsError
+        self.hold(len(part.processor))
         self.parts.append(part)
         return np.arange(first, self.count)
+
+    def hold(self, steps: int) -> None:
+        """Count steps, of which a row may be several."""
+        self.steps += steps
+        if self.steps > self.most:
+            raise TooManyStepsError
 
 
 class Collector:
@@ -90,16 +95,29 @@ class Collector:
         if len(lane):
             self._blocks.append(_Block(lane, self._rows.add(_Part(kind, processor, peer, amount, place))))
 
-    def nest(self, inner: Collector, slot: Indices) -> None:
+    def nest(self, inner: Collector, slot: Indices, times: Indices | None = None) -> None:
         """Add the steps of a loop.
 
         Args:
             inner: its steps; its lanes are the turns, those of one lane here together and in order.
             slot: the lane here of each inner lane, ascending.
+            times: how often each of these turns happens; once where None.
         """
         merged = inner._merged()
         if merged is not None:
+            if times is not None:
+                merged = self._repeated(merged, times)
             self._blocks.append(_Block(slot.take(merged.lane), merged.row))
+
+    def _repeated(self, block: _Block, times: Indices) -> _Block:
+        lengths = np.bincount(block.lane, minlength=len(times))
+        self._rows.hold(int(lengths @ times) - len(block.row))
+        turn = np.repeat(np.arange(len(times)), times)
+        taken = lengths.take(turn)
+        shift = (np.cumsum(lengths) - lengths).take(turn) - (np.cumsum(taken) - taken)
+        index = np.repeat(shift, taken)
+        index += np.arange(len(index))
+        return _Block(block.lane.take(index), block.row.take(index))
 
     def draft(self, hosts: Indices) -> Draft | None:
         """Return the steps of all processors of all numbers of hosts, shape (counts,); None where there are none."""
@@ -112,9 +130,10 @@ class Collector:
         # `take` is quicker than an index in brackets.
         row, owner = merged.row, processor.take(merged.row)
         if (owner[1:] < owner[:-1]).any():
-            row = row.take(stable(owner, int(hosts.sum())))
+            order = stable(owner, int(hosts.sum()))
+            row, owner = row.take(order), owner.take(order)
         use = use.take(row)
-        shape = Shape(kinds.take(use), processor.take(row), peer.take(row), use, kinds, places)
+        shape = Shape(kinds.take(use), owner, peer.take(row), use, kinds, places)
         taken = np.zeros(len(kinds), np.bool_)
         taken[use] = True
         lanes = taken[: len(free) * len(hosts)].reshape(-1, len(hosts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.evaluation.dependence import assigned, names_of, pure, reached, reads
+from cosched.evaluation.invariance import repeatable
 from cosched.evaluation.outline import UNKNOWN, Outline, outlined
 from cosched.language.names import FUNCTIONS
 from cosched.language.syntax import Assign, Binary, Call, For, If, Invoke, Name, Return, Step, Variables, While, walk
@@ -45,6 +46,7 @@ class Analysis:
 
     def __init__(self) -> None:
         self._loops: dict[int, Counted | None] = {}
+        self._repeats: dict[int, bool] = {}
         self._same: dict[int, Counted | None] = {}
         self._assigned: dict[int, frozenset[str]] = {}
         self._meddles: dict[int, bool] = {}
@@ -58,6 +60,12 @@ class Analysis:
         if id(loop) not in self._loops:
             self._loops[id(loop)] = counted(loop, procedures)
         return self._loops[id(loop)]
+
+    def repeats(self, loop: For) -> bool:
+        """Return whether every turn of a loop emits the same steps."""
+        if id(loop) not in self._repeats:
+            self._repeats[id(loop)] = repeatable(loop)
+        return self._repeats[id(loop)]
 
     def same_turns(self, loop: For, procedures: Mapping[str, Procedure]) -> Counted | None:
         """Return the parts of a loop that does nothing but call other objects, else None.

@@ -208,21 +208,23 @@ class LaneProcedure:
         return spread(np.maximum(np.floor((last - start) / stride) + 1, 0), self.lanes.size)
 
     def side_by_side(self, statement: For, parts: Counted) -> None:
-        """Carry out all turns of a loop at once, each turn of each lane a lane of its own."""
+        """Carry out all turns of a loop at once: each turn of each lane is a lane of its own, or all that are alike."""
         lanes, trips = self.lanes, self.trips(parts)
         if trips.sum() > lanes.collector.most:
             raise TooManyStepsError
         number_of_turns = trips.astype(np.int64)
-        index = np.repeat(np.arange(lanes.size), number_of_turns)
-        turn = np.arange(len(index)) - np.repeat(np.cumsum(number_of_turns) - number_of_turns, number_of_turns)
+        alike = self.batch.analysis.repeats(statement)
+        index = np.flatnonzero(number_of_turns) if alike else np.repeat(np.arange(lanes.size), number_of_turns)
         if len(index):
             collector = lanes.collector.inner(len(index))
             turns = lanes.pick(index, collector)
-            start, stride = (spread(self.number(value), lanes.size)[index] for value in (parts.start, parts.stride))
-            turns.values[self.key(parts.name)] = start + stride * turn
+            if not alike:
+                turn = np.arange(len(index)) - (np.cumsum(number_of_turns) - number_of_turns).take(index)
+                start, stride = (spread(self.number(value), lanes.size)[index] for value in (parts.start, parts.stride))
+                turns.values[self.key(parts.name)] = start + stride * turn
             if self.on(turns).block(statement.body) is not None:
                 raise UnbatchableError
-            lanes.collector.nest(collector, lanes.slots(index))
+            lanes.collector.nest(collector, lanes.slots(index), number_of_turns[index] if alike else None)
         for name in parts.written:
             self.write(name, None)
 

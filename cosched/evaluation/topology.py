@@ -150,28 +150,44 @@ class Topology:
         There are none where runs wait for one another.
         """
         runs = len(follows)
-        senders, receivers = self.run[self.sends], self.run[self.receives]  # sends go by step, so senders ascend
-        pointer = np.searchsorted(senders, np.arange(runs + 1))
-        waits = np.bincount(receivers, minlength=runs) + follows
-        followed = np.append(follows[1:], False)
+        receivers, pointer = self._after(follows)
+        waits = np.bincount(receivers, minlength=runs)
         level, mark = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
-        ready = np.flatnonzero(waits == 0)
+        ready, numbers = np.flatnonzero(waits == 0), np.arange(len(receivers))
         levels = done = 0
         while ready.size:
             level[ready] = levels
             levels, done = levels + 1, done + ready.size
-            begins = pointer[ready]
-            lengths = pointer[ready + 1] - begins
-            ends = np.cumsum(lengths)
-            messages = np.repeat(begins - ends + lengths, lengths) + np.arange(ends[-1])
-            reached = np.concatenate((receivers[messages], ready[followed[ready]] + 1))
+            # Methods, and slices of numbers made before: there may be very many levels of a few runs each.
+            begins, ends = pointer.take(ready), pointer.take(ready + 1)
+            lengths = ends - begins
+            totals = lengths.cumsum()
+            begins -= totals
+            begins += lengths
+            reached = receivers.take(begins.repeat(lengths) + numbers[: totals[-1]])
             np.subtract.at(waits, reached, 1)
-            ready = reached[waits[reached] == 0]
+            ready = reached.compress(waits.take(reached) == 0)
             # A run that several edges reach is ready once.
-            place = np.arange(ready.size)
+            place = numbers[: ready.size]
             mark[ready] = place
-            ready = ready[mark[ready] == place]
+            ready = ready.compress(mark.take(ready) == place)
         return level, levels if done == runs else 0
+
+    def _after(self, follows: NDArray[np.bool_]) -> tuple[Indices, Indices]:
+        """Return the runs that wait for each run, run after run, and where those of each begin."""
+        runs, into = len(follows), self.run.take(self.receives)
+        out = self.run.take(self.sends)  # sends go by step, so they ascend
+        sent = np.bincount(out, minlength=runs)
+        followed = np.flatnonzero(follows) - 1
+        lengths = sent.copy()
+        lengths[followed] += 1
+        pointer = np.zeros(runs + 1, np.int64)
+        np.cumsum(lengths, out=pointer[1:])
+        after = np.empty(pointer[-1], np.int64)
+        # The next run of the processor comes last.
+        after[np.arange(len(into)) + (pointer[:-1] - (np.cumsum(sent) - sent)).take(out)] = into
+        after[pointer[followed + 1] - 1] = followed + 1
+        return after, pointer
 
 
 def topology(steps: Steps, processors: int) -> Topology:
@@ -209,19 +225,22 @@ def _matched(steps: Steps, processors: int) -> tuple[Indices, Indices, int]:
         UnmatchedError: a receive without a send.
     """
     sends, receives = np.flatnonzero(steps.kind == SEND), np.flatnonzero(steps.kind == RECEIVE)
-    # By destination, then source; sends are in order of their sources already.
-    sends = sends[stable(steps.peer[sends], processors)]
-    receives = receives[stable(steps.peer[receives], processors)]
-    receives = receives[stable(steps.processor[receives], processors)]
-    outward = steps.peer[sends] * processors + steps.processor[sends]
-    inward = steps.processor[receives] * processors + steps.peer[receives]
-    sent = len(sends)
+    # Both by destination, then source; sends are in order of their sources already.
+    order = stable(steps.peer.take(sends), processors)
+    sent = sends.take(order)
+    outward = steps.peer.take(sent) * processors + steps.processor.take(sent)
+    inward = steps.processor.take(receives) * processors + steps.peer.take(receives)
+    # They are almost in order, for they are in that of their destinations.
+    by_way = np.argsort(inward, kind="stable")
+    receives, inward = receives.take(by_way), inward.take(by_way)
     if not np.array_equal(outward, inward):
         place = np.arange(len(inward)) - np.searchsorted(inward, inward) + np.searchsorted(outward, inward)
-        if len(receives) > sent or not np.array_equal(outward.take(place, mode="clip"), inward):
+        if len(receives) > len(sends) or not np.array_equal(outward.take(place, mode="clip"), inward):
             raise UnmatchedError(steps)
-        sends = sends[place]
-    by_send = np.full(len(steps), -1)
-    by_send[sends] = receives
-    sends = np.flatnonzero(by_send >= 0)
-    return sends, by_send[sends], sent - len(sends)
+        order = order.take(place)
+    by_send = np.full(len(sends), -1)
+    by_send[order] = receives
+    unreceived = len(sends) - len(receives)
+    if unreceived:
+        sends, by_send = sends[by_send >= 0], by_send[by_send >= 0]
+    return sends, by_send, unreceived

@@ -11,13 +11,15 @@ from cosched.evaluation.collector import Collector
 from cosched.evaluation.lanes import TooManyStepsError
 from cosched.evaluation.steps import COMPUTE, Steps
 
-Tree = list["int | tuple[list[int], Tree]"]
-"""Statements: a step of the lanes whose bits are set, or a loop with so many turns of each lane and its statements."""
+Tree = list["int | tuple[list[int], Tree, bool]"]
+"""Statements: a step of the lanes whose bits are set, or a loop with so many turns of each lane, its statements, and
+whether the turns go as one that is repeated."""
 
 TREES = st.recursive(
     st.lists(st.integers(0, 255), max_size=3),
     lambda inner: st.lists(
-        st.integers(0, 255) | st.tuples(st.lists(st.integers(0, 3), min_size=8, max_size=8), inner), max_size=3
+        st.integers(0, 255) | st.tuples(st.lists(st.integers(0, 3), min_size=8, max_size=8), inner, st.booleans()),
+        max_size=3,
     ),
     max_leaves=6,
 )
@@ -35,10 +37,11 @@ def collected(collector: Collector, tree: Tree, processors: list[int]) -> None:
             collector.add(COMPUTE, lane, at, at, None if place % 2 else at.astype(np.float64), place)
         else:
             turns = [item[0][lane % 8] for lane in range(len(processors))]
-            slot = np.repeat(np.arange(len(processors)), turns)
+            times = np.array([turn for turn in turns if turn]) if item[2] else None
+            slot = np.repeat(np.arange(len(processors)), np.minimum(turns, 1) if item[2] else turns)
             inner = collector.inner(len(slot))
             collected(inner, item[1], [processors[lane] for lane in slot])
-            collector.nest(inner, slot)
+            collector.nest(inner, slot, times)
 
 
 def written_out(tree: Tree, processors: list[int]) -> dict[int, list[int]]:
@@ -51,10 +54,10 @@ def written_out(tree: Tree, processors: list[int]) -> dict[int, list[int]]:
                     found[lane].append(place)
         else:
             turns = [item[0][lane % 8] for lane in range(len(processors))]
-            slot = [lane for lane, number in enumerate(turns) for _ in range(number)]
+            slot = [lane for lane, number in enumerate(turns) for _ in range(min(number, 1) if item[2] else number)]
             inner = written_out(item[1], [processors[lane] for lane in slot])
             for turn, lane in enumerate(slot):
-                found[lane] += inner[turn]
+                found[lane] += inner[turn] * (turns[lane] if item[2] else 1)
     return found
 
 
@@ -96,6 +99,19 @@ def test_it_is_bounded_with_what_is_nested_in_it() -> None:
     collector.add(COMPUTE, lane, lane, lane, nothing, 0)
     with pytest.raises(TooManyStepsError):
         collector.inner(3).add(COMPUTE, np.arange(3), lane, lane, nothing, 0)
+
+
+def test_turns_that_are_repeated_count() -> None:
+    lane = np.zeros(1, np.int64)
+    for turns, most in ((4, 4), (5, 4)):
+        collector = Collector(most, 1)
+        inner = collector.inner(1)
+        inner.add(COMPUTE, lane, lane, lane, np.zeros(1), 0)
+        if turns > most:
+            with pytest.raises(TooManyStepsError):
+                collector.nest(inner, lane, np.array([turns]))
+        else:
+            collector.nest(inner, lane, np.array([turns]))
 
 
 def test_no_steps_make_no_segment() -> None:
