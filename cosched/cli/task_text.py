@@ -71,12 +71,18 @@ def explanation_lines(explanation: Explanation) -> list[str]:
         where = _hosts_text(explanation.planned_hosts)
         lines.append(f"start:         {shown_time(explanation.planned_start)} on {clean(where)}")
     if explanation.planned_end is not None:
-        lines.append(f"end:           {shown_time(explanation.planned_end)}")
+        lines.append(f"end:           {shown_time(explanation.planned_end)}{_range_text(explanation)}")
     if explanation.slack is not None:
         late = explanation.slack < 0
         lines.append(f"deadline:      {'missed by' if late else 'met with'} {shown_duration(abs(explanation.slack))}"
                      f"{'' if late else ' in hand'}")  # fmt: skip
     return lines + [f"would change:  {clean(sentence)}" for sentence in explanation.would_change]
+
+
+def _range_text(explanation: Explanation) -> str:
+    if explanation.end_low is None or explanation.end_high is None:
+        return ""
+    return f" ({shown_time(explanation.end_low)} to {shown_time(explanation.end_high)} in nine runs of ten)"
 
 
 def forecast_lines(forecast: Forecast) -> list[str]:
@@ -102,10 +108,16 @@ def _profile_text(profile: ProfileView | None) -> str:
     times = {count: seconds for count, seconds in enumerate(profile.seconds, start=1) if seconds is not None}
     best = min(times, key=lambda count: (times[count], count))
     first = next(iter(times))
-    text = f"{shown_duration(times[first])} on {_count_text(first)}"
+    text = f"{_time_text(profile, first)} on {_count_text(first)}"
     if best != first:
-        text += f", at best {shown_duration(times[best])} on {_count_text(best)}"
+        text += f", at best {_time_text(profile, best)} on {_count_text(best)}"
     return f"{text} ({profile.source}{f', {profile.hardware}' if profile.hardware else ''})"
+
+
+def _time_text(profile: ProfileView, count: int) -> str:
+    low, high = (None if side is None else side[count - 1] for side in (profile.low, profile.high))
+    likely = "" if low is None or high is None else f" ({shown_duration(low)} to {shown_duration(high)})"
+    return f"{shown_duration(profile.seconds[count - 1])}{likely}"
 
 
 def _deadline_text(task: TaskDetail) -> str:

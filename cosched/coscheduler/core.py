@@ -183,18 +183,14 @@ class Coscheduler:
         own = self.domain.occupied(self.attempts.values(), time, self._experience.handover.seconds)
         return {**self.domain.claims(time), **own}
 
-    def factors(self) -> dict[str, float]:
-        """Return the learned correction factors by key."""
-        return self._experience.factors()
-
     def corrections(self) -> dict[str, Correction]:
         """Return what runs have taught of the models, by key."""
         return dict(self._experience.corrections)
 
     def outlook(self) -> Outlook:
         """Return what a plan must reckon with beside the tasks' profiles."""
-        handover = self._experience.handover.seconds
-        return Outlook(self.factors(), handover, self.settings.margin, self._queue.held_back)
+        handover, settings = self._experience.handover.seconds, self.settings
+        return Outlook(self.corrections(), settings.quantile, handover, settings.margin, self._queue.held_back)
 
     def snapshot(self, time: float) -> tuple[Problem, Plan] | None:
         """Return the problem that waits to be planned and the current plan of it; None where nothing does.

@@ -51,6 +51,7 @@ class Experience:
         if attempt.hosts and attempt.started is not None:
             self.handover = self.handover.learn(attempt.started - attempt.created)
 
-    def factors(self) -> dict[str, float]:
-        """Return the correction factors by key."""
-        return {key: correction.factor for key, correction in self.corrections.items()}
+    def expected(self, task: Task, count: int) -> float:
+        """Return the corrected run time of a task with a profile, in seconds on `count` hosts."""
+        assert task.profile is not None
+        return self.corrections.get(task.correction, Correction()).factor * task.profile.on(count)

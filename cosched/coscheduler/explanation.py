@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.prediction.feedback import Correction
 from cosched.scheduling.decoder import decode
 from cosched.scheduling.problem import Plan
 from cosched.scheduling.widths import best_seconds
@@ -30,6 +31,8 @@ class Explanation:
         waits_for: what stands between the task and its start (or end), one sentence each; the nearest first.
         planned_start: when the current plan starts it; None where nothing is planned (not possible now, no profile).
         planned_end: when it is predicted to end.
+        end_low: before when a run in twenty ends that starts as planned; None where no uncertainty is known.
+        end_high: after when one ends, likewise.
         planned_hosts: where.
         slack: deadline minus planned end; negative when late; None without a deadline or plan.
         would_change: what would make it end earlier, one sentence each.
@@ -40,6 +43,8 @@ class Explanation:
     waits_for: tuple[str, ...] = ()
     planned_start: float | None = None
     planned_end: float | None = None
+    end_low: float | None = None
+    end_high: float | None = None
     planned_hosts: tuple[str, ...] = ()
     slack: float | None = None
     would_change: tuple[str, ...] = ()
@@ -52,9 +57,9 @@ def explain(core: Coscheduler, name: str, time: float) -> Explanation | None:
         return None
     attempt = core.attempt_of(name)
     if attempt is not None:
-        return _explain_attempt(task, attempt)
+        return _explain_attempt(core, task, attempt)
     if task.peer:
-        return Explanation(name, task.state, (_elsewhere(task),), task.started, None, task.hosts)
+        return Explanation(name, task.state, (_elsewhere(task),), planned_start=task.started, planned_hosts=task.hosts)
     if task.profile is None:
         return Explanation(
             name,
@@ -71,7 +76,7 @@ def _elsewhere(task: Task) -> str:
     return f"domain {task.peer} has it, {does}: {task.reason}"
 
 
-def _explain_attempt(task: Task, attempt: Attempt) -> Explanation:
+def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt) -> Explanation:
     job = f"job {attempt.job}" if attempt.job else "its job"
     sentence = {
         AttemptState.SUBMITTING: "the resource manager is being given its job",
@@ -85,7 +90,17 @@ def _explain_attempt(task: Task, attempt: Attempt) -> Explanation:
     start = attempt.created if attempt.started is None else attempt.started
     end = start + attempt.predicted
     slack = None if task.deadline is None else task.deadline - end
-    return Explanation(task.id, task.state, (sentence,), start, end, attempt.hosts, slack)
+    low, high = _ends(core, task, attempt.hosts, start)
+    return Explanation(task.id, task.state, (sentence,), start, end, low, high, attempt.hosts, slack)
+
+
+def _ends(core: Coscheduler, task: Task, hosts: tuple[str, ...], start: float) -> tuple[float | None, float | None]:
+    """Return between which times nine runs in ten end that start then on these hosts."""
+    classes = core.domain.classes()
+    there = task.on(classes.get(host, "") for host in hosts)
+    known = core.corrections().get(there.correction, Correction())
+    found = None if there.profile is None else known.ends(there.profile, len(hosts))
+    return (None, None) if found is None else (start + found[0], start + found[1])
 
 
 def _explain_waiting(core: Coscheduler, task: Task, time: float) -> Explanation:
@@ -96,9 +111,10 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> Explanation:
         return Explanation(task.id, task.state, (*obstacles, _impossible(core, task)))
     mine = next(a for a in schedule.assignments if a.task == task.id)
     slack = None if task.deadline is None else task.deadline - time - mine.end
+    low, high = _ends(core, task, mine.hosts, time + mine.start + core.outlook().handover)
     return Explanation(
         task.id, task.state, (*obstacles, *_ahead(core, schedule.assignments, mine)),
-        time + mine.start, time + mine.end, mine.hosts, slack, tuple(_changes(core, problem, mine)),
+        time + mine.start, time + mine.end, low, high, mine.hosts, slack, tuple(_changes(core, problem, mine)),
     )  # fmt: skip
 
 

@@ -99,10 +99,11 @@ def _effect(problem: Problem, plan: Plan, extended: Problem, changed: Plan) -> E
 
 
 def _rows(core: Coscheduler, task: Task, problem: Problem) -> NDArray[np.float64] | None:
-    """Return the corrected run time by class and host count; None where these hosts cannot run it."""
+    """Return the run time to plan with by class and host count; None where these hosts cannot run it."""
     if task.profile is None:
         return None
-    rows = run_times(task, Outlook(core.factors()), problem.classes, len(problem.hosts))
+    outlook = Outlook(core.corrections(), core.settings.quantile)
+    rows = run_times(task, outlook, problem.classes, len(problem.hosts))
     alone = replace(
         problem, tasks=("",), seconds=rows[:, np.newaxis], release=np.zeros(1), deadline=np.zeros(1), depends_on=()
     )

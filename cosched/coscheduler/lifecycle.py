@@ -50,13 +50,14 @@ class Lifecycle:
         self._failures = 0  # submits in a row that the manager did not answer
 
     def start(self, task: Task, hosts: tuple[str, ...], seconds: float | None, time: float) -> None:
-        """Run a task now: on these hosts, predicted to take so long, or wherever the manager likes without any."""
+        """Run a task now: on these hosts, reckoned to take so long, or wherever the manager likes without any."""
         number = task.attempts + 1
         # Derived, not drawn: the core stays repeatable, and a restart cannot give one attempt two names.
         uuid = str(uuid5(self._instance, f"{task.id}/{number}"))
         attempt = Attempt(uuid, task.id, hosts, len(hosts) or task.count, seconds, created=time)
+        predicted = None if task.profile is None else self._experience.expected(task, len(hosts))
         task = replace(task, state=TaskState.DISPATCHING, reason="", attempts=number, hosts=hosts, dispatched=time,
-                       predicted=seconds, started=None)  # fmt: skip
+                       predicted=predicted, started=None)  # fmt: skip
         self._queue.remove(task.id)
         self._ledger.put(task)
         self._ledger.put_attempt(attempt)

@@ -20,6 +20,8 @@ class Settings:
         weights: of the objective.
         staging: longest time that a new task waits for the search to have looked at it before it may be dispatched.
         margin: share of the time left to a deadline by which plans aim to be early, 0 to below 1.
+        quantile: share of runs that stays below the times that plans reckon with, above 0 and below 1; 0.5 for the
+            expected ones.
         attempts: how many times a task is tried whose hosts are lost under it.
         retry: pause after the manager could not be reached, doubled up to `retry_longest`.
         seed: of the arbitrary host counts of "fcfs-arbitrary".
@@ -30,6 +32,7 @@ class Settings:
     weights: Weights = field(default_factory=Weights)
     staging: float = 1.0
     margin: float = 0.05
+    quantile: float = 0.5
     attempts: int = 5
     retry: float = 1.0
     retry_longest: float = 60.0

@@ -74,7 +74,7 @@ class Task:
         notify: whom to tell of its end, or that it will be late: mailto:… and https://… addresses.
         reason: why it failed, was cancelled or is held; one line.
         dispatched: when its last attempt was decided.
-        predicted: corrected run time at dispatch on the hosts chosen.
+        predicted: corrected run time at dispatch on the hosts chosen, as expected, in seconds.
         actual: measured run time of the attempt that completed.
         attempts: how many attempts were made so far.
         hosts: of the last attempt; empty before that and for a task that passes through.
@@ -138,7 +138,8 @@ class Attempt:
     Attributes:
         uuid: travels in the native job.
         hosts: pinned hosts in rank order; of a task that passes through where it runs, once the manager says so.
-        predicted: corrected run time in seconds; None without a profile.
+        predicted: for how many seconds its hosts are reckoned with: the corrected run time, or what `Settings.quantile`
+            makes of it; None without a profile.
         job: native identifier once known.
         state: see `AttemptState`.
         created: when it was decided.

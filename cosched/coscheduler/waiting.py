@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.prediction.feedback import Correction
 from cosched.scheduling.problem import Plan, Problem
 from cosched.scheduling.widths import best_seconds, best_times, single_class
 
@@ -47,13 +48,15 @@ class Outlook:
     """What a plan must reckon with beside the tasks' profiles.
 
     Attributes:
-        factors: learned correction of run times by `Task.correction`.
+        corrections: of run times, as learned, by `Task.correction`.
+        quantile: share of runs that stays below the times to plan with.
         handover: seconds from a decision to the start of its job.
         margin: share of the time left to a deadline by which to be early.
         held_back: tasks that may not start before an epoch time.
     """
 
-    factors: Mapping[str, float] = field(default_factory=dict)
+    corrections: Mapping[str, Correction] = field(default_factory=dict)
+    quantile: float = 0.5
     handover: float = 0.0
     margin: float = 0.0
     held_back: Mapping[str, float] = field(default_factory=dict)
@@ -66,7 +69,7 @@ class _Frame:
     Attributes:
         waiting: the queue, in planned order.
         hosts: the class of each.
-        outlook: factors and hand-over that `seconds` reckons with.
+        outlook: corrections and hand-over that `seconds` reckons with.
         classes: of the hosts, each once.
         tasks: those of the queue that can run on these hosts.
         seconds: (classes, m, hosts) of `Problem`.
@@ -75,7 +78,7 @@ class _Frame:
 
     waiting: tuple[str, ...]
     hosts: tuple[str, ...]
-    outlook: tuple[Mapping[str, float], float]
+    outlook: tuple[Mapping[str, Correction], float]
     classes: tuple[str, ...]
     tasks: tuple[str, ...]
     seconds: NDArray[np.float64]
@@ -83,11 +86,11 @@ class _Frame:
 
 
 def run_times(task: Task, outlook: Outlook, classes: Sequence[str], hosts: int) -> NDArray[np.float64]:
-    """Return how long a task takes its hosts, by their class and number: corrected run time plus hand-over.
+    """Return how long a task takes its hosts, by their class and number: run time to plan with plus hand-over.
 
     Args:
         task: with a profile.
-        outlook: corrections and hand-over.
+        outlook: corrections, quantile and hand-over.
         classes: of the present hosts.
         hosts: how many there are.
 
@@ -98,9 +101,9 @@ def run_times(task: Task, outlook: Outlook, classes: Sequence[str], hosts: int) 
     times = np.full((len(classes), hosts), math.inf)
     for row, name in zip(times, classes, strict=True):
         there = task.profile.among((name,))
-        values = there.seconds[:hosts]
-        factor = outlook.factors.get(task.correction_on(there.hardware), 1.0)
-        row[: len(values)] = np.asarray(values) * factor + outlook.handover
+        correction = outlook.corrections.get(task.correction_on(there.hardware), Correction())
+        values = correction.planned(there, outlook.quantile)[:hosts]
+        row[: len(values)] = np.asarray(values) + outlook.handover
     return times
 
 
@@ -223,7 +226,7 @@ class Waiting:
 
     def _framed(self, tasks: Mapping[str, Task], hosts: tuple[str, ...], outlook: Outlook) -> _Frame:
         """Return the frame of the queue as it is, the one made before where nothing it was made of has changed."""
-        waiting, reckoned = tuple(self.counts), (outlook.factors, outlook.handover)
+        waiting, reckoned = tuple(self.counts), (outlook.corrections, outlook.handover)
         known = self._frame
         if known is not None and (known.waiting, known.hosts, known.outlook) == (waiting, hosts, reckoned):
             return known
@@ -249,8 +252,8 @@ class Waiting:
         """Return `run_times`, made anew only where something that it was made of has changed."""
         assert task.profile is not None
         parts = task.profile.classes or (task.profile,)
-        factors = [outlook.factors.get(task.correction_on(each.hardware)) for each in parts]
-        depends = (factors, outlook.handover, classes, hosts)
+        corrections = [outlook.corrections.get(task.correction_on(each.hardware)) for each in parts]
+        depends = (corrections, outlook.handover, classes, hosts)
         known = self._times.get(task.id)
         if known is None or known[0] != depends:
             known = self._times[task.id] = (depends, run_times(task, outlook, classes, hosts))

@@ -6,11 +6,15 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cosched.prediction.profile import quantile_times
+
 if TYPE_CHECKING:
-    from cosched.prediction.profile import Profile
+    from cosched.prediction.profile import Profile, Spread
 
 __all__ = ["Correction", "Handover"]
 
+_AS_EXPECTED = 0.5
+_ONE_IN_TWENTY = 0.05
 _NEWEST = 0.2  # the newest run weighs at least this much, so that the factor follows a machine that changes
 _REMEMBERED = 2 / _NEWEST - 1  # as many equal weights have the variance of a mean that forgets at that rate
 _STATED = 3.0  # runs; a model's word about itself is soon outweighed
@@ -56,23 +60,51 @@ class Correction:
         return Correction(factor, self.runs + 1, variance)
 
     def corrected(self, profile: Profile) -> Profile:
-        """Return the profile as the runs have taught: times corrected, uncertainty widened or narrowed.
+        """Return the profile as the runs have taught: times corrected, uncertainty widened or narrowed."""
+        scaled, spread = profile.scaled(self.factor), self._spread(profile)
+        return scaled if spread is None else scaled.with_spread(*spread)
+
+    def planned(self, profile: Profile, quantile: float) -> list[float]:
+        """Return the times to plan with: corrected, and such that a share of runs stays below them.
+
+        Args:
+            profile: the model's own figures, before any correction.
+            quantile: that share, above 0 and below 1; it changes nothing where no uncertainty is known.
+
+        Returns:
+            Seconds on 1, 2, … hosts, infinite where that count cannot be used.
+        """
+        times = [value * self.factor for value in profile.seconds]
+        spread = None if quantile == _AS_EXPECTED else self._spread(profile)
+        return times if spread is None else quantile_times(times, spread, quantile)
+
+    def ends(self, profile: Profile, count: int) -> tuple[float, float] | None:
+        """Return what a run in twenty undercuts and what one exceeds on `count` hosts, in seconds; None: not known."""
+        spread = self._spread(profile)
+        if spread is None:
+            return None
+        times = [value * self.factor for value in profile.seconds]
+        low, high = (quantile_times(times, spread, share)[count - 1] for share in (_ONE_IN_TWENTY, 1 - _ONE_IN_TWENTY))
+        return low, high
+
+    def _spread(self, profile: Profile) -> Spread | None:
+        """Return how uncertain the times are; None where too little is known.
 
         What the model states counts as much as `_STATED` runs would; where it states nothing, two deviations are the
         least that a range is made from.
         """
-        scaled, stated = profile.scaled(self.factor), profile.spread()
+        stated = profile.spread()
         seen = min(self.runs - 1, _REMEMBERED)
         if stated is None:
-            if seen < _FEWEST:
-                return scaled
-            spread = [math.sqrt(self.variance)] * len(profile.seconds)
-            return scaled.with_spread(spread, spread)
+            known = [math.sqrt(self.variance)] * len(profile.seconds)
+            return (known, known) if seen >= _FEWEST else None
         if seen < 1:
-            return scaled
-        pooled = ([math.sqrt((_STATED * value**2 + seen * self.variance) / (_STATED + seen)) for value in side]
-                  for side in stated)  # fmt: skip
-        return scaled.with_spread(*pooled)
+            return stated
+        below, above = (
+            [math.sqrt((_STATED * value**2 + seen * self.variance) / (_STATED + seen)) for value in side]
+            for side in stated
+        )
+        return below, above
 
 
 # Longer is no hand-over any more but a manager in trouble, and says nothing about the next one. Seconds.

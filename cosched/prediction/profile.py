@@ -14,7 +14,10 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["Profile", "Source", "slowest"]
+__all__ = ["Profile", "Source", "Spread", "quantile_times", "slowest"]
+
+Spread = tuple["Sequence[float]", "Sequence[float]"]
+"""Standard deviations of the logarithm of the run time below and above the expected one, on 1, 2, … hosts."""
 
 _LONGEST = 10 * 365 * 86400.0
 _NORMAL = NormalDist()
@@ -118,7 +121,7 @@ class Profile:
         high = (value * math.exp(_TAIL * spread) for value, spread in zip(self.seconds, above, strict=True))
         return replace(self, low=tuple(low), high=tuple(high))
 
-    def spread(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    def spread(self) -> Spread | None:
         """Return what `with_spread` takes, None where no uncertainty is known."""
         if self.low is None or self.high is None:
             return None
@@ -141,13 +144,23 @@ class Profile:
         if not 0 < share < 1:
             raise UserError(f"a quantile of {share!r}: give a number between 0 and 1")
         known = self.spread()
-        plain = replace(self, low=None, high=None, classes=tuple(each.at_quantile(share) for each in self.classes))
-        if known is None:
-            return plain
-        deviations = _NORMAL.inv_cdf(share)
-        side = known[0] if deviations < 0 else known[1]
-        times = (value * math.exp(deviations * spread) for value, spread in zip(self.seconds, side, strict=True))
-        return replace(plain, seconds=tuple(times))
+        seconds = self.seconds if known is None else tuple(quantile_times(self.seconds, known, share))
+        classes = tuple(each.at_quantile(share) for each in self.classes)
+        return replace(self, seconds=seconds, low=None, high=None, classes=classes)
+
+
+def quantile_times(seconds: Sequence[float], spread: Spread, share: float) -> list[float]:
+    """Return the times that a share of runs stays below; see `Profile.at_quantile`.
+
+    Args:
+        seconds: as expected, on 1, 2, … hosts.
+        spread: what `Profile.with_spread` takes.
+        share: above 0 and below 1.
+    """
+    deviations = _NORMAL.inv_cdf(share)
+    side = spread[0] if deviations < 0 else spread[1]
+    times = (value * math.exp(deviations * one) for value, one in zip(seconds, side, strict=True))
+    return [min(time, _LONGEST) if math.isfinite(time) else time for time in times]
 
 
 def slowest(profiles: Sequence[Profile], hardware: str) -> Profile:

@@ -194,6 +194,7 @@ def _settings(configuration: Configuration, instance: str) -> Settings:
         weights=Weights(objective.makespan, objective.idle, objective.lateness, objective.deadlines_first),
         staging=planning.staging,
         margin=planning.margin,
+        quantile=planning.quantile,
         attempts=dispatch.attempts,
         retry=dispatch.retry,
         retry_longest=dispatch.retry_longest,

@@ -77,6 +77,7 @@ def defaults(environment: Mapping[str, str], state: object) -> Layer:
             "policy": "genetic",
             "staging": 1.0,
             "margin": 0.05,
+            "quantile": 0.5,
             "seed": 0,
             "share": 0.5,
             "nice": 10,

@@ -107,6 +107,8 @@ def explanation_view(found: explanation.Explanation, core: Coscheduler) -> Expla
         waits_for=found.waits_for,
         planned_start=found.planned_start,
         planned_end=found.planned_end,
+        end_low=found.end_low,
+        end_high=found.end_high,
         planned_hosts=found.planned_hosts,
         slack=found.slack,
         would_change=found.would_change,

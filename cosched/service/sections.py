@@ -163,6 +163,7 @@ class Planning(_Section):
     policy: Literal["genetic", "fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"]
     staging: Duration
     margin: Annotated[float, Field(ge=0, lt=1)]
+    quantile: Annotated[float, Field(gt=0, lt=1)]
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
     share: Annotated[float, Field(gt=0, le=1)]
     nice: Annotated[int, Field(ge=0, le=19)]

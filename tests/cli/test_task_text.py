@@ -62,3 +62,14 @@ def test_a_forecast_without_room_says_so() -> None:
     assert "no model" in forecast_lines(replace(forecast, profile=None))[0]
     late = replace(forecast, deadline=1e9, meets_deadline=False, offered=True)
     assert forecast_lines(late)[-1].endswith("missed as things stand: neighbouring domains would be asked")
+
+
+def test_what_is_uncertain_is_shown_with_its_range() -> None:
+    unsure = replace(PROFILE, low=(None, 35.0, 9.0), high=(None, 60.0, 14.0))
+    text = "\n".join(task_lines(replace(TASK, profile=unsure)))
+    assert "prediction:  40s (35s to 1m) on 2 hosts, at best 10s (9s to 14s) on 3 hosts (model, hw)" in text
+    found = Explanation(task="7", state="queued", waits_for=(), planned_start=1e9, planned_end=1e9 + 40, slack=None,
+                        end_low=1e9 + 35, end_high=1e9 + 60, planned_hosts=("a",), would_change=())  # fmt: skip
+    (end,) = (line for line in explanation_lines(found) if line.startswith("end:"))
+    assert end.endswith("in nine runs of ten)")
+    assert end.count("2001-09-") == 3

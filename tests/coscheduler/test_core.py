@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -26,6 +27,8 @@ from cosched.coscheduler.events import (
     Tick,
 )
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.waiting import run_times
+from cosched.prediction.profile import Profile, Source
 from cosched.scheduling.decoder import decode
 from tests.coscheduler.makers import (
     a_core,
@@ -142,7 +145,7 @@ def test_what_a_class_teaches_holds_for_that_class() -> None:
     (attempt,) = dispatched(submit(core, on_both(1, [4.0], [9.0])))
     start(core, attempt, 0.0)
     complete(core, attempt, 0.0, 8.0)
-    assert core.factors() == {"app/fast": pytest.approx(2.0)}
+    assert {key: learned.factor for key, learned in core.corrections().items()} == {"app/fast": pytest.approx(2.0)}
     (attempt,) = dispatched(submit(core, on_both(2, [4.0], [9.5]), 10.0))
     assert attempt.predicted == pytest.approx(8.0)
 
@@ -473,7 +476,35 @@ def test_a_restart_learns_from_what_completed() -> None:
     done = complete(former, attempt, 0.0, 20.0).tasks
     core = Coscheduler(settings())
     core.restore([], [], done, 25.0)
-    assert core.factors() == former.factors() == {"app/test": pytest.approx(2.0)}
+    assert core.corrections() == former.corrections()
+    assert core.corrections()["app/test"].factor == pytest.approx(2.0)
+
+
+UNSURE = Profile((10.0, 6.0), Source.MODEL, "test", (8.0, 5.0), (15.0, 9.0))
+
+
+@pytest.mark.parametrize(("quantile", "planned"), [(0.05, 8.0), (0.5, 10.0), (0.95, 15.0)])
+def test_hosts_are_planned_for_the_share_of_runs_that_is_set(quantile: float, planned: float) -> None:
+    core = a_core(1, quantile=quantile)
+    task = replace(a_task(1), profile=UNSURE)
+    (attempt,) = dispatched(outcome := submit(core, task))
+    assert attempt.predicted == pytest.approx(planned)
+    assert [task.predicted for task in outcome.tasks] == [10.0], "accuracy is measured by what is expected"
+    submit(core, replace(task, id="2"), 1.0)
+    problem, schedule = core.forecast(1.0) or pytest.fail("nothing waits")
+    assert problem.seconds[0, 0, 0] == pytest.approx(planned)
+    assert schedule.assignments[0].start == pytest.approx(planned)  # from now: the first has not begun yet
+
+
+def test_what_runs_have_taught_widens_what_is_planned_with() -> None:
+    core = a_core(1, quantile=0.95)
+    for number, actual in enumerate([10.0, 20.0, 10.0, 20.0, 10.0], start=1):
+        (attempt,) = dispatched(submit(core, a_task(number, [10.0]), 100.0 * number))
+        complete(core, attempt, 100.0 * number, 100.0 * number + actual)
+    expected, learned = 10.0 * core.corrections()["app/test"].factor, core.corrections()["app/test"]
+    (planned,) = run_times(a_task(9, [10.0]), core.outlook(), ("",), 1)[0] - core.outlook().handover
+    assert planned == pytest.approx(expected * math.exp(1.6449 * math.sqrt(learned.variance)), rel=1e-4)
+    assert planned > 1.2 * expected
 
 
 def test_attempts_of_another_database_have_other_names() -> None:

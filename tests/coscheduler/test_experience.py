@@ -15,7 +15,8 @@ DONE = replace(a_task(1, [10.0, 6.0]), state=TaskState.COMPLETED, actual=12.0, h
 def test_a_completed_task_teaches_by_the_time_predicted_on_as_many_hosts() -> None:
     known = Experience()
     known.ended(DONE)
-    assert known.factors() == {"app/test": pytest.approx(2.0)}
+    assert {name: learned.factor for name, learned in known.corrections.items()} == {"app/test": pytest.approx(2.0)}
+    assert known.expected(DONE, 2) == pytest.approx(12.0)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_a_completed_task_teaches_by_the_time_predicted_on_as_many_hosts() -> No
 def test_other_tasks_teach_nothing(task: Task) -> None:
     known = Experience()
     known.ended(task)
-    assert known.factors() == {}
+    assert known.corrections == {}
 
 
 def test_each_class_is_corrected_by_its_own_runs_and_the_slowest_decides() -> None:

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+
+import pytest
 
 from cosched.connector.interface import JobState
 from cosched.coscheduler.events import ScheduleImproved, SubmitFailed
 from cosched.coscheduler.explanation import explain
 from cosched.coscheduler.task import TaskState
+from cosched.prediction.profile import Profile, Source
 from tests.coscheduler.makers import a_core, a_task, dispatched, report, start, submit
 
 
@@ -66,3 +70,24 @@ def test_an_absent_manager_is_named() -> None:
 
 def test_a_task_that_has_ended_is_not_explained() -> None:
     assert explain(a_core(), "1", 0.0) is None
+
+
+def test_the_range_of_the_end_is_that_of_the_run() -> None:
+    unsure = Profile((10.0,), Source.MODEL, "test", (8.0,), (15.0,))
+    core = a_core(1)
+    (running,) = dispatched(submit(core, replace(a_task(1), profile=unsure)))
+    start(core, running, 2.0)
+    submit(core, replace(a_task(2), profile=unsure))
+    found = explain(core, "1", 3.0)
+    assert found is not None
+    assert (found.planned_end, found.end_low, found.end_high) == pytest.approx((12.0, 10.0, 17.0))
+    found = explain(core, "2", 3.0)
+    assert found is not None
+    assert found.planned_start is not None
+    assert found.planned_end is not None
+    begin = found.planned_end - 10.0  # after the hand-over
+    assert (found.end_low, found.end_high) == pytest.approx((begin + 8.0, begin + 15.0))
+    submit(core, a_task(3, [5.0]))
+    certain = explain(core, "3", 3.0)
+    assert certain is not None
+    assert certain.end_low is certain.end_high is None

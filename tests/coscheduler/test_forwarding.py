@@ -73,7 +73,7 @@ def test_the_end_of_a_forwarded_task_teaches_nothing_about_our_hosts() -> None:
     assert core.tasks["1"].started == 0.5
     outcome = core.handle(PeerReported(2.0, "1", TaskState.COMPLETED, "", ("x",), 0.5, 1.9, 1.4, 0))
     assert [(task.state, task.actual, task.peer) for task in outcome.tasks] == [(TaskState.COMPLETED, 1.4, "b")]
-    assert core.factors() == {}
+    assert core.corrections() == {}
 
 
 def test_a_cancelled_task_that_comes_back_is_cancelled() -> None:

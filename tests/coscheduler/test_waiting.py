@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cosched.coscheduler.waiting import Outlook, Waiting, first_counts
+from cosched.prediction.feedback import Correction
 from tests.coscheduler.makers import a_task
 
 
@@ -24,9 +25,8 @@ def _waiting(*tasks: int) -> Waiting:
 def test_the_problem_has_corrected_times_and_slacks_from_now() -> None:
     waiting = _waiting(1)
     task = a_task(1, [10.0, 6.0], deadline=130.0)
-    problem = waiting.problem(
-        {"1": task}, ["a", "b", "c"], {"b": 104.0}, 100.0, Outlook({"app/test": 2.0}, held_back={"1": 101.0})
-    )
+    outlook = Outlook({"app/test": Correction(2.0, 1)}, held_back={"1": 101.0})
+    problem = waiting.problem({"1": task}, ["a", "b", "c"], {"b": 104.0}, 100.0, outlook)
     assert problem is not None
     assert problem.seconds.tolist() == [[[20.0, 12.0, math.inf]]]
     assert (problem.free.tolist(), problem.deadline.tolist(), problem.release.tolist()) == ([0, 4, 0], [30], [1])
@@ -80,7 +80,7 @@ def test_what_does_not_change_with_the_time_is_put_together_once_for_a_queue() -
     assert later.deadline.tolist() == [85.0, math.inf]
     waiting.add("3")
     longer = waiting.problem(tasks, ["a", "b"], {}, 5.0)
-    corrected = waiting.problem(tasks, ["a", "b"], {}, 5.0, Outlook({"app/test": 2.0}))
+    corrected = waiting.problem(tasks, ["a", "b"], {}, 5.0, Outlook({"app/test": Correction(2.0, 1)}))
     assert longer is not None
     assert corrected is not None
     assert longer.tasks == ("1", "2", "3")

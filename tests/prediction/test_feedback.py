@@ -91,3 +91,30 @@ def test_one_deviation_makes_no_range_where_the_model_states_none_and_two_do() -
 def test_without_runs_the_profile_stays_as_it_is() -> None:
     assert Correction().corrected(STATED) == STATED
     assert Correction().learn(10.0, 20.0).corrected(STATED) == STATED.scaled(2.0)
+
+
+@given(st.lists(times, max_size=6), st.floats(0.01, 0.99), st.floats(0.01, 0.99), st.sampled_from([STATED, PLAIN]))
+def test_planned_times_are_the_corrected_profiles_and_grow_with_the_share(
+    runs: list[float], one: float, other: float, profile: Profile
+) -> None:
+    known = after(*runs)
+    assert known.planned(profile, one) == pytest.approx(known.corrected(profile).at_quantile(one).seconds)
+    least, most = sorted([one, other])
+    assert all(
+        low <= high for low, high in zip(known.planned(profile, least), known.planned(profile, most), strict=True)
+    )
+    assert known.planned(profile, 0.5) == pytest.approx(known.corrected(profile).seconds)
+
+
+def test_the_ends_are_those_of_the_corrected_profile() -> None:
+    known = after(10.0, 20.0, 5.0)
+    corrected = known.corrected(STATED)
+    assert corrected.low is not None
+    assert corrected.high is not None
+    assert known.ends(STATED, 2) == pytest.approx((corrected.low[1], corrected.high[1]))
+    assert Correction().ends(PLAIN, 1) is None
+
+
+def test_no_quantile_is_beyond_what_a_prediction_may_be() -> None:
+    wild = Profile((3e8, math.inf), Source.MODEL, "hw", (1.0, math.inf), (3.1e8, math.inf))
+    assert Correction(10.0, 9, 4.0).planned(wild, 0.99) == [10 * 365 * 86400.0, math.inf]

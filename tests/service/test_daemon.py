@@ -16,7 +16,7 @@ import pytest
 from cosched.errors import SystemFault
 from cosched.portal.documents import TaskRequest
 from cosched.service.configuration import load
-from cosched.service.daemon import Daemon
+from cosched.service.daemon import Daemon, _settings
 from demo.site import Site
 from tests.history import faults, read
 
@@ -126,3 +126,10 @@ def test_it_ends_at_a_mistake_of_its_own_and_says_so(tmp_path: Path, monkeypatch
         daemon.run()
     left = [thread.name for thread in threading.enumerate()]
     assert not {"engine", "web", "manager-actions", "manager-events", "manager-hosts"}.intersection(left)
+
+
+def test_what_is_set_about_planning_reaches_the_core(tmp_path: Path) -> None:
+    config = tmp_path / "cosched.toml"
+    config.write_text("[planning]\nquantile = 0.8\nmargin = 0.1\nstaging = '2s'\nseed = 7\n[objective]\nidle = 0.5\n")
+    found = _settings(load(config, {}), "instance")
+    assert (found.quantile, found.margin, found.staging, found.seed, found.weights.idle) == (0.8, 0.1, 2.0, 7, 0.5)

@@ -145,6 +145,8 @@ class Explanation:
 
     Attributes:
         profile: its prediction as runs have corrected it by now; null where it passes through, or has ended.
+        end_low: before when a run in twenty ends that starts as planned; null where no uncertainty is known.
+        end_high: after when one ends, likewise.
     """
 
     task: str
@@ -156,3 +158,5 @@ class Explanation:
     slack: float | None
     would_change: tuple[str, ...]
     profile: ProfileView | None = None
+    end_low: float | None = None
+    end_high: float | None = None
