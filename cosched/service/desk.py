@@ -24,7 +24,6 @@ from cosched.service.peer_views import peer_views
 from cosched.service.schedule_views import ended, explanation_view, host_views, plan_view
 from cosched.service.travelling import explained, obstacle
 from cosched.service.views import listed_view, profile_view, task_detail, task_view
-from cosched.store.exchange import Exchange
 from cosched.store.selection import Selection
 from cosched.store.store import Submission
 
@@ -80,7 +79,6 @@ class Desk:
         self._known_domain: DomainState | None = None
         self._changes = 0
         self._store = store
-        self._exchange = Exchange(store)
         self._intake = intake
         self._names = (domain, connector, policy)
         self._faults = faults
@@ -121,9 +119,9 @@ class Desk:
     def task(self, asker: Principal, task_id: str) -> TaskDetail:
         """Return all that is known of a task; see `Service`."""
         found = self._store.history(task_id, _LOG_LINES)
-        if found is None or not asker.may_see(found[0].owner):
+        if found is None or not asker.may_see(found.task.owner):
             raise _absent(task_id)
-        return task_detail(*found, self._exchange.handovers(task_id))
+        return task_detail(found.task, found.attempts, found.log, found.handovers)
 
     def output(self, asker: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int,
                limit: int) -> Output | None:  # fmt: skip

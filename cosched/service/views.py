@@ -14,12 +14,11 @@ from cosched.service.peer_views import handover_views
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from sqlalchemy import RowMapping
-
     from cosched.agent.records import Handover
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.profile import Profile
     from cosched.store import Record
+    from cosched.store.rows import Row
 
 __all__ = ["listed_view", "profile_view", "task_detail", "task_view"]
 
@@ -32,7 +31,7 @@ def task_view(task: Task) -> TaskView:
     return TaskView(**_summary(partial(getattr, task)))
 
 
-def listed_view(row: RowMapping) -> TaskView:
+def listed_view(row: Row) -> TaskView:
     """Return the same of a row of the table `tasks`, or of the part of it that lists show."""
     return TaskView(**_summary(row.__getitem__))
 

@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from sqlalchemy import RowMapping
 
     from cosched.coscheduler.task import Task
+    from cosched.store.rows import Row
     from cosched.store.store import Store
 
-__all__ = ["Exchange", "guest_row", "handover_row"]
+__all__ = ["HANDOVERS_OF", "Exchange", "guest_row", "handover_of", "handover_row"]
 
 _HANDOVER = tuple(item.name for item in fields(Handover))
 _GUEST = tuple(item.name for item in fields(Guest))
 # Put together once: asked whenever somebody looks at a task.
 _HANDOVERS = select(schema.handovers).order_by(schema.handovers.c.created, schema.handovers.c.epoch)
-_HANDOVERS_OF = _HANDOVERS.where(schema.handovers.c.task == bindparam("task"))
+HANDOVERS_OF = _HANDOVERS.where(schema.handovers.c.task == bindparam("task"))
+"""The hand-overs of a task, oldest first."""
 
 
 def handover_row(handover: Handover) -> dict[str, Any]:
@@ -54,9 +56,9 @@ class Exchange:
     def handovers(self, task: str = "") -> tuple[Handover, ...]:
         """Return the hand-overs of a task, oldest first; where none is named, of all tasks that live."""
         if task:
-            return tuple(map(_handover_of, self._store.read(_HANDOVERS_OF, {"task": task})))
+            return tuple(map(handover_of, self._store.read(HANDOVERS_OF, {"task": task})))
         live = select(schema.tasks.c.id).where(schema.tasks.c.state.not_in(("completed", "failed", "cancelled")))
-        return tuple(map(_handover_of, self._store.read(_HANDOVERS.where(schema.handovers.c.task.in_(live)))))
+        return tuple(map(handover_of, self._store.read(_HANDOVERS.where(schema.handovers.c.task.in_(live)))))
 
     def guest(self, peer: str, uuid: str) -> Guest | None:
         """Return a neighbour's task that has come here, settled or not."""
@@ -73,7 +75,8 @@ class Exchange:
         return guests, {row["id"]: task_of(row) for row in rows}
 
 
-def _handover_of(row: RowMapping) -> Handover:
+def handover_of(row: Row) -> Handover:
+    """Return the hand-over that a row of the table `handovers` holds."""
     return Handover(**{name: row[name] for name in _HANDOVER} | {"state": HandoverState(row["state"])})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cosched.connector.native import Native
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
@@ -13,12 +13,18 @@ from cosched.prediction.profile import Profile, Source
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import RowMapping
-
-__all__ = ["attempt_of", "attempt_row", "task_of", "task_row"]
+__all__ = ["Row", "attempt_of", "attempt_row", "task_of", "task_row"]
 
 _TASK = tuple(item.name for item in fields(Task))
 _ATTEMPT = tuple(item.name for item in fields(Attempt))
+
+
+class Row(Protocol):
+    """What a query gives: values by names of columns."""
+
+    def __getitem__(self, name: str, /) -> Any:
+        """Return a column's value."""
+        ...
 
 
 def task_row(task: Task) -> dict[str, Any]:
@@ -36,7 +42,7 @@ def task_row(task: Task) -> dict[str, Any]:
     return row
 
 
-def task_of(row: RowMapping) -> Task:
+def task_of(row: Row) -> Task:
     """Return the task that a row of the table `tasks` holds."""
     values = {name: row[name] for name in _TASK}
     values["command"] = tuple(values["command"])
@@ -57,7 +63,7 @@ def attempt_row(attempt: Attempt) -> dict[str, Any]:
     return row
 
 
-def attempt_of(row: RowMapping, prefix: str = "") -> Attempt:
+def attempt_of(row: Row, prefix: str = "") -> Attempt:
     """Return the attempt that a row of the table `attempts` holds, in columns whose names begin so."""
     values = {name: row[prefix + name] for name in _ATTEMPT}
     values["hosts"] = tuple(values["hosts"])

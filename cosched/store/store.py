@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, insert, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
 
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.store import schema
 from cosched.store.database import label, open_engine
-from cosched.store.exchange import guest_row, handover_row
+from cosched.store.exchange import HANDOVERS_OF, guest_row, handover_of, handover_row
 from cosched.store.faults import explained
 from cosched.store.journal import Record
 from cosched.store.outbox import ends, put_in
-from cosched.store.rows import attempt_of, attempt_row, task_of, task_row
+from cosched.store.question import Question
+from cosched.store.rows import Row, attempt_of, attempt_row, task_of, task_row
+from cosched.store.selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, Executable, RowMapping, Select, Table
+    from sqlalchemy.engine.interfaces import DBAPICursor
 
     from cosched.agent.records import Guest, Handover
     from cosched.coscheduler.task import Attempt, Task
-    from cosched.store.selection import Selection
 
-__all__ = ["Store", "Submission"]
+__all__ = ["History", "Store", "Submission"]
 
 _LIVE_ATTEMPTS = [str(state) for state in AttemptState if state.live]
 _FINAL_TASKS = [str(state) for state in TaskState if state.final]
@@ -36,6 +40,8 @@ _COUNTS_KEPT = 100  # selections whose counts are remembered until a task change
 _TASK = select(schema.tasks).where(schema.tasks.c.id == bindparam("task"))
 _LONG = ("command", "parameters", "environment", "profile", "prepare", "notify", "native", "model")
 _LISTED = select(*(column for column in schema.tasks.columns if column.name not in _LONG))
+_PAGE = _LISTED.order_by(schema.tasks.c.number.desc()).limit(bindparam("limit")).offset(bindparam("offset"))
+_PAGE_OF = _PAGE.where(schema.tasks.c.owner == bindparam("owner"))
 _ATTEMPTS = (
     select(schema.attempts)
     .where(schema.attempts.c.task == bindparam("task"))
@@ -50,6 +56,16 @@ _EVENTS_OF = _EVENTS.where(schema.events.c.task == bindparam("task"))
 _KEY = select(schema.submission_keys).where(
     schema.submission_keys.c.owner == bindparam("owner"), schema.submission_keys.c.key == bindparam("key")
 )
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """All that is known of a task at one moment; `log` has the last lines, the oldest first."""
+
+    task: Task
+    attempts: tuple[Attempt, ...]
+    log: tuple[Record, ...]
+    handovers: tuple[Handover, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +115,10 @@ class Store:
         self.dialect = self._engine.dialect.name
         dialect = postgresql if self.dialect == "postgresql" else sqlite
         self._put_in = put_in(self.dialect)
+        asked = (_TASK, _ATTEMPTS, _EVENTS_OF, HANDOVERS_OF, _KEY, _PAGE, _PAGE_OF)
+        questions = (Question(query, self._engine.dialect) for query in asked)
+        *self._history, self._key, self._page, self._page_of = questions
+        self._task = self._history[0]
         self.instance = str(self.read(select(schema.instance))[0]["uuid"])
         self._save_tasks = _upsert(dialect, schema.tasks, "id")
         self._save_attempts = _upsert(dialect, schema.attempts, "uuid")
@@ -163,24 +183,30 @@ class Store:
         """Return tasks of a selection (none given: all), the newest first."""
         return tuple(map(task_of, self.read(_page(select(schema.tasks), selection, limit, offset))))
 
-    def listed(self, selection: Selection | None = None, limit: int = 100, offset: int = 0) -> Sequence[RowMapping]:
+    def listed(self, selection: Selection | None = None, limit: int = 100, offset: int = 0) -> Sequence[Row]:
         """Return of the same tasks the columns that lists show: not what is long and must be taken apart."""
-        return self.read(_page(_LISTED, selection, limit, offset))
+        selection = selection or Selection()
+        if selection.states or selection.text:
+            return self.read(_page(_LISTED, selection, limit, offset))
+        question = self._page if selection.owner is None else self._page_of
+        with self._cursor() as cursor:
+            return question.ask(cursor, {"owner": selection.owner, "limit": limit, "offset": offset})
 
     def task(self, task_id: str) -> Task | None:
         """Return the task, None where there is none of this identifier."""
-        rows = self.read(_TASK, {"task": task_id})
+        with self._cursor() as cursor:
+            rows = self._task.ask(cursor, {"task": task_id})
         return task_of(rows[0]) if rows else None
 
-    def history(self, task_id: str, limit: int) -> tuple[Task, tuple[Attempt, ...], tuple[Record, ...]] | None:
-        """Return a task, its attempts and the last lines of its log, all of one moment; None where there is none."""
+    def history(self, task_id: str, limit: int) -> History | None:
+        """Return all that is known of a task, with the last lines of its log; None where there is none."""
         given = {"task": task_id, "limit": limit}
-        with explained(self.name), self._engine.begin() as connection:
-            found, tries, lines = (connection.execute(query, given).mappings().all()
-                                   for query in (_TASK, _ATTEMPTS, _EVENTS_OF))  # fmt: skip
+        with self._cursor() as cursor:
+            found, tries, lines, handovers = (question.ask(cursor, given) for question in self._history)
         if not found:
             return None
-        return task_of(found[0]), tuple(map(attempt_of, tries)), tuple(Record(**row) for row in reversed(lines))
+        return History(task_of(found[0]), tuple(map(attempt_of, tries)),
+                       tuple(Record(**row) for row in reversed(lines)), tuple(map(handover_of, handovers)))  # fmt: skip
 
     def counts(self, selection: Selection | None = None) -> Mapping[TaskState, int]:
         """Return the number of tasks in each state, of a selection (none given: of all)."""
@@ -232,12 +258,29 @@ class Store:
 
     def by_key(self, key: str, owner: str = "") -> Submission | None:
         """Return what an idempotency key of this owner stands for, None while it is unused."""
-        rows = self.read(_KEY, {"owner": owner, "key": key})
+        with self._cursor() as cursor:
+            rows = self._key.ask(cursor, {"owner": owner, "key": key})
         return Submission(**{**rows[0], "tasks": tuple(rows[0]["tasks"])}) if rows else None
 
     def forget_counts(self) -> None:
         """Count anew when asked: tasks were removed."""
         self._counted = {}
+
+    @contextmanager
+    def _cursor(self) -> Iterator[DBAPICursor]:
+        """Give a cursor of the driver's for questions about one moment."""
+        with explained(self.name):
+            connection = self._engine.raw_connection()
+            try:
+                cursor = connection.cursor()
+                if self.dialect == "sqlite":
+                    cursor.execute("BEGIN")  # the driver begins by itself only for what changes something
+                yield cursor
+            except DBAPIError:
+                connection.invalidate()  # it may be broken: the next one to ask gets another
+                raise
+            finally:
+                connection.close()
 
     def read(self, query: Executable, values: Mapping[str, Any] | None = None) -> Sequence[RowMapping]:
         """Return the rows of a query on the tables of `cosched.store.schema`, with values for what it leaves open."""

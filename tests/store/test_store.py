@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
+from sqlalchemy import text
 
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.store import Record, Selection, Store, Submission
-from cosched.store.faults import RefusedError
+from cosched.store.faults import RefusedError, StoreFault
+from cosched.store.store import History
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,7 +168,7 @@ def test_a_task_comes_with_its_history_of_one_moment(store: Store) -> None:
     store.save([task(1)], events=[*lines, Record(9.0, "kind", "2")])
     found = store.history("1", 3)
     assert found is not None
-    assert (found[0], found[1], found[2]) == (task(1), (), tuple(lines[1:]))
+    assert found == History(task(1), (), tuple(lines[1:]), ())
 
 
 def test_the_log_is_read_from_its_end_and_without_others(store: Store) -> None:
@@ -182,3 +184,23 @@ def test_what_ran_comes_with_its_task_the_last_to_end_first(store: Store) -> Non
     store.save([task(n) for n in (1, 2, 3, 4)], [*tries, attempt("u4", 4, AttemptState.RUNNING)])
     assert [(tried.uuid, of.id) for tried, of in store.ran(1.0, 10)] == [("u3", "3"), ("u2", "2")]
     assert store.ran(0.0, 1)[0][0] == tries[2]
+
+
+def test_a_question_of_the_drivers_own_fails_as_every_other(store: Store) -> None:
+    store.write(text("DROP TABLE events"))
+    store.write(text("DROP TABLE handovers"))
+    with pytest.raises(StoreFault, match="no such table"):
+        store.history("1", 3)
+    assert store.task("1") is None  # the next one to ask gets a connection that works
+
+
+def test_lists_are_the_same_whichever_way_they_are_asked_for(store: Store) -> None:
+    tasks = [replace(task(number), owner="ann" if number % 2 else "bob") for number in range(1, 6)]
+    store.save(tasks)
+    for owner in (None, "ann"):
+        quick, general = Selection(owner=owner), Selection(owner=owner, states=(TaskState.QUEUED,))
+        for limit, offset in ((2, 0), (2, 1), (100, 0)):
+            found, same = store.listed(quick, limit, offset), store.listed(general, limit, offset)
+            names = ("number", "name", "owner", "state", "hosts", "held", "deadline")
+            assert [[row[name] for name in names] for row in found] == [[row[name] for name in names] for row in same]
+            assert [row["number"] for row in found] == [it.number for it in store.tasks(quick, limit, offset)]
