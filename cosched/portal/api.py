@@ -52,6 +52,8 @@ from cosched.portal.metrics import Meter, Requests
 from cosched.portal.pages.faults import on_pages
 from cosched.portal.pages.rendering import Renderer
 from cosched.portal.problems import MEDIA_TYPE, answer, problem
+from cosched.portal.short_way import ShortWay
+from cosched.portal.task_answers import TaskAnswers
 from cosched.store.selection import Selection
 
 __all__ = ["build"]
@@ -61,11 +63,7 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "The request is at fault; `detail` says how.", "content": {MEDIA_TYPE: {}}},
     "5XX": {"description": "cosched or the resource manager is at fault.", "content": {MEDIA_TYPE: {}}},
 }
-_PAGE, _DETAIL, _EXPLANATION = (
-    Answer[TaskPage](TaskPage),
-    Answer[TaskDetail](TaskDetail),
-    Answer[Explanation](Explanation),
-)
+_EXPLANATION = Answer[Explanation](Explanation)
 _HOSTS, _PLAN, _STATUS = Answer[list[HostView]](list[HostView]), Answer[PlanView](PlanView), Answer[Status](Status)
 
 
@@ -83,6 +81,8 @@ def build(service: Service, access: Access, host_names: Collection[str] | None =
     app = DescribedAPI(title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None,
                        redoc_url=None)  # fmt: skip
     # The last one added sees a request first: headers go on every answer, those of the guard among them.
+    answers = TaskAnswers(service)
+    app.add_middleware(ShortWay, answers=answers)
     app.add_middleware(Identify, gate=access)
     app.add_middleware(Guard, largest_body=_LARGEST_BODY, host_names=host_names)
     app.add_middleware(SecureHeaders)
@@ -90,8 +90,8 @@ def build(service: Service, access: Access, host_names: Collection[str] | None =
     app.add_middleware(Meter, requests=Requests(registry))
     handlers = {CoschedError: answer, RequestValidationError: _invalid, HTTPException: _http}
     routers = [
-        submission.routes(service),
-        _tasks(service),
+        submission.routes(answers),
+        _tasks(service, answers),
         outputs.routes(service),
         _domain(service),
         glue_routes.routes(service, portal),
@@ -113,7 +113,7 @@ def build(service: Service, access: Access, host_names: Collection[str] | None =
     return app
 
 
-def _tasks(service: Service) -> APIRouter:
+def _tasks(service: Service, answers: TaskAnswers) -> APIRouter:
     router = APIRouter(tags=["tasks"])
 
     @router.get("/tasks", dependencies=[needs(Scope.READ)], response_model=TaskPage, responses=UNCHANGED)
@@ -127,13 +127,12 @@ def _tasks(service: Service) -> APIRouter:
         offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
     ) -> Response:
         """List tasks, newest first."""
-        found = service.tasks(asker, Selection(tuple(state or ()), owner, search), limit, offset)
-        return _PAGE.tagged(request, found)
+        return answers.page(request, asker, (Selection(tuple(state or ()), owner, search), limit, offset))
 
     @router.get("/tasks/{task_id}", dependencies=[needs(Scope.READ)], response_model=TaskDetail, responses=UNCHANGED)
     def task(request: Request, asker: Asker, task_id: str) -> Response:
         """Show all that is known of a task."""
-        return _DETAIL.tagged(request, service.task(asker, task_id))
+        return answers.task(request, asker, task_id)
 
     @router.get("/tasks/{task_id}/explain", dependencies=[needs(Scope.READ)], response_model=Explanation,
                 responses=UNCHANGED)  # fmt: skip

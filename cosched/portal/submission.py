@@ -2,27 +2,21 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
 
-import re
 from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
-from cosched.access.principal import Principal, Scope
-from cosched.portal.answers import Answer
+from cosched.access.principal import Scope
 from cosched.portal.documents import Forecast, TaskView
 from cosched.portal.identity import Asker, needs
-from cosched.portal.interface import Service
-from cosched.portal.problems import RequestError
-from cosched.portal.reading import digest, read_requests, request_schema
+from cosched.portal.reading import request_schema
+from cosched.portal.task_answers import TaskAnswers
 
 __all__ = ["routes"]
 
 _KEYS = {"pattern": "^[!-~]{0,255}$"}
-_KEY = re.compile(r"[\x21-\x7e]{1,255}")
-_TASK, _TASKS = Answer[TaskView](TaskView), Answer[list[TaskView]](list[TaskView])
-_FORECAST, _FORECASTS = Answer[Forecast](Forecast), Answer[list[Forecast]](list[Forecast])
 _EXAMPLES = {
     "a command with its own figures": {"command": ["/bin/sleep", "10"], "profile": [10.0, 5.0], "deadline": "now+1h"},
     "an application of the catalogue": {"application": "sweep3d", "parameters": {"Scale": 0.5}, "hosts": "2-8"},
@@ -32,7 +26,7 @@ _LEADS_TO = {"show": "get /tasks/{task_id}", "explain": "get /tasks/{task_id}/ex
              "cancel": "post /tasks/{task_id}/cancel"}  # fmt: skip
 
 
-def routes(service: Service) -> APIRouter:
+def routes(answers: TaskAnswers) -> APIRouter:
     """Return the route of submissions."""
     router = APIRouter(tags=["tasks"])
 
@@ -47,23 +41,10 @@ def routes(service: Service) -> APIRouter:
         ] = "",
     ) -> Response:
         """Submit one task, or a list of tasks of which all or none are accepted."""
-        if idempotency_key and not _KEY.fullmatch(idempotency_key):
-            raise RequestError(HTTPStatus.BAD_REQUEST, "Idempotency-Key must be 1 to 255 printable ASCII characters")
         body = await request.body()
-        return await run_in_threadpool(_submit, service, asker, body, idempotency_key, dry_run=dry_run)
+        return await run_in_threadpool(answers.submit, asker, body, idempotency_key, dry_run=dry_run)
 
     return router
-
-
-def _submit(service: Service, asker: Principal, body: bytes, key: str, *, dry_run: bool) -> Response:
-    """Read and hand over the tasks; a single one is answered by itself, a list by a list."""
-    requests = read_requests(body)
-    alone = not body.lstrip().startswith(b"[")
-    if dry_run:
-        forecasts = list(service.foresee(asker, requests))
-        return _FORECAST(forecasts[0]) if alone else _FORECASTS(forecasts)
-    made = list(service.submit(asker, requests, key, digest(requests) if key else ""))
-    return _TASK(made[0], HTTPStatus.CREATED) if alone else _TASKS(made, HTTPStatus.CREATED)
 
 
 def _request() -> dict[str, Any]:
