@@ -238,8 +238,9 @@ class Coscheduler:
         wanted = self.waiting.reordered(event.order, event.counts)
         named = zip(event.order, event.classes, strict=True) if event.classes else ()
         classes = {task: each for task, each in named if each and task in wanted}
-        before = (list(self.waiting.counts.items()), self.waiting.classes)
-        if (list(wanted.items()), classes) != before:  # else the search only says that it goes on
+        before = self.waiting.counts
+        same = wanted == before and list(wanted) == list(before) and classes == self.waiting.classes
+        if not same:  # else the search only says that it goes on
             self._compare(problem, self.waiting.plan(problem, wanted, classes), event.time)
         if event.settled:
             self._queue.searched(event.order)

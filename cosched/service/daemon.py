@@ -26,6 +26,7 @@ from cosched.service.entrance import web_server
 from cosched.service.housekeeping import Housekeeping
 from cosched.service.insight import DaemonInsight
 from cosched.service.intake import Intake
+from cosched.service.interpreter import settle
 from cosched.service.lateness import late_notices
 from cosched.service.manager import Manager
 from cosched.service.neighbours import Neighbours
@@ -110,6 +111,7 @@ class Daemon:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ended.put(None))
         self.start()
+        settle()
         _await(ended)
         self.stop()
         if self._engine.failed is not None:
