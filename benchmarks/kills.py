@@ -17,36 +17,40 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.client import Client
+from benchmarks.nursery import QuickSite
 from cosched.errors import SystemFault
 from cosched.portal.documents import TaskRequest
-from cosched.simulation.kernels import KERNELS
-from demo.site import Site
+from cosched.simulation.kernels import KERNELS, kernel_profile
 from tests.history import faults, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cosched.client import Client
     from cosched.portal.documents import TaskView
+    from demo.site import Site
 
-_SCALE = 0.1
+_SCALE = 0.05
 _SETTINGS = {"dispatch": {"grace": "1s", "retry": "200ms"}}
 _KILLED_AT_START = 0.3  # share of the starts that are cut off
 _LONGEST_LIFE = 1.5  # seconds until the next kill
 _PATIENCE = 600.0
+_TRY_AGAIN = 0.1  # seconds between two submissions under one key
+_PAUSE = (0.1, 0.9)  # seconds between two requests
+_FROM_CATALOGUE, _WITH_FIGURES = 0.15, 0.7  # shares of the kinds of requests, added up
 
 
 class _Submitter(threading.Thread):
-    """Keeps some tasks waiting, each submitted under a key until it is answered.
+    """Keeps some tasks waiting, each request submitted under a key until it is answered.
 
     Attributes:
-        answered: the identifier that each key was answered with.
+        answered: the identifiers of the tasks that each key was answered with, and their names.
     """
 
-    def __init__(self, server: str, seed: int) -> None:
+    def __init__(self, site: Site, seed: int) -> None:
         super().__init__(name="submitter", daemon=True)
-        self.answered: dict[str, str] = {}
-        self._server = server
+        self.answered: dict[str, tuple[list[str], list[str]]] = {}
+        self._site = site
         self._random = random.Random(seed)
         self._ended = threading.Event()
 
@@ -54,17 +58,31 @@ class _Submitter(threading.Thread):
         """Submit until `stop`."""
         while not self._ended.is_set():
             key = f"key-{len(self.answered)}"
-            request = TaskRequest(application=self._random.choice(KERNELS), hosts="1-4", name=key)
+            requests = self._draw(key)
             while key not in self.answered:
-                with suppress(SystemFault), Client(self._server) as client:
-                    self.answered[key] = client.submit(request, key).id
-                time.sleep(0.05)
-            self._ended.wait(self._random.uniform(0.1, 0.6))
+                with suppress(SystemFault), self._site.client() as client:
+                    tasks = client.submit_all(requests, key)
+                    self.answered[key] = [task.id for task in tasks], [request.name for request in requests]
+                time.sleep(_TRY_AGAIN)
+            self._ended.wait(self._random.uniform(*_PAUSE))
 
     def stop(self) -> None:
         """End after the submission under way."""
         self._ended.set()
         self.join()
+
+    def _draw(self, key: str) -> list[TaskRequest]:
+        """Return one task of the catalogue, with figures of its own or without any; or several of these at once."""
+        kernel, kind = self._random.choice(KERNELS), self._random.random()
+        if kind < _FROM_CATALOGUE:
+            return [TaskRequest(application=kernel, hosts="1-4", name=key)]
+        command = tuple(self._site.command(kernel, str(_SCALE)))
+        if kind < _WITH_FIGURES:
+            figures = tuple(kernel_profile(kernel, _SCALE).on(count) for count in range(1, 5))
+            return [TaskRequest(command=command, profile=figures, name=key)]
+        several = self._random.randint(1, 8)
+        hosts = str(self._random.randint(1, 2))
+        return [TaskRequest(command=command, hosts=hosts, name=f"{key}.{place}") for place in range(several)]
 
 
 def main() -> None:
@@ -91,8 +109,8 @@ def run(connector: str, kills: int, seconds: float, seed: int) -> tuple[int, int
     chance = random.Random(seed)
     until = time.monotonic() + seconds
     killed = 0
-    with Site(connector, scale=_SCALE, settings=_SETTINGS) as site:
-        submitter = _Submitter(site.server, seed)
+    with QuickSite(connector, scale=_SCALE, settings=_SETTINGS) as site:
+        submitter = _Submitter(site, seed)
         submitter.start()
         while killed < kills and time.monotonic() < until:
             time.sleep(chance.uniform(0.0, _LONGEST_LIFE))
@@ -112,8 +130,9 @@ def run(connector: str, kills: int, seconds: float, seed: int) -> tuple[int, int
             tasks = {task.id: task for task in _all(client)}
             done = client.wait(list(tasks), _PATIENCE)
         wrong = [f"task {task.id} is {task.state}: {task.reason}" for task in done if task.state != "completed"]
-        wrong += [f"{key} was answered with task {task}, which is {tasks[task].name}"
-                  for key, task in submitter.answered.items() if tasks[task].name != key]  # fmt: skip
+        for key, (ids, own) in submitter.answered.items():
+            if [tasks[task].name for task in ids] != own:
+                wrong.append(f"{key} was answered with tasks {', '.join(ids)}, which are others")
         names = [task.name for task in tasks.values()]
         wrong += [f"{name} was taken in twice" for name in sorted(set(names)) if names.count(name) > 1]
         return killed, len(tasks), [*wrong, *faults(read(site.journal), tasks)]

@@ -11,7 +11,7 @@ import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from cosched.client import AbsentError, Client
 from cosched.errors import SystemFault
@@ -24,10 +24,28 @@ if TYPE_CHECKING:
     from tests.testbed.condor_pool import CondorPool
     from tests.testbed.slurm_cluster import SlurmCluster
 
-__all__ = ["Site"]
+__all__ = ["Process", "Site"]
 
 _KERNEL = Path(__file__).resolve().parent.parent / "examples" / "kernels" / "kernel"
 _PATIENCE = 60.0
+
+
+class Process(Protocol):
+    """A daemon's process, as `subprocess.Popen` is one."""
+
+    pid: int
+
+    def poll(self) -> int | None:
+        """Return its exit code; None while it runs."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end and return its exit code."""
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+
+    def send_signal(self, sig: int) -> None:
+        """Send a signal."""
 
 
 class Site:
@@ -53,12 +71,12 @@ class Site:
             prepare: called when the configuration is written, before the daemon starts.
         """
         self.connector = connector
-        self._options = ["--scale", "{Scale}", "--seed", str(seed), "--noise", str(noise)]
+        self._options = ["--seed", str(seed), "--noise", str(noise)]
         self._scale = scale
         self._settings = settings or {}
         self._prepare = prepare
         self._stack = ExitStack()
-        self._daemon: subprocess.Popen[bytes] | None = None
+        self._daemon: Process | None = None
         self.pool: CondorPool | SlurmCluster | None = None
         self._settle: Callable[[], None] = lambda: None
         self.folder = Path()
@@ -99,20 +117,29 @@ class Site:
         assert self._daemon is not None
         return self._daemon.pid
 
+    def command(self, kernel: str, scale: str) -> list[str]:
+        """Return the command line of a kernel that runs at a scale and writes into the journal."""
+        program = str(self.folder / "kernel")
+        return [program, kernel, "--scale", scale, *self._options, "--journal", str(self.journal)]
+
     def client(self) -> Client:
         """Return a client of the daemon."""
         return Client(self.server)
 
     def start(self) -> None:
         """Start the daemon and wait until all hosts are up."""
-        with self.log.open("ab") as log:
-            command = [sys.executable, "-m", "cosched.cli.main", "serve", "--config", str(self.config)]
-            self._daemon = subprocess.Popen(command, stderr=log, stdout=log, stdin=subprocess.DEVNULL)
+        self._daemon = self._spawn()
         until = time.monotonic() + _PATIENCE
         while not self._serves():
             if self._daemon.poll() is not None or time.monotonic() > until:
                 raise SystemFault(f"the daemon did not start: {self.log.read_text()[-2000:]}")
             time.sleep(0.05)
+
+    def _spawn(self) -> Process:
+        """Start a daemon's process."""
+        with self.log.open("ab") as log:
+            command = [sys.executable, "-m", "cosched.cli.main", "serve", "--config", str(self.config)]
+            return subprocess.Popen(command, stderr=log, stdout=log, stdin=subprocess.DEVNULL)
 
     def settle(self) -> None:
         """Wait until a resource manager that has just been started works at full speed."""
@@ -195,13 +222,12 @@ class Site:
 
     def _write_catalogue(self, folder: Path) -> None:
         folder.mkdir()
-        kernel = shutil.copy(_KERNEL, self.folder / "kernel")
+        shutil.copy(_KERNEL, self.folder / "kernel")
         for name in KERNELS:
-            command = [str(kernel), name, *self._options, "--journal", str(self.journal)]
             lines = [
                 f"name = {json.dumps(name)}",
                 f"model = {json.dumps(name + '_measured')}",
-                f"command = {json.dumps(command)}",
+                f"command = {json.dumps(self.command(name, '{Scale}'))}",
                 "[parameters.Scale]",
                 'type = "number"',
                 f"default = {self._scale}",
