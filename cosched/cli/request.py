@@ -15,7 +15,7 @@ from cosched.service.duration import parse_duration
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["request_of"]
+__all__ = ["pair", "request_of"]
 
 
 def request_of(
@@ -52,12 +52,12 @@ def request_of(
     request = TaskRequest(
         application=application,
         command=(_program(command[0]), *command[1:]) if command else (),
-        parameters=dict(_pair(word, "--set") for word in settings),
+        parameters=dict(pair(word, "--set") for word in settings),
         deadline=seconds,
         hosts=hosts or None,
         profile=tuple(map(_figure, profile.split(","))) if profile else None,
         name=name,
-        environment=dict(_pair(word, "--env") for word in environment),
+        environment=dict(pair(word, "--env") for word in environment),
         directory=str(Path(where).absolute()) if where else "",
         best_effort=best_effort,
         prepare=_words(prepare) if prepare else (),
@@ -84,7 +84,16 @@ def _program(word: str) -> str:
     return str(Path(found).absolute())
 
 
-def _pair(word: str, option: str) -> tuple[str, str]:
+def pair(word: str, option: str) -> tuple[str, str]:
+    """Return the two halves of NAME=VALUE.
+
+    Args:
+        word: as typed.
+        option: where it stands, for the error.
+
+    Raises:
+        UserError: it is something else.
+    """
     name, equals, value = word.partition("=")
     if not equals or not name:
         raise UserError(f"{option} {word!r} is not NAME=VALUE")

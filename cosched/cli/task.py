@@ -13,11 +13,12 @@ import typer
 from typer.core import TyperCommand
 
 from cosched.cli.connection import ServerOption, connect
+from cosched.cli.many import many, read_lines
 from cosched.cli.output import JsonOption, clean, emit_json, print_table
 from cosched.cli.request import request_of
 from cosched.cli.submission_file import requests_of
 from cosched.cli.task_output import output_command
-from cosched.cli.task_text import explanation_lines, forecast_lines, task_lines, task_rows
+from cosched.cli.task_text import accepted_lines, explanation_lines, forecast_lines, task_lines, task_rows
 from cosched.cli.times import shown_time
 from cosched.errors import UserError
 from cosched.service.duration import parse_duration
@@ -58,6 +59,8 @@ def submit(
     prepare: Annotated[str, typer.Option(metavar="PROGRAM", help="Runs on each host first; may write its input.")] = "",
     env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="An environment variable.")] = None,
     time_limit: Annotated[str, typer.Option(metavar="DURATION", help="After this it may be ended.")] = "",
+    count: Annotated[int, typer.Option(metavar="N", min=1, help="So many tasks; each finds TASK_INDEX.")] = 1,
+    lines: Annotated[str, typer.Option("--from", metavar="FILE", help="A task for each line: its arguments.")] = "",
     best_effort: Annotated[bool, typer.Option("--best-effort", help="Also if the deadline cannot be met.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come of it.")] = False,
     server: ServerOption = "",
@@ -75,7 +78,9 @@ def submit(
         raise UserError("give a file or a command, not both")
     if file is None:
         request, note = request_of(application, command, now=time.time(), **options)
-        requests = [request]
+        requests = many(request, count, read_lines(lines) if lines else None)
+    elif count > 1 or lines:
+        raise UserError("a file says itself how many tasks there are: leave --count and --from out")
     else:
         requests, note = requests_of(file, now=time.time(), options={**options, "application": application})
     if note:
@@ -87,8 +92,7 @@ def submit(
             return
         tasks = client.submit_all(requests)
         _show(json, asdict(tasks[0]) if len(tasks) == 1 else [asdict(task) for task in tasks],
-              lambda: [f"task {task.id} ({clean(task.name)}) accepted{f': {clean(task.notice)}' if task.notice else ''}"
-                       for task in tasks])  # fmt: skip
+              lambda: accepted_lines(tasks))  # fmt: skip
 
 
 @app.command("list")

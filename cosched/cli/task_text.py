@@ -13,9 +13,18 @@ if TYPE_CHECKING:
 
     from cosched.portal.documents import Explanation, Forecast, Placement, ProfileView, TaskDetail, TaskView
 
-__all__ = ["explanation_lines", "forecast_lines", "task_lines", "task_rows"]
+__all__ = ["accepted_lines", "explanation_lines", "forecast_lines", "task_lines", "task_rows"]
 
+_LISTED = 100  # accepted tasks that are named one by one
 _MANY = 6  # hosts that a line names one by one
+
+
+def accepted_lines(tasks: Sequence[TaskView]) -> list[str]:
+    """Return what is said of tasks that were accepted: a line for each, or one for very many."""
+    if len(tasks) > _LISTED:
+        return [f"{len(tasks)} tasks accepted: {tasks[0].id} … {tasks[-1].id}"]
+    return [f"task {task.id} ({clean(task.name)}) accepted{f': {clean(task.notice)}' if task.notice else ''}"
+            for task in tasks]  # fmt: skip
 
 
 def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, Placement]) -> list[tuple[str, ...]]:
