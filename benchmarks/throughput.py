@@ -1,8 +1,9 @@
 """Many tasks through a real resource manager: how long, and what it was asked.
 
-    python -m benchmarks.throughput --connector condor|slurm|local [--tasks 1000] [--json FILE]
+    python -m benchmarks.throughput --connector condor|slurm|local [--tasks 1000] [--unplanned] [--json FILE]
 
-The tasks are short, each on one host of 16, and arrive in one request. What counts is not their time but what they cost
+The tasks are short, each on one host of 16, and arrive in one request. Planned ones leave one by one as hosts get free;
+those without figures are handed to the manager in batches. What counts is not their time but what they cost
 the manager: calls of its daemons for each task, everything counted, the looks at its hosts among them.
 """
 
@@ -27,9 +28,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.throughput", description=__doc__)
     parser.add_argument("--connector", choices=("condor", "slurm", "local"), default="condor")
     parser.add_argument("--tasks", type=int, default=1000)
+    parser.add_argument("--unplanned", action="store_true", help="tasks without figures, which leave all at once")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     options = parser.parse_args()
-    figures = measure(options.connector, options.tasks)
+    figures = measure(options.connector, options.tasks, planned=not options.unplanned)
     table = Table(title=f"{options.tasks} tasks through {options.connector}")
     table.add_column("figure")
     table.add_column("value", justify="right")
@@ -40,9 +42,9 @@ def main() -> None:
         options.json.write_text(json.dumps(figures, indent=2))
 
 
-def measure(connector: str, tasks: int) -> dict[str, float]:
+def measure(connector: str, tasks: int, *, planned: bool = True) -> dict[str, float]:
     """Run so many tasks and return what was counted; fails where one of them does not complete."""
-    request = TaskRequest(command=("/bin/true",), profile=(0.1,))
+    request = TaskRequest(command=("/bin/true",), profile=(0.1,) if planned else None)
     with Site(connector, scale=1.0) as site, site.client() as client:
         site.settle()
         before = client.status().calls

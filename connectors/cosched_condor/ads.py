@@ -12,21 +12,24 @@ from cosched_condor.process import Process, together
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["PROJECTION", "SUBMITTED_ON_HOLD", "constraint", "reports", "waits_for_release"]
+__all__ = ["PROJECTION", "SUBMITTED_ON_HOLD", "constraint", "rank_of", "reports", "waits_for_release", "whole"]
 
 PROJECTION = (
-    "ClusterId", "ProcId", "JobStatus", "CoschedAttempt", "CoschedCount", "NumJobStarts", "JobCurrentStartDate",
-    "JobCurrentStartExecutingDate", "EnteredCurrentStatus", "CompletionDate", "ExitBySignal", "ExitCode", "ExitSignal",
-    "HoldReason", "HoldReasonCode", "RemoveReason", "VacateReason", "JobDisconnectedDate", "NumShadowStarts",
-    "RemoteHost", "LastRemoteHost",
+    "ClusterId", "ProcId", "JobStatus", "CoschedAttempt", "CoschedCount", "CoschedRank", "NumJobStarts",
+    "JobCurrentStartDate", "JobCurrentStartExecutingDate", "EnteredCurrentStatus", "CompletionDate", "ExitBySignal",
+    "ExitCode", "ExitSignal", "HoldReason", "HoldReasonCode", "RemoveReason", "VacateReason", "JobDisconnectedDate",
+    "NumShadowStarts", "RemoteHost", "LastRemoteHost",
 )  # fmt: skip
+_NAMED = 200  # attempts in an expression at most, which the scheduler compares with each of its jobs
 SUBMITTED_ON_HOLD = 15  # HTCondor's hold code for `hold = true`
 
 _IDLE, _RUNNING, _REMOVED, _COMPLETED, _HELD, _TRANSFERRING, _SUSPENDED = range(1, 8)
 
 
 def constraint(attempts: Sequence[str]) -> str:
-    """Return the expression that selects the jobs of these attempts, which must be UUIDs."""
+    """Return the expression that selects the jobs of these attempts, which must be UUIDs; of very many: of all."""
+    if len(attempts) > _NAMED:
+        return "CoschedAttempt =!= undefined"
     if len(attempts) == 1:
         return f'CoschedAttempt == "{attempts[0]}"'
     names = ", ".join(f'"{attempt}"' for attempt in attempts)
@@ -45,18 +48,35 @@ def reports(queue: Iterable[Mapping[str, Any]], history: Iterable[Mapping[str, A
         queue: ads of jobs in the queue.
         history: ads of jobs that left it; a process that is in both is taken from here.
     """
-    processes: dict[tuple[str, int], dict[int, Process]] = defaultdict(dict)
+    processes: dict[tuple[str, int, int], dict[int, Process]] = defaultdict(dict)
     counts: dict[str, int] = {}
     for left, ads in ((False, queue), (True, history)):
         for ad in ads:
             attempt = str(ad.get("CoschedAttempt", ""))
             counts[attempt] = int(ad.get("CoschedCount", 1))
             process = replace(_process(ad, left=left), host=_host(ad))
-            processes[attempt, int(ad["ClusterId"])][int(ad["ProcId"])] = process
+            cluster, number, rank = int(ad["ClusterId"]), int(ad["ProcId"]), rank_of(ad)
+            processes[attempt, cluster, number - rank][rank] = process
     # Of two clusters with one UUID the first is the job; the other was removed when it was noticed.
-    firsts = dict(sorted(processes, key=lambda key: -key[1]))
-    return {attempt: together(attempt, str(cluster), counts[attempt], processes[attempt, cluster])
-            for attempt, cluster in firsts.items()}  # fmt: skip
+    firsts = {key[0]: key for key in sorted(processes, key=lambda key: -key[1])}
+    return {attempt: together(attempt, f"{key[1]}.{key[2]}", counts[attempt], processes[key])
+            for attempt, key in firsts.items()}  # fmt: skip
+
+
+def whole(queue: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the attempts all of whose processes are among these ads."""
+    ranks: dict[str, set[int]] = defaultdict(set)
+    counts: dict[str, int] = {}
+    for ad in queue:
+        attempt = str(ad.get("CoschedAttempt", ""))
+        ranks[attempt].add(rank_of(ad))
+        counts[attempt] = max(int(ad.get("CoschedCount", 1)), counts.get(attempt, 0))
+    return {attempt for attempt, own in ranks.items() if len(own) >= counts[attempt]}
+
+
+def rank_of(ad: Mapping[str, Any]) -> int:
+    """Return which of its attempt's processes this is."""
+    return int(ad.get("CoschedRank", ad["ProcId"]))
 
 
 def _host(ad: Mapping[str, Any]) -> str:

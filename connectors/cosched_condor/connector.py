@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.attempts import explained
+from cosched.connector.batches import Outcomes
 from cosched.connector.launches import check, check_attempt
 from cosched.connector.pruning import Pruning
 from cosched_condor import ads
@@ -17,13 +18,14 @@ from cosched_condor.client import Worker
 from cosched_condor.eventlog import EventLog
 from cosched_condor.machines import Needs, machines, projection
 from cosched_condor.settings import CondorSettings
-from cosched_condor.submission import describe, processes
+from cosched_condor.submission import Batch, Description, batches, describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["CondorConnector"]
 
+_AT_ONCE = 1000  # processes of a cluster at most
 _SECOND_STEP = 0.1  # seconds that the event of a hold or a removal may come after that of the eviction
 _CLOCKS_APART = 300  # seconds that the clocks of the spool and of the scheduler may differ
 
@@ -31,8 +33,9 @@ _CLOCKS_APART = 300  # seconds that the clocks of the spool and of the scheduler
 class CondorConnector:
     """Drives an HTCondor pool through its scheduler. Methods may be called from different threads.
 
-    An attempt is one cluster of vanilla processes, each pinned to its host. It is submitted on hold and then released:
-    until the release nothing runs, and the release starts it at once on hosts that are still claimed.
+    An attempt is a group of vanilla processes, each pinned to its host, in a cluster of its own or in one with others
+    that left with it. It is submitted on hold and then released: until the release nothing runs, and the release starts
+    it at once on hosts that are still claimed.
     """
 
     name = "condor"
@@ -64,31 +67,38 @@ class CondorConnector:
         return machines(slots, attribute, self._ours, self._needs)
 
     def submit(self, launch: Launch) -> str:
-        """Submit a cluster and return its number.
+        """Submit a cluster and return the number of its first process.
 
         Raises:
             ConnectorError: HTCondor refused; it was cancelled before; or the answer was lost (`transient`).
             UserError: a value cannot be carried safely.
         """
-        check(launch)
-        description, items = describe(launch, self._settings, self._attempts)
-        self._prepare()
-        try:
-            new = self._attempts.create(launch.attempt)
-            self._refuse_fenced(launch.attempt)
-            if not new:
-                known = self.find(launch.attempt)
-                if known is not None:
-                    return known.job
-            self._attempts.write_script(launch)
-        except OSError as error:
-            raise self._spool_fault(error) from error
-        answer = self._hand_over(launch, description, items)
-        if self._attempts.fenced(launch.attempt):
-            self._remove(launch.attempt)
-            self._refuse_fenced(launch.attempt)
-        self._check_released(launch.attempt, answer["released"])
-        return str(answer["cluster"])
+        return self.submit_many([launch]).job(launch.attempt)
+
+    def submit_many(self, launches: Sequence[Launch]) -> Outcomes:
+        """Submit a cluster for all launches that differ in name, command and place alone."""
+        outcomes = Outcomes()
+        described: dict[str, Description] = {}
+        again: list[str] = []
+        for launch in launches:
+            with outcomes.settle([launch.attempt]):
+                check(launch)
+                described[launch.attempt] = describe(launch, self._settings, self._attempts)
+                if not self._make_folder(launch.attempt):
+                    again.append(launch.attempt)
+        with outcomes.settle(again):
+            if again:
+                known = self._look_up(again)
+                outcomes.update({attempt: known[attempt].job for attempt in again if attempt in known})
+        new = [launch for launch in launches if launch.attempt not in outcomes]
+        for launch in new:
+            with outcomes.settle([launch.attempt]):
+                self._write_script(launch)
+        ready = {one.attempt: described[one.attempt] for one in new if one.attempt not in outcomes}
+        for batch in batches(ready, _AT_ONCE):
+            with outcomes.settle(batch.firsts):
+                self._hand_over(batch, outcomes)
+        return outcomes
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
         """Ask the queue, and the history for what the queue does not show whole."""
@@ -124,7 +134,7 @@ class CondorConnector:
             except ConnectorError:
                 self._log = EventLog()  # the next worker begins at the beginning too
                 raise
-        self._clusters.update(report.job for report in reports)
+        self._clusters.update(report.job.partition(".")[0] for report in reports)
         reports = [self._fence_shown(report) for report in self._log.settled(reports)]
         for report in reports:
             if report.state is JobState.QUEUED and self._attempts.fenced(report.attempt):
@@ -145,17 +155,41 @@ class CondorConnector:
         self._ask.close()
         self._listen.close()
 
-    def _hand_over(self, launch: Launch, description: str, items: list[dict[str, str]]) -> dict[str, Any]:
+    def _make_folder(self, attempt: str) -> bool:
+        """Make an attempt's folder; return False where there is one, and perhaps a job."""
+        self._prepare()
+        try:
+            new = self._attempts.create(attempt)
+        except OSError as error:
+            raise self._spool_fault(error) from error
+        self._refuse_fenced(attempt)
+        return new
+
+    def _write_script(self, launch: Launch) -> None:
+        try:
+            self._attempts.write_script(launch)
+        except OSError as error:
+            raise self._spool_fault(error) from error
+
+    def _hand_over(self, batch: Batch, outcomes: Outcomes) -> None:
         """Submit a cluster and release it; its number counts as ours before it is known here."""
-        fence = str(self._attempts.folder(launch.attempt) / "cancelled")
+        fences = {attempt: str(self._attempts.folder(attempt) / "cancelled") for attempt in batch.firsts}
         self._submitting = True
         try:
-            answer: dict[str, Any] = self._ask.call("submit", description=description, items=items,
-                                                    count=processes(launch), fence=fence)  # fmt: skip
-            self._clusters.add(str(answer["cluster"]))
+            answer: dict[str, Any] = self._ask.call("submit", description=batch.text, items=batch.items,
+                                                    fences=fences)  # fmt: skip
+            cluster = str(answer["cluster"])
+            self._clusters.add(cluster)
         finally:
             self._submitting = False
-        return answer
+        for attempt, first in batch.firsts.items():
+            with outcomes.settle([attempt]):
+                if self._attempts.fenced(attempt):
+                    self._remove(attempt)
+                    self._refuse_fenced(attempt)
+                outcomes[attempt] = f"{cluster}.{first}"
+        with outcomes.settle([attempt for attempt in batch.firsts if isinstance(outcomes[attempt], str)]):
+            self._check_released(cluster, answer["released"])
 
     def _prune(self) -> None:
         try:
@@ -181,9 +215,11 @@ class CondorConnector:
 
     def _look_up(self, attempts: Sequence[str]) -> dict[str, JobReport]:
         queue = self._ask.call("queue", constraint=ads.constraint(attempts), projection=ads.PROJECTION)
-        self._release(ad for ad in queue if ads.waits_for_release(ad))
+        asked = set(attempts)
+        self._release(ad for ad in queue if ads.waits_for_release(ad) and ad["CoschedAttempt"] in asked)
         known = self._reports(queue, [])
-        incomplete = [attempt for attempt in attempts if attempt not in known or _lacks_ranks(attempt, queue)]
+        whole = ads.whole(queue)
+        incomplete = [attempt for attempt in attempts if attempt not in whole]
         if not incomplete:
             return known
         history = self._ask.call("history", constraint=ads.constraint(incomplete), projection=ads.PROJECTION,
@@ -221,16 +257,16 @@ class CondorConnector:
     def _act(self, action: str, constraint: str, reason: str) -> None:
         _check_done(action, constraint, self._ask.call("act", action=action, constraint=constraint, reason=reason))
 
-    def _check_released(self, attempt: str, outcome: Mapping[str, Any]) -> None:
+    def _check_released(self, cluster: str, outcome: Mapping[str, Any]) -> None:
         """See to it that what cannot be released does not stay in the queue."""
         if "error" in outcome:
             raise ConnectorError(f"HTCondor has the job and was not heard to release it: {outcome['error']}",
                                  transient=True)  # fmt: skip
         try:
-            _check_done("Release", f"attempt {attempt}", outcome)
+            _check_done("Release", f"cluster {cluster}", outcome)
         except ConnectorError:
             with contextlib.suppress(ConnectorError):  # it is on hold, and stays so: nothing of it runs
-                self._remove(attempt)
+                self._act("Remove", f"ClusterId == {cluster}", "cancelled by cosched")
             raise
 
     def _refuse_fenced(self, attempt: str) -> None:
@@ -254,9 +290,3 @@ def _check_done(action: str, what: str, outcome: Mapping[str, Any]) -> None:
     if outcome.get("TotalPermissionDenied") or outcome.get("TotalError"):
         raise ConnectorError(f"HTCondor lets this user not {action.lower()} the job ({what}): submit and run "
                              "cosched as one user", transient=False)  # fmt: skip
-
-
-def _lacks_ranks(attempt: str, queue: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether some of the attempt's processes have left the queue."""
-    shown = [ad for ad in queue if ad.get("CoschedAttempt") == attempt]
-    return len({ad["ProcId"] for ad in shown}) < max(int(ad.get("CoschedCount", 1)) for ad in shown)

@@ -1,7 +1,8 @@
 """What the job event log says of attempts: events to reports.
 
-The log is the connector's own: every event in it belongs to an attempt, whose UUID and number of processes stand in the
-note of its submit event; so a reader that begins at the beginning knows all after a restart.
+The log is the connector's own: every event in it belongs to a process of an attempt. The attempt's UUID, its number of
+processes and which of them this is stand in the note of the submit event; so a reader that begins at the beginning
+knows all after a restart. A cluster may hold several attempts, the processes of each side by side.
 """
 
 from __future__ import annotations
@@ -30,15 +31,16 @@ _SCHEDULER_CAME_BACK = "Local schedd"
 _REASONS = ("Reason", "HoldReason", "DisconnectReason", "Message", "StartdName")
 
 
-def note(attempt: str, count: int) -> str:
-    """Return the note of the submit event."""
-    return f"cosched {attempt} {count}"
+def note(attempt: str, count: int, rank: int) -> str:
+    """Return the note of a process's submit event."""
+    return f"cosched {attempt} {count} {rank}"
 
 
 @dataclass(slots=True)
 class _Job:
     attempt: str
     count: int
+    first: int  # number of its first process in the cluster
     processes: dict[int, Process] = field(default_factory=dict)
     told: JobReport | None = None
 
@@ -47,7 +49,7 @@ class EventLog:
     """The jobs that an event log tells of and that have not ended yet."""
 
     def __init__(self) -> None:
-        self._jobs: dict[int, _Job] = {}
+        self._jobs: dict[tuple[int, int], _Job] = {}  # by cluster and process
 
     def read(self, events: Iterable[Mapping[str, Any]]) -> list[JobReport]:
         """Take in events, oldest first, and return a report for each change that they make to an attempt."""
@@ -71,22 +73,31 @@ class EventLog:
         return kept
 
     def _take(self, event: Mapping[str, Any]) -> JobReport | None:
-        cluster, rank = int(event.get("Cluster", -1)), int(event.get("Proc", -1))
-        words = str(event.get("LogNotes", "")).split()
-        if event["EventTypeNumber"] == _SUBMIT and words[:1] == ["cosched"] and rank == 0:
-            self._jobs[cluster] = _Job(words[1], int(words[2]))
-        job = self._jobs.get(cluster)
-        if job is None or rank < 0:
+        cluster, number = int(event.get("Cluster", -1)), int(event.get("Proc", -1))
+        if event["EventTypeNumber"] == _SUBMIT:
+            self._begin(cluster, number, str(event.get("LogNotes", "")).split())
+        job = self._jobs.get((cluster, number))
+        if job is None:
             return None
+        rank = number - job.first
         job.processes[rank] = _after(job.processes.get(rank, Process()), event)
-        report = together(job.attempt, str(cluster), job.count, job.processes)
+        report = together(job.attempt, f"{cluster}.{job.first}", job.count, job.processes)
         if report.state.final:
-            del self._jobs[cluster]
+            for place in range(job.first, job.first + job.count):
+                self._jobs.pop((cluster, place), None)
         if report == job.told or report.state is JobState.UNKNOWN:
             return None
         changed = job.told is None or (report.state, report.reason) != (job.told.state, job.told.reason)
         job.told = report
         return report if changed else None
+
+    def _begin(self, cluster: int, number: int, words: list[str]) -> None:
+        if words[:1] != ["cosched"]:
+            return
+        count, rank = int(words[2]), int(words[3]) if len(words) > 3 else number
+        first = number - rank
+        job = self._jobs.get((cluster, first)) if rank else None
+        self._jobs[cluster, number] = job or _Job(words[1], count, first)
 
 
 def _after(process: Process, event: Mapping[str, Any]) -> Process:

@@ -54,7 +54,7 @@ def merged_environment(launch: Launch) -> SafeValue:
     """Return the value of `environment`: the user's with the variables of cosched."""
     given = environment(launch)
     parallel = launch.native is not None and launch.native.settings.get("universe") == "parallel"
-    rank = "Node" if parallel else "ProcId"
+    rank = "Node" if parallel else "CoschedRank"
     given.pop("COSCHED_RANK", None)
     users = "" if launch.native is None else launch.native.settings.get("environment", "")
     users = users or ("" if launch.native is None else launch.native.settings.get("env", ""))
@@ -69,7 +69,7 @@ def merged_environment(launch: Launch) -> SafeValue:
 def _check(native: Native) -> None:
     check_native(native)
     for key, value in native.settings.items():
-        if not _KEY.match(key) or key in _FORBIDDEN or key.startswith("my.cosched"):
+        if not _KEY.match(key) or key in _FORBIDDEN or key.removeprefix("my.").startswith("cosched"):
             raise UserError(f"the submit command {key} is not a user's to give to cosched: leave it out")
         if value.endswith("\\"):
             raise UserError(f"the submit command {key} ends with a backslash, which joins it to the next: leave it out")

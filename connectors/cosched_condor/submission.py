@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cosched.connector import SafeValue, safe
@@ -13,45 +14,50 @@ from cosched_condor.eventlog import note
 from cosched_condor.native import conjunction, lines, merged_environment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cosched.connector import Launch
     from cosched_condor.attempts import Attempts
     from cosched_condor.settings import CondorSettings
 
-__all__ = ["describe", "processes"]
+__all__ = ["Batch", "Description", "batches", "describe", "processes"]
 
 _HOST_NAME = "a host's name"
 _OWNER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}\Z")
 _PINNED = 'TARGET.Machine == "$(CoschedHost)"'
 
 
-def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> tuple[str, list[dict[str, str]]]:
-    """Return the submit description of a launch and the item of each of its processes (none when unpinned).
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A launch in HTCondor's words. Launches whose texts are the same may be processes of one cluster.
+
+    Attributes:
+        text: the submit description, in which the items' variables are still to be filled in.
+        items: the variables of each process.
+        alone: it must have a cluster of its own.
+    """
+
+    text: str
+    items: tuple[Mapping[str, str], ...]
+    alone: bool = False
+
+
+def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> Description:
+    """Return the submit description of a launch and the item of each of its processes.
 
     Raises:
         UserError: a value cannot be carried safely.
     """
-    folder = attempts.folder(launch.attempt)
     limit = 0 if launch.time_limit is None else math.ceil(launch.time_limit)
     values: dict[str, SafeValue | int | bool | list[SafeValue]] = {
-        "script": _path(folder / "run.sh", "the spool"),
-        "folder": _path(folder, "the spool"),
         "log": _path(attempts.log, "the spool"),
-        "directory": safe(launch.directory, "the working directory")
-        if launch.directory
-        else _path(folder, "the spool"),
-        "note": safe(note(launch.attempt, processes(launch)), "the attempt"),
-        "attempt": safe(launch.attempt, "the attempt"),
-        "name": safe(launch.name, "the task's name"),
-        "task": safe(launch.task, "the task's identifier"),
-        "count": processes(launch),
         "machines": launch.count,
         "owner": _account(launch.owner),
         "group": safe(settings.accounting_group, "the accounting group"),
         "commands": lines(launch),
         "logs_elsewhere": launch.native is not None and "log" in launch.native.settings,
-        "variables": merged_environment(launch) if launch.native else SafeValue('"COSCHED_RANK=$(ProcId)"'),
+        "variables": merged_environment(launch) if launch.native else SafeValue('"COSCHED_RANK=$(CoschedRank)"'),
         "requirements": conjunction(launch.native, "requirements", _place(launch), "&&"),
         "periodic_remove": conjunction(launch.native, "periodic_remove", _over(limit), "||"),
         "job_lease": settings.job_lease,
@@ -62,10 +68,66 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> tu
         "request_disk": settings.request_disk,
         "request_gpus": settings.request_gpus,
     }
-    if _in_parallel(launch):
-        return render("condor", "parallel.sub", values), []
-    items = [{"CoschedHost": str(safe(host, _HOST_NAME))} for host in launch.hosts]
-    return render("condor", "vanilla.sub", values), items
+    template = "parallel.sub" if _in_parallel(launch) else "vanilla.sub"
+    # A user's own commands may speak of $(ProcId), which is the rank only where the cluster is the attempt's.
+    return Description(render("condor", template, values), tuple(_items(launch, attempts)), launch.native is not None)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Launches that are one cluster.
+
+    Attributes:
+        text: their submit description.
+        items: the variables of each process.
+        firsts: attempt → number of its first process.
+    """
+
+    text: str
+    items: list[Mapping[str, str]] = field(default_factory=list)
+    firsts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, attempt: str, items: Sequence[Mapping[str, str]]) -> None:
+        """Add the processes of an attempt."""
+        self.firsts[attempt] = len(self.items)
+        self.items += items
+
+
+def batches(described: Mapping[str, Description], most: int) -> list[Batch]:
+    """Put launches together that may be one cluster.
+
+    Args:
+        described: description by attempt.
+        most: processes of a cluster; one attempt may have more.
+    """
+    full: list[Batch] = []
+    open_ones: dict[str, Batch] = {}
+    for attempt, description in described.items():
+        key = attempt if description.alone else description.text
+        batch = open_ones.setdefault(key, Batch(description.text))
+        if batch.items and len(batch.items) + len(description.items) > most:
+            full.append(batch)
+            batch = open_ones[key] = Batch(description.text)
+        batch.add(attempt, description.items)
+    return [*full, *open_ones.values()]
+
+
+def _items(launch: Launch, attempts: Attempts) -> Iterator[Mapping[str, str]]:
+    """Yield the variables of each process: all that two attempts of one cluster differ in."""
+    folder = _path(attempts.folder(launch.attempt), "the spool")
+    hosts = launch.hosts if launch.hosts and not _in_parallel(launch) else ("",) * processes(launch)
+    for rank, host in enumerate(hosts):
+        yield {
+            "CoschedAttemptId": safe(launch.attempt, "the attempt"),
+            "CoschedTaskId": safe(launch.task, "the task's identifier"),
+            "CoschedTitle": safe(launch.name, "the task's name"),
+            "CoschedFolder": folder,
+            "CoschedDirectory": safe(launch.directory, "the working directory") or folder,
+            "CoschedNote": note(launch.attempt, processes(launch), rank),
+            "CoschedHost": safe(host, _HOST_NAME),
+            "CoschedRank": str(rank),
+            "CoschedProcesses": str(processes(launch)),
+        }
 
 
 def _account(owner: str) -> SafeValue:

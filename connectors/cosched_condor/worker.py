@@ -44,28 +44,30 @@ class _Manager:
         collector = self._library.Collector()
         return [_plain(ad) for ad in collector.query(self._library.AdType.Startd, projection=list(projection))]
 
-    def submit(self, description: str, items: Sequence[dict[str, str]], count: int, fence: str) -> dict[str, Any]:
-        """Submit on hold, one process for each item or a number of them without items, and release unless fenced.
+    def submit(self, description: str, items: Sequence[dict[str, str]], fences: dict[str, str]) -> dict[str, Any]:
+        """Submit on hold, one process for each item, and release what is not fenced.
 
         Args:
             description: submit language, with `hold = true`.
             items: variables of each process.
-            count: of processes, where there are no items.
-            fence: file that says that the job must not run; looked for when the job is in the queue.
+            fences: attempt → file that says that it must not run; looked for when the jobs are in the queue.
 
         Returns:
-            The cluster, and what came of its release: as `act`, or an error in words; empty where it is fenced.
+            The cluster, the attempts that are fenced, and what came of the release of the others: as `act`, or an error
+            in words; empty where there are none.
         """
         submission = self._library.Submit(description)
-        many: dict[str, Any] = {"itemdata": iter(items)} if items else {"count": count}
-        cluster = int(self._schedd().submit(submission, **many).cluster())
+        cluster = int(self._schedd().submit(submission, itemdata=iter(items)).cluster())
+        fenced = [attempt for attempt, fence in fences.items() if Path(fence).exists()]
         outcome: dict[str, Any] = {}
-        if not Path(fence).exists():
+        if len(fenced) < len(fences):
+            names = ", ".join(f'"{attempt}"' for attempt in fenced)
+            others = f" && !member(CoschedAttempt, {{{names}}})" if fenced else ""
             try:
-                outcome = self.act("Release", f"ClusterId == {cluster}", "submitted by cosched")
-            except Exception as error:  # there is a job now, and whoever asked must hear of it
+                outcome = self.act("Release", f"ClusterId == {cluster}{others}", "submitted by cosched")
+            except Exception as error:  # there are jobs now, and whoever asked must hear of them
                 outcome = {"error": _sentence(error)}
-        return {"cluster": cluster, "released": outcome}
+        return {"cluster": cluster, "fenced": fenced, "released": outcome}
 
     def queue(self, constraint: str, projection: Sequence[str]) -> list[dict[str, Any]]:
         """Return the jobs in the queue that the constraint selects."""

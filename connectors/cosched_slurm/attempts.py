@@ -29,7 +29,8 @@ folder={folder}
 {rank}
 # An attempt that was cancelled while its submission was under way must not run, and none runs twice.
 [ -e "$folder/cancelled" ] && exit {fenced}
-stamp="$(date +%s.%N) $SLURM_JOB_ID {count} $SLURMD_NODENAME"
+job="${{SLURM_ARRAY_JOB_ID:+${{SLURM_ARRAY_JOB_ID}}_}}${{SLURM_ARRAY_TASK_ID:-$SLURM_JOB_ID}}"
+stamp="$(date +%s.%N) $job {count} $SLURMD_NODENAME"
 (set -C && echo "$stamp" > "$folder/began.$rank") 2>/dev/null || exit {fenced}
 {redirection}
 (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Commands"]
 
 _KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SLURM_CONF")
-_PATH = "/usr/local/bin:/usr/bin:/bin"
+_SET = {"PATH": "/usr/local/bin:/usr/bin:/bin", "SLURM_BITSTR_LEN": "0"}  # 0: indices of arrays are not cut off
 # What no second try changes; all else may be the controller's state of the moment.
 _FINAL = ("invalid", "not available", "more processors", "permission", "denied", "not permitted", "unrecognized",
           "unable to open file", "violates", "dependency problem")  # fmt: skip
@@ -106,7 +106,7 @@ class Commands:
         return list(rows)
 
     def _run(self, program: str, *arguments: str) -> str:
-        environment = {key: os.environ[key] for key in _KEPT if key in os.environ} | {"PATH": _PATH}
+        environment = {key: os.environ[key] for key in _KEPT if key in os.environ} | _SET
         if self._settings.config is not None:
             environment["SLURM_CONF"] = str(self._settings.config)
         limit = self._settings.timeout

@@ -17,31 +17,50 @@ __all__ = ["completion"]
 
 _FIELD = re.compile(r"(JobState|StartTime|EndTime|NodeCnt|ExitCode)=(\S*)")
 
+_ELEMENT = re.compile(r" ArrayJobId=(\d+) ArrayTaskId=(\d+) ")
 
-def completion(file: Path, folder: Path) -> Record | None:
-    """Return the job whose working directory is the attempt's folder; None where the file does not have it.
+
+def completion(file: Path, attempt: str, folder: Path, index: int | None = None) -> Record | None:
+    """Return the job of an attempt; None where the file does not have it.
+
+    Args:
+        file: the completion file.
+        attempt: its UUID.
+        folder: the job's working directory: the attempt's, or its array's.
+        index: of the attempt's element in its array; None for a job of its own.
 
     Raises:
         ConnectorError: the file cannot be read.
     """
     try:
-        line = _last_line_with(file, f" WorkDir={folder} ".encode())
+        line = _last_line_with(file, f" WorkDir={folder} ".encode(), index)
     except OSError as error:
         raise ConnectorError(f"Slurm's completion file {file} cannot be read: {error.strerror}: correct the key "
                              "completions of [connector.slurm] or its rights", transient=True) from error  # fmt: skip
-    return None if line is None else _record(folder.name, line)
+    return None if line is None else _record(attempt, line)
 
 
-def _last_line_with(file: Path, wanted: bytes) -> str | None:
+def _last_line_with(file: Path, wanted: bytes, index: int | None) -> str | None:
     with file.open("rb") as handle:
         if not file.stat().st_size:
             return None
         with mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            place = content.rfind(wanted)
-            end = content.find(b"\n", place)
-            if place < 0 or end < 0:  # a line without an end is still being written
-                return None
-            return content[content.rfind(b"\n", 0, place) + 1 : end].decode(errors="replace")
+            before = len(content)
+            while (place := content.rfind(wanted, 0, before)) >= 0:
+                end = content.find(b"\n", place)
+                before = content.rfind(b"\n", 0, place) + 1
+                line = content[before:end].decode(errors="replace")
+                if end >= 0 and (
+                    index is None or _element(line)[1] == str(index)
+                ):  # a line without an end is still being written
+                    return line
+            return None
+
+
+def _element(line: str) -> tuple[str, str]:
+    """Return the number of a line's array and the index in it; what a user's own text says of these stands before."""
+    found: list[tuple[str, str]] = _ELEMENT.findall(line)
+    return found[-1] if found else ("", "")
 
 
 def _record(attempt: str, line: str) -> Record | None:
@@ -57,7 +76,7 @@ def _record(attempt: str, line: str) -> Record | None:
     return Record(
         attempt,
         int(count),
-        job,
+        "_".join(_element(line)) if _ELEMENT.search(line) else job,
         state,
         started=_time(fields.get("StartTime", "")),
         finished=_time(fields.get("EndTime", "")),

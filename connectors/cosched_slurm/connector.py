@@ -7,29 +7,35 @@ from typing import TYPE_CHECKING
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.attempts import explained
+from cosched.connector.batches import Outcomes
 from cosched.connector.launches import check, check_attempt
 from cosched.connector.pruning import Pruning
+from cosched_slurm.arrays import Arrays, groups
 from cosched_slurm.attempts import Attempts
 from cosched_slurm.commands import Commands
 from cosched_slurm.completions import completion
-from cosched_slurm.jobs import Record, records
+from cosched_slurm.jobs import Record, marked, records
 from cosched_slurm.nodes import busy, hosts
 from cosched_slurm.reports import judge
 from cosched_slurm.settings import SlurmSettings
 from cosched_slurm.strangers import Strangers
-from cosched_slurm.submission import job_script, options, processes
+from cosched_slurm.submission import array_options, job_script, options, processes, shape
 from cosched_slurm.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 __all__ = ["SlurmConnector"]
+
+_LARGEST = 1000  # elements of an array at most: Slurm's own limit is one more, unless it is configured
 
 
 class SlurmConnector:
     """Drives a Slurm cluster. Methods may be called from different threads.
 
-    An attempt is one batch job on exactly its hosts, which it has for itself; its comment carries the attempt's UUID.
+    An attempt is one batch job on exactly its hosts, which it has for itself, and whose comment carries its UUID; or an
+    element of an array, where Slurm chooses the hosts and several left together.
     """
 
     name = "slurm"
@@ -37,6 +43,8 @@ class SlurmConnector:
     def __init__(self, settings: Mapping[str, object]) -> None:
         self._settings = SlurmSettings.read(settings)
         self._attempts = Attempts(self._settings.spool)
+        self._arrays = Arrays(self._attempts)
+        self._largest = _LARGEST
         self._slurm = Commands(self._settings, everybodys=self._settings.identity == "user")
         self._pruning = Pruning(self._settings.spool, self._settings.keep_days, self._unfinished)
         self._strangers = Strangers(self._slurm.everybodys_jobs, self._attempts.known, self._settings.poll)
@@ -60,40 +68,41 @@ class SlurmConnector:
             ConnectorError: Slurm refused; it was cancelled before; or the answer was lost (`transient`).
             UserError: a value cannot be carried safely.
         """
-        check(launch)
-        given = options(launch, self._attempts.folder(launch.attempt), self._settings)
-        try:
-            new = self._attempts.create(launch.attempt)
-            self._refuse_fenced(launch.attempt)
-            known = None if new else self.find(launch.attempt)
-            if known is not None:
-                return known.job
-            script = self._attempts.write_script(launch)
-            text = job_script(processes(launch), script, self._slurm.path("srun"))
-            given.append(str(self._attempts.write(launch.attempt, "job.sh", text)))
-            if self._settings.identity == "user":
-                self._attempts.give(launch.attempt, launch.owner)
-        except OSError as error:
-            raise self._spool_fault(error) from error
-        job = self._submit(launch, given)
-        if self._attempts.fenced(launch.attempt):
-            self._slurm.cancel([job])
-            self._refuse_fenced(launch.attempt)
-        self._watch.follow(Record(launch.attempt, processes(launch), job, JobState.QUEUED, hosts=launch.hosts))
-        return job
+        return self.submit_many([launch]).job(launch.attempt)
+
+    def submit_many(self, launches: Sequence[Launch]) -> Outcomes:
+        """Submit arrays of launches without hosts that differ in name and command alone, and jobs for the rest."""
+        outcomes = Outcomes()
+        shapes: dict[str, Sequence[str] | None] = {}
+        again: list[str] = []
+        for launch in launches:
+            with outcomes.settle([launch.attempt]):
+                check(launch)
+                shapes[launch.attempt] = shape(launch, self._attempts.folder(launch.attempt), self._settings)
+                if not self._make_folder(launch.attempt):
+                    again.append(launch.attempt)
+        with outcomes.settle(again):
+            if again:
+                known = {name: self._report(name, record) for name, record in self._shown(again).items()}
+                outcomes.update({name: report.job for name, report in known.items() if report is not None})
+        by_name = {launch.attempt: launch for launch in launches}
+        for group in groups({name: own for name, own in shapes.items() if name not in outcomes}, self._largest):
+            with outcomes.settle(group):
+                self._hand_over([by_name[name] for name in group], shapes[group[0]], outcomes)
+        return outcomes
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
         """Ask Slurm once for all; where it has forgotten a job, its stamps and the completion file."""
         for attempt in attempts:
             check_attempt(attempt)
-        shown = self._records() if attempts else {}
+        shown = self._shown(attempts) if attempts else {}
         try:
             self._pruning.look()
         except OSError as error:
             raise self._spool_fault(error) from error
         return {
-            attempt: self._report(attempt, shown.get(attempt)) or JobReport(attempt, JobState.UNKNOWN)
-            for attempt in attempts
+            attempt: self._report(attempt, record) or JobReport(attempt, JobState.UNKNOWN)
+            for attempt, record in shown.items()
         }
 
     def cancel(self, attempt: str) -> None:
@@ -103,7 +112,7 @@ class SlurmConnector:
             self._attempts.fence(attempt)
         except OSError as error:
             raise self._spool_fault(error) from error
-        same = records(self._slurm.jobs()).get(attempt, [])
+        same = records(self._slurm.jobs(), self._arrays.members).get(attempt, [])
         self._slurm.cancel([record.job for record in same if not record.over])
 
     def find(self, attempt: str) -> JobReport | None:
@@ -129,7 +138,41 @@ class SlurmConnector:
     def close(self) -> None:
         """Nothing is held; jobs go on."""
 
-    def _submit(self, launch: Launch, given: Sequence[str]) -> str:
+    def _make_folder(self, attempt: str) -> bool:
+        """Make an attempt's folder; return False where there is one, and perhaps a job."""
+        try:
+            new = self._attempts.create(attempt)
+        except OSError as error:
+            raise self._spool_fault(error) from error
+        self._refuse_fenced(attempt)
+        return new
+
+    def _hand_over(self, launches: Sequence[Launch], common: Sequence[str] | None, outcomes: Outcomes) -> None:
+        """Submit launches of one shape, as an array where they are several; where Slurm wants none, one by one."""
+        if len(launches) > 1:
+            assert common is not None
+            try:
+                array = self._submit_array(launches, common)
+            except ConnectorError as error:
+                if error.transient or "array" not in str(error):
+                    raise
+                self._largest = 1  # this cluster has no arrays, or small ones
+            else:
+                for index, launch in enumerate(launches):
+                    with outcomes.settle([launch.attempt]):
+                        outcomes[launch.attempt] = self._submitted(launch, f"{array}_{index}")
+                return
+        for launch in launches:
+            with outcomes.settle([launch.attempt]):
+                outcomes[launch.attempt] = self._submitted(launch, self._submit_one(launch))
+
+    def _submit_one(self, launch: Launch) -> str:
+        given = options(launch, self._attempts.folder(launch.attempt), self._settings)
+        try:
+            self._arrays.forget(launch.attempt)
+            given.append(str(self._write_scripts(launch)))
+        except OSError as error:
+            raise self._spool_fault(error) from error
         try:
             return self._slurm.submit(given)
         except ConnectorError as error:
@@ -137,25 +180,81 @@ class SlurmConnector:
             message = f"task {launch.name!r}{where} was not submitted: {error}"
             raise ConnectorError(message, transient=error.transient) from error
 
+    def _submit_array(self, launches: Sequence[Launch], common: Sequence[str]) -> str:
+        try:
+            for launch in launches:
+                self._write_scripts(launch)
+            array = self._arrays.create(launches)
+            if self._settings.identity == "user":
+                self._attempts.give(array, launches[0].owner)
+        except OSError as error:
+            raise self._spool_fault(error) from error
+        folder = self._attempts.folder(array)
+        given = array_options(common, array, folder, len(launches), processes(launches[0]))
+        try:
+            return self._slurm.submit([*given, str(folder / "job.sh")])
+        except ConnectorError as error:
+            message = f"{len(launches)} tasks, of which {launches[0].name!r} is the first, were not submitted: {error}"
+            raise ConnectorError(message, transient=error.transient) from error
+
+    def _write_scripts(self, launch: Launch) -> Path:
+        """Write the scripts of an attempt and return that of its job.
+
+        Raises:
+            OSError: the spool cannot be written.
+        """
+        script = self._attempts.write_script(launch)
+        text = job_script(processes(launch), script, self._slurm.path("srun"))
+        job = self._attempts.write(launch.attempt, "job.sh", text)
+        if self._settings.identity == "user":
+            self._attempts.give(launch.attempt, launch.owner)
+        return job
+
+    def _submitted(self, launch: Launch, job: str) -> str:
+        """Follow an attempt that Slurm has taken; one that was cancelled meanwhile is taken back."""
+        if self._attempts.fenced(launch.attempt):
+            self._slurm.cancel([job])
+            self._refuse_fenced(launch.attempt)
+        self._watch.follow(Record(launch.attempt, processes(launch), job, JobState.QUEUED, hosts=launch.hosts))
+        return job
+
+    def _shown(self, attempts: Sequence[str]) -> dict[str, Record | None]:
+        """Return Slurm's job of each of these attempts, None where it shows none."""
+        shown = self._records()
+        return {attempt: shown.get(attempt) for attempt in attempts}
+
     def _records(self) -> dict[str, Record]:
         """Return Slurm's job of each attempt; of several the one that lives, else the last."""
-        found = records(self._slurm.jobs())
+        found = records(self._slurm.jobs(), self._arrays.members)
         return {attempt: max(same, key=lambda record: not record.over) if any(not record.over for record in same)
                 else same[-1] for attempt, same in found.items()}  # fmt: skip
 
     def _unfinished(self) -> set[str]:
-        return {attempt for attempt, record in self._records().items() if not record.over}
+        """Return whose folders are needed: attempts that are not over, and all arrays that Slurm shows."""
+        rows = self._slurm.jobs()
+        live = {record.attempt for same in records(rows, self._arrays.members).values() for record in same
+                if not record.over}  # fmt: skip
+        return live | {name for row in rows if (name := marked(row)) is not None and self._arrays.members(name)}
 
     def _report(self, attempt: str, record: Record | None) -> JobReport | None:
         try:
             if record is None and self._settings.completions is not None and self._attempts.known(attempt):
-                record = completion(self._settings.completions, self._attempts.folder(attempt))
+                record = self._completed(self._settings.completions, attempt)
             stamps = self._attempts.stamps(attempt)
+            if record is not None and record.vanished and stamps.started is not None:
+                record = None  # it did begin, and Slurm has forgotten it
             fenced = self._attempts.fenced(attempt)
         except OSError as error:
             raise self._spool_fault(error) from error
         report = judge(attempt, record, stamps, fenced=fenced, now=time.time())
         return None if report is None else explained(report, self._attempts.folder(attempt))
+
+    def _completed(self, file: Path, attempt: str) -> Record | None:
+        place = self._arrays.place(attempt)
+        if place is None:
+            return completion(file, attempt, self._attempts.folder(attempt))
+        array, index = place
+        return completion(file, attempt, self._attempts.folder(array), index)
 
     def _refuse_fenced(self, attempt: str) -> None:
         if self._attempts.fenced(attempt):

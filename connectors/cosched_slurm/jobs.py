@@ -14,11 +14,13 @@ from cosched.connector import JobState
 from cosched_slurm.nodelist import node_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["Record", "comment", "marked", "meaning", "number", "records", "words"]
 
-_COMMENT = re.compile(r"cosched:([0-9a-f-]{36}):([1-9][0-9]{0,6})\Z")
+_COMMENT = re.compile(r"cosched(-array)?:([0-9a-f-]{36}):([1-9][0-9]{0,6})\Z")
+_INDICES = re.compile(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\Z")
+_MOST_ELEMENTS = 4_000_000  # as Slurm has it: an index is never larger
 # The base states of a job, and the flags that Slurm shows beside or instead of them.
 _STATES = {
     "PENDING": JobState.QUEUED,
@@ -59,13 +61,15 @@ class Record:
     Attributes:
         attempt: UUID from the comment.
         count: number of processes, from the comment.
-        job: Slurm's number.
+        job: Slurm's number, or "number_index" for an element of an array.
         state: what its states mean.
         started: start, in whole seconds; None before it.
         finished: end, in whole seconds; None before it.
         exit_code: 128 + n for signal n; None before the end.
         reason: Slurm's words where it did not end well.
         hosts: where it runs or ran, in Slurm's order.
+        vanished: it is an element that Slurm shows no more, while it shows others of its array: so it does with one
+            that is cancelled before it began.
     """
 
     attempt: str
@@ -77,6 +81,7 @@ class Record:
     exit_code: int | None = None
     reason: str = ""
     hosts: tuple[str, ...] = ()
+    vanished: bool = False
 
     @property
     def over(self) -> bool:
@@ -84,28 +89,81 @@ class Record:
         return self.state.final or self.state is JobState.EVICTED
 
 
-def comment(attempt: str, count: int) -> str:
-    """Return the comment that a job carries."""
-    return f"cosched:{attempt}:{count}"
+def comment(name: str, count: int, *, array: bool = False) -> str:
+    """Return the comment that a job carries.
+
+    Args:
+        name: UUID of the attempt, or of the array.
+        count: processes of the attempt, or of each of the array's.
+        array: whether it is an array.
+    """
+    return f"cosched{'-array' if array else ''}:{name}:{count}"
 
 
-def records(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Record]]:
-    """Return the jobs of each attempt, oldest first; jobs that are not cosched's are left out."""
+def records(
+    rows: Iterable[Mapping[str, Any]], members: Callable[[str], Sequence[str]] = lambda _array: ()
+) -> dict[str, list[Record]]:
+    """Return the jobs of each attempt, oldest first; jobs that are not cosched's are left out.
+
+    Args:
+        rows: as Slurm lists them; elements of an array that wait are one row.
+        members: returns the attempts of an array, by index.
+    """
     found: dict[str, list[Record]] = {}
+    arrays: dict[tuple[str, str], int] = {}  # array and its number → processes of each element
     for row in rows:
-        marked = _COMMENT.match(str(row.get("comment") or ""))
-        job = number(row.get("job_id"))
-        if marked and job is not None:
-            found.setdefault(marked[1], []).append(_record(row, marked[1], int(marked[2]), str(int(job))))
+        for attempt, count, job in _attempts(row, members):
+            found.setdefault(attempt, []).append(_record(row, attempt, count, job))
+            if "_" in job:
+                arrays[marked(row) or "", job.partition("_")[0]] = count
+    for (array, first), count in arrays.items():
+        for index, attempt in enumerate(members(array)):
+            if attempt not in found:
+                found[attempt] = [_vanished(attempt, count, f"{first}_{index}")]
     for same in found.values():
-        same.sort(key=lambda record: int(record.job))
+        same.sort(key=lambda record: [int(part) for part in record.job.split("_")])
     return found
 
 
+def _vanished(attempt: str, count: int, job: str) -> Record:
+    return Record(attempt, count, job, JobState.REMOVED, reason="cancelled before it began", vanished=True)
+
+
 def marked(row: Mapping[str, Any]) -> str | None:
-    """Return the attempt that a job's comment names; None where it names none."""
+    """Return the attempt or the array that a job's comment names; None where it names none."""
     found = _COMMENT.match(str(row.get("comment") or ""))
-    return None if found is None else found[1]
+    return None if found is None else found[2]
+
+
+def _attempts(row: Mapping[str, Any], members: Callable[[str], Sequence[str]]) -> Iterator[tuple[str, int, str]]:
+    """Yield the attempts of a row, how many processes each has, and its job."""
+    found = _COMMENT.match(str(row.get("comment") or ""))
+    job = number(row.get("job_id"))
+    if found is None or job is None:
+        return
+    array, name, count = found[1], found[2], int(found[3])
+    if not array:
+        yield name, count, str(int(job))
+        return
+    names, first = members(name), number(row.get("array_job_id")) or job
+    for index in _indices(row):
+        if index < len(names):
+            yield names[index], count, f"{int(first)}_{index}"
+
+
+def _indices(row: Mapping[str, Any]) -> Iterator[int]:
+    """Yield the indices of an array's elements that a row is about: "0-5,8,10-20:2%4" for those that wait."""
+    waiting = str(row.get("array_task_string") or "")
+    if not waiting:
+        index = number(row.get("array_task_id"))
+        if index is not None and 0 <= index < _MOST_ELEMENTS:
+            yield int(index)
+        return
+    for part in waiting.partition("%")[0].split(","):
+        bounds = _INDICES.match(part.strip())
+        if bounds:
+            last = int(bounds[2] or bounds[1])
+            yield from range(int(bounds[1]), min(last, _MOST_ELEMENTS) + 1, int(bounds[3] or 1) or 1)
 
 
 def meaning(states: Iterable[str], reason: str = "") -> JobState:

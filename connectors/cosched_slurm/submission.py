@@ -14,15 +14,44 @@ from cosched_slurm.options import KEPT
 from cosched_slurm.owners import account_of, user_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cosched.connector import Launch
     from cosched_slurm.settings import SlurmSettings
 
-__all__ = ["job_script", "options", "processes"]
+__all__ = ["array_options", "job_script", "options", "processes", "shape"]
 
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")  # no ranges, no lists, no names of files
+
+
+def array_options(shape: Sequence[str], array: str, folder: Path, size: int, count: int) -> list[str]:
+    """Return sbatch's options for an array.
+
+    Args:
+        shape: what `shape` gives for each of its attempts.
+        array: its UUID.
+        folder: its folder.
+        size: how many attempts.
+        count: processes of each.
+    """
+    place = safe(str(folder), "the spool")
+    return [*shape, f"--array=0-{size - 1}", "--job-name=cosched", f"--comment={comment(array, count, array=True)}",
+            f"--chdir={place}", f"--output={place}/slurm-%a.log"]  # fmt: skip
+
+
+def shape(launch: Launch, folder: Path, settings: SlurmSettings) -> tuple[str, ...] | None:
+    """Return what attempts must have in common to be elements of one array; None where this one cannot be any's.
+
+    Slurm pins all elements of an array to the same nodes, and a user's own script is its own job.
+
+    Raises:
+        UserError: a value cannot be carried safely.
+    """
+    if launch.hosts or launch.native is not None:
+        return None
+    own = ("--job-name=", "--comment=", "--chdir=", "--output=")
+    return tuple(option for option in options(launch, folder, settings) if not option.startswith(own))
 
 
 def options(launch: Launch, folder: Path, settings: SlurmSettings) -> list[str]:

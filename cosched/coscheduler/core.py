@@ -58,9 +58,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Coscheduler"]
 
-# Tasks without a profile that are handed to the manager at once. It takes one attempt after the other: behind thousands
-# of them a planned task would wait for minutes while its hosts stay idle.
-_MOST_PASSING = 8
+# Tasks without a profile that are handed to the manager at once: enough for batches, few enough that a planned task
+# does not wait long behind them while its hosts stay idle.
+_MOST_PASSING = 200
 _CROWD = 0.25  # seconds during which tasks that arrive are looked at together
 
 

@@ -263,11 +263,13 @@ class Engine(threading.Thread):
 
     def _act(self, decisions: Sequence[Decision | Send]) -> None:
         assert self.manager is not None
+        leaving = [(one.attempt, one.task) for one in decisions if isinstance(one, Dispatch)]
+        for attempt, task in leaving:
+            _log.info("dispatch", task=task.id, attempt=attempt.uuid, hosts=",".join(attempt.hosts))
+        if leaving:
+            self.manager.submit(leaving)
         for decision in decisions:
             match decision:
-                case Dispatch(attempt, task):
-                    _log.info("dispatch", task=task.id, attempt=attempt.uuid, hosts=",".join(attempt.hosts))
-                    self.manager.submit(attempt, task)
                 case Cancel(attempt=uuid):
                     self.manager.cancel(uuid)
                 case Locate(attempt=uuid, fence=fence):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from cosched.connector.batches import submit_many
 from cosched.connector.interface import ConnectorError
 from cosched.errors import CoschedError
 
@@ -38,10 +39,14 @@ class GuardedConnector:
             hosts = [replace(host, reason=_storable(host.reason)) for host in self._connector.hosts()]
             return tuple(sorted(hosts, key=lambda host: host.name))
 
-    def submit(self, launch: Launch) -> str:
-        """Hand an attempt to the manager and return the job's identifier."""
-        with self._guarded():
-            return _storable(self._connector.submit(launch))
+    def submit_many(self, launches: Sequence[Launch]) -> dict[str, str | CoschedError]:
+        """Hand attempts to the manager, together where the connector can; return the job of each, or what is wrong."""
+        try:
+            with self._guarded():
+                outcomes = submit_many(self._connector, launches)
+                return {launch.attempt: _outcome(outcomes[launch.attempt]) for launch in launches}
+        except CoschedError as error:
+            return dict.fromkeys((launch.attempt for launch in launches), error)
 
     def status(self, attempts: Sequence[str]) -> list[JobReport]:
         """Return a report for each attempt."""
@@ -96,6 +101,13 @@ class GuardedConnector:
 
 def _report(report: JobReport) -> JobReport:
     return replace(report, job=_storable(report.job), reason=_storable(report.reason))
+
+
+def _outcome(outcome: str | CoschedError) -> str | CoschedError:
+    if isinstance(outcome, CoschedError):
+        outcome.args = (_storable(str(outcome)),)
+        return outcome
+    return _storable(outcome)
 
 
 def _storable(words: str) -> str:

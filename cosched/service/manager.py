@@ -11,6 +11,7 @@ import heapq
 import itertools
 import threading
 import time
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ from cosched.errors import CoschedError
 from cosched.service.guarded import GuardedConnector
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cosched.connector.interface import Connector, Host, Output
     from cosched.coscheduler.task import Attempt, Task
@@ -42,6 +43,7 @@ _log = structlog.get_logger("cosched.manager")
 
 _FIND_AGAIN = 0.5  # seconds between looks for an attempt during the grace
 _UNREACHABLE_AGAIN = 2.0  # seconds between tries where the manager does not answer
+_AT_ONCE = 200  # attempts that are submitted together at most: nothing else can be done meanwhile
 _LISTEN = 1.0  # seconds that one call for events may wait
 
 
@@ -69,6 +71,7 @@ class Manager:
         self._status_every = status
         self._live = live
         self._actions = _Actions()
+        self._leaving: deque[Launch] = deque()
         self._locating: dict[str, bool] = {}  # attempt that is looked for → may be fenced
         self._locating_guard = threading.Lock()
         self._missing: dict[str, float] = {}  # attempt → monotonic time of the first look in a row that found nothing
@@ -98,10 +101,13 @@ class Manager:
         with contextlib.suppress(CoschedError):  # the log has it, and the daemon ends all the same
             self._connector.close()
 
-    def submit(self, attempt: Attempt, task: Task) -> None:
-        """Hand an attempt to the manager."""
+    def submit(self, leaving: Iterable[tuple[Attempt, Task]]) -> None:
+        """Hand attempts to the manager, those together that leave at the same time."""
         classes = {host.name: host.host_class for host in self._hosts}
-        self._actions.put(partial(self._submit, _launch(attempt, task, classes)))
+        launches = [_launch(attempt, task, classes) for attempt, task in leaving]
+        self._leaving.extend(launches)
+        for _ in launches:  # at the turn of each it is gone, and often before it: so no cancel overtakes its submit
+            self._actions.put(self._submit)
 
     def cancel(self, uuid: str) -> None:
         """See to it that an attempt does not run."""
@@ -128,15 +134,25 @@ class Manager:
         if not begun:
             self._actions.put(partial(self._locate, uuid))
 
-    def _submit(self, launch: Launch) -> None:
-        try:
-            job = self._connector.submit(launch)
-        except CoschedError as error:
-            transient = isinstance(error, ConnectorError) and error.transient
-            _log.warning("submit", task=launch.task, attempt=launch.attempt, fault=str(error), transient=transient)
-            self._post(SubmitFailed(self._clock.now(), launch.attempt, str(error), transient))
-        else:
-            self._post(AttemptSubmitted(self._clock.now(), launch.attempt, job))
+    def _submit(self) -> None:
+        """Submit whoever waits for it by now; those with hosts first, for these stay idle meanwhile."""
+        launches = [self._leaving.popleft() for _ in range(min(len(self._leaving), _AT_ONCE))]
+        for pinned in (True, False):
+            together = [launch for launch in launches if bool(launch.hosts) is pinned]
+            if together:
+                self._submit_many(together)
+
+    def _submit_many(self, launches: Sequence[Launch]) -> None:
+        outcomes = self._connector.submit_many(launches)
+        for launch in launches:
+            outcome = outcomes[launch.attempt]
+            if isinstance(outcome, CoschedError):
+                transient = isinstance(outcome, ConnectorError) and outcome.transient
+                _log.warning("submit", task=launch.task, attempt=launch.attempt, fault=str(outcome),
+                             transient=transient)  # fmt: skip
+                self._post(SubmitFailed(self._clock.now(), launch.attempt, str(outcome), transient))
+            else:
+                self._post(AttemptSubmitted(self._clock.now(), launch.attempt, outcome))
 
     def _cancel(self, uuid: str) -> None:
         try:

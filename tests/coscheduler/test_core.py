@@ -218,17 +218,17 @@ def test_a_task_that_is_due_leaves_while_others_keep_arriving() -> None:
     assert leaving[0] <= 14  # due at 1.1 s, the eleventh arrival
 
 
-def test_a_crowd_without_profiles_goes_through_the_door_a_few_at_a_time() -> None:
-    """The manager takes one after the other: a planned task waited behind all of them, its hosts idle."""
+def test_a_crowd_without_profiles_goes_through_the_door_a_batch_at_a_time() -> None:
+    """The manager takes a batch after the other: a planned task waited behind all of them, its hosts idle."""
     core = a_core()
-    crowd = [attempt for number in range(1, 31) for attempt in dispatched(submit(core, a_task(number, None)))]
-    assert len(crowd) == 8
-    (planned,) = dispatched(submit(core, a_task(99)))
+    crowd = [attempt for number in range(1, 221) for attempt in dispatched(submit(core, a_task(number, None)))]
+    assert len(crowd) == 200
+    (planned,) = dispatched(submit(core, a_task(999)))
     assert planned.hosts
     for through in crowd:
         outcome = core.handle(AttemptSubmitted(1.0, through.uuid, "job"))
         crowd += dispatched(outcome)  # the next one in order
-    assert [attempt.task for attempt in crowd] == [str(number) for number in range(1, 31)]
+    assert [attempt.task for attempt in crowd] == [str(number) for number in range(1, 221)]
 
 
 def test_a_lost_host_moves_the_task_elsewhere_after_the_manager_confirmed() -> None:

@@ -32,7 +32,7 @@ from cosched.store import Store
 from cosched.store.credentials import Credentials
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from cosched.coscheduler.task import Attempt, Task
@@ -76,8 +76,8 @@ class RecordingManager:
     cancelled: list[str] = field(default_factory=list)
     written: dict[tuple[str, str, int], bytes] = field(default_factory=dict)
 
-    def submit(self, attempt: Attempt, task: Task) -> None:
-        self.submitted.append((attempt, task))
+    def submit(self, leaving: Iterable[tuple[Attempt, Task]]) -> None:
+        self.submitted += leaving
 
     def cancel(self, uuid: str) -> None:
         self.cancelled.append(uuid)

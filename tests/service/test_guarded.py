@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from structlog.testing import capture_logs
 
+from cosched.connector.batches import Outcomes
 from cosched.connector.interface import ConnectorError, Host, JobReport, JobState, Launch
 from cosched.errors import UserError
 from cosched.service.guarded import GuardedConnector
@@ -16,7 +17,7 @@ LAUNCH = Launch("u", "1", "t", ("/x",))
 ODD, KEPT = "gr\udcfcn\0", "gr?n?"
 VERBS: dict[str, Callable[[GuardedConnector], Any]] = {
     "hosts": lambda connector: connector.hosts(),
-    "submit": lambda connector: connector.submit(LAUNCH),
+    "submit": lambda connector: Outcomes(connector.submit_many([LAUNCH])).job("u"),
     "status": lambda connector: connector.status(["u"]),
     "cancel": lambda connector: connector.cancel("u"),
     "find": lambda connector: connector.find("u"),
@@ -28,10 +29,14 @@ VERBS: dict[str, Callable[[GuardedConnector], Any]] = {
 class Answering:
     """Gives one answer to everything, or raises it."""
 
-    def __init__(self, answer: Any) -> None:
+    def __init__(self, answer: Any, *, many: bool = False) -> None:
         self._answer = answer
+        self._many = many
 
-    def __getattr__(self, _verb: str) -> Callable[..., Any]:
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        if verb == "submit_many" and not self._many:
+            raise AttributeError(verb)
+
         def answer(*_arguments: Any) -> Any:
             if isinstance(self._answer, Exception):
                 raise self._answer
@@ -78,6 +83,16 @@ def test_its_words_can_be_kept_by_a_database() -> None:
     assert ask("hosts", [Host("h1", up=False, reason=ODD)]) == (Host("h1", up=False, reason=KEPT),)
     with pytest.raises(ConnectorError, match=r"^gr\?n\?$"):
         ask("submit", ConnectorError(ODD, transient=True))
+
+
+@pytest.mark.parametrize("answer", [None, {}, {"u": 7}, {"another": "7"}, IndexError("x")])
+def test_of_many_none_is_left_without_an_outcome(answer: Any) -> None:
+    connector = GuardedConnector(cast("Any", Answering(answer, many=True)))
+    outcomes = connector.submit_many([LAUNCH])
+    assert list(outcomes) == ["u"]
+    error = outcomes["u"]
+    assert isinstance(error, ConnectorError)
+    assert error.transient
 
 
 def test_hosts_are_sorted_and_nothing_found_is_nothing() -> None:

@@ -122,6 +122,9 @@ def manager(
     finally:
         running.stop()
         assert connector.closed
+        for thread in threading.enumerate():  # on a busy machine longer than `stop` waits
+            if thread.name.startswith("manager"):
+                thread.join(20)
         assert not [thread for thread in threading.enumerate() if thread.name.startswith("manager")]
 
 
@@ -136,7 +139,7 @@ def found(state: JobState) -> JobReport:
 def test_a_cancel_never_overtakes_its_submit() -> None:
     connector = Scripted(find=[found(JobState.REMOVED)])
     with manager(connector) as (running, told):
-        running.submit(ATTEMPT, TASK)
+        running.submit([(ATTEMPT, TASK)])
         running.cancel("u")
         running.locate("u", fence=True)
         assert isinstance(told.next(), AttemptSubmitted)
@@ -151,7 +154,7 @@ def test_a_cancel_never_overtakes_its_submit() -> None:
 )  # fmt: skip
 def test_a_submit_that_fails_is_told_with_what_may_come_of_it(error: Exception, transient: bool) -> None:
     with manager(Scripted(submit=[error])) as (running, told):
-        running.submit(ATTEMPT, TASK)
+        running.submit([(ATTEMPT, TASK)])
         event = told.next()
         assert isinstance(event, SubmitFailed)
         assert (event.attempt, event.transient) == ("u", transient)
@@ -307,11 +310,35 @@ def test_a_connector_that_cannot_be_closed_does_not_keep_the_daemon_from_ending(
     connector.close.assert_called_once()
 
 
+def test_what_leaves_at_the_same_time_leaves_together() -> None:
+    """Whoever waits while a submit is under way goes with the next; pinned attempts go before the others."""
+    under_way, go_on = threading.Event(), threading.Event()
+    together: list[list[str]] = []
+
+    class Many(Scripted):
+        def submit_many(self, launches: Sequence[Launch]) -> dict[str, Any]:
+            together.append([launch.attempt for launch in launches])
+            under_way.set()
+            go_on.wait(20)
+            return {launch.attempt: DOWN if launch.attempt == "3" else "7.0" for launch in launches}
+
+    attempts = [replace(ATTEMPT, uuid=str(place), hosts=("h1",) if place % 2 else ()) for place in range(5)]
+    with manager(Many()) as (running, told):
+        running.submit([(attempts[0], TASK)])
+        assert under_way.wait(20)
+        running.submit([(attempt, TASK) for attempt in attempts[1:3]])
+        running.submit([(attempt, TASK) for attempt in attempts[3:]])
+        go_on.set()
+        events = [told.next() for _ in attempts]
+    assert together == [["0"], ["1", "3"], ["2", "4"]]
+    assert [isinstance(event, SubmitFailed) for event in events] == [False, False, True, False, False]
+
+
 def test_a_launch_carries_the_attempt_and_the_task() -> None:
     connector = Scripted()
     task = replace(TASK, environment={"A": "1"}, directory="/tmp", time_limit=60.0)
     with manager(connector) as (running, told):
-        running.submit(ATTEMPT, task)
+        running.submit([(ATTEMPT, task)])
         told.next()
     (launch,) = connector.launches
     assert (launch.attempt, launch.task, launch.hosts, launch.command) == ("u", "1", ("h1",), task.command)

@@ -21,6 +21,7 @@ from cosched.connector.contract.bench import Bench
 from cosched.connector.contract.events import EventsContract
 from cosched.connector.contract.hosts import HostsContract
 from cosched.connector.contract.life import LifeContract
+from cosched.connector.contract.many import ManyContract
 from cosched.connector.contract.memory import MemoryContract
 from cosched.connector.contract.once import OnceContract
 from cosched.connector.contract.restart import RestartContract
@@ -30,7 +31,14 @@ __all__ = ["Bench", "ConnectorContract"]
 
 
 class ConnectorContract(
-    HostsContract, LifeContract, VerbatimContract, OnceContract, MemoryContract, EventsContract, RestartContract
+    HostsContract,
+    LifeContract,
+    VerbatimContract,
+    OnceContract,
+    MemoryContract,
+    EventsContract,
+    RestartContract,
+    ManyContract,
 ):
     """The contract. Inherit it in a class whose name starts with `Test` and give the fixture `connect`.
 

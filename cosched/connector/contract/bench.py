@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.connector.batches import submit_many
 from cosched.connector.interface import JobReport, JobState, Launch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from cosched.connector.interface import Connector, Output
+    from cosched.errors import CoschedError
 
 __all__ = ["Bench"]
 
@@ -68,6 +70,29 @@ class Bench:
     def submit(self, launch: Launch) -> str:
         """Submit; the attempt is cancelled at the end of the test if it still lives."""
         return self.connector.submit(launch)
+
+    def submit_many(self, launches: Sequence[Launch]) -> dict[str, str]:
+        """Submit together and return the job of each attempt; none may be refused."""
+        jobs = {attempt: job for attempt, job in self.hand_over(launches).items() if isinstance(job, str)}
+        assert list(jobs) == [launch.attempt for launch in launches]
+        return jobs
+
+    def hand_over(self, launches: Sequence[Launch]) -> dict[str, str | CoschedError]:
+        """Submit together and return what came of each attempt, in their order."""
+        outcomes = submit_many(self.connector, launches)
+        return {launch.attempt: outcomes[launch.attempt] for launch in launches}
+
+    def listen_to_ends(self, launches: Sequence[Launch]) -> list[JobReport]:
+        """Collect the event of each attempt's end."""
+        missing = {launch.attempt for launch in launches}
+        ends: list[JobReport] = []
+        until = time.monotonic() + self.patience
+        while missing:
+            if time.monotonic() > until:
+                pytest.fail(f"{len(missing)} ends were not told of within {self.patience} s")
+            ends += [report for report in self.connector.events(0.2) if report.state.final]
+            missing -= {report.attempt for report in ends}
+        return ends
 
     def running(self, *hosts: str) -> tuple[Launch, Path]:
         """Submit a launch as `waiter` makes it and wait for the event that it runs."""

@@ -62,7 +62,7 @@ def test_a_signal_is_128_and_its_number() -> None:
 def test_queue_and_history_together_make_the_group() -> None:
     done = _ad(1, 2, **{**_RUNNING, "JobStatus": 4, "ExitCode": 0, "CompletionDate": 120})
     report = reports([_ad(0, 2, **_RUNNING)], [done])["a"]
-    assert (report.state, report.job) == (JobState.RUNNING, "7")
+    assert (report.state, report.job) == (JobState.RUNNING, "7.0")
 
 
 def test_what_left_the_queue_counts_more_than_what_was_seen_there() -> None:
@@ -72,7 +72,7 @@ def test_what_left_the_queue_counts_more_than_what_was_seen_there() -> None:
 
 def test_of_two_clusters_the_first_is_the_job() -> None:
     late = _ad(cluster=9, JobStatus=1)
-    assert reports([late, _ad(cluster=8, **_RUNNING)], [])["a"].job == "8"
+    assert reports([late, _ad(cluster=8, **_RUNNING)], [])["a"].job == "8.0"
 
 
 def test_a_submission_that_was_cut_off_waits_for_its_release() -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ATTEMPT = str(uuid.uuid4())
-SUBMITTED = {"cluster": 7, "released": {"TotalSuccess": 1}}
+SUBMITTED = {"cluster": 7, "fenced": [], "released": {"TotalSuccess": 1}}
 LAUNCH = Launch(ATTEMPT, "17", "jacobi", ("/bin/true",), hosts=("a", "b"), count=2)
 DOWN = ConnectorError("HTCondor did not answer within 30 s: is its scheduler well?", transient=True)
 NOTE = f"cosched {ATTEMPT} 1"
@@ -74,17 +74,17 @@ def done(rank: int, count: int) -> dict[str, Any]:
 
 def test_nothing_runs_before_its_release(play: Callable[..., tuple[CondorConnector, Played]]) -> None:
     connector, played = play()
-    assert connector.submit(LAUNCH) == "7"
+    assert connector.submit(LAUNCH) == "7.0"
     assert played.verbs == ["submit"]
     assert "hold = true" in played.calls[0][1]["description"]
-    assert played.calls[0][1]["fence"].endswith(f"{ATTEMPT}/cancelled")
+    assert played.calls[0][1]["fences"][ATTEMPT].endswith(f"{ATTEMPT}/cancelled")
 
 
 def test_what_was_submitted_is_not_submitted_again(play: Callable[..., tuple[CondorConnector, Played]]) -> None:
     connector, played = play()
     connector.submit(LAUNCH)
     played.script["queue"] = [ad(0, 2, JobStatus=1), ad(1, 2, JobStatus=1)]
-    assert connector.submit(LAUNCH) == "7"
+    assert connector.submit(LAUNCH) == "7.0"
     assert played.verbs.count("submit") == 1
 
 

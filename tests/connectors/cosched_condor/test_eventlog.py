@@ -19,7 +19,7 @@ def _event(number: int, second: int = 0, rank: int = 0, **values: object) -> dic
 
 
 def _submitted(count: int = 1) -> list[dict[str, Any]]:
-    return [_event(_SUBMIT, 0, rank, LogNotes=note("a", count)) for rank in range(count)]
+    return [_event(_SUBMIT, 0, rank, LogNotes=note("a", count, rank)) for rank in range(count)]
 
 
 def _states(reports: list[JobReport]) -> list[str]:
@@ -34,7 +34,7 @@ def test_a_life() -> None:
     reports = EventLog().read(events)
     assert _states(reports) == ["queued", "running", "completed"]
     last = reports[-1]
-    assert (last.attempt, last.job, last.exit_code) == ("a", "7", 0)
+    assert (last.attempt, last.job, last.exit_code) == ("a", "7.0", 0)
     assert last.started == 1769860803.5
     assert last.finished == 1769860809.5
 
@@ -111,3 +111,20 @@ def test_local_time_is_read_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     started = EventLog().read(events)[-1].started
     assert started is not None
     assert (started - 1769860800.5) % 900 == 0  # every zone is a multiple of a quarter of an hour away
+
+
+def test_attempts_of_one_cluster_are_told_apart() -> None:
+    """Three processes: attempt a on two hosts, attempt b on one; events come in any order after the submission."""
+    notes = [note("a", 2, 0), note("a", 2, 1), note("b", 1, 0)]
+    log = EventLog()
+    log.read(_event(_SUBMIT, 0, number, LogNotes=words) for number, words in enumerate(notes))
+    reports = log.read([_event(_EXECUTE, 1, 2), _event(_EXECUTE, 2, 1), _event(_EXECUTE, 3, 0)])
+    assert [(report.attempt, report.job, report.state.value) for report in reports] == [
+        ("b", "7.2", "running"), ("a", "7.0", "running")]  # fmt: skip
+    ends = log.read([_event(_TERMINATED, 9, rank, TerminatedNormally=True, ReturnValue=rank) for rank in (1, 2, 0)])
+    assert [(report.attempt, report.exit_code) for report in ends] == [("b", 2), ("a", 1)]
+
+
+def test_notes_without_a_rank_are_of_a_cluster_with_one_attempt() -> None:
+    reports = EventLog().read([_event(_SUBMIT, 0, rank, LogNotes="cosched a 2") for rank in range(2)])
+    assert [(report.attempt, report.job) for report in reports] == [("a", "7.0")]

@@ -61,7 +61,7 @@ def test_environments_are_merged_whatever_is_in_them(variables: dict[str, str]) 
 def test_the_old_form_of_an_environment_is_understood() -> None:
     value = merged_environment(_with(environment="A=1;B=x y"))
     assert value.startswith("\"A='1' B='x y' COSCHED_")
-    assert value.endswith(' COSCHED_RANK=$(ProcId)"')
+    assert value.endswith(' COSCHED_RANK=$(CoschedRank)"')
 
 
 def test_expressions_are_put_together() -> None:
@@ -71,7 +71,8 @@ def test_expressions_are_put_together() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"queue": "1"}, {"my.coschedtask": "1"}, {"a b": "1"}, {"x": "a\\"}, {"x": "a\nb"}]
+    "settings",
+    [{"queue": "1"}, {"my.coschedtask": "1"}, {"coschedrank": "1"}, {"a b": "1"}, {"x": "a\\"}, {"x": "a\nb"}],
 )
 def test_what_is_not_the_users_is_refused(settings: dict[str, str]) -> None:
     with pytest.raises(UserError):

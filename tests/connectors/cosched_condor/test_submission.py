@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from cosched.connector import Launch
+from cosched.connector import Launch, Native
 from cosched.errors import UserError
 from cosched_condor.settings import CondorSettings
-from cosched_condor.submission import describe
+from cosched_condor.submission import Description, batches, describe
 
 if TYPE_CHECKING:
     from cosched_condor.attempts import Attempts
@@ -31,38 +33,67 @@ def _launch(*command: str, hosts: tuple[str, ...] = ("node01", "node02")) -> Lau
     return Launch(str(uuid.uuid4()), "17", "jacobi", command or ("/bin/true",), hosts=hosts, count=len(hosts) or 2)
 
 
-def _describe(attempts: Attempts, launch: Launch) -> tuple[str, list[dict[str, str]]]:
+def _describe(attempts: Attempts, launch: Launch) -> Description:
     return describe(launch, CondorSettings.read({"spool": str(attempts.root)}), attempts)
 
 
 def test_a_group_is_pinned(attempts: Attempts) -> None:
-    text, items = _describe(attempts, _launch())
-    assert 'requirements = TARGET.Machine == "$(CoschedHost)"' in text
-    assert items == [{"CoschedHost": "node01"}, {"CoschedHost": "node02"}]
+    described = _describe(attempts, _launch())
+    assert 'requirements = TARGET.Machine == "$(CoschedHost)"' in described.text
+    assert [(item["CoschedHost"], item["CoschedRank"]) for item in described.items] == [
+        ("node01", "0"),
+        ("node02", "1"),
+    ]
 
 
 def test_without_hosts_nothing_is_pinned(attempts: Attempts) -> None:
-    text, items = _describe(attempts, _launch(hosts=()))
-    assert "requirements" not in text
-    assert items == []
+    described = _describe(attempts, _launch(hosts=()))
+    assert "requirements" not in described.text
+    assert len(described.items) == 2
 
 
 def test_the_uuid_travels_with_the_job_and_in_the_log(attempts: Attempts) -> None:
     launch = _launch()
-    text, _ = _describe(attempts, launch)
-    assert f'My.CoschedAttempt = "{launch.attempt}"' in text
-    assert f"submit_event_notes = cosched {launch.attempt} 2" in text
+    described = _describe(attempts, launch)
+    assert 'My.CoschedAttempt = "$(CoschedAttemptId)"' in described.text
+    assert "submit_event_notes = $(CoschedNote)" in described.text
+    assert described.items[1]["CoschedAttemptId"] == launch.attempt
+    assert described.items[1]["CoschedNote"] == f"cosched {launch.attempt} 2 1"
 
 
 def test_a_time_limit_is_whole_seconds(attempts: Attempts) -> None:
-    text, _ = _describe(attempts, replace(_launch(), time_limit=1.2))
-    assert "JobCurrentStartDate > 2\n" in text
-    assert "periodic_remove" not in _describe(attempts, _launch())[0]
+    assert "JobCurrentStartDate > 2\n" in _describe(attempts, replace(_launch(), time_limit=1.2)).text
+    assert "periodic_remove" not in _describe(attempts, _launch()).text
 
 
 def test_each_line_is_one_command(attempts: Attempts) -> None:
-    text, _ = _describe(attempts, replace(_launch(), directory="/with space", time_limit=3.0))
-    assert all(" = " in line for line in text.splitlines())
+    described = _describe(attempts, replace(_launch(), directory="/with space", time_limit=3.0))
+    assert all(" = " in line for line in described.text.splitlines())
+
+
+def test_launches_that_differ_in_place_and_command_are_one_cluster(attempts: Attempts) -> None:
+    launches = [replace(_launch("/bin/echo", str(place)), name=f"task {place}") for place in range(3)]
+    (batch,) = batches({launch.attempt: _describe(attempts, launch) for launch in launches}, 1000)
+    assert batch.firsts == {launch.attempt: 2 * place for place, launch in enumerate(launches)}
+    assert [item["CoschedTitle"] for item in batch.items] == [launch.name for launch in launches for _ in range(2)]
+
+
+def test_launches_under_other_conditions_have_clusters_of_their_own(attempts: Attempts) -> None:
+    native = Native("condor", {"arguments": "$(DOLLAR)(ProcId)", "executable": "/bin/echo"})
+    launches = [_launch(), _launch(hosts=()), replace(_launch(), time_limit=9.0), replace(_launch(), owner="ann"),
+                replace(_launch(), native=native), replace(_launch(), native=native)]  # fmt: skip
+    found = batches({launch.attempt: _describe(attempts, launch) for launch in launches}, 1000)
+    assert [list(batch.firsts) for batch in found] == [[launch.attempt] for launch in launches]
+
+
+@given(st.lists(st.integers(1, 5), max_size=12), st.integers(1, 8))
+def test_clusters_are_not_larger_than_they_may_be(sizes: list[int], most: int) -> None:
+    described = {f"attempt {place}": Description("same", ({"CoschedRank": "0"},) * size)
+                 for place, size in enumerate(sizes)}  # fmt: skip
+    found = batches(described, most)
+    assert [attempt for batch in found for attempt in batch.firsts] == list(described)
+    assert sum(len(batch.items) for batch in found) == sum(sizes)
+    assert all(len(batch.items) <= most or len(batch.firsts) == 1 for batch in found)
 
 
 @pytest.mark.parametrize("value", _BAD)

@@ -1,7 +1,8 @@
 """What real clusters of each version said of the same jobs and nodes means the same.
 
 Captured with `python -m tests.testbed.slurm --suite bookworm|trixie|forky`: a job that runs, one that failed with 3,
-one that completed, one killed by SIGKILL, one on hold and one cancelled; one node drained. What matters was kept.
+one that completed, one killed by SIGKILL, one on hold and one cancelled; one node drained; an array.
+What matters was kept.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from cosched_slurm.strangers import claims_of
 VERSIONS = ("22.05", "24.11", "26.05")
 
 
-def _captured(version: str, kind: str) -> list[dict[str, Any]]:
+def _captured(version: str, kind: str, key: str = "") -> list[dict[str, Any]]:
     file = Path(__file__).parent / "captured" / f"{version}-{kind}.json"
-    rows: list[dict[str, Any]] = json.loads(file.read_text())[kind]
+    rows: list[dict[str, Any]] = json.loads(file.read_text())[key or kind]
     return rows
 
 
@@ -39,6 +40,24 @@ def test_jobs_mean_the_same_in_every_version(version: str) -> None:
     ]
     assert all((record.started is not None) is (record.state is not JobState.HELD) for record in found)
     assert [record.finished is not None for record in found] == [False, True, True, True, False, True]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_elements_of_an_array_are_told_apart_in_every_version(version: str) -> None:
+    """Ten elements on three nodes: 0 failed, 2 was cancelled as it ran, 5 as it waited: of this nothing is left."""
+    names = [f"attempt {index}" for index in range(10)]
+    found = records(_captured(version, "array", "jobs"), lambda _array: names)
+    ends = {"attempt 0": (JobState.FAILED, 3), "attempt 2": (JobState.REMOVED, None),
+            "attempt 5": (JobState.REMOVED, None)}  # fmt: skip
+    running = [name for name, (record,) in found.items() if record.state is JobState.RUNNING]
+    assert len(running) == 3
+    waiting = set(names) - set(ends) - set(running)
+    assert {name for name, (record,) in found.items() if record.state is JobState.QUEUED} == waiting
+    assert {name: (found[name][0].state, found[name][0].exit_code) for name in ends} == ends
+    assert [name for name, (record,) in found.items() if record.vanished] == ["attempt 5"]
+    number = found["attempt 0"][0].job.partition("_")[0]
+    assert {name: record.job for name, (record,) in found.items()} == {
+        name: f"{number}_{names.index(name)}" for name in found}  # fmt: skip
 
 
 @pytest.mark.parametrize("version", VERSIONS)

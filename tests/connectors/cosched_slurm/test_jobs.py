@@ -35,6 +35,29 @@ _NEW = {
 }
 
 
+@given(st.lists(st.integers(0, 300), max_size=8), st.integers(0, 40))
+def test_elements_that_wait_are_one_row(starts: list[int], members: int) -> None:
+    wanted = {index for start in starts for index in range(start, start + 3) if index < members}
+    indices = ",".join(f"{start}-{start + 2}" for start in starts) + "%4"
+    row = {**_OLD, "comment": comment(_ATTEMPT, 1, array=True), "job_state": "PENDING", "array_job_id": 7,
+           "array_task_id": None, "array_task_string": indices}  # fmt: skip
+    found = records([row], lambda _array: [str(index) for index in range(members)])
+    shown = {name for name, (record, *_) in found.items() if not record.vanished}
+    assert shown == {str(index) for index in wanted}
+    assert len(found) == (members if wanted else 0)
+    assert all(record.job == f"7_{name}" for name, same in found.items() for record in same)
+
+
+@pytest.mark.parametrize("words", ["", "x", "1-", "-1", "1-x", "9999999999", "0-...", "1:2", "%4"])
+def test_indices_that_make_no_sense_are_nobodys(words: str) -> None:
+    row = {**_OLD, "comment": comment(_ATTEMPT, 1, array=True), "array_task_string": words}
+    assert records([row], lambda _array: ["a"]) == {}
+
+
+def test_an_array_of_another_spool_is_nobodys() -> None:
+    assert records([{**_OLD, "comment": comment(_ATTEMPT, 1, array=True), "array_task_id": 0}]) == {}
+
+
 def _one(row: dict[str, Any]) -> Any:
     (record,) = records([row])[_ATTEMPT]
     return record

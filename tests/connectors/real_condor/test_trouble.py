@@ -41,14 +41,14 @@ def test_a_job_held_by_hand_says_why_and_goes_on_when_released(pool: CondorPool,
 
 def test_a_job_removed_by_hand_is_removed(pool: CondorPool, bench: Bench) -> None:
     launch, _ = bench.running("node01", "node02")
-    pool.tool("condor_rm", bench.report(launch).job)
+    pool.tool("condor_rm", _cluster(bench, launch))
     assert "condor_rm" in bench.listen(launch, JobState.REMOVED)[-1].reason
     assert bench.until(launch, JobState.REMOVED).exit_code is None
 
 
 def test_one_process_removed_by_hand_leaves_the_others(pool: CondorPool, bench: Bench) -> None:
     launch, gate = bench.running("node01", "node02")
-    pool.tool("condor_rm", f"{bench.report(launch).job}.1")
+    pool.tool("condor_rm", f"{_cluster(bench, launch)}.1")
     time.sleep(0.5)
     assert not bench.report(launch).state.final
     gate.touch()
@@ -100,6 +100,10 @@ def test_a_scheduler_that_does_not_answer_freezes_nobody(pool: CondorPool, spool
     assert diary.read_text() == "0\n"
 
 
+def _cluster(bench: Bench, launch: Launch) -> str:
+    return bench.report(launch).job.partition(".")[0]
+
+
 def test_a_submission_cut_off_before_its_release_is_finished_by_whoever_finds_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,7 +115,7 @@ def test_a_submission_cut_off_before_its_release_is_finished_by_whoever_finds_it
 
     def cut_off(verb: str, **arguments: Any) -> Any:
         # A fence that is there for the worker alone: it submits, and the daemon ends before anything is released.
-        answer = call(verb, **{**arguments, "fence": "/"})
+        answer = call(verb, **{**arguments, "fences": dict.fromkeys(arguments["fences"], "/")})
         raise ConnectorError(f"killed here, with {answer}", transient=True)
 
     with monkeypatch.context() as patch:
