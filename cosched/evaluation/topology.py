@@ -52,6 +52,26 @@ class Level(NamedTuple):
     nodes: slice
 
 
+class _Edges(NamedTuple):
+    """Between which runs edges are to be.
+
+    Attributes:
+        out: the run that sends each message.
+        into: the run that receives it.
+        ordinals: of its receive among all, by step.
+        heads: the first runs of processors that wait for a message.
+        clocks: the processors of these.
+        follow: the runs that follow another of their processor.
+    """
+
+    out: Indices
+    into: Indices
+    ordinals: Indices
+    heads: Indices
+    clocks: Indices
+    follow: Indices
+
+
 class Topology:
     """Runs of steps, and the edges between them.
 
@@ -86,11 +106,13 @@ class Topology:
 
     def __init__(self, steps: Steps, processors: int) -> None:
         self.processors = processors
-        self.sends, self.receives, self.unreceived = _matched(steps, processors)
+        matched = _matched(steps, processors)
+        self.sends, self.receives, self.unreceived = matched.sends, matched.receives, matched.unreceived
         self.run, self.first = _runs(steps)
-        owner = steps.processor[self.first[:-1]]
+        out, into = self.run.take(self.sends), self.run.take(self.receives)
+        owner = steps.processor.take(self.first[:-1])
         follows = np.append(False, owner[1:] == owner[:-1])
-        level, levels = self._levelled(follows)
+        level, levels = _levelled(out, into, follows)
         if not levels:
             raise UnmatchedError(steps)
         order = stable(level, levels)
@@ -98,18 +120,20 @@ class Topology:
         self.nodes = processors + len(order) - int(bounds[0]) + 1
         self.node = owner.copy()
         self.node[order[bounds[0] :]] = np.arange(processors, self.nodes - 1)
-        self.levels = self._connect(order[bounds[0] :], _narrow(bounds - bounds[0]), owner, follows)
+        heads = np.flatnonzero((level > 0) & ~follows)
+        edges = _Edges(out, into, matched.ordinals, heads, owner.take(heads), np.flatnonzero(follows))
+        self.levels = self._connect(order[bounds[0] :], _narrow(bounds - bounds[0]), edges)
         last = np.flatnonzero(np.append(owner[1:] != owner[:-1], True))
         self.owners, self.last, self.final = owner[last], last, self.node[last]
 
-    def _connect(self, order: Indices, bounds: Indices, owner: Indices, follows: NDArray[np.bool_]) -> list[Level]:
+    def _connect(self, order: Indices, bounds: Indices, found: _Edges) -> list[Level]:
         """Set the edges and return the levels, of which `bounds` says where they begin in `order`.
 
         The first edge into a run is from the processor's run before it, or from its clock; the others are messages.
         """
-        runs, into = len(owner), self.run[self.receives]
-        messages = np.bincount(into, minlength=runs)
-        lengths = messages[order] + 1
+        runs = len(self.node)
+        messages = np.bincount(found.into, minlength=runs)
+        lengths = messages.take(order) + 1
         ends = np.append(0, np.cumsum(lengths))
         nodes, edges = np.diff(bounds), np.diff(ends[bounds])
         padded = nodes * (np.maximum.reduceat(lengths, bounds[:-1]) if len(nodes) else 0)
@@ -117,21 +141,17 @@ class Topology:
         base = np.append(0, np.cumsum(np.where(even, padded, edges)))
         self.edges = int(base[-1])
         # In order: of an even level the first edges of all runs, then the second ones; else run after run.
-        of, within = np.repeat(np.arange(len(nodes)), nodes), np.arange(len(order)) - np.repeat(bounds[:-1], nodes)
-        starts = np.where(even[of], within, ends[:-1] - ends[bounds[:-1]][of])
+        starts = np.where(np.repeat(even, nodes), np.arange(len(order)) - np.repeat(bounds[:-1], nodes),
+                          ends[:-1] - np.repeat(ends[bounds[:-1]], nodes))  # fmt: skip
         begins, stride = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
-        begins[order], stride[order] = base[of] + starts, np.where(even, nodes, 1)[of]
-        after = np.flatnonzero(follows)
-        self.chained, self.chains = after - 1, begins[after]
-        received = np.sort(self.receives)
-        reached = self.run[received]
-        rank = np.empty(len(self.run), np.int64)
-        rank[received] = np.arange(1, len(received) + 1) - (np.cumsum(messages) - messages)[reached]
-        self.messages = begins[into] + rank[self.receives] * stride[into]
+        begins[order], stride[order] = starts + np.repeat(base[:-1], nodes), np.repeat(np.where(even, nodes, 1), nodes)
+        self.chained, self.chains = found.follow - 1, begins.take(found.follow)
+        rank = found.ordinals + 1 - (np.cumsum(messages) - messages).take(found.into)
+        self.messages = begins.take(found.into) + rank * stride.take(found.into)
         source = np.full(self.edges, self.nodes - 1)
-        source[begins[order]] = owner[order]
-        source[self.chains] = self.node[self.chained]
-        source[self.messages] = self.node[self.run[self.sends]]
+        source[begins.take(found.heads)] = found.clocks
+        source[self.chains] = self.node.take(self.chained)
+        source[self.messages] = self.node.take(found.out)
         limits, shares = bounds.tolist(), base.tolist()
         return [
             self._level(source, slice(shares[k], shares[k + 1]), None if regular else starts[limits[k] : limits[k + 1]],
@@ -144,51 +164,6 @@ class Topology:
         own = source[edges]
         return Level(edges, own.reshape(-1, nodes.stop - nodes.start) if starts is None else own, starts, nodes)
 
-    def _levelled(self, follows: NDArray[np.bool_]) -> tuple[Indices, int]:
-        """Return the level of each run, one above the highest it depends on, and how many levels there are.
-
-        There are none where runs wait for one another.
-        """
-        runs = len(follows)
-        receivers, pointer = self._after(follows)
-        waits = np.bincount(receivers, minlength=runs)
-        level, mark = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
-        ready, numbers = np.flatnonzero(waits == 0), np.arange(len(receivers))
-        levels = done = 0
-        while ready.size:
-            level[ready] = levels
-            levels, done = levels + 1, done + ready.size
-            # Methods, and slices of numbers made before: there may be very many levels of a few runs each.
-            begins, ends = pointer.take(ready), pointer.take(ready + 1)
-            lengths = ends - begins
-            totals = lengths.cumsum()
-            begins -= totals
-            begins += lengths
-            reached = receivers.take(begins.repeat(lengths) + numbers[: totals[-1]])
-            np.subtract.at(waits, reached, 1)
-            ready = reached.compress(waits.take(reached) == 0)
-            # A run that several edges reach is ready once.
-            place = numbers[: ready.size]
-            mark[ready] = place
-            ready = ready.compress(mark.take(ready) == place)
-        return level, levels if done == runs else 0
-
-    def _after(self, follows: NDArray[np.bool_]) -> tuple[Indices, Indices]:
-        """Return the runs that wait for each run, run after run, and where those of each begin."""
-        runs, into = len(follows), self.run.take(self.receives)
-        out = self.run.take(self.sends)  # sends go by step, so they ascend
-        sent = np.bincount(out, minlength=runs)
-        followed = np.flatnonzero(follows) - 1
-        lengths = sent.copy()
-        lengths[followed] += 1
-        pointer = np.zeros(runs + 1, np.int64)
-        np.cumsum(lengths, out=pointer[1:])
-        after = np.empty(pointer[-1], np.int64)
-        # The next run of the processor comes last.
-        after[np.arange(len(into)) + (pointer[:-1] - (np.cumsum(sent) - sent)).take(out)] = into
-        after[pointer[followed + 1] - 1] = followed + 1
-        return after, pointer
-
 
 def topology(steps: Steps, processors: int) -> Topology:
     """Return the topology of steps; steps of one shape share it."""
@@ -196,6 +171,55 @@ def topology(steps: Steps, processors: int) -> Topology:
     if processors not in known:
         known[processors] = Topology(steps, processors)
     return known[processors]
+
+
+def _levelled(out: Indices, into: Indices, follows: NDArray[np.bool_]) -> tuple[Indices, int]:
+    """Return the level of each run, one above the highest it depends on, and how many levels there are.
+
+    There are none where runs wait for one another.
+
+    Args:
+        out: the run that sends each message, ascending.
+        into: the run that receives it.
+        follows: whether each run follows another of its processor.
+    """
+    runs = len(follows)
+    receivers, pointer = _after(out, into, np.flatnonzero(follows), runs)
+    waits = np.bincount(receivers, minlength=runs)
+    level, mark = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
+    ready, numbers = np.flatnonzero(waits == 0), np.arange(len(receivers))
+    levels = done = 0
+    while ready.size:
+        level[ready] = levels
+        levels, done = levels + 1, done + ready.size
+        # Methods, and slices of numbers made before: there may be very many levels of a few runs each.
+        begins, ends = pointer.take(ready), pointer.take(ready + 1)
+        lengths = ends - begins
+        totals = lengths.cumsum()
+        begins -= totals
+        begins += lengths
+        reached = receivers.take(begins.repeat(lengths) + numbers[: totals[-1]])
+        np.subtract.at(waits, reached, 1)
+        ready = reached.compress(waits.take(reached) == 0)
+        # A run that several edges reach is ready once.
+        place = numbers[: ready.size]
+        mark[ready] = place
+        ready = ready.compress(mark.take(ready) == place)
+    return level, levels if done == runs else 0
+
+
+def _after(out: Indices, into: Indices, follow: Indices, runs: int) -> tuple[Indices, Indices]:
+    """Return the runs that wait for each run, run after run, and where those of each begin."""
+    lengths = np.bincount(out, minlength=runs)
+    own = np.zeros(runs + 1, np.int64)
+    own[follow] = 1
+    before = np.cumsum(own)  # how many runs up to each follow another, and so come between the messages of earlier runs
+    pointer = np.append(0, np.cumsum(lengths)) + before
+    after = np.empty(len(out) + len(follow), np.int64)
+    # The next run of the processor comes last.
+    after[np.arange(len(into)) + before.take(out)] = into
+    after[pointer.take(follow) - 1] = follow
+    return after, pointer
 
 
 def _narrow(bounds: Indices) -> Indices:
@@ -212,14 +236,23 @@ def _runs(columns: Steps) -> tuple[Indices, Indices]:
     begins[0] = True
     np.not_equal(processor[1:], processor[:-1], out=begins[1:])
     messages = np.flatnonzero(kind)
-    of, who = kind[messages], processor[messages]
-    turns = (of[1:] == RECEIVE) & (of[:-1] == SEND) & (who[1:] == who[:-1])
-    begins[messages[1:][turns]] = True
-    return np.cumsum(begins) - 1, np.append(np.flatnonzero(begins), len(kind))
+    of, who = kind.take(messages), processor.take(messages)
+    begins[messages[1:].compress((of[1:] > of[:-1]) & (who[1:] == who[:-1]))] = True  # a receive after a send
+    first = np.append(np.flatnonzero(begins), len(kind))
+    return np.repeat(np.arange(len(first) - 1), np.diff(first)), first
 
 
-def _matched(steps: Steps, processors: int) -> tuple[Indices, Indices, int]:
-    """Return sends and the receive of each, first in, first out by source and destination; and how many sends are left.
+class _Matched(NamedTuple):
+    """Messages that are received, see `Topology`; `ordinals` counts their receives by step."""
+
+    sends: Indices
+    receives: Indices
+    ordinals: Indices
+    unreceived: int
+
+
+def _matched(steps: Steps, processors: int) -> _Matched:
+    """Return messages, matched first in, first out by source and destination.
 
     Raises:
         UnmatchedError: a receive without a send.
@@ -231,16 +264,16 @@ def _matched(steps: Steps, processors: int) -> tuple[Indices, Indices, int]:
     outward = steps.peer.take(sent) * processors + steps.processor.take(sent)
     inward = steps.processor.take(receives) * processors + steps.peer.take(receives)
     # They are almost in order, for they are in that of their destinations.
-    by_way = np.argsort(inward, kind="stable")
-    receives, inward = receives.take(by_way), inward.take(by_way)
+    ordinals = np.argsort(inward, kind="stable")
+    inward = inward.take(ordinals)
     if not np.array_equal(outward, inward):
         place = np.arange(len(inward)) - np.searchsorted(inward, inward) + np.searchsorted(outward, inward)
         if len(receives) > len(sends) or not np.array_equal(outward.take(place, mode="clip"), inward):
             raise UnmatchedError(steps)
         order = order.take(place)
     by_send = np.full(len(sends), -1)
-    by_send[order] = receives
+    by_send[order] = ordinals
     unreceived = len(sends) - len(receives)
     if unreceived:
         sends, by_send = sends[by_send >= 0], by_send[by_send >= 0]
-    return sends, by_send, unreceived
+    return _Matched(sends, receives.take(by_send), by_send, unreceived)
