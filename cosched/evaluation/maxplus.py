@@ -77,17 +77,17 @@ class Plan:
         self._tail = lengths.take(found.last)
         weight = np.zeros(found.edges)
         weight[found.chains] = lengths.take(found.chained)
-        weight[found.messages] = self._sent() - self._within(found.receives)
+        weight[found.messages] = self._sent() - self._within(found.receives, found.into)
         self._times = np.full(found.nodes, -np.inf)
         self._levels = [self._level(level, weight[level.edges]) for level in found.levels]
 
-    def _within(self, steps: Indices) -> Floats:
+    def _within(self, steps: Indices, runs: Indices) -> Floats:
         """Return the own time from the start of a step's run to the step."""
-        return self._total.take(steps) - self._begun.take(self._topology.run.take(steps))
+        return self._total.take(steps) - self._begun.take(runs)
 
     def _sent(self) -> Floats:
         """Return the time from the start of the sender's run to the arrival of each message."""
-        return self._within(self.sends) + self.cost.take(self.sends) + self.transfer
+        return self._within(self.sends + 1, self._topology.out) + self.transfer
 
     def _level(self, level: Level, weights: Floats) -> _Level:
         candidates = weights.reshape(level.source.shape)
@@ -105,15 +105,18 @@ class Plan:
                 np.maximum.reduce(candidates, axis=0, out=own)
             else:
                 np.maximum.reduceat(candidates, starts, out=own)
+        last = times.take(found.final) + self._tail
+        if len(last) == len(clocks):
+            return last
         after = clocks.copy()
-        after[found.owners] = times.take(found.final) + self._tail
+        after[found.owners] = last
         return after
 
     def timeline(self, clocks: Floats) -> Timeline:
         """Return when each step begins and ends if the segment starts with these clocks."""
         self.advance(clocks)
         begun = self._times[self._topology.node]
-        arrival = begun[self._topology.run[self.sends]] + self._sent()
+        arrival = begun[self._topology.out] + self._sent()
         earlier, total = self._total[:-1], self._total[1:]
         # A step ends at the latest reason to wait so far, and all own time since.
         reason = np.full(len(total), -np.inf)

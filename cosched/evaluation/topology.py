@@ -56,16 +56,12 @@ class _Edges(NamedTuple):
     """Between which runs edges are to be.
 
     Attributes:
-        out: the run that sends each message.
-        into: the run that receives it.
-        ordinals: of its receive among all, by step.
+        ordinals: of the receive of each message among all, by step.
         heads: the first runs of processors that wait for a message.
         clocks: the processors of these.
         follow: the runs that follow another of their processor.
     """
 
-    out: Indices
-    into: Indices
     ordinals: Indices
     heads: Indices
     clocks: Indices
@@ -90,6 +86,8 @@ class Topology:
         receives: the step that receives each of them.
         unreceived: messages that nobody receives.
         run: of each step, shape (steps,).
+        out: the run that sends each message.
+        into: the run that receives it.
         first: the first step of each run, and after those how many steps there are, shape (runs + 1,).
         node: of each run.
         levels: in order.
@@ -109,10 +107,10 @@ class Topology:
         matched = _matched(steps, processors)
         self.sends, self.receives, self.unreceived = matched.sends, matched.receives, matched.unreceived
         self.run, self.first = _runs(steps)
-        out, into = self.run.take(self.sends), self.run.take(self.receives)
+        self.out, self.into = self.run.take(self.sends), self.run.take(self.receives)
         owner = steps.processor.take(self.first[:-1])
         follows = np.append(False, owner[1:] == owner[:-1])
-        level, levels = _levelled(out, into, follows)
+        level, levels = _levelled(self.out, self.into, follows)
         if not levels:
             raise UnmatchedError(steps)
         order = stable(level, levels)
@@ -121,7 +119,7 @@ class Topology:
         self.node = owner.copy()
         self.node[order[bounds[0] :]] = np.arange(processors, self.nodes - 1)
         heads = np.flatnonzero((level > 0) & ~follows)
-        edges = _Edges(out, into, matched.ordinals, heads, owner.take(heads), np.flatnonzero(follows))
+        edges = _Edges(matched.ordinals, heads, owner.take(heads), np.flatnonzero(follows))
         self.levels = self._connect(order[bounds[0] :], _narrow(bounds - bounds[0]), edges)
         last = np.flatnonzero(np.append(owner[1:] != owner[:-1], True))
         self.owners, self.last, self.final = owner[last], last, self.node[last]
@@ -132,7 +130,7 @@ class Topology:
         The first edge into a run is from the processor's run before it, or from its clock; the others are messages.
         """
         runs = len(self.node)
-        messages = np.bincount(found.into, minlength=runs)
+        messages = np.bincount(self.into, minlength=runs)
         lengths = messages.take(order) + 1
         ends = np.append(0, np.cumsum(lengths))
         nodes, edges = np.diff(bounds), np.diff(ends[bounds])
@@ -146,12 +144,12 @@ class Topology:
         begins, stride = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
         begins[order], stride[order] = starts + np.repeat(base[:-1], nodes), np.repeat(np.where(even, nodes, 1), nodes)
         self.chained, self.chains = found.follow - 1, begins.take(found.follow)
-        rank = found.ordinals + 1 - (np.cumsum(messages) - messages).take(found.into)
-        self.messages = begins.take(found.into) + rank * stride.take(found.into)
+        rank = found.ordinals + 1 - (np.cumsum(messages) - messages).take(self.into)
+        self.messages = begins.take(self.into) + rank * stride.take(self.into)
         source = np.full(self.edges, self.nodes - 1)
         source[begins.take(found.heads)] = found.clocks
         source[self.chains] = self.node.take(self.chained)
-        source[self.messages] = self.node.take(found.out)
+        source[self.messages] = self.node.take(self.out)
         limits, shares = bounds.tolist(), base.tolist()
         return [
             self._level(source, slice(shares[k], shares[k + 1]), None if regular else starts[limits[k] : limits[k + 1]],
