@@ -32,12 +32,13 @@ Start reading at `agent.py`, then `handing.py` and `hosting.py`.
 from cosched.agent.agent import Agent
 from cosched.agent.broker import Broker, BrokerOutcome
 from cosched.agent.effects import Send
-from cosched.agent.events import LetterReceived, PeersChanged
+from cosched.agent.events import AdvertisingChanged, LetterReceived, PeersChanged
 from cosched.agent.knowledge import FiguresOnly, Knowledge
 from cosched.agent.local import LocalDomain
 from cosched.agent.settings import AgentSettings, Peer, Role
 
 __all__ = [
+    "AdvertisingChanged",
     "Agent",
     "AgentSettings",
     "Broker",

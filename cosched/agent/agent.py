@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from cosched.agent.local import LocalDomain
     from cosched.agent.messages import Letter
     from cosched.agent.records import Guest, Handover
-    from cosched.agent.settings import AgentSettings, Peer
+    from cosched.agent.settings import Advertising, AgentSettings, Peer
+    from cosched.agent.statistics import Figures
     from cosched.coscheduler.task import Task
 
 __all__ = ["Agent"]
@@ -102,6 +103,7 @@ class Agent:
         self._advertised: dict[str, _Told] = {}  # by neighbour
         self._inquired: dict[str, float] = {}
         self._looked = -math.inf
+        self._begun = 0.0
 
     def begin(self) -> Effects:
         """Begin with an event; what it leads to is found in what this returns."""
@@ -129,6 +131,15 @@ class Agent:
         """Return what is known of other domains now."""
         return self.tables.entries(time)
 
+    def advertise_by(self, advertising: Advertising) -> None:
+        """Tell of services in this way from now on."""
+        self.settings = self.settings.advertised(advertising)
+        self.tables.lifetime = advertising.lifetime
+
+    def figures(self) -> Figures:
+        """Return the statistics of this life."""
+        return self._effects.statistics.figures(self._begun)
+
     def in_vain(self, task: str) -> tuple[float, int] | None:
         """Return when a task is offered again, epoch seconds, and how often nobody did better; None where not once."""
         return self._offering.in_vain(task)
@@ -148,6 +159,7 @@ class Agent:
     def peers_changed(self, event: PeersChanged) -> None:
         """Take the list of neighbours; what is under way with one that is gone ends by its lease."""
         self.peers = {peer.name: peer for peer in event.peers if peer.name != self.settings.name}
+        self._begun = self._begun or event.time
         for name in list(self._links):
             if name not in self.peers:
                 del self._links[name]
@@ -169,6 +181,7 @@ class Agent:
                 self._advertise(letter.sender, time)  # it knows us by a former life
             return
         self.heard[letter.sender] = time
+        self._effects.statistics.receive(letter.body)
         self._read(letter, event.task, event.fault, time)
 
     def _read(self, letter: Letter, task: Task | None, fault: str, time: float) -> None:

@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.agent.events import LetterReceived, PeersChanged
+from cosched.agent.events import AdvertisingChanged, LetterReceived, PeersChanged
 from cosched.coscheduler.decisions import AskPeers, AskStart
 from cosched.coscheduler.events import Tick
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentEvent", "Broker", "BrokerOutcome"]
 
-AgentEvent = LetterReceived | PeersChanged
+AgentEvent = LetterReceived | PeersChanged | AdvertisingChanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,9 @@ class Broker:
             case PeersChanged() if self.agent is not None:
                 self.agent.peers_changed(event)
                 self.core.neighbours = bool(self.agent.usable())
-            case LetterReceived() | PeersChanged():
+            case AdvertisingChanged() if self.agent is not None:
+                self.agent.advertise_by(event.advertising)
+            case LetterReceived() | PeersChanged() | AdvertisingChanged():
                 pass  # nobody here to read it
             case _:
                 self._core(event, gathered)

@@ -50,10 +50,14 @@ class Entry:
 
 
 class Tables:
-    """All that is known of other domains: for each, the freshest word, the nearer source where that is the same."""
+    """All that is known of other domains: for each, the freshest word, the nearer source where that is the same.
+
+    Attributes:
+        lifetime: seconds after which a word is forgotten.
+    """
 
     def __init__(self, lifetime: float) -> None:
-        self._lifetime = lifetime
+        self.lifetime = lifetime
         self._entries: dict[tuple[str, str], Entry] = {}  # domain and neighbour → entry
 
     def hear(self, peer: Peer, services: Iterable[Service], own: str, time: float) -> None:
@@ -61,7 +65,7 @@ class Tables:
         for key in [key for key in self._entries if key[1] == peer.name]:
             del self._entries[key]
         for service in services:
-            if service.domain == own or service.age > self._lifetime:
+            if service.domain == own or service.age > self.lifetime:
                 continue
             if service.distance == 0 and service.domain != peer.name:
                 continue  # nobody speaks for another as for itself
@@ -82,7 +86,7 @@ class Tables:
         """Return one entry for each domain that is known now: the nearest way to it, of these the freshest."""
         best: dict[str, Entry] = {}
         for entry in self._entries.values():
-            if entry.age(time) > self._lifetime:
+            if entry.age(time) > self.lifetime:
                 continue
             known = best.get(entry.service.domain)
             if known is None or _rank(entry, time) < _rank(known, time):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cosched.agent.statistics import Statistics
+
 if TYPE_CHECKING:
     from cosched.agent.link import Link
     from cosched.agent.messages import Body, Letter
@@ -26,6 +28,7 @@ class Effects:
 
     Attributes:
         links: to the neighbours, by name; what is for anybody else is dropped.
+        statistics: count what is done.
         handovers: that changed, by UUID and epoch.
         guests: that changed, by neighbour and UUID.
         events: for the core, in order.
@@ -34,6 +37,7 @@ class Effects:
 
     def __init__(self, links: dict[str, Link]) -> None:
         self.links = links
+        self.statistics = Statistics()
         self.begin()
 
     def begin(self) -> None:
@@ -59,4 +63,5 @@ class Effects:
         """Have a neighbour told of something, once the records are written."""
         link = self.links.get(peer)
         if link is not None:
+            self.statistics.send(body)
             self.sends.append(Send(link.write(body)))

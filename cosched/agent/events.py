@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cosched.agent.messages import Letter
-    from cosched.agent.settings import Peer
+    from cosched.agent.settings import Advertising, Peer
     from cosched.coscheduler.task import Task
 
-__all__ = ["LetterReceived", "PeersChanged"]
+__all__ = ["AdvertisingChanged", "LetterReceived", "PeersChanged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +37,11 @@ class PeersChanged:
 
     time: float
     peers: tuple[Peer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AdvertisingChanged:
+    """From now on services are told of in this way."""
+
+    time: float
+    advertising: Advertising

@@ -264,6 +264,7 @@ class Handing:
         self._effects.write_handover(handover)
 
     def _close(self, handover: Handover, state: HandoverState, outcome: str, time: float) -> None:
+        self._effects.statistics.came_back += state is not HandoverState.ENDED
         self._effects.write_handover(replace(handover, state=state, outcome=outcome, closed=time))
         del self._live[handover.task], self._by_key[handover.uuid, handover.epoch]
         self.forecasts.pop(handover.task, None)

@@ -259,6 +259,7 @@ class Hosting:
             word.task, word.epoch, peer, task.id, GuestState.HELD, word.hops, word.visited, word.document, time
         )
         self._write(guest)
+        self._effects.statistics.take(len(word.visited))
         self._heard[task.id] = time
         self._effects.tell(TaskSubmitted(time, task))
         self._effects.send(peer, Accepted(word.task, word.epoch))

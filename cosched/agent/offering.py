@@ -133,8 +133,11 @@ class Offering:
         self._end(talk.task)
         if self._domain.waits(talk.task):
             candidate = talk.asked[peer]
+            misjudged = None
             if candidate.estimate is not None:
                 self._tables.debit(candidate.domain, candidate.estimate)
+                misjudged = abs(end - (talk.began + candidate.end))
+            self._effects.statistics.forward(candidate.age, misjudged)
             self._handing.begin(talk, peer, time)
 
     def _offer_around(self, task: Task, here: float, time: float) -> None:
@@ -148,7 +151,8 @@ class Offering:
             self._in_vain(task.id, time)
             return
         epoch = self._handing.next_epoch(papers.uuid)
-        self._talks[task.id] = Talk(task.id, papers, epoch, here, time, {one.peer: one for one in asked})
+        self._effects.statistics.offered += 1
+        self._talks[task.id] = Talk(task.id, papers, epoch, here, time, {one.peer: one for one in asked}, began=time)
         self._by_uuid[papers.uuid] = task.id
         request = Request(papers.uuid, epoch, papers.hops, papers.visited, papers.sent(time))
         for candidate in asked:
@@ -168,6 +172,7 @@ class Offering:
             self._effects.send(talk.reserving, Reserve(talk.papers.uuid, talk.epoch))
         else:
             self._end(talk.task)
+            self._effects.statistics.in_vain += 1
             self._in_vain(talk.task, time)
 
     def _in_vain(self, task: str, time: float) -> None:

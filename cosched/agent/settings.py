@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
-__all__ = ["AgentSettings", "Peer", "Role"]
+__all__ = ["Advertising", "AgentSettings", "Bounds", "Peer", "Role"]
 
 
 class Role(StrEnum):
@@ -29,6 +29,32 @@ class Peer:
     name: str
     role: Role = Role.NEIGHBOUR
     paused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Advertising:
+    """How an agent tells of services and how long it believes what it is told; may change while it runs.
+
+    Attributes:
+        period: between two advertisements to one peer, seconds.
+        push: whether they are sent unasked, every `period` and when much has changed.
+        scope: services of domains up to so many hops away are advertised; 0: only our own.
+        lifetime: after which an advertised service is forgotten, seconds.
+    """
+
+    period: float
+    push: bool
+    scope: int
+    lifetime: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Which ways of advertising may be advised: the shortest and the longest period in seconds, the widest scope."""
+
+    shortest: float
+    longest: float
+    scope: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +93,12 @@ class AgentSettings:
     gain: float = 1.0
     again: float = 5.0
     again_longest: float = 60.0
+
+    @property
+    def advertising(self) -> Advertising:
+        """The part that may change while it runs."""
+        return Advertising(self.period, self.push, self.scope, self.lifetime)
+
+    def advertised(self, advertising: Advertising) -> AgentSettings:
+        """Return these settings with another part."""
+        return replace(self, **asdict(advertising))

@@ -31,11 +31,13 @@ class Candidate:
         peer: the neighbour.
         domain: itself, or one that it told of.
         estimate: by the tables, seconds from now; None where its times are not known here.
+        age: of what the tables have of it, seconds; None where they have nothing.
     """
 
     peer: str
     domain: str
     estimate: Estimate | None
+    age: float | None = None
 
     @property
     def end(self) -> float:
@@ -51,6 +53,7 @@ class Talk:
         epoch: of the hand-over that may follow.
         here: when it would end here, epoch seconds.
         since: when the present step began.
+        began: when it was offered, epoch seconds.
         asked: neighbours whose answers are awaited, or offered something.
         offers: by neighbour: when it would end there, epoch seconds, and where that is.
         reserving: the neighbour that is asked to keep the place; empty before that.
@@ -66,6 +69,7 @@ class Talk:
     offers: dict[str, tuple[float, str]] = field(default_factory=dict)
     reserving: str = ""
     turns: int = 0
+    began: float = 0.0
 
     @property
     def deadline(self) -> float:
@@ -125,7 +129,7 @@ def candidates(
             continue
         there = estimate(service, lambda hardware, hosts: knowledge.profile(document, hardware, hosts))
         known = found.get(entry.via)
-        new = Candidate(entry.via, service.domain, there)
+        new = Candidate(entry.via, service.domain, there, service.age)
         if known is None or new.end < known.end:
             found[entry.via] = new
     for peer in peers.values():

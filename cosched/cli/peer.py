@@ -13,6 +13,7 @@ import typer
 
 from cosched.agent.settings import Role
 from cosched.cli.connection import ServerOption, connect
+from cosched.cli.network_text import network_lines
 from cosched.cli.output import JsonOption, clean, emit_json, print_table
 from cosched.cli.times import shown_time
 from cosched.errors import SystemFault, UserError
@@ -80,6 +81,19 @@ def list_peers(server: ServerOption = "", json: JsonOption = False) -> None:
              f"{peer.free}/{peer.hosts}", ", ".join(peer.hardware), str(peer.given), str(peer.taken), peer.fault)
             for peer in peers]  # fmt: skip
     print_table(headings, rows)
+
+
+@app.command()
+def advice(server: ServerOption = "", json: JsonOption = False) -> None:
+    """Say what this domain's agent has done, and which settings its adviser found best in simulation."""
+    with connect(server) as client:
+        found = client.network()
+    if found is None:
+        raise UserError("this domain has no agent: set [agent] listen to the host:port at which neighbours reach it")
+    if json:
+        emit_json(asdict(found))
+    else:
+        sys.stdout.write("".join(f"{clean(line)}\n" for line in network_lines(found)))
 
 
 @app.command()

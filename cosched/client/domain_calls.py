@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from cosched.client.caller import Caller
 from cosched.client.decoding import decode
-from cosched.portal.documents import Accuracy, HostView, PeerView, PlanView, RecordView, RunView, SearchPoint, Status
+from cosched.portal.documents import (
+    Accuracy,
+    HostView,
+    NetworkView,
+    PeerView,
+    PlanView,
+    RecordView,
+    RunView,
+    SearchPoint,
+    Status,
+)
 
 __all__ = ["DomainCalls"]
 
@@ -23,6 +33,11 @@ class DomainCalls(Caller):
     def peers(self) -> list[PeerView]:
         """Return the neighbouring domains."""
         return [decode(PeerView, item) for item in self._call("GET", "/peers")]
+
+    def network(self) -> NetworkView | None:
+        """Return what the domain's agent has done, and how it is advised; None where there is no agent."""
+        found = self._call("GET", "/network")
+        return None if found is None else decode(NetworkView, found)
 
     def plan(self) -> PlanView:
         """Return the schedule in force."""

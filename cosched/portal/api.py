@@ -36,6 +36,7 @@ from cosched.portal.description import DescribedAPI
 from cosched.portal.documents import (
     Explanation,
     HostView,
+    NetworkView,
     PeerView,
     PlanView,
     Status,
@@ -160,6 +161,11 @@ def _domain(service: Service) -> APIRouter:
     def peers() -> list[PeerView]:
         """List the neighbouring domains: what they offer, and what is exchanged with them."""
         return list(service.peers())
+
+    @router.get("/network")
+    def network() -> NetworkView | None:
+        """Say what this domain's agent has done, and what its adviser found; null where there is no agent."""
+        return service.network()
 
     @router.get("/plan", response_model=PlanView, responses=UNCHANGED)
     def plan(request: Request, asker: Asker) -> Response:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         Explanation,
         Forecast,
         HostView,
+        NetworkView,
         PeerView,
         PlanView,
         Status,
@@ -93,6 +94,10 @@ class Service(Protocol):
 
     def peers(self) -> Sequence[PeerView]:
         """Return the neighbouring domains; none where there is no agent."""
+        ...
+
+    def network(self) -> NetworkView | None:
+        """Return what our agent has done and how it is advised; None where there is no agent."""
         ...
 
     def published(self, asker: Principal) -> Published:

@@ -20,7 +20,7 @@ from cosched.portal.glue import Published
 from cosched.portal.problems import ConflictError, NotFoundError, QuotaError
 from cosched.service.intake import DomainState, offered_notice
 from cosched.service.news import happenings
-from cosched.service.peer_views import peer_views
+from cosched.service.peer_views import network_view, peer_views
 from cosched.service.schedule_views import ended, explanation_view, host_views, plan_view
 from cosched.service.travelling import explained, obstacle
 from cosched.service.views import listed_view, profile_view, task_detail, task_view
@@ -35,7 +35,16 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.task import Task
-    from cosched.portal.documents import Explanation, HostView, PeerView, PlanView, TaskDetail, TaskRequest, TaskView
+    from cosched.portal.documents import (
+        Explanation,
+        HostView,
+        NetworkView,
+        PeerView,
+        PlanView,
+        TaskDetail,
+        TaskRequest,
+        TaskView,
+    )
     from cosched.service.engine import Engine
     from cosched.service.intake import Intake
     from cosched.service.neighbours import Neighbours
@@ -223,6 +232,13 @@ class Desk:
             return []
         entries, faults, agent = self.neighbours.entries, self.neighbours.faults(), self.neighbours.agent
         return self._ask(lambda core, time: peer_views(entries, faults, agent, core, time))
+
+    def network(self) -> NetworkView | None:
+        """Return what our agent has done and how it is advised; see `Service`."""
+        if self.neighbours is None:
+            return None
+        agent, adviser = self.neighbours.agent, self.neighbours.adviser
+        return self._ask(lambda _core, _time: network_view(agent, adviser))
 
     def _make(self, asker: Principal, requests: Sequence[TaskRequest], state: DomainState) -> list[Task]:
         tasks = []

@@ -14,6 +14,7 @@ from cosched.agent.outputs import read_output
 from cosched.agent.peerbook import PeerBook
 from cosched.agent.transport import PeerServer, PostOffice, call
 from cosched.errors import CoschedError, SystemFault, UserError
+from cosched.service.adviser import Adviser
 from cosched.service.carried_models import CarriedModels
 from cosched.service.guests import GuestIntake, ModelKnowledge, Terms
 from cosched.store.exchange import Exchange
@@ -84,6 +85,7 @@ class Neighbours:
         known = section.applications or tuple(entry.name for entry in catalogue.applications())
         self.agent.accept(known, commands=section.commands)
         engine.join_agent(self.agent)
+        self.adviser = Adviser(section, self.agent, engine, store, self._knowledge, clock)
         self._office = PostOffice(section.certificate, section.key)
         engine.send = self._office.send
         self._files = (section.certificate, section.key)
@@ -100,10 +102,12 @@ class Neighbours:
         self._read()
         self._server.start()
         self._watch.start()
+        self.adviser.start()
 
     def stop(self) -> None:
         """End; what is under way goes on when the daemon is back."""
         self._stopped.set()
+        self.adviser.stop()
         self._server.stop()
         self._office.stop()
         self._knowledge.close()

@@ -1,10 +1,18 @@
-"""The documents about neighbouring domains and about what was handed to them."""
+"""The documents about neighbouring domains, what was handed to them, and the network that they are."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from cosched.portal.documents import HandoverView, PeerView
+from cosched.portal.documents import (
+    AdvertisingView,
+    AdviceView,
+    HandoverView,
+    NetworkView,
+    OutlookView,
+    PeerView,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -12,9 +20,12 @@ if TYPE_CHECKING:
     from cosched.agent.agent import Agent
     from cosched.agent.peerbook import Entry
     from cosched.agent.records import Handover
+    from cosched.agent.settings import Advertising
     from cosched.coscheduler.core import Coscheduler
+    from cosched.service.adviser import Adviser, Counsel
+    from cosched.simulation.adviser import Outlook
 
-__all__ = ["handover_views", "peer_views"]
+__all__ = ["handover_views", "network_view", "peer_views"]
 
 
 def peer_views(
@@ -59,3 +70,40 @@ def handover_views(handovers: Iterable[Handover]) -> tuple[HandoverView, ...]:
         )
         for one in handovers
     )
+
+
+def network_view(agent: Agent, adviser: Adviser) -> NetworkView:
+    """Return what an agent has done, and what its adviser found last."""
+    figures = agent.figures()
+    latest = adviser.latest
+    return NetworkView(
+        **asdict(figures),
+        letters_each=figures.letters_each,
+        spreading=figures.spreading,
+        advertising=_advertising(agent.settings.advertising),
+        adviser=adviser.mode,
+        advice=None if latest is None else _advice(latest),
+        fault=adviser.fault,
+    )
+
+
+def _advice(counsel: Counsel) -> AdviceView:
+    advice = counsel.advice
+    return AdviceView(
+        time=counsel.time,
+        present=_advertising(advice.present),
+        present_outlook=_outlook(advice.present_outlook),
+        best=_advertising(advice.best),
+        best_outlook=_outlook(advice.best_outlook),
+        tried=advice.tried,
+        tasks=advice.tasks,
+        adopted=counsel.adopted,
+    )
+
+
+def _advertising(way: Advertising) -> AdvertisingView:
+    return AdvertisingView(**asdict(way))
+
+
+def _outlook(outlook: Outlook) -> OutlookView:
+    return OutlookView(**asdict(outlook))

@@ -262,6 +262,17 @@ class AgentSection(_Section):
     push: bool
     period: PositiveDuration
     lease: PositiveDuration
+    adviser: Literal["off", "advise", "adopt"]
+    advise_every: PositiveDuration
+    advise_shortest: PositiveDuration
+    advise_longest: PositiveDuration
+    advise_scope: Annotated[int, Field(ge=0, le=64)]
+
+    @model_validator(mode="after")
+    def _between(self) -> AgentSection:
+        if self.advise_shortest > self.advise_longest:
+            raise ValueError("advise_shortest is longer than advise_longest: exchange them")
+        return self
 
     @property
     def host_and_port(self) -> tuple[str, int]:

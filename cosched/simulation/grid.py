@@ -5,6 +5,7 @@ Without agents the domains do not know of one another, and each works off what i
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, replace
 from functools import partial
@@ -116,7 +117,7 @@ class Grid:
 
     def __init__(
         self, sites: Sequence[Site], slowness: Mapping[str, float], middleware: Middleware, network: Network,
-        calendar: Calendar, seed: int,
+        calendar: Calendar, seed: int, profiles: Callable[[str], Profile] = kernel_profile,
     ) -> None:  # fmt: skip
         """Build a grid.
 
@@ -127,10 +128,11 @@ class Grid:
             network: between them, in the same calendar.
             calendar: the world's.
             seed: of the searches and of arbitrary host counts.
+            profiles: run times of a kernel on hosts of slowness 1, by its name.
         """
         self.network = network
         self._calendar = calendar
-        knowledge = _Kernels(slowness)
+        knowledge = _Kernels(slowness, profiles)
         self._middleware = middleware
         self._outstanding = 0
         self._draw = random.Random(seed)  # noqa: S311  a repeatable draw, not a secret
@@ -286,24 +288,26 @@ class _Domain(SimulatedDomain):
 class _Kernels:
     """Knows how long the kernels take on every class of hardware."""
 
-    def __init__(self, slowness: Mapping[str, float]) -> None:
+    def __init__(self, slowness: Mapping[str, float], profiles: Callable[[str], Profile]) -> None:
         self._slowness = slowness
+        self._profiles = profiles
         self._known: dict[tuple[str, str], Profile] = {}
 
     def on(self, kernel: str, hardware: str) -> Profile:
         """Return the kernel's times on a class of hardware."""
         key = (kernel, hardware)
         if key not in self._known:
-            self._known[key] = kernel_profile(kernel).scaled(self._slowness[hardware])
+            self._known[key] = self._profiles(kernel).scaled(self._slowness[hardware])
         return self._known[key]
 
     def document(self, task: Task, hosts: int) -> TaskDocument:
         """Describe a task by its kernel's name; see `Knowledge`."""
         return document_of(task, hosts)
 
-    def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile:
-        """Return a task's times elsewhere; see `Knowledge`."""
-        return self.on(document.application, hardware).limited(hosts)
+    def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:
+        """Return a task's times elsewhere, None where none of so many hosts can run it; see `Knowledge`."""
+        times = self.on(document.application, hardware)
+        return times.limited(hosts) if any(map(math.isfinite, times.seconds[:hosts])) else None
 
 
 def _realised(noise: Callable[[str], float]) -> Callable[[Task, int], float]:

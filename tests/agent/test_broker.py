@@ -6,10 +6,11 @@ import random
 
 import pytest
 
-from cosched.agent import Peer
+from cosched.agent import AdvertisingChanged, Agent, Peer, Role
+from cosched.agent.settings import Advertising
 from cosched.coscheduler.events import CancelRequested
 from cosched.coscheduler.task import TaskState
-from tests.agent.grid import START, Faults, Grid
+from tests.agent.grid import START, Faults, Grid, Node
 
 WORK = (40.0, 22.0, 15.0, 12.0)
 
@@ -125,6 +126,124 @@ def test_messages_for_a_task_do_not_grow_with_the_domains() -> None:
         assert [run[1] for run in grid.history] != ["d0"]
         counts.append(grid.letters - before)
     assert counts[1] <= counts[0] + 6
+
+
+def test_what_an_agent_does_is_counted() -> None:
+    grid = a_line()
+    grid.nodes["a"].submit("t", WORK, 12.0)  # only c is fast enough
+    grid.run(START + 100.0)
+    figures = {name: agent_of(node).figures() for name, node in grid.nodes.items()}
+    assert (figures["a"].offered, figures["a"].forwarded, figures["a"].came_back) == (1, 1, 0)
+    assert (figures["b"].taken, figures["b"].hops) == (1, 1.0)
+    assert (figures["c"].taken, figures["c"].hops) == (1, 2.0)
+    assert figures["a"].staleness is not None
+    assert 0.0 <= figures["a"].staleness <= 60.0
+    assert figures["a"].sent["request"] == 1
+    assert figures["a"].letters_each is not None
+
+
+def test_advertising_changes_while_it_runs() -> None:
+    grid = a_line()
+    agent = agent_of(grid.nodes["b"])
+    grid.nodes["b"].happen(AdvertisingChanged(grid.nodes["b"].now, Advertising(5.0, False, 0, 20.0)))
+    told = agent.figures().sent["advertisement"]
+    grid.run(START + 40.0)
+    assert agent.figures().sent["advertisement"] - told <= 12  # only where it was asked
+    assert {entry.service.domain for entry in agent_of(grid.nodes["a"]).known(grid.time)} == {
+        "b"
+    }  # of c it tells no more
+
+
+# ── trees ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def a_tree(**changes: object) -> Grid:
+    """Make a root with two lower agents, l and r; l has two slow ones below it, r a fast and a slow one."""
+    grid = Grid(1)
+    lower, upper = Role.LOWER, Role.UPPER
+    grid.add("root", 1, 1.0, [Peer("l", lower), Peer("r", lower)], **changes)
+    grid.add("l", 1, 1.0, [Peer("root", upper), Peer("ll", lower), Peer("lr", lower)], **changes)
+    grid.add("r", 1, 1.0, [Peer("root", upper), Peer("rl", lower), Peer("rr", lower)], **changes)
+    for name, above in (("ll", "l"), ("lr", "l"), ("rl", "r"), ("rr", "r")):
+        hosts, speed = (4, 4.0) if name == "rr" else (1, 1.0)
+        grid.add(name, hosts, speed, [Peer(above, upper)], **changes)
+    grid.run(START + 30.0)
+    return grid
+
+
+def agent_of(node: Node) -> Agent:
+    assert node.broker is not None
+    assert node.broker.agent is not None
+    return node.broker.agent
+
+
+def tables(grid: Grid, name: str) -> dict[str, str]:
+    return {entry.service.domain: str(entry.table) for entry in agent_of(grid.nodes[name]).known(grid.time)}
+
+
+def test_the_tables_say_from_where_each_domain_is_known() -> None:
+    grid = a_tree(scope=1)
+    assert tables(grid, "l") == {"root": "G", "r": "G", "ll": "L", "lr": "L"}
+    assert tables(grid, "rr") == {"r": "G", "root": "G", "rl": "G"}
+    assert agent_of(grid.nodes["l"]).service(grid.time).domain == "l"  # T: its own
+    assert tables(a_line(), "a") == {"b": "C", "c": "C"}
+
+
+@pytest.mark.parametrize(("scope", "reach"), [(0, {"l"}), (1, {"l", "root", "lr"}), (2, {"l", "root", "lr", "r"})])
+def test_scope_says_how_far_a_domain_is_told_of(scope: int, reach: set[str]) -> None:
+    assert tables(a_tree(scope=scope), "ll").keys() == reach
+
+
+def test_a_request_climbs_to_the_head_and_down_to_the_one_that_can() -> None:
+    grid = a_tree(scope=4)
+    grid.nodes["ll"].submit("t", (80.0, 60.0, 50.0, 40.0), 30.0)  # only rr is fast enough
+    grid.run(START + 200.0)
+    assert not grid.faults_of_history()
+    assert [run[1] for run in grid.history] == ["rr"]
+    assert grid.history[0][3] <= START + 60.0
+    ways = {name: [h.peer for h in node.disk.handovers.values()] for name, node in grid.nodes.items()}
+    assert ways == {"ll": ["l"], "l": ["root"], "root": ["r"], "r": ["rr"], "lr": [], "rl": [], "rr": []}
+    assert [guest.visited for guest in grid.nodes["rr"].disk.guests.values()] == [("ll", "l", "root", "r")]
+
+
+def test_our_own_then_the_best_neighbour_then_the_upper_one() -> None:
+    grid = a_tree(scope=0)
+    grid.nodes["l"].submit("here", WORK, 100.0)
+    grid.run(START + 35.0)
+    grid.nodes["l"].submit("beside", WORK, 50.0)  # behind the first it would be late
+    grid.run(START + 200.0)
+    assert not grid.faults_of_history()
+    where = {run[0]: run[1] for run in grid.history}
+    assert where["here"] == "l"
+    assert where["beside"] in ("ll", "lr", "root")
+    assert where["beside"] != "rr"  # nobody told l of it
+
+
+@pytest.mark.parametrize("hops", [1, 3])
+def test_no_task_goes_further_than_it_may(hops: int) -> None:
+    grid = a_tree(scope=4, hops=hops)
+    grid.nodes["ll"].submit("t", (80.0, 60.0, 50.0, 40.0), 30.0)  # rr is four hops away
+    grid.run(START + 400.0)
+    assert not grid.faults_of_history()
+    assert grid.history[0][1] != "rr"
+    for node in grid.nodes.values():
+        assert all(len(guest.visited) <= hops for guest in node.disk.guests.values())
+
+
+def test_a_ring_is_cut_where_it_would_close() -> None:
+    grid = Grid(1)
+    names = ("a", "b", "c")
+    for name in names:
+        grid.add(name, 1, 1.0, [Peer(other) for other in names if other != name], hops=8)
+    grid.run(START + 10.0)
+    for number in range(9):
+        grid.nodes["a"].submit(f"t{number}", (20.0,), 25.0)  # too many for all: they look for better places on and on
+    grid.settle(600.0)
+    assert not grid.faults_of_history()
+    for node in grid.nodes.values():
+        for guest in node.disk.guests.values():
+            assert len(set(guest.visited)) == len(guest.visited)
+            assert node.name not in guest.visited
 
 
 @pytest.mark.parametrize("seed", range(300))

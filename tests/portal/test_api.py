@@ -11,9 +11,11 @@ from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
 from cosched.portal.api import build
 from cosched.portal.documents import (
+    AdvertisingView,
     Explanation,
     Forecast,
     HostView,
+    NetworkView,
     PeerView,
     PlanView,
     Status,
@@ -50,6 +52,11 @@ DETAIL: dict[str, Any] = VIEW | {
 PEER = PeerView(name="b", address="b.example:8642", role="upper", paused=False, heard=None, hosts=16, free=4,
                 hardware=("sgi_origin2000",), given=2, taken=0, fault="")  # fmt: skip
 
+_WAY = AdvertisingView(period=10.0, push=True, scope=1, lifetime=60.0)
+NETWORK = NetworkView(since=1.5, offered=3, in_vain=1, forwarded=2, came_back=0, taken=0, hops=None, staleness=0.5,
+                      misjudged=None, letters_each=7.0, spreading=20, sent={"request": 3}, received={"offer": 2},
+                      advertising=_WAY, adviser="advise", advice=None, fault="")  # fmt: skip
+
 
 @dataclass
 class Recorder:
@@ -57,6 +64,7 @@ class Recorder:
 
     error: Exception | None = None
     asked: list[Any] = field(default_factory=list)
+    agents: NetworkView | None = None
     feed: Feed = field(default_factory=Feed)
 
     def _ask(self, *what: Any) -> None:
@@ -106,6 +114,9 @@ class Recorder:
 
     def peers(self) -> list[PeerView]:
         return [PEER]
+
+    def network(self) -> NetworkView | None:
+        return self.agents
 
     def plan(self, asker: Principal) -> PlanView:
         self._ask("plan")
@@ -234,6 +245,9 @@ def test_who_has_an_answer_already_is_told_so(client: TestClient) -> None:
         assert first.headers["Cache-Control"] == "private, no-cache"
 
 
-def test_the_neighbours_are_listed(client: TestClient) -> None:
+def test_the_neighbours_are_listed(client: TestClient, service: Recorder) -> None:
+    assert client.get("/api/v1/network").json() is None
+    service.agents = NETWORK
+    assert client.get("/api/v1/network").json() == asdict(NETWORK)
     answer = client.get("/api/v1/peers")
     assert answer.json() == [asdict(PEER) | {"hardware": ["sgi_origin2000"]}]

@@ -28,6 +28,7 @@ from cosched.portal.documents.library import (
     ModelView,
     ParameterView,
 )
+from cosched.portal.documents.network import AdvertisingView, AdviceView, NetworkView, OutlookView
 from cosched.portal.documents.schedule import (
     Placement,
     PlanView,
@@ -56,6 +57,8 @@ __all__ = [
     "AccountRequest",
     "AccountView",
     "Accuracy",
+    "AdvertisingView",
+    "AdviceView",
     "ApplicationView",
     "AttemptView",
     "CurvesView",
@@ -69,7 +72,9 @@ __all__ = [
     "Me",
     "ModelText",
     "ModelView",
+    "NetworkView",
     "NewToken",
+    "OutlookView",
     "ParameterView",
     "PeerView",
     "Placement",

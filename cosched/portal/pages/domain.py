@@ -39,7 +39,7 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
         return renderer.page(
             request, "domain.html", hosts=hosts, busy=busy, course=busy_course(hosts, spans, window),
             busy_mean=sum(busy.values()) / len(busy) if busy else 0.0, classes=classes_of(hosts, busy),
-            peers=service.peers(),
+            peers=service.peers(), network=service.network(),
             accuracy=[_strip(entry) for entry in insight.accuracy()],
             log=insight.log(asker, _LINES, (page - 1) * _LINES), page=page,
         )  # fmt: skip
