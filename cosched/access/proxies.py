@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
 import ipaddress
 import pwd
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
@@ -16,13 +17,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Proxies", "parse_proxies"]
 
+_HEADER = "x-proxy-secret"
+_OWN = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1"))
+
 
 @dataclass(frozen=True, slots=True)
 class Proxies:
-    """Where trusted proxies connect from: users at a unix socket, networks at a port."""
+    """Where trusted proxies connect from: users at a unix socket, networks at a port.
+
+    Attributes:
+        uids: of their users.
+        networks: of their addresses. Other programs have these, too.
+        secret: what they send in the header X-Proxy-Secret from there; empty: nothing.
+    """
 
     uids: frozenset[int] = frozenset()
     networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...] = ()
+    secret: str = field(default="", repr=False)
 
     def __bool__(self) -> bool:
         return bool(self.uids or self.networks)
@@ -35,11 +46,24 @@ class Proxies:
             address = ipaddress.ip_address(evidence.address)
         except ValueError:
             return False
+        given = evidence.headers.get(_HEADER, "")
+        if self.secret and not hmac.compare_digest(given.encode(), self.secret.encode()):
+            return False
         return any(address in network for network in self.networks)
 
+    @property
+    def posed(self) -> bool:
+        """Whether any user of this machine could pose as one of them."""
+        return not self.secret and any(network.overlaps(own) for network in self.networks for own in _OWN
+                                       if network.version == own.version)  # fmt: skip
 
-def parse_proxies(words: Iterable[str]) -> Proxies:
+
+def parse_proxies(words: Iterable[str], secret: str = "") -> Proxies:
     """Read `unix:USER`, `192.0.2.7` or `192.0.2.0/24`.
+
+    Args:
+        words: one for each proxy.
+        secret: what those at an address send in the header X-Proxy-Secret; empty: nothing.
 
     Raises:
         UserError: a word is none of these, or there is no such user.
@@ -54,7 +78,7 @@ def parse_proxies(words: Iterable[str]) -> Proxies:
         except ValueError as error:
             raise UserError(f"{word!r} is not the address of a proxy ({error}): write unix:USER, an IP address "
                             "or a network") from error  # fmt: skip
-    return Proxies(frozenset(uids), tuple(networks))
+    return Proxies(frozenset(uids), tuple(networks), secret)
 
 
 def _uid(user: str) -> int:

@@ -12,10 +12,11 @@ from cosched.access.principal import Scope
 from cosched.portal.identity import Asker, needs
 from cosched.portal.interface import Service
 
-__all__ = ["routes"]
+__all__ = ["MOST_BYTES", "routes"]
 
 _USUAL = 64 * 1024
-_MOST = 1 << 20
+MOST_BYTES = 1 << 20
+"""Of output in one answer."""
 
 
 class Stream(StrEnum):
@@ -39,7 +40,7 @@ def routes(service: Service) -> APIRouter:
         rank: Annotated[int, Query(ge=0, le=10**6, description="Of the process.")] = 0,
         attempt: Annotated[int, Query(ge=0, le=10**6, description="Which try; 0: the last.")] = 0,
         offset: Annotated[int, Query(ge=-(2**62), le=2**62, description="First byte; negative: from the end.")] = 0,
-        limit: Annotated[int, Query(ge=1, le=_MOST, description="Most bytes to send.")] = _USUAL,
+        limit: Annotated[int, Query(ge=1, le=MOST_BYTES, description="Most bytes to send.")] = _USUAL,
     ) -> Response:
         """Send part of what a process wrote; `Cosched-Offset` and `Cosched-Size` say which part of how much."""
         found = service.output(asker, task_id, str(stream), rank, attempt, offset, limit)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cosched.access.access import Access
+from cosched.access.private_file import read_secret
 from cosched.access.proxies import parse_proxies
 from cosched.access.settings import AccessSettings
 from cosched.errors import UserError
@@ -50,10 +51,12 @@ def web_server(configuration: Configuration, service: Service, insight: Insight,
 
 def _settings(configuration: Configuration) -> AccessSettings:
     access = configuration.access
+    file = access.proxy_secret_file
+    secret = "" if file is None else read_secret(file, "the file with the proxy's secret")
     return AccessSettings(
         administrators=frozenset(access.administrators),
         operators=frozenset(access.operators),
-        proxies=parse_proxies(access.proxy),
+        proxies=parse_proxies(access.proxy, secret),
         proxy_header=access.proxy_header.lower(),
         session=access.session,
         longest_token=access.longest_token,

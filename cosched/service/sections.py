@@ -209,10 +209,20 @@ class Access(_Section):
     operators: Users
     proxy: Annotated[tuple[str, ...], BeforeValidator(_several), AfterValidator(_proxies)]
     proxy_header: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$")]
+    proxy_secret_file: OptionalPath
     session: PositiveDuration
     longest_token: PositiveDuration
     requests: Annotated[float, Field(gt=0, le=1e6)]
     waiting: Annotated[int, Field(ge=1, le=10**9)]
+
+    @model_validator(mode="after")
+    def _whole(self) -> Access:
+        if self.proxy_secret_file is not None:
+            _private(self.proxy_secret_file, "the file with the proxy's secret")
+        elif parse_proxies(self.proxy).posed:
+            raise ValueError("every user of this machine could pose as a proxy at its own addresses: name it as "
+                             "unix:USER, or give proxy_secret_file and have it send X-Proxy-Secret")  # fmt: skip
+        return self
 
 
 class Notify(_Section):

@@ -22,6 +22,26 @@ def test_proxies_are_known_by_their_address_or_their_user() -> None:
         assert not Proxies().sent(other)
 
 
+def test_an_address_alone_is_not_enough_where_there_is_a_secret() -> None:
+    me = pwd.getpwuid(os.getuid()).pw_name
+    proxies = parse_proxies(["127.0.0.1", f"unix:{me}"], "s3cret")
+    assert proxies.sent(Evidence(address="127.0.0.1", headers={"x-proxy-secret": "s3cret"}))
+    for given in ({}, {"x-proxy-secret": ""}, {"x-proxy-secret": "s3cre"}, {"x-proxy-secret": "s3cret, s3cret"}):
+        assert not proxies.sent(Evidence(address="127.0.0.1", headers=given))
+    assert not proxies.sent(Evidence(address="127.0.0.2", headers={"x-proxy-secret": "s3cret"}))
+    assert proxies.sent(Evidence(peer=os.getuid()))
+    assert "s3cret" not in repr(proxies)
+
+
+@pytest.mark.parametrize(
+    ("words", "secret", "posed"),
+    [(["127.0.0.1"], "", True), (["::1"], "", True), (["0.0.0.0/0"], "", True), (["127.0.0.1"], "x", False),
+     (["192.0.2.1", "2001:db8::1"], "", False), ([], "", False)],
+)  # fmt: skip
+def test_whom_every_user_of_this_machine_could_pose_as(words: list[str], secret: str, posed: bool) -> None:
+    assert parse_proxies(words, secret).posed == posed
+
+
 @pytest.mark.parametrize("word", ["", "example.org", "10.0.0.1/8", "unix:nobody-here", "unix:", "unix:\0"])
 def test_what_is_no_proxy(word: str) -> None:
     with pytest.raises(UserError, match="write unix:USER"):

@@ -171,6 +171,8 @@ def test_a_port_for_other_machines_takes_tls_or_a_proxy(file: Path) -> None:
     ("text", "expected"),
     [
         ("proxy = ['example.org']", "'example.org' is not the address of a proxy"),
+        ("proxy = ['127.0.0.1']", "every user of this machine could pose as a proxy"),
+        ("proxy = ['10.0.0.1']\nproxy_secret_file = 'none'", "the file with the proxy's secret"),
         ("administrators = ['a b']", "'a b' cannot name a user"),
         ("session = 0", "access.session is 0"),
         ("requests = 0", "access.requests is 0"),

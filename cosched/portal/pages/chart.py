@@ -203,4 +203,6 @@ def _ticks(scale: _Scale, right: float, now: float, zone: tzinfo | None) -> Iter
     for number in range(int((right - first) / step) + 1):
         moment = datetime.fromtimestamp(first + number * step).astimezone(zone)
         text = f"{moment:%H:%M:%S}" if step < 60 else f"{moment:%H:%M}" if step < 43200 else f"{moment.day} {moment:%b}"
-        yield scale.x(first + number * step), text
+        x = scale.x(first + number * step)
+        if x <= WIDTH - len(text) * _LETTER / 2:  # else its end would be cut off
+            yield x, text

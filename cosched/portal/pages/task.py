@@ -18,6 +18,7 @@ from cosched.portal.documents import Explanation, PlanPoint, ProfileView, TaskDe
 from cosched.portal.identity import Asker, csrf_checked, needs
 from cosched.portal.insight import Insight
 from cosched.portal.interface import Service
+from cosched.portal.outputs import MOST_BYTES
 from cosched.portal.pages.foreseen import curve
 from cosched.portal.pages.forms import request_like
 from cosched.portal.pages.lifeline import lifeline
@@ -38,6 +39,7 @@ class _Written:
     size: int
     text: str
     cut: bool
+    address: str  # where all of it is; empty where that is more than is sent at once
 
 
 def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
@@ -52,7 +54,7 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
         return renderer.page(
             request, "task.html", task=task, explained=explained, life=lifeline(task, explained, time.time()),
             curve=None if task.profile is None else _curve(task, explained),
-            points=points, history=_history(task, points), written=_written(service, asker, task),
+            points=points, history=_history(task, points), written=_written(service, asker, task), ranks=_RANKS,
         )  # fmt: skip
 
     @router.post("/tasks/{task_id}/cancel", dependencies=[needs(Scope.SUBMIT)])
@@ -122,5 +124,7 @@ def _written(service: Service, asker: Principal, task: TaskDetail) -> list[_Writ
                 continue  # what cannot be read now is not there; the rest of the page is
             if part is not None and part.size:
                 text = part.data.decode(errors="replace")
-                found.append(_Written(f"{stream}.{rank}", part.size, text, part.offset > 0))
+                address = f"/api/v1/tasks/{task.id}/output/{stream}?rank={rank}&limit={MOST_BYTES}"
+                whole = part.size <= MOST_BYTES
+                found.append(_Written(f"{stream}.{rank}", part.size, text, part.offset > 0, address if whole else ""))
     return found

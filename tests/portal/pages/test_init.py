@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -214,6 +215,31 @@ def test_a_task_is_cloned_and_submitted_again(visitor: Visitor) -> None:
     page.wait_for_url(re.compile(r".*/tasks/(?!1$)\d+"))
     page.click("button.danger")
     page.wait_for_selector("h1 .pill.cancelled")
+
+
+def test_several_tasks_are_cancelled_at_once(visitor: Visitor, busy: Site) -> None:
+    with busy.client() as client:
+        mine = [TaskRequest(application="jacobi", parameters={"Scale": 99}, name=f"several {n}") for n in range(3)]
+        made = [task.id for task in client.submit_all(mine)]
+        page = visitor.go("/tasks?search=several")
+        assert not page.locator("#chosen").is_visible()
+        for task in made[:2]:
+            page.check(f"[value='{task}']")
+        client.cancel(made[2])
+        page.wait_for_selector(f"tr:has([value='{made[2]}']) .pill.cancelled")  # the list came anew, with the ticks
+        assert visitor.faults() == []
+        page.click("#chosen button:text-is('Cancel')")
+        page.wait_for_selector(f"tr:has([value='{made[0]}']) .pill.cancelled")
+        assert page.url.endswith("/tasks?search=several")
+        assert [client.task(task).state for task in made] == ["cancelled"] * 3
+
+
+def test_what_a_task_wrote_is_downloaded(visitor: Visitor) -> None:
+    page = visitor.go("/tasks/3")
+    with page.expect_download() as found:
+        page.click("text=Download out.0")
+    assert found.value.suggested_filename == "3.out.0"
+    assert Path(found.value.path()).read_text() == "working on 0\n"
 
 
 def test_what_a_task_wrote_is_shown_while_it_runs(visitor: Visitor) -> None:
