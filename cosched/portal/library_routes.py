@@ -49,7 +49,9 @@ def routes(insight: Insight) -> APIRouter:
     def curves(
         request: Request,
         name: _Name,
-        set_: Annotated[list[str] | None, Query(alias="set", description="A parameter: NAME=VALUE.")] = None,
+        set_: Annotated[
+            list[str] | None, Query(alias="set", description="A parameter: NAME=VALUE.", max_length=64)
+        ] = None,
         hosts: Annotated[int, Query(ge=1, le=MOST_HOSTS, description="Up to how many.")] = 16,
     ) -> Response:
         """Predict the run times of an application model on every hardware."""
