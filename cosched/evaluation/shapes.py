@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Draft", "forget", "known", "remember"]
 
-_MOST_STEPS = 500_000  # of all that are remembered: some 60 MB
+_MOST_STEPS = 500_000  # of all that are remembered: some 40 MB
+_AN_OBJECT = 1_000  # steps that take as much as what is remembered of an object besides its steps
 
 
 class Draft(NamedTuple):
@@ -58,12 +59,16 @@ def remember(key: Hashable, drafts: Sequence[Draft], alive: object) -> None:
 
     What the key identifies by its address is kept alive with it.
     """
-    if sum(map(len, drafts)) > _MOST_STEPS:
+    if _size(drafts) > _MOST_STEPS:
         return
     with _using:
         _known[key] = drafts, alive
-        while sum(len(draft) for program, _ in _known.values() for draft in program) > _MOST_STEPS:
+        while sum(_size(program) for program, _ in _known.values()) > _MOST_STEPS:
             _known.popitem(last=False)
+
+
+def _size(drafts: Sequence[Draft]) -> int:
+    return _AN_OBJECT + sum(map(len, drafts))
 
 
 def forget() -> None:

@@ -47,6 +47,14 @@ def test_what_is_too_large_is_not_remembered() -> None:
     assert known("a") is not None
 
 
+def test_many_small_ones_are_bounded_too() -> None:
+    for number in range(600):
+        remember(number, [draft(1)], None)
+    found = [number for number in range(600) if known(number) is not None]
+    assert found == list(range(600 - len(found), 600))
+    assert 100 < len(found) < 500
+
+
 TEMPLATE = """application model { include t; var numeric: a = 1, b = 2, turns = 3; link { t: a = a, b = b; }
     proc exec init { var numeric: i; for (i = 1; i <= turns; i = i + 1) call t; } }
     partmp t { var numeric: a, b; proc exec init { BODY } }"""
