@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.evaluation.steps import Steps
-    from cosched.evaluation.topology import Level
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
@@ -32,16 +31,6 @@ class Timeline(NamedTuple):
     start: Floats
     ready: Floats
     end: Floats
-
-
-class _Level(NamedTuple):
-    """A level of a topology with the weights of its edges, and places for what each edge and each run comes to."""
-
-    source: Indices
-    weights: Floats
-    candidates: Floats
-    starts: Indices | None
-    own: Floats
 
 
 class Plan:
@@ -79,7 +68,12 @@ class Plan:
         weight[found.chains] = lengths.take(found.chained)
         weight[found.messages] = self._sent() - self._within(found.receives, found.into)
         self._times = np.full(found.nodes, -np.inf)
-        self._levels = [self._level(level, weight[level.edges]) for level in found.levels]
+        widest = np.empty(max((level.source.size for level in found.levels), default=0))
+        # Of each level the weights of its edges, a place for what comes of each, and the times of its runs.
+        self._levels = [
+            (source, weight[edges].reshape(source.shape), widest[: source.size].reshape(source.shape), starts,
+             self._times[nodes]) for edges, source, starts, nodes in found.levels
+        ]  # fmt: skip
 
     def _within(self, steps: Indices, runs: Indices) -> Floats:
         """Return the own time from the start of a step's run to the step."""
@@ -88,10 +82,6 @@ class Plan:
     def _sent(self) -> Floats:
         """Return the time from the start of the sender's run to the arrival of each message."""
         return self._within(self.sends + 1, self._topology.out) + self.transfer
-
-    def _level(self, level: Level, weights: Floats) -> _Level:
-        candidates = weights.reshape(level.source.shape)
-        return _Level(level.source, candidates, np.empty_like(candidates), level.starts, self._times[level.nodes])
 
     def advance(self, clocks: Floats) -> Floats:
         """Return the clocks after the segment, shape (processors,), us; `clocks` are those before it."""
