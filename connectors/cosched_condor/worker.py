@@ -7,8 +7,6 @@ Started as `python -m cosched_condor.worker`; ends when its input ends.
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 import time
 import warnings
@@ -16,8 +14,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cosched.connector.workers import sentence, serve
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["main"]
 
@@ -66,7 +66,7 @@ class _Manager:
             try:
                 outcome = self.act("Release", f"ClusterId == {cluster}{others}", "submitted by cosched")
             except Exception as error:  # there are jobs now, and whoever asked must hear of them
-                outcome = {"error": _sentence(error)}
+                outcome = {"error": sentence(error)}
         return {"cluster": cluster, "fenced": fenced, "released": outcome}
 
     def queue(self, constraint: str, projection: Sequence[str]) -> list[dict[str, Any]]:
@@ -122,28 +122,10 @@ def _event(event: Any) -> dict[str, Any]:
     return {**_plain(event), "Utc": utc}
 
 
-def _sentence(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def _answers(manager: _Manager, requests: Iterator[str]) -> Iterator[dict[str, object]]:
-    for line in requests:
-        request = json.loads(line)
-        verb: Callable[..., object] = getattr(manager, request["verb"])
-        try:
-            yield {"answer": verb(**request["arguments"])}
-        except Exception as error:
-            manager.forget()
-            yield {"error": _sentence(error), "kind": type(error).__name__}
-
-
 def main() -> None:
     """Answer requests until there are no more."""
-    with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as answers:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the library prints must not get among the answers
-        for answer in _answers(_Manager(sys.argv[1]), iter(sys.stdin)):
-            answers.write(json.dumps(answer) + "\n")
-            answers.flush()
+    manager = _Manager(sys.argv[1])
+    serve(manager, manager.forget)
 
 
 if __name__ == "__main__":

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from cosched_slurm.settings import SlurmSettings
 
-__all__ = ["Commands"]
+__all__ = ["KEPT", "SET", "Commands"]
 
-_KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SLURM_CONF")
-_SET = {"PATH": "/usr/local/bin:/usr/bin:/bin", "SLURM_BITSTR_LEN": "0"}  # 0: indices of arrays are not cut off
+KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SLURM_CONF")
+SET = {"PATH": "/usr/local/bin:/usr/bin:/bin", "SLURM_BITSTR_LEN": "0"}  # 0: indices of arrays are not cut off
 # What no second try changes; all else may be the controller's state of the moment.
 _FINAL = ("invalid", "not available", "more processors", "permission", "denied", "not permitted", "unrecognized",
           "unable to open file", "violates", "dependency problem")  # fmt: skip
@@ -34,7 +34,10 @@ class Commands:
 
     Attributes:
         calls: how often each was run.
+        largest_array: how many jobs may be one array.
     """
+
+    largest_array = 1000  # elements at most: Slurm's own limit is one more, unless it is configured
 
     def __init__(self, settings: SlurmSettings, *, everybodys: bool = False) -> None:
         self._settings = settings
@@ -90,6 +93,9 @@ class Commands:
             self._nodes = ("sinfo", "--all", "--json")  # in 22.05 it is this command that tells
             return self._listed("nodes", *self._nodes)
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     def _listed(self, key: str, *command: str) -> list[dict[str, Any]]:
         output = self._run(*command)
         try:
@@ -106,7 +112,7 @@ class Commands:
         return list(rows)
 
     def _run(self, program: str, *arguments: str) -> str:
-        environment = {key: os.environ[key] for key in _KEPT if key in os.environ} | _SET
+        environment = {key: os.environ[key] for key in KEPT if key in os.environ} | SET
         if self._settings.config is not None:
             environment["SLURM_CONF"] = str(self._settings.config)
         limit = self._settings.timeout

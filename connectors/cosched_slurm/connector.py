@@ -15,6 +15,7 @@ from cosched_slurm.attempts import Attempts
 from cosched_slurm.commands import Commands
 from cosched_slurm.completions import completion
 from cosched_slurm.jobs import Record, marked, records
+from cosched_slurm.library import Library
 from cosched_slurm.nodes import busy, hosts
 from cosched_slurm.reports import judge
 from cosched_slurm.settings import SlurmSettings
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["SlurmConnector"]
-
-_LARGEST = 1000  # elements of an array at most: Slurm's own limit is one more, unless it is configured
 
 
 class SlurmConnector:
@@ -44,15 +43,15 @@ class SlurmConnector:
         self._settings = SlurmSettings.read(settings)
         self._attempts = Attempts(self._settings.spool)
         self._arrays = Arrays(self._attempts)
-        self._largest = _LARGEST
-        self._slurm = Commands(self._settings, everybodys=self._settings.identity == "user")
+        self._slurm = _interface(self._settings)
+        self._largest = self._slurm.largest_array
         self._pruning = Pruning(self._settings.spool, self._settings.keep_days, self._unfinished)
         self._strangers = Strangers(self._slurm.everybodys_jobs, self._attempts.known, self._settings.poll)
         self._watch = Watch(self._attempts, self._records, self._report, self._settings.poll)
 
     @property
     def calls(self) -> Mapping[str, int]:
-        """How often Slurm's commands were run, by name."""
+        """How often Slurm's commands were run, or its library was called, by name."""
         return self._slurm.calls
 
     def hosts(self) -> Sequence[Host]:
@@ -136,7 +135,8 @@ class SlurmConnector:
             raise self._spool_fault(error) from error
 
     def close(self) -> None:
-        """Nothing is held; jobs go on."""
+        """End the process that talks to Slurm, where there is one; jobs go on."""
+        self._slurm.close()
 
     def _make_folder(self, attempt: str) -> bool:
         """Make an attempt's folder; return False where there is one, and perhaps a job."""
@@ -265,3 +265,9 @@ class SlurmConnector:
         place = error.filename or self._settings.spool
         return ConnectorError(f"the slurm connector cannot work in its spool: {error.strerror}: {place}: make room or "
                               "correct the rights", transient=True)  # fmt: skip
+
+
+def _interface(settings: SlurmSettings) -> Commands | Library:
+    if settings.interface == "pyslurm":
+        return Library(settings)
+    return Commands(settings, everybodys=settings.identity == "user")

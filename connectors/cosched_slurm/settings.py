@@ -35,6 +35,7 @@ class SlurmSettings:
         gres: generic resources that each job asks for on each host ("gpu:1"); empty for none.
         identity: whose jobs they are: "daemon" (all are cosched's user's), "account" (cosched's user's, charged to the
             account that has the name of the task's owner), or "user" (the owner's own; cosched must run as root).
+        interface: how Slurm is spoken to: "cli" (its commands) or "pyslurm" (its library).
     """
 
     spool: Path
@@ -51,6 +52,7 @@ class SlurmSettings:
     reservation: str
     gres: str
     identity: str
+    interface: str
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> SlurmSettings:
@@ -75,6 +77,7 @@ class SlurmSettings:
             reservation=keys.name("reservation"),
             gres=keys.name("gres", "generic resources such as gpu:1"),
             identity=_identity(keys),
+            interface=keys.choice("interface", ("cli", "pyslurm")),
         )
 
 

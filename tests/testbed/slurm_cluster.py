@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tests.testbed.slurm_config import cluster_configuration, free_ports
-from tests.testbed.slurm_install import SUITE
-from tests.testbed.slurm_install import prefix as installed
+from tests.testbed.slurm_install import SUITE, installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +32,6 @@ __all__ = ["ClusterError", "SlurmCluster"]
 
 _START_SECONDS = 60.0
 _POLL_SECONDS = 0.05
-_DAEMONS = {"munged": "munged", "slurmctld": "slurmctld-wlm", "slurmd": "slurmd-wlm"}
 
 
 class ClusterError(Exception):
@@ -46,7 +44,7 @@ class SlurmCluster:
     Args:
         hosts: how many hosts, named node01, node02, …
         job_age: seconds for which the controller remembers ended jobs (MinJobAge).
-        suite: Debian's suite whose Slurm it is.
+        suite: Debian's suite whose Slurm it is, or the path below which one is installed.
 
     Attributes:
         directory: its folder: configuration, logs, state.
@@ -63,9 +61,8 @@ class SlurmCluster:
 
     def __init__(self, hosts: int = 16, job_age: int = 3600, suite: str = SUITE) -> None:
         self.hosts = tuple(f"node{number:02d}" for number in range(1, hosts + 1))
-        self._prefix = installed(suite)
-        self._suite = suite
-        self.bin = self._prefix / "usr/bin"
+        self._slurm = installed(suite)
+        self.bin = self._slurm.bin
         self.directory = Path(tempfile.mkdtemp(prefix="cosched-slurm-"))
         self.config = self.directory / "slurm.conf"
         self.completions = self.directory / "completions"
@@ -167,16 +164,16 @@ class SlurmCluster:
         self.directory.chmod(0o755)
         for name in ("log", "state", "nodes", "munge", "jobs", "sbin", *(f"nodes/{host}" for host in self.hosts)):
             (self.directory / name).mkdir(mode=0o755)
-        for name, program in _DAEMONS.items():  # some versions want to be called by their usual names
-            (self.directory / "sbin" / name).symlink_to(self._prefix / "usr/sbin" / program)
+        for name, program in self._slurm.daemons.items():  # some versions want to be called by their usual names
+            (self.directory / "sbin" / name).symlink_to(program)
         key = self.directory / "munge" / "key"
         key.touch(mode=0o600)
         key.write_bytes(secrets.token_bytes(128))
         names = ("slurmctld", *self.hosts)
         ports = dict(zip(names, free_ports(len(names)), strict=True))
         user = pwd.getpwuid(os.geteuid()).pw_name
-        self.config.write_text(cluster_configuration(self._prefix, self.directory, ports, user, job_age))
-        if self._suite != SUITE:  # later versions look for control groups unless they are told
+        self.config.write_text(cluster_configuration(self._slurm.plugins, self.directory, ports, user, job_age))
+        if not self._slurm.is_old:  # later versions look for control groups unless they are told
             (self.directory / "cgroup.conf").write_text("CgroupPlugin=disabled\n")
 
     def _start(self) -> None:
@@ -190,7 +187,7 @@ class SlurmCluster:
         self.wait("all hosts", lambda: self._idle() == set(self.hosts))
 
     def _start_host(self, host: str) -> None:
-        stepd = str(self._prefix / "usr/sbin/slurmstepd-wlm")
+        stepd = str(self._slurm.daemons["slurmstepd"])
         self._run(host, "slurmd", "-D", "-N", host, "-f", str(self.config), "-d", stepd)
 
     def _run(self, name: str, program: str, *arguments: str) -> None:

@@ -6,8 +6,6 @@ import random
 import socket
 from typing import TYPE_CHECKING
 
-from tests.testbed.slurm_install import PLUGINS
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -24,7 +22,7 @@ SlurmdUser={user}
 AuthType=auth/munge
 AuthInfo=socket={directory}/munge/socket
 CredType=cred/munge
-PluginDir={prefix}/{plugins}
+PluginDir={plugins}
 StateSaveLocation={directory}/state
 SlurmdSpoolDir={directory}/nodes/%n
 SlurmctldPidFile={directory}/log/slurmctld.pid
@@ -51,17 +49,17 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
 
-def cluster_configuration(prefix: Path, directory: Path, ports: Mapping[str, int], user: str, job_age: int) -> str:
+def cluster_configuration(plugins: Path, directory: Path, ports: Mapping[str, int], user: str, job_age: int) -> str:
     """Return slurm.conf.
 
     Args:
-        prefix: where Slurm is installed.
+        plugins: folder of Slurm's plugins.
         directory: the cluster's folder.
         ports: a port for "slurmctld" and for each host.
         user: name of the user that all daemons run as.
         job_age: seconds for which the controller remembers ended jobs.
     """
-    text = _COMMON.format(prefix=prefix, directory=directory, plugins=PLUGINS, machine=socket.gethostname(),
+    text = _COMMON.format(plugins=plugins, directory=directory, machine=socket.gethostname(),
                           port=ports["slurmctld"], user=user, job_age=job_age)  # fmt: skip
     return text + "".join(
         f"NodeName={host} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=512 "

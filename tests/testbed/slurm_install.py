@@ -4,24 +4,67 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.testbed.cache import cached
-from tests.testbed.debian import unpack
+from tests.testbed.debian import PackageError, unpack
 from tests.testbed.relink import relink
 
-__all__ = ["PLUGINS", "SUITE", "prefix"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["SUITE", "Slurm", "installed", "prefix"]
 
 SUITE = "bookworm"
-PLUGINS = "usr/lib/x86_64-linux-gnu/slurm-wlm"
+_PLUGINS = "usr/lib/x86_64-linux-gnu/slurm-wlm"
 # Suite → what is kept of it; bookworm carries Slurm 22.05, trixie 24.11, forky 26.05.
 _RECIPES = {"bookworm": "slurm-22.05-1", "trixie": "slurm-trixie-1", "forky": "slurm-forky-1"}
 _PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge", "patchelf")
 _LOADERS = ("lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2")
-_LIBRARIES = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", PLUGINS)
-_PATCHED = ("usr/bin/s*", "usr/sbin/*-wlm", "usr/sbin/munge*", f"{PLUGINS}/*.so*")
+_LIBRARIES = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", _PLUGINS)
+_PATCHED = ("usr/bin/s*", "usr/sbin/*-wlm", "usr/sbin/munge*", f"{_PLUGINS}/*.so*")
 _UNUSED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "usr/share/perl")
+
+
+@dataclass(frozen=True, slots=True)
+class Slurm:
+    """Where the parts of a Slurm are.
+
+    Attributes:
+        bin: folder of its commands.
+        plugins: folder of its plugins.
+        daemons: usual name of each daemon → its program; munge's is among them.
+        is_old: it is 22.05, which needs nothing said about control groups.
+    """
+
+    bin: Path
+    plugins: Path
+    daemons: Mapping[str, Path]
+    is_old: bool = False
+
+
+def installed(which: str = SUITE) -> Slurm:
+    """Return a Slurm: that of a Debian suite, or the one installed below an absolute path (`./configure --prefix`).
+
+    Raises:
+        PackageError: it cannot be had, or was built without munge.
+    """
+    names = ("slurmctld", "slurmd", "slurmstepd")
+    if not which.startswith("/"):
+        root = prefix(which)
+        daemons = {name: root / "usr/sbin" / f"{name}-wlm" for name in names} | {"munged": root / "usr/sbin/munged"}
+        return Slurm(root / "usr/bin", root / _PLUGINS, daemons, which == SUITE)
+    root = Path(which)
+    plugins = root / "lib" / "slurm"
+    missing = [path for path in (root / "bin/sbatch", root / "sbin/slurmctld", plugins / "auth_munge.so")
+               if not path.exists()]  # fmt: skip
+    if missing:
+        raise PackageError(f"there is no {missing[0]}: name the prefix of a Slurm that was built with munge")
+    daemons = {name: root / "sbin" / name for name in names} | {"munged": prefix() / "usr/sbin/munged"}
+    return Slurm(root / "bin", plugins, daemons)
 
 
 def prefix(suite: str = SUITE) -> Path:

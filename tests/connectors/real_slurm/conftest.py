@@ -42,7 +42,9 @@ def spool(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def connect(cluster: SlurmCluster, spool: Path) -> Callable[[], SlurmConnector]:
-    return lambda: SlurmConnector({**cluster.settings, "spool": str(spool)})
+    # `make test-pyslurm` has all of this done by Slurm's library.
+    interface = os.environ.get("COSCHED_TESTBED_INTERFACE", "cli")
+    return lambda: SlurmConnector({**cluster.settings, "spool": str(spool), "interface": interface})
 
 
 @pytest.fixture

@@ -1,0 +1,81 @@
+"""A process that runs a library, with a library of our own; connectors test it with theirs."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector.interface import ConnectorError
+from cosched.connector.workers import WorkerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_MODULE = """
+import os, sys, time
+from cosched.connector.workers import serve
+
+class Verbs:
+    def add(self, one, two): return one + two
+    def argument(self): return sys.argv[1]
+    def speak(self): print("the library prints"); os.write(1, b"past Python, too"); return "said"
+    def fail(self): raise ValueError("of two\\nlines")
+    def hang(self): time.sleep(60)
+    def die(self): os._exit(1)
+
+serve(Verbs())
+"""
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Iterator[WorkerProcess]:
+    (tmp_path / "played_worker.py").write_text(_MODULE)
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH", ""))))
+    worker = WorkerProcess(["played_worker", "x"], {**os.environ, "PYTHONPATH": path}, 20.0, manager="The library",
+                           daemon="its daemon")  # fmt: skip
+    yield worker
+    worker.close()
+
+
+def test_verbs_are_answered_and_counted(worker: WorkerProcess) -> None:
+    assert worker.call("add", one=1, two=2) == 3
+    assert worker.call("argument") == "x"
+    assert worker.calls == {"add": 1, "argument": 1}
+
+
+def test_what_the_library_prints_is_no_answer(worker: WorkerProcess) -> None:
+    assert worker.call("speak") == "said"
+    assert worker.call("add", one=1, two=1) == 2
+
+
+@pytest.mark.parametrize(("verb", "says"), [("fail", "The library, asked to fail: of two lines"), ("none", "none")])
+def test_an_error_is_one_line_and_ends_nothing(worker: WorkerProcess, verb: str, says: str) -> None:
+    with pytest.raises(ConnectorError, match=says) as caught:
+        worker.call(verb)
+    assert caught.value.transient
+    assert worker.call("add", one=1, two=1) == 2
+
+
+def test_one_that_hangs_or_dies_is_replaced(worker: WorkerProcess) -> None:
+    worker.call("argument")
+    worker._timeout = 0.1
+    with pytest.raises(ConnectorError, match=r"The library did not answer within 0 s: is its daemon well\?"):
+        worker.call("hang")
+    worker._timeout = 20.0
+    with pytest.raises(ConnectorError, match="the process that talks to The library ended"):
+        worker.call("die")
+    assert worker.call("argument") == "x"
+
+
+def test_one_that_was_killed_between_two_calls_is_replaced(worker: WorkerProcess) -> None:
+    worker.call("argument")
+    assert worker._process is not None
+    killed = worker._process.pid
+    os.kill(killed, signal.SIGKILL)
+    os.waitid(os.P_PID, killed, os.WEXITED | os.WNOWAIT)
+    assert worker.call("argument") == "x"
+    assert worker._process.pid != killed
