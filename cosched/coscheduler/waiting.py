@@ -7,7 +7,7 @@ time is put together once for a queue, and arrays are used where tasks would be 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.coscheduler.task import Task
+    from cosched.prediction.profile import Profile
 
 __all__ = ["Outlook", "Waiting", "first_counts", "in_names", "run_times"]
 
@@ -69,10 +70,12 @@ class _Frame:
     Attributes:
         waiting: the queue, in planned order.
         hosts: the class of each.
-        outlook: corrections and hand-over that `seconds` reckons with.
+        outlook: corrections and quantile that `times` reckons with.
         classes: of the hosts, each once.
+        profiles: of the queue's tasks.
+        times: (queue, classes, hosts) of `run_times` without a hand-over.
         tasks: those of the queue that can run on these hosts.
-        seconds: (classes, m, hosts) of `Problem`.
+        seconds: (classes, m, hosts), their times.
         deadline: (m,) epoch seconds, infinite for none.
     """
 
@@ -80,6 +83,8 @@ class _Frame:
     hosts: tuple[str, ...]
     outlook: tuple[Mapping[str, Correction], float]
     classes: tuple[str, ...]
+    profiles: tuple[Profile | None, ...]
+    times: NDArray[np.float64]
     tasks: tuple[str, ...]
     seconds: NDArray[np.float64]
     deadline: NDArray[np.float64]
@@ -190,7 +195,7 @@ class Waiting:
             classes=frame.classes,
             host_class=np.array([frame.classes.index(each) for each in frame.hosts], dtype=np.int64),
             free=np.array([max(free.get(host, now) - now, 0.0) for host in hosts]),
-            seconds=frame.seconds,
+            seconds=frame.seconds + outlook.handover,
             release=_releases(frame.tasks, outlook.held_back, now),
             deadline=_slacks(frame.deadline, now, outlook.margin),
             depends_on=((),) * len(frame.tasks),
@@ -226,13 +231,16 @@ class Waiting:
 
     def _framed(self, tasks: Mapping[str, Task], hosts: tuple[str, ...], outlook: Outlook) -> _Frame:
         """Return the frame of the queue as it is, the one made before where nothing it was made of has changed."""
-        waiting, reckoned = tuple(self.counts), (outlook.corrections, outlook.handover)
+        waiting, reckoned = tuple(self.counts), (outlook.corrections, outlook.quantile)
         known = self._frame
-        if known is not None and (known.waiting, known.hosts, known.outlook) == (waiting, hosts, reckoned):
+        if known is not None and (known.hosts, known.outlook) != (hosts, reckoned):
+            known = None
+        if known is not None and known.waiting == waiting:
             return known
         classes = tuple(sorted(set(hosts)))
-        times = [self._known_times(tasks[name], outlook, classes, len(hosts)) for name in waiting]
-        seconds = np.concatenate(times).reshape(len(waiting), len(classes), len(hosts)).swapaxes(0, 1)
+        queue = [tasks[name] for name in waiting]
+        times = self._stacked(queue, outlook, classes, len(hosts), known)
+        seconds = times.swapaxes(0, 1)
         host_class = np.array([classes.index(each) for each in hosts])
         able = np.flatnonzero(np.isfinite(best_times(seconds, host_class)).any(axis=1))
         names = tuple(waiting[place] for place in able.tolist())
@@ -242,21 +250,37 @@ class Waiting:
             hosts=hosts,
             outlook=reckoned,
             classes=classes,
+            profiles=tuple(task.profile for task in queue),
+            times=times,
             tasks=names,
             seconds=np.ascontiguousarray(seconds[:, able]),
             deadline=np.array(deadlines),
         )
         return self._frame
 
+    def _stacked(self, tasks: Sequence[Task], outlook: Outlook, classes: tuple[str, ...], hosts: int,
+                 known: _Frame | None) -> NDArray[np.float64]:  # fmt: skip
+        """Return the tasks' times, (m, classes, hosts), from a frame that reckons with the same where it has them."""
+        profiles = {task.id: task.profile for task in tasks}  # a task that comes back may have another one
+        before = () if known is None else zip(known.waiting, known.profiles, strict=True)
+        rows = {name: row for row, (name, profile) in enumerate(before) if profiles.get(name) is profile}
+        new = [task for task in tasks if task.id not in rows]
+        times = [self._known_times(task, outlook, classes, hosts)[np.newaxis] for task in new]
+        table = np.concatenate(times if known is None else [known.times, *times])
+        rows |= {task.id: row for row, task in enumerate(new, len(table) - len(new))}
+        found: NDArray[np.float64] = table[[rows[task.id] for task in tasks]]
+        return found
+
     def _known_times(self, task: Task, outlook: Outlook, classes: tuple[str, ...], hosts: int) -> NDArray[np.float64]:
-        """Return `run_times`, made anew only where something that it was made of has changed."""
+        """Return `run_times` without a hand-over, made anew only where something they were made of has changed."""
         assert task.profile is not None
         parts = task.profile.classes or (task.profile,)
         corrections = [outlook.corrections.get(task.correction_on(each.hardware)) for each in parts]
-        depends = (corrections, outlook.handover, classes, hosts)
+        depends = (corrections, outlook.quantile, classes, hosts)
         known = self._times.get(task.id)
         if known is None or known[0] != depends:
-            known = self._times[task.id] = (depends, run_times(task, outlook, classes, hosts))
+            times = run_times(task, replace(outlook, handover=0.0), classes, hosts)
+            known = self._times[task.id] = (depends, times)
         return known[1]
 
 

@@ -1,13 +1,19 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from cosched.coscheduler.waiting import Outlook, Waiting, first_counts
+from cosched.coscheduler.waiting import Outlook, Waiting, first_counts, run_times
 from cosched.prediction.feedback import Correction
 from tests.coscheduler.makers import a_task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.coscheduler.task import Task
 
 
 @pytest.mark.parametrize(("slack", "count"), [(math.inf, 1), (10.0, 1), (6.0, 2), (4.5, 4), (1.0, 4)])
@@ -70,18 +76,35 @@ def test_plans_aim_to_be_early_by_a_share_of_the_time_left_but_not_once_it_is_to
     assert problem.deadline.tolist() == [18.0, -10.0]
 
 
-def test_what_does_not_change_with_the_time_is_put_together_once_for_a_queue() -> None:
-    waiting, tasks = _waiting(1, 2), {"1": a_task(1, deadline=90.0), "2": a_task(2), "3": a_task(3)}
-    first = waiting.problem(tasks, ["a", "b"], {}, 0.0)
-    later = waiting.problem(tasks, ["a", "b"], {}, 5.0)
-    assert first is not None
-    assert later is not None
-    assert later.seconds is first.seconds
-    assert later.deadline.tolist() == [85.0, math.inf]
+def test_times_are_made_once_for_a_task_and_anew_where_what_they_are_made_of_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[str] = []
+
+    def counted(task: Task, *others: Any) -> NDArray[np.float64]:
+        made.append(task.id)
+        return run_times(task, *others)
+
+    monkeypatch.setattr("cosched.coscheduler.waiting.run_times", counted)
+    waiting = _waiting(1, 2)
+    tasks = {"1": a_task(1, [4.0], deadline=90.0), "2": a_task(2, [math.inf, 8.0]), "3": a_task(3, [2.0])}
+
+    def times(outlook: Outlook | None = None, now: float = 0.0, hosts: int = 2) -> dict[str, list[float]]:
+        problem = waiting.problem(tasks, ["a", "b"][:hosts], {}, now, outlook)
+        assert problem is not None
+        assert problem.deadline.tolist() == [90.0 - now if name == "1" else math.inf for name in problem.tasks]
+        return dict(zip(problem.tasks, problem.seconds[0].tolist(), strict=True))
+
+    assert times() == times(now=5.0) == {"1": [4.0, math.inf], "2": [math.inf, 8.0]}
+    waiting.add_first("3")
+    assert times() == {"3": [2.0, math.inf], "1": [4.0, math.inf], "2": [math.inf, 8.0]}
+    assert made == ["1", "2", "3"]
+    assert times(Outlook(handover=1.0)) == {"3": [3.0, math.inf], "1": [5.0, math.inf], "2": [math.inf, 9.0]}
+    assert made == ["1", "2", "3"]
+    waiting.remove("3")
+    tasks["3"] = a_task(3, [7.0])  # it comes back with another prediction
     waiting.add("3")
-    longer = waiting.problem(tasks, ["a", "b"], {}, 5.0)
-    corrected = waiting.problem(tasks, ["a", "b"], {}, 5.0, Outlook({"app/test": Correction(2.0, 1)}))
-    assert longer is not None
-    assert corrected is not None
-    assert longer.tasks == ("1", "2", "3")
-    assert corrected.seconds.tolist() == (2 * longer.seconds).tolist()
+    assert times() == {"1": [4.0, math.inf], "2": [math.inf, 8.0], "3": [7.0, math.inf]}
+    assert made == ["1", "2", "3", "3"]
+    assert times(Outlook({"app/test": Correction(2.0, 1)}))["1"] == [8.0, math.inf]
+    assert times(hosts=1) == {"1": [4.0], "3": [7.0]}
