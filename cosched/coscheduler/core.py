@@ -39,7 +39,7 @@ from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.coscheduler.waiting import Outlook
 from cosched.scheduling.baselines import BASELINES, baseline_count
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.decoder import decode
+from cosched.scheduling.decoder import decode, spans
 from cosched.scheduling.metrics import measure_plan, objective
 from cosched.scheduling.policies import REPLANNED, Policy, without_search
 from cosched.scheduling.progress import Figures, difference
@@ -206,6 +206,20 @@ class Coscheduler:
         """Return where the waiting tasks are planned to run, in seconds from `time`; None where none waits."""
         problem = self._problem(time)
         return None if problem is None else (problem, decode(problem, self._plan(problem)))
+
+    def spans(self, time: float) -> list[tuple[str, float, float, int]] | None:
+        """Return what `forecast` does but for the hosts' names, several times quicker.
+
+        Returns:
+            Each waiting task with its start, its end and its number of hosts, in planned order.
+        """
+        problem = self._problem(time)
+        if problem is None:
+            return None
+        plan = self._plan(problem)
+        starts, ends = spans(problem, plan)
+        counts = plan.counts.tolist()
+        return [(problem.tasks[task], starts[task], ends[task], counts[task]) for task in plan.order.tolist()]
 
     # ── what events do ───────────────────────────────────────────────────────────────────────────────────────
 

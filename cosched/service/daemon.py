@@ -90,7 +90,7 @@ class Daemon:
                           connector=configuration.connector.kind, policy=planning.policy, faults=self._faults,
                           outputs=outputs, calls=self._manager.calls,
                           waiting=configuration.access.waiting)  # fmt: skip
-        insight = DaemonInsight(self._engine, self._core, self._store, catalogue, predictor,
+        self._insight = insight = DaemonInsight(self._engine, self._core, self._store, catalogue, predictor,
                                 configuration.models.folders)  # fmt: skip
         self._neighbours: Neighbours | None = None
         if configuration.agent.listen:
@@ -121,7 +121,9 @@ class Daemon:
     def start(self) -> None:
         """Take up what a former process left, then serve."""
         self._engine.restore()
+        self._insight.memory.restore(list(self._core.waiting.counts))
         self._engine.start()
+        self._insight.memory.start()
         self._manager.start()
         if self._engine.search is not None:
             self._search.start()
@@ -147,6 +149,7 @@ class Daemon:
         self._housekeeping.stop()
         self._manager.stop()
         self._engine.stop()
+        self._insight.memory.stop()
         self._store.close()
         os.close(self._lock)
 

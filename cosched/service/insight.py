@@ -16,6 +16,7 @@ from cosched.prediction.feedback import Correction
 from cosched.prediction.shelf import Shelf
 from cosched.service.memory import PlanMemory
 from cosched.service.views import profile_view
+from cosched.store.plans import Plans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -42,7 +43,11 @@ _RATIOS = 60
 
 
 class DaemonInsight:
-    """Implements `cosched.portal.insight.Insight`."""
+    """Implements `cosched.portal.insight.Insight`.
+
+    Attributes:
+        memory: what the plan was; to be started and stopped with the engine.
+    """
 
     def __init__(self, engine: Engine, core: Coscheduler, store: Store, catalogue: Catalogue, predictor: Predictor,
                  folders: Sequence[Path]) -> None:  # fmt: skip
@@ -62,12 +67,12 @@ class DaemonInsight:
         self._predictor = predictor
         self._folders = tuple(folders)
         self._shelf = Shelf(folders)
-        self._memory = PlanMemory(core)
+        self.memory = PlanMemory(core, Plans(store))
         told = engine.on_change
 
         def changed(tasks: Collection[Task], events: Sequence[Event]) -> None:
             told(tasks, events)
-            self._memory.heard(tasks, events)
+            self.memory.heard(tasks, events)
 
         engine.on_change = changed
 
@@ -127,11 +132,11 @@ class DaemonInsight:
 
     def planned(self, task: str) -> list[PlanPoint]:
         """Return where a task was planned; see `Insight`."""
-        return self._memory.planned(task)
+        return self.memory.planned(task)
 
     def search(self) -> list[SearchPoint]:
         """Return how the plan became better; see `Insight`."""
-        return self._memory.search()
+        return self.memory.search()
 
     def _ask(self, question: Callable[[Coscheduler, float], _T]) -> _T:
         try:

@@ -37,7 +37,8 @@ def prune(store: Store, before: float, limit: int = 500) -> int:
     statements: list[Executable] = [
         delete(table).where(column.in_(gone))
         for table, column in ((schema.attempts, schema.attempts.c.task), (schema.events, schema.events.c.task),
-                              (schema.outbox, schema.outbox.c.task), (schema.tasks, tasks))
+                              (schema.outbox, schema.outbox.c.task), (schema.plans, schema.plans.c.task),
+                              (schema.tasks, tasks))
     ]  # fmt: skip
     keys = _keys(store, before, set(gone))
     statements += [delete(schema.submission_keys).where(_same_key(owner, key)) for owner, key in keys]

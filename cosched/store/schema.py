@@ -30,6 +30,7 @@ __all__ = [
     "lives",
     "metadata",
     "outbox",
+    "plans",
     "sessions",
     "submission_keys",
     "tasks",
@@ -224,4 +225,12 @@ outbox = Table(
     Column("fault", Text, nullable=False),
     PrimaryKeyConstraint("task", "kind", "target"),
     Index("outbox_by_due", "due"),
+)
+
+plans = Table(
+    "plans",
+    metadata,
+    # Where a task was planned, a list of [time, start, end, hosts]; in the row without a name how the search went.
+    Column("task", String(64), primary_key=True),
+    Column("points", JSON, nullable=False),
 )

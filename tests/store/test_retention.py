@@ -9,6 +9,7 @@ from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.store import Record, Store, Submission
 from cosched.store.credentials import Credentials, Deed
 from cosched.store.outbox import Outbox
+from cosched.store.plans import Plans
 from cosched.store.retention import prune
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def test_what_ended_long_ago_goes_with_all_that_belongs_to_it(store: Store) -> N
     store.save([task(1), task(2, NEW)], [attempt(1), attempt(2)],
                [Record(OLD, "k", "1"), Record(OLD, "k", "2"), Record(OLD, "hosts"), Record(NEW, "hosts")])  # fmt: skip
     assert sum(store.counts().values()) == 2
+    Plans(store).put({"1": [[OLD, OLD, OLD, 1]], "2": [[NEW, NEW, NEW, 1]]}, [])
     assert prune(store, BEFORE) == 1
+    assert Plans(store).of_several(["1", "2"]) == {"2": [[NEW, NEW, NEW, 1]]}
     assert (left(store), sum(store.counts().values())) == (["2"], 1)
     assert store.attempts("1") == ()
     assert [(line.task, line.time) for line in store.events()] == [("2", OLD), ("", NEW)]
