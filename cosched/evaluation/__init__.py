@@ -10,12 +10,13 @@ Models are never executed as Python code; an evaluation is bounded in steps and 
 """
 
 from cosched.evaluation.application import Application, Parameter, load, parameters
-from cosched.evaluation.engine import error, evaluate, profile
+from cosched.evaluation.engine import evaluate, profile
 from cosched.evaluation.explanation import Explanation, explain
 from cosched.evaluation.faults import CountError
 from cosched.evaluation.hardware import Hardware, load_hardware
 from cosched.evaluation.results import Evaluation, PathPart, ProcessorTime, TraceEvent
 from cosched.evaluation.sweep import Prediction, predict
+from cosched.evaluation.uncertainty import error
 
 __all__ = [
     "Application",

@@ -15,13 +15,13 @@ from cosched.evaluation.application import checked
 from cosched.evaluation.budget import DEFAULT_STEPS, Budget
 from cosched.evaluation.course import Course, planned
 from cosched.evaluation.deadlock import deadlock
-from cosched.evaluation.faults import CountError, fail
+from cosched.evaluation.faults import CountError
 from cosched.evaluation.lanes import TooManyStepsError, UnbatchableError
 from cosched.evaluation.layout import TooFewHostsError, layout, most_hosts
 from cosched.evaluation.merging import merged
 from cosched.evaluation.places import places
 from cosched.evaluation.pricing import Prices
-from cosched.evaluation.programs import compiled, frame, initial, on_hosts, one_by_one
+from cosched.evaluation.programs import compiled, initial, on_hosts, one_by_one
 from cosched.evaluation.sidebyside import program
 from cosched.evaluation.topology import UnmatchedError
 from cosched.language.diagnostics import ModelError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cosched.evaluation.results import Evaluation
     from cosched.evaluation.steps import Steps
 
-__all__ = ["error", "evaluate", "profile"]
+__all__ = ["evaluate", "profile"]
 
 
 def profile(
@@ -167,44 +167,6 @@ def _carried_out(application: Application, where: Layout, segments: Sequence[Ste
         for plan in planned(segments, Prices(where, places_), int(where.processors.sum())):
             course.go(plan)
     return course
-
-
-def error(application: Application, hardware: Hardware, hosts: Sequence[int],
-          parameters: Mapping[str, float] | None = None) -> NDArray[np.float64] | None:  # fmt: skip
-    """Return how far off the application says that it may be: nine runs in ten are within this part of the run time.
-
-    Args:
-        application: its option `error` may depend on its parameters and the number of hosts.
-        hardware: as for `profile`.
-        hosts: as for `profile`.
-        parameters: as for `profile`.
-
-    Returns:
-        Shape (len(hosts),), each from 0 to less than 1; None where the application says nothing. 0 where a number of
-        hosts is not covered.
-
-    Raises:
-        UserError: as for `profile`.
-        ModelError: the option has no value in that range.
-    """
-    given, item = checked(application, parameters or {}), compiled(application, hardware.classes[0])
-    found = item.option("error")
-    if found is None:
-        return None
-    value, at = found
-    stated: NDArray[np.float64] = np.zeros(len(hosts))
-    for index, count in enumerate(hosts):
-        try:
-            stated[index] = value(
-                frame(application, item, int(layout(hardware, [count]).processors[0]), given, Budget())
-            )
-        except (CountError, TooFewHostsError):
-            continue
-        except ModelError as fault:
-            raise on_hosts(fault, count) from None
-        if not 0 <= stated[index] < 1:
-            fail(item.source, at, f"an error of {stated[index]:g} on {count} hosts: give 0 to less than 1")
-    return stated
 
 
 def evaluate(application: Application, hardware: Hardware, hosts: int, parameters: Mapping[str, float] | None = None,

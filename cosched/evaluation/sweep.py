@@ -12,9 +12,10 @@ import numpy as np
 from cosched.errors import UserError
 from cosched.evaluation.application import Application, load
 from cosched.evaluation.application import parameters as parameters_of
-from cosched.evaluation.engine import error, profile
+from cosched.evaluation.engine import profile
 from cosched.evaluation.faults import CountError
 from cosched.evaluation.hardware import Hardware, load_hardware
+from cosched.evaluation.uncertainty import error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -96,19 +97,17 @@ def predict(application: Application | str | Path, hardware: Hardware | str | Pa
     shape = tuple(len(values) for values in swept.values())
     if math.prod((*shape, len(hosts))) > _MOST_POINTS or not math.prod((*shape, len(hosts))):
         raise UserError(f"{math.prod((*shape, len(hosts)))} predictions at once: ask for 1 to {_MOST_POINTS}")
-    seconds, wrong = _every(model, machine, hosts, fixed, swept, steps)
+    seconds, ends = _every(model, machine, hosts, fixed, swept, steps)
     seconds = seconds.reshape(*shape, len(hosts))
-    low = high = None
-    if wrong is not None:
-        low, high = (seconds * (1 + side * wrong.reshape(seconds.shape)) for side in (-1, 1))
+    low, high = (None, None) if ends is None else (end.reshape(seconds.shape) for end in ends)
     known = {item.name: fixed.get(item.name, item.default) for item in parameters_of(model) if item.name not in swept}
     return Prediction(model.name, machine.name, np.array(hosts, np.int64), known, swept, seconds, low, high)
 
 
 def _every(model: Application, machine: Hardware, hosts: Sequence[int], fixed: Mapping[str, float],
-           swept: Mapping[str, Floats], steps: int | None) -> tuple[Floats, Floats | None]:  # fmt: skip
-    """Return seconds and error of every combination, shape (combinations, counts)."""
-    seconds, wrong = [], []
+           swept: Mapping[str, Floats], steps: int | None) -> tuple[Floats, tuple[Floats, Floats] | None]:  # fmt: skip
+    """Return run times, expected and with their ends, of every combination, shape (combinations, counts)."""
+    seconds, ends = [], []
     uncovered: CountError | None = None
     for values in product(*(column.tolist() for column in swept.values())):
         given = {**fixed, **dict(zip(swept, values, strict=True))}
@@ -117,12 +116,13 @@ def _every(model: Application, machine: Hardware, hosts: Sequence[int], fixed: M
         except CountError as fault:
             uncovered = fault
             seconds.append(np.full(len(hosts), math.inf))
-        wrong.append(error(model, machine, hosts, given))
+        stated = error(model, machine, hosts, given)
+        if stated is not None:
+            ends.append(stated.around(seconds[-1]))
     found = np.array(seconds)
     if uncovered is not None and not np.isfinite(found).any():
         raise uncovered
-    stated = [part for part in wrong if part is not None]
-    return found, np.array(stated) if stated else None
+    return found, (np.array([low for low, _ in ends]), np.array([high for _, high in ends])) if ends else None
 
 
 def _named(model: Application) -> str:

@@ -126,7 +126,7 @@ class _Checker:
                 self.report(option, f"option {option.name} is not known{suggestion(option.name, OPTIONS)}")
             elif wanted == "string" and not isinstance(option.value, Text):
                 self.report(option, f'option {option.name} is a text: write {option.name} = "…"')
-            elif option.name == "error":
+            elif option.name.startswith("error"):
                 self.error(option)
             elif option.name == "decompose" and isinstance(option.value, Text):
                 for name in (part.strip() for part in option.value.value.split(",")):
@@ -137,11 +137,12 @@ class _Checker:
     def error(self, option: Assign) -> None:
         """Check the error that an application states of itself: a part of the run time."""
         if self.object.kind != "application":
-            self.report(option, f"option error belongs to the application: a {self.object.kind} has none")
+            self.report(option, f"option {option.name} belongs to the application: a {self.object.kind} has none")
         self.scope.number(option.value)
-        value = constant(option.value)
-        if value is not None and not 0 <= value < 1:
-            self.report(option.value, "an error is a part of the run time, from 0 to less than 1: 0.1 for 10 %")
+        value, open_ended = constant(option.value), option.name == "error_above"
+        if value is not None and not (value >= 0 and (value < 1 or open_ended)):
+            most = "at least 0" if open_ended else "from 0 to less than 1"
+            self.report(option.value, f"an error is a part of the run time, {most}: 0.1 for 10 %")
 
     def procedure(self, procedure: Procedure) -> None:
         self.unique("parameter", procedure.parameters)

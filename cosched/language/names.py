@@ -89,6 +89,7 @@ GROUPS = ("hardware", *MESSAGES, "clc", HOSTS)
 """Groups of an HMCL configuration."""
 
 OPTIONS: Mapping[str, str] = {
-    "hrduse": "string", "decompose": "string", "error": "numeric", "nstage": "numeric", "seval": "numeric",
+    "hrduse": "string", "decompose": "string", "error": "numeric", "error_below": "numeric", "error_above": "numeric",
+    "nstage": "numeric", "seval": "numeric",
 }  # fmt: skip
 """Options of objects and their types."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 import threading
 from collections import OrderedDict
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from cosched.prediction.catalogue import Application
     from cosched.prediction.parameters import Value
 
-__all__ = ["Predictor"]
+__all__ = ["Predictor", "predicted"]
 
 _MOST_REMEMBERED = 4096
 _LONGEST_TEXT = 256 * 1024
@@ -84,7 +83,7 @@ class Predictor:
             try:
                 model = evaluation.load(path, self._folders)
                 machine = evaluation.load_hardware(hardware, self._folders)
-                return _profile(model, machine, values, hosts)
+                return predicted(model, machine, values, hosts)
             except UserError as error:
                 raise UserError(str(error).replace(str(path), "your model")) from error
 
@@ -95,7 +94,7 @@ class Predictor:
         machine = self._hardware.get(hardware)
         if machine is None:
             machine = self._hardware[hardware] = evaluation.load_hardware(hardware, self._folders)
-        return _profile(model, machine, values, hosts)
+        return predicted(model, machine, values, hosts)
 
     def _forget_if_changed(self) -> None:
         content = tuple(_stamps(self._folders))
@@ -108,18 +107,20 @@ class Predictor:
             self._content = content
 
 
-def _profile(model: evaluation.Application, machine: evaluation.Hardware, values: Mapping[str, float],
-             hosts: int) -> Profile:  # fmt: skip
+def predicted(model: evaluation.Application, machine: evaluation.Hardware, values: Mapping[str, float],
+              hosts: int) -> Profile:  # fmt: skip
+    """Return the run time of a model on 1…hosts hosts, with its range where the model states its error.
+
+    Raises:
+        UserError: the model is at fault, in one line.
+    """
     seconds = evaluation.profile(model, machine, range(1, hosts + 1), values)
     error = evaluation.error(model, machine, range(1, hosts + 1), values)
+    low, high = (None, None) if error is None else (tuple(end.tolist()) for end in error.around(seconds))
     try:
-        predicted = Profile(tuple(seconds.tolist()), Source.MODEL, machine.name)
-        if error is None:
-            return predicted
-        low, high = (tuple((seconds * (1 + side * error)).tolist()) for side in (-1, 1))
-        return replace(predicted, low=low, high=high)
-    except UserError as error:
-        raise UserError(f"the model {model.name} is wrong: {error}") from error
+        return Profile(tuple(seconds.tolist()), Source.MODEL, machine.name, low, high)
+    except UserError as fault:
+        raise UserError(f"the model {model.name} is wrong: {fault}") from fault
 
 
 def _stamps(folders: Iterable[Path]) -> Iterator[tuple[str, int, int]]:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from cosched import evaluation
 from cosched.agent.messages import Model, ModelFile
 from cosched.errors import SystemFault, UserError
-from cosched.prediction.profile import Profile, Source
+from cosched.prediction.predictor import predicted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched.language.linker import Linked
+    from cosched.prediction.profile import Profile
 
 __all__ = ["CarriedModels"]
 
@@ -85,8 +86,7 @@ class CarriedModels:
         path = self._kept(model)
         application = evaluation.load(path, (path.parent,))
         machine = evaluation.load_hardware(hardware, self._library)
-        seconds = evaluation.profile(application, machine, range(1, hosts + 1), values)
-        return Profile(tuple(float(value) for value in seconds), Source.MODEL, machine.name)
+        return predicted(application, machine, values, hosts)
 
     def _kept(self, model: Model) -> Path:
         """Write a model's files down, each in the folder of its content; return the application's file."""

@@ -91,7 +91,7 @@ def test_a_sweep_as_json_and_as_csv(tmp_path: Path) -> None:
     assert table == ["x,hosts,seconds", "2,1,2.0", "2,2,1.0", "4,1,4.0", "4,2,2.0", "6,1,6.0", "6,2,3.0"]
     assert "x = 6\n      1 hosts               6 s\n" in run(*arguments).stdout
     table = run("predict", "cpi_measured", "--hosts", "16,17", "--csv").stdout.splitlines()
-    assert table == ["hosts,seconds", "16,20.0", "17,"]
+    assert table == ["hosts,seconds,low,high", "16,20.0,18.0,22.0", "17,,,"]
 
 
 def test_explain_prints_what_binds_and_where_the_time_goes(tmp_path: Path) -> None:
@@ -114,7 +114,8 @@ def test_format_changes_layout_only(tmp_path: Path) -> None:
     assert json.loads(run("format", "--check", "--json", str(path)).stdout) == [str(path)]
     assert "{step" in path.read_text()
     assert run("format", str(path)).exit_code == 0
-    assert path.read_text() == ("application messy {\n    proc exec init { step cpu { confdev 1; } (* one *)\n} }\n")
+    body = "        step cpu { confdev 1; } (* one *)"
+    assert path.read_text() == f"application messy {{\n    proc exec init {{\n{body}\n    }}\n}}\n"
     found = run("format", "--check", str(path))
     assert (found.exit_code, found.stdout) == (0, "")
 

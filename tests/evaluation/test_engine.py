@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cosched.errors import UserError
-from cosched.evaluation import CountError, engine, error, evaluate, load, load_hardware, profile
+from cosched.evaluation import CountError, engine, evaluate, load, load_hardware, profile
 from cosched.language import ModelError
 
 if TYPE_CHECKING:
@@ -378,23 +378,3 @@ def test_the_budget_grows_with_the_numbers_of_hosts_but_not_for_one_of_them(
     assert profile(application, plain, [1]).tolist() == [0]
     with pytest.raises(ModelError, match="stopped here after 1000 steps"):
         profile(application, plain, range(1, 100), {"n": 1000})
-
-
-def test_an_application_states_its_error_for_each_number_of_hosts(
-    model: Callable[[str], Application], plain: Hardware
-) -> None:
-    text = "var numeric: k = 2; option {{ error = {}; }} proc exec init {{ step cpu {{ confdev 1; }} }}"
-    assert error(model(text.format("k * 0.01 * Nproc")), plain, [1, 4], {"k": 5}) == pytest.approx([0.05, 0.2])
-    assert error(model("proc exec init { }"), plain, [1]) is None
-    with pytest.raises(ModelError, match=r"psl:1:\d+: an error of 1.2 on 60 hosts: give 0 to less than 1"):
-        error(model(text.format("k * 0.01 * Nproc")), plain, [1, 60])
-    with pytest.raises(ModelError, match="division by zero"):
-        error(model(text.format("1 / (k - 2)")), plain, [1])
-
-
-def test_numbers_of_hosts_that_are_not_covered_have_no_error(
-    model: Callable[[str], Application], plain: Hardware
-) -> None:
-    application = model("""var numeric: a, b; option { decompose = "a, b", error = 0.1; }
-        proc exec init { step cpu { confdev 1; } }""")
-    assert error(application, plain, [1, 2], {"a": 2}) == pytest.approx([0, 0.1])

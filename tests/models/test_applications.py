@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cosched.evaluation import evaluate, load, load_hardware, parameters, profile
+from cosched.evaluation import error, evaluate, load, load_hardware, parameters, profile
 from cosched.language import check_files, default_library, parse_psl, read
 
 if TYPE_CHECKING:
@@ -85,6 +85,20 @@ def test_structural_models_rank_numbers_of_hosts_as_the_published_table(kernel: 
     assert correlation >= 0.9
     row = [kernel, f"{seconds[0]:.1f}", published[0], best, " or ".join(map(str, bests)), f"{correlation:.2f}"]
     assert f"| {' | '.join(map(str, row))} |" in MODELLING.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kernel", TABLE)
+def test_structural_models_state_what_the_published_times_leave_as_their_error(kernel: str) -> None:
+    application, hardware = load(kernel), load_hardware("sgi_origin2000")
+    ratio = np.array(TABLE[kernel][1]) / profile(application, hardware, COUNTS)
+    stated = error(application, hardware, COUNTS)
+    assert stated is not None
+
+    def inside(share: float) -> int:
+        return int(((ratio >= 1 - share * stated.below) & (ratio <= 1 + share * stated.above)).sum())
+
+    assert inside(1.0) >= 15
+    assert inside(0.85) < 15, "no wider than needed"
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 8])
