@@ -35,7 +35,7 @@ from cosched.coscheduler.forwarding import Forwarding
 from cosched.coscheduler.ledger import Ledger
 from cosched.coscheduler.lifecycle import Lifecycle
 from cosched.coscheduler.queue import Queue
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.coscheduler.waiting import Outlook
 from cosched.scheduling.baselines import BASELINES, baseline_count
 from cosched.scheduling.bounds import lower_bound
@@ -273,7 +273,7 @@ class Coscheduler:
         return self.waiting.problem(self.tasks, up, self.taken(time), time, self.outlook(), classes)
 
     def _dispatch(self, time: float) -> None:
-        for name in self._queue.passing(time)[: self._doors()]:
+        for name in self._queue.passing(time, self._doors()):
             self._lifecycle.start(self.tasks[name], (), None, time)
         for departure in self._departures(time):
             if not self._stays(departure, time):
@@ -295,8 +295,7 @@ class Coscheduler:
 
     def _doors(self) -> int:
         """Return how many more tasks without a profile may be on their way to the manager."""
-        on_the_way = sum(a.state is AttemptState.SUBMITTING and not a.hosts for a in self.attempts.values())
-        return max(_MOST_PASSING - on_the_way, 0)
+        return max(_MOST_PASSING - len(self._ledger.leaving), 0)
 
     def _departures(self, time: float) -> list[Departure]:
         if not len(self.waiting):

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.decisions import Decision, Outcome, Replan
+from cosched.coscheduler.task import AttemptState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,12 +23,14 @@ class Ledger:
         tasks: live tasks by identifier.
         attempts: live attempts by UUID; a task has at most one.
         owned: number of live tasks by owner.
+        leaving: attempts without hosts that are on their way to the manager.
     """
 
     def __init__(self) -> None:
         self.tasks: dict[str, Task] = {}
         self.attempts: dict[str, Attempt] = {}
         self.owned: Counter[str] = Counter()
+        self.leaving: set[str] = set()
         self._live: dict[str, str] = {}  # task → its live attempt
         self.begin()
 
@@ -55,7 +58,8 @@ class Ledger:
         """Take in what was written down before: that is no change."""
         for task in tasks:
             self._keep(task)
-        self.attempts |= {attempt.uuid: attempt for attempt in attempts}
+        for attempt in attempts:
+            self._keep_attempt(attempt)
         self._live |= {attempt.task: attempt.uuid for attempt in self.attempts.values()}
 
     def attempt_of(self, task: str) -> Attempt | None:
@@ -81,7 +85,7 @@ class Ledger:
     def put_attempt(self, attempt: Attempt) -> None:
         """Keep an attempt as it is now."""
         if self.attempts.get(attempt.uuid) != attempt:
-            self.attempts[attempt.uuid] = attempt
+            self._keep_attempt(attempt)
             self._live[attempt.task] = attempt.uuid
             self._changed_attempts[attempt.uuid] = attempt
 
@@ -89,8 +93,16 @@ class Ledger:
         """Write an attempt's end down and forget it."""
         self._changed_attempts[attempt.uuid] = attempt
         del self.attempts[attempt.uuid]
+        self.leaving.discard(attempt.uuid)
         del self._live[attempt.task]
         self.replan()
+
+    def _keep_attempt(self, attempt: Attempt) -> None:
+        self.attempts[attempt.uuid] = attempt
+        if attempt.state is AttemptState.SUBMITTING and not attempt.hosts:
+            self.leaving.add(attempt.uuid)
+        else:
+            self.leaving.discard(attempt.uuid)
 
     def _keep(self, task: Task) -> None:
         if task.id not in self.tasks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.waiting import Waiting
@@ -65,9 +66,9 @@ class Queue:
         """Note that the search has looked at these tasks: their staging is over."""
         self._searched |= self.waiting.counts.keys() & set(tasks)
 
-    def passing(self, time: float) -> list[str]:
-        """Return the tasks without a profile that may leave now."""
-        return [task for task in self._passing if self.may_leave(task, time)]
+    def passing(self, time: float, most: int) -> list[str]:
+        """Return the first tasks without a profile that may leave now, so many at most."""
+        return list(islice((task for task in self._passing if self.may_leave(task, time)), most))
 
     def may_leave(self, task: str, time: float) -> bool:
         """Whether nothing holds the task back any more."""

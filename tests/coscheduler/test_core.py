@@ -681,6 +681,12 @@ class AnyWeather(RuleBasedStateMachine):
             waits = task.state is TaskState.QUEUED
             assert waits == (self.core.attempt_of(name) is None)
 
+    @invariant()
+    def the_door_is_watched(self) -> None:
+        leaving = {attempt.uuid for attempt in self.core.attempts.values()
+                   if attempt.state is AttemptState.SUBMITTING and not attempt.hosts}  # fmt: skip
+        assert self.core._ledger.leaving == leaving
+
     def teardown(self) -> None:
         if not hasattr(self, "log"):
             return

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from cosched.coscheduler.decisions import Cancel, Replan
 from cosched.coscheduler.ledger import Ledger
-from cosched.coscheduler.task import Attempt
+from cosched.coscheduler.task import Attempt, AttemptState
 from tests.coscheduler.makers import a_task
 
 ATTEMPT = Attempt(uuid="u", task="1", hosts=("node01",), count=1, predicted=10.0, created=0.0)
@@ -54,3 +54,15 @@ def test_live_tasks_are_counted_by_owner() -> None:
     assert ledger.owned == {"ann": 1, "bob": 2}
     ledger.close(ledger.tasks["1"])
     assert ledger.owned == {"bob": 2}
+
+
+def test_attempts_without_hosts_are_leaving_until_the_manager_has_them() -> None:
+    ledger = Ledger()
+    first = replace(ATTEMPT, hosts=())
+    second = replace(first, uuid="v", task="2")
+    ledger.load([a_task(1), a_task(2)], [first, replace(ATTEMPT, uuid="w", task="3")])
+    ledger.put_attempt(second)
+    assert ledger.leaving == {"u", "v"}
+    ledger.put_attempt(replace(first, state=AttemptState.SUBMITTED))
+    ledger.close_attempt(second)
+    assert not ledger.leaving
