@@ -39,7 +39,7 @@ class AccessCalls(Caller):
 
     def revoke_token(self, token_id: str) -> None:
         """Make a token good for nothing."""
-        self._call("DELETE", f"/tokens/{segment(token_id)}")
+        self._response("DELETE", f"/tokens/{segment(token_id)}")
 
     def add_account(self, request: AccountRequest) -> AccountView:
         """Make a local account."""
@@ -55,7 +55,7 @@ class AccessCalls(Caller):
 
     def remove_account(self, name: str) -> None:
         """Forget a local account."""
-        self._call("DELETE", f"/accounts/{segment(name)}")
+        self._response("DELETE", f"/accounts/{segment(name)}")
 
     def login_link(self) -> LoginLink:
         """Have a link made that logs a browser in as you."""

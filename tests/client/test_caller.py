@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.client import AbsentError, Client
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_an_absent_daemon_is_told_with_what_to_do(tmp_path: Path) -> None:
+    message = r"cosched is not running at unix:.*none\.sock: start it with `cosched serve`"
+    with Client(f"unix:{tmp_path}/none.sock") as client, pytest.raises(AbsentError, match=message):
+        client.status()
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    with Client(f"http://127.0.0.1:{port}") as client, pytest.raises(AbsentError, match="is not running at http"):
+        client.status()
+
+
+def test_a_server_that_is_not_ours_is_told(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+
+        def answer() -> None:
+            connection, _ = other.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.1 418 Teapot\r\nContent-Length: 3\r\n\r\ntea")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with (
+            Client(f"http://127.0.0.1:{port}") as client,
+            pytest.raises(UserError, match=r"answered 418 .*is that cosched"),
+        ):
+            client.status()
+        thread.join()
+
+
+@pytest.mark.parametrize("server", ["nonsense", "ftp://x", "unix:relative"])
+def test_what_is_no_address_is_refused(server: str) -> None:
+    with pytest.raises(UserError, match="is not the address of a server: write unix:/path or"):
+        Client(server)
+
+
+def test_the_address_comes_from_the_environment_or_the_users_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COSCHED_SERVER", "http://127.0.0.1:1")
+    with Client() as client:
+        assert client.server == "http://127.0.0.1:1"
+    monkeypatch.delenv("COSCHED_SERVER")
+    monkeypatch.setenv("XDG_STATE_HOME", "/s")
+    with Client() as client:
+        assert client.server == "unix:/s/cosched/cosched.sock"
