@@ -122,8 +122,10 @@ def main() -> None:
         console.print(f"{options.tasks} tasks submitted to {NAMES[0]}")
         tasks = forwarded(sites, 170.0)
         peers = _peer(sites[0], "list", "--server", sites[0].server)
+        done = _peer(sites[0], "advice", "--server", sites[0].server)
     console.print(table(tasks, NAMES[0]))
     console.print(peers)
+    console.print(f"The agent of {NAMES[0]}:\n{done}", markup=False)
     ended = [where(task, NAMES[0]) for task in tasks]
     met = sum(bool(task.on_time) for task in tasks)
     spread = ", ".join(f"{ended.count(name)} in {name}" for name in NAMES[: len(connectors)])

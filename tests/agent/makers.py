@@ -1,0 +1,112 @@
+"""One domain's broker, and a neighbour "b" whose letters a test writes by hand."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from cosched.agent import (
+    Agent,
+    AgentSettings,
+    Broker,
+    FiguresOnly,
+    LetterReceived,
+    LocalDomain,
+    Peer,
+    PeersChanged,
+    Send,
+)
+from cosched.agent.link import Link
+from cosched.agent.messages import Advertisement, TaskDocument
+from cosched.agent.service import HostClass, Service, Step
+from cosched.connector.interface import Host
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.decisions import Dispatch
+from cosched.coscheduler.events import HostsObserved, TaskSubmitted, Tick
+from cosched.coscheduler.settings import Settings
+from cosched.coscheduler.task import Task
+from cosched.prediction.profile import Profile, Source
+
+if TYPE_CHECKING:
+    from cosched.agent.broker import BrokerOutcome
+    from cosched.agent.messages import Body
+
+NOW = 1000.0
+INSTANCE = "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e"
+UUID = "0d2f3c6f-36a1-4a51-9a5b-9a1f5e0c8b1e"
+DOCUMENT = TaskDocument("g", "g", "ann", 60.0, seconds=(20.0,))
+
+
+def a_profile(*seconds: float) -> Profile:
+    return Profile(seconds, Source.USER)
+
+
+def a_task(number: int = 1, deadline: float | None = NOW + 10.0, *seconds: float, **changes: Any) -> Task:
+    """Return one that takes 40 s on a host, where nothing else is said."""
+    profile = a_profile(*(seconds or (40.0,)))
+    return Task(str(number), number, "t", "a", ("/bin/a",), NOW, deadline=deadline, profile=profile, **changes)
+
+
+def a_wide_task(number: int = 1) -> Task:
+    """Return one that is late on one host, and in time on four."""
+    return a_task(number, NOW + 10.0, 40.0, 20.0, 10.0, 5.0)
+
+
+def a_guest(allowance: float = 60.0) -> Task:
+    """Return what the shell makes of `DOCUMENT`."""
+    return Task("", 0, "g", "g", ("/bin/g",), 0.0, deadline=NOW + allowance, profile=a_profile(20.0))
+
+
+def a_service(domain: str = "b", *, free: float = 0.0, hosts: int = 4) -> Service:
+    return Service(domain, 0.0, 0, (HostClass("fast", (Step(free, hosts),)),))
+
+
+@dataclass
+class Domain:
+    """A domain of its own with so many hosts; `sent` and the records are of the last event."""
+
+    broker: Broker
+    link: Link
+    time: float = NOW
+    outcome: BrokerOutcome = field(init=False)
+
+    def happen(self, event: Any) -> list[Body]:
+        self.outcome = self.broker.handle(event)
+        return self.sent
+
+    @property
+    def sent(self) -> list[Body]:
+        return [one.letter.body for one in self.outcome.decisions if isinstance(one, Send)]
+
+    @property
+    def started(self) -> list[str]:
+        return [one.task.id for one in self.outcome.decisions if isinstance(one, Dispatch)]
+
+    def say(self, body: Body, task: Task | None = None, fault: str = "") -> list[Body]:
+        """Let b say something."""
+        return self.happen(LetterReceived(self.time, self.link.write(body), task, fault))
+
+    def submit(self, task: Task) -> list[Body]:
+        return self.happen(TaskSubmitted(self.time, task))
+
+    def pass_time(self, seconds: float) -> list[Body]:
+        self.time += seconds
+        return self.happen(Tick(self.time))
+
+    def state(self, task: str) -> str:
+        found = self.broker.core.tasks.get(task)
+        return "gone" if found is None else str(found.state)
+
+
+def a_domain(hosts: int = 1, **changes: Any) -> Domain:
+    core = Coscheduler(Settings(INSTANCE, staging=0.0, retry=1.0))
+    settings = AgentSettings("a", INSTANCE, **changes)
+    agent = Agent(settings, LocalDomain(core, "fast"), FiguresOnly(), 1, itertools.count(100).__next__)
+    link = Link("b", "a", 1)
+    link.life = 1
+    domain = Domain(Broker(core, agent), link)
+    domain.happen(PeersChanged(NOW, (Peer("b"),)))
+    domain.happen(HostsObserved(NOW, tuple(Host(f"h{number}") for number in range(hosts))))
+    domain.say(Advertisement((a_service(),)))
+    return domain

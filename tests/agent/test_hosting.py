@@ -1,0 +1,119 @@
+"""The taking side, a letter at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from cosched.agent import Peer, PeersChanged
+from cosched.agent.messages import (
+    Accepted,
+    Cancel,
+    Commit,
+    Decline,
+    Fenced,
+    Granted,
+    Note,
+    Noted,
+    Offer,
+    Progress,
+    Refused,
+    Report,
+    Request,
+    Reserve,
+    Reserved,
+    Start,
+)
+from cosched.agent.records import GuestState
+from tests.agent.makers import DOCUMENT, UUID, Domain, a_domain, a_guest
+
+REQUEST = Request(UUID, 1, 3, ("b",), DOCUMENT)
+COMMIT = Commit(UUID, 1, 3, ("b",), DOCUMENT)
+
+
+def taken() -> Domain:
+    """Return a domain that has just taken b's task in, as task 100, and asked whether it may start."""
+    domain = a_domain()
+    assert isinstance(domain.say(REQUEST, a_guest())[0], Offer)
+    assert isinstance(domain.say(Reserve(UUID, 1))[0], Reserved)
+    sent = domain.say(COMMIT, a_guest())
+    assert Accepted(UUID, 1) in sent
+    assert Start(UUID, 1, 1) in sent
+    return domain
+
+
+def test_a_guest_starts_at_its_origins_word_alone() -> None:
+    domain = taken()
+    assert domain.started == []
+    domain.pass_time(0.5)
+    assert domain.started == []
+    domain.say(Granted(UUID, 1, 1))
+    assert [guest.state for guest in domain.outcome.guests] == [GuestState.PERMITTED]
+    assert domain.started == ["100"]
+
+
+@pytest.mark.parametrize("word", [Granted(UUID, 2, 1), Granted(UUID, 1, 9)])
+def test_the_answer_to_another_question_permits_nothing(word: Granted) -> None:
+    domain = taken()
+    domain.say(word)
+    assert domain.started == []
+    assert domain.outcome.guests == ()
+
+
+def test_a_task_is_taken_in_once() -> None:
+    domain = taken()
+    assert domain.say(COMMIT, a_guest()) == [Accepted(UUID, 1)]
+    assert domain.outcome.guests == ()
+    assert list(domain.broker.core.tasks) == ["100"]
+    domain.say(Commit(UUID, 2, 3, ("b",), DOCUMENT), a_guest())  # handed over anew: the former is no more
+    assert domain.state("100") == "gone"
+    assert list(domain.broker.core.tasks) == ["101"]
+
+
+def test_what_was_fenced_is_gone_and_cannot_be_permitted() -> None:
+    domain = taken()
+    domain.say(Fenced(UUID, 1))
+    assert [guest.state for guest in domain.outcome.guests] == [GuestState.SETTLED]
+    domain.say(Granted(UUID, 1, 1))
+    assert domain.started == []
+
+
+def test_why_no_offer_is_made_is_said() -> None:
+    domain = a_domain()
+    assert domain.say(Request(UUID, 1, 3, ("a", "b"), DOCUMENT), a_guest()) == [Decline(UUID, 1, "it has been in a")]
+    assert domain.say(REQUEST, None, "not ours") == [Decline(UUID, 1, "not ours")]
+
+
+def test_who_is_paused_is_declined_but_what_was_promised_holds() -> None:
+    domain = a_domain()
+    domain.say(REQUEST, a_guest())
+    domain.say(Reserve(UUID, 1))
+    domain.happen(PeersChanged(domain.time, (Peer("b", paused=True),)))
+    assert Accepted(UUID, 1) in domain.say(COMMIT, a_guest())
+    (answer,) = domain.say(Request(UUID.replace("0", "1"), 1, 3, ("b",), DOCUMENT), a_guest())
+    assert isinstance(answer, Decline)
+
+
+def test_a_place_is_kept_for_a_while_and_not_without_an_offer() -> None:
+    domain = a_domain()
+    assert isinstance(domain.say(Reserve(UUID, 1))[0], Refused)
+    domain.say(REQUEST, a_guest())
+    domain.time += 11.0
+    assert isinstance(domain.say(Reserve(UUID, 1))[0], Refused)
+
+
+def test_what_is_not_known_here_has_never_started_here() -> None:
+    (report,) = a_domain().say(Cancel(UUID, 1, "no more"))
+    assert isinstance(report, Report)
+    assert report.statuses[0].state is Progress.RETURNED
+
+
+def test_the_end_is_reported_until_it_is_confirmed() -> None:
+    domain = taken()
+    domain.say(Cancel(UUID, 1, "no more"))
+    (status,) = [one for body in domain.sent if isinstance(body, Report) for one in body.statuses]
+    assert (status.state, status.reason) == (Progress.RETURNED, "no more (in b)")
+    again = [body for body in domain.pass_time(20.0) if isinstance(body, Report)]
+    assert again
+    domain.say(Noted((Note(UUID, 1, final=True),)))
+    assert [guest.state for guest in domain.outcome.guests] == [GuestState.SETTLED]
+    assert not any(isinstance(body, Report) for body in domain.pass_time(20.0))

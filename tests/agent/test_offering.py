@@ -1,0 +1,75 @@
+"""Finding a better place, a letter at a time."""
+
+from __future__ import annotations
+
+from cosched.agent.messages import Commit, Decline, Fenced, Offer, Refused, Request, Reserve, Reserved
+from tests.agent.makers import Domain, a_domain, a_task, a_wide_task
+
+
+def offered() -> tuple[Domain, str]:
+    """Return a domain that has just asked b for task 1, and the task's UUID."""
+    domain = a_domain()
+    (request,) = domain.submit(a_wide_task())
+    assert isinstance(request, Request)
+    assert domain.started == []  # it stays while it is offered around
+    return domain, request.task
+
+
+def requests(domain: Domain, seconds: float) -> int:
+    """Return how often somebody is asked within so many seconds."""
+    return sum(isinstance(body, Request) for _ in range(int(seconds)) for body in domain.pass_time(1.0))
+
+
+def test_what_nobody_takes_runs_here() -> None:
+    domain, uuid = offered()
+    domain.say(Decline(uuid, 1, "not mine"))
+    assert domain.started == ["1"]
+
+
+def test_no_answer_is_waited_for_but_for_a_while() -> None:
+    domain, _ = offered()
+    domain.pass_time(1.0)
+    assert domain.started == []
+    domain.pass_time(2.0)
+    assert domain.started == ["1"]
+
+
+def test_an_offer_that_is_no_better_is_none() -> None:
+    domain, uuid = offered()
+    domain.say(Offer(uuid, 1, 39.5, "b"))
+    assert domain.started == ["1"]
+
+
+def test_a_place_that_has_got_worse_is_given_up() -> None:
+    domain, uuid = offered()
+    assert domain.say(Offer(uuid, 1, 5.0, "b")) == [Reserve(uuid, 1)]
+    assert Fenced(uuid, 1) in domain.say(Reserved(uuid, 1, 60.0, 10.0))
+    assert domain.started == ["1"]
+
+
+def test_a_refused_place_is_no_place() -> None:
+    domain, uuid = offered()
+    domain.say(Offer(uuid, 1, 5.0, "b"))
+    domain.say(Refused(uuid, 1, "gone"))
+    assert domain.started == ["1"]
+
+
+def test_words_about_another_hand_over_are_not_heard() -> None:
+    domain, uuid = offered()
+    assert domain.say(Offer(uuid, 2, 5.0, "b")) == []
+    assert domain.say(Reserved(uuid, 1, 5.0, 10.0)) == []
+    assert isinstance(domain.say(Offer(uuid, 1, 5.0, "b"))[0], Reserve)
+    assert isinstance(domain.say(Reserved(uuid, 1, 5.0, 10.0))[0], Commit)
+
+
+def test_who_was_asked_in_vain_is_asked_again_less_and_less_often() -> None:
+    domain = a_domain()
+    domain.submit(a_task(1, None, 1e4))  # takes the only host
+    domain.submit(a_wide_task(2))
+    assert 3 <= requests(domain, 120.0) <= 6
+    agent = domain.broker.agent
+    assert agent is not None
+    assert agent.in_vain("1") is None
+    found = agent.in_vain("2")
+    assert found is not None
+    assert found[1] >= 3
