@@ -84,8 +84,9 @@ def _exchanged(event: TaskForwarded | TaskReturned | PeerReported | StartPermitt
             return Record(time, "forwarded", task, f"to {peer}: {reason}")
         case TaskReturned(time, task, reason):
             return Record(time, "returned", task, reason)
-        case PeerReported(time, task, state, reason):
-            return Record(time, f"{state} elsewhere", task, reason)
+        case PeerReported(time, task, state, reason, hosts, where=where):
+            place = " ".join([*([f"in {where}"] if where else []), *([f"on {len(hosts)} hosts"] if hosts else [])])
+            return Record(time, f"{state} elsewhere", task, reason or place)
         case StartPermitted(time, task):
             return Record(time, "start permitted", task, "by the domain that it comes from")
 
