@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cosched.cli.counts import parse_counts
+from cosched.cli.model_folders import model_folders
 from cosched.cli.output import JsonOption, console, emit_json, print_table
 from cosched.cli.predict import APPLICATION, HARDWARE, HOSTS, hardware_of, parameters_text
 from cosched.cli.settings import parse_settings
@@ -41,8 +42,9 @@ def explain(
     "line", "kind", "seconds"}], "sensitivity": {"parameters": […], "costs": [{"name", "value", "changed", "seconds",
     "elasticity"}]}}.
     """
-    model = load(application)
-    machine = hardware_of(model, hardware)
+    folders = model_folders()
+    model = load(application, folders)
+    machine = hardware_of(model, hardware, folders)
     given: dict[str, float] = {}
     for name, value in parse_settings(settings or []).items():
         if isinstance(value, list):

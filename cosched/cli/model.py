@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from cosched.cli.explain import explain
+from cosched.cli.model_folders import catalogued, model_folders
 from cosched.cli.output import JsonOption, console, emit_json, finite, write_text
 from cosched.cli.predict import predict
 from cosched.evaluation import load, parameters
-from cosched.language import check_files, default_library, format_source, read
+from cosched.language import check_files, format_source, read
 from cosched.language.library import locate
 
 __all__ = ["app"]
@@ -22,16 +23,33 @@ app = typer.Typer(help="Check and evaluate performance models.", no_args_is_help
 
 @app.command()
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="PSL (.psl) and HMCL (.hmcl) files.")],
-    hardware: Annotated[str, typer.Option(help="Whose costs the models need; default: each model's hrduse.")] = "",
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE…]",
+            help="PSL (.psl) and HMCL (.hmcl) files; without any: the models of the daemon's catalogue.",
+        ),
+    ] = None,
+    hardware: Annotated[
+        str,
+        typer.Option(help="Whose costs the models need; default: each model's hrduse, of a catalogue the domain's."),
+    ] = "",
+    config: Annotated[
+        Path | None, typer.Option(help="Search the [models] folders of this configuration; else of that in force.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print every fault of all files, each with its place; exit code 1 if there is one.
 
     With --json: a list of {"file", "line", "column", "message"}.
     """
-    library = default_library()
-    faults = check_files(files, library, locate(hardware, ".hmcl", "hardware", library) if hardware else None)
+    library = model_folders(config)
+    machine = locate(hardware, ".hmcl", "hardware", library) if hardware else None
+    if not files:
+        files, domain = catalogued(config)
+        machine = machine or domain
+        files.append(machine)
+    faults = check_files(files, library, machine)
     if as_json:
         emit_json([{"file": d.file, "line": d.line, "column": d.column, "message": d.message} for d in faults])
     else:
@@ -80,7 +98,7 @@ def list_parameters(
 
     With --json: a list of {"name", "default", "min", "max"}; null where the model does not say.
     """
-    found = parameters(load(application))
+    found = parameters(load(application, model_folders()))
     if as_json:
         emit_json([{"name": item.name, "default": item.default, "min": finite(item.least), "max": finite(item.most)}
                    for item in found])  # fmt: skip

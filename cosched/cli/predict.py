@@ -13,6 +13,7 @@ import numpy as np
 import typer
 
 from cosched.cli.counts import parse_counts
+from cosched.cli.model_folders import model_folders
 from cosched.cli.output import JsonOption, console, emit_json, finite, write_text
 from cosched.cli.settings import parse_settings
 from cosched.errors import UserError
@@ -23,7 +24,7 @@ from cosched.evaluation.paje import paje_trace
 from cosched.plot import Line, line_plot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from cosched.evaluation import Prediction
     from cosched.evaluation.sweep import Curve
@@ -60,8 +61,9 @@ def predict(
     also "low" (a run in twenty is shorter) and "high" (one in twenty is longer); null where a number cannot be used.
     In a sweep "seconds", "low" and "high" are in the entries of a list, "sweep", each with its "parameters".
     """
-    model = load(application)
-    machine = hardware_of(model, hardware)
+    folders = model_folders()
+    model = load(application, folders)
+    machine = hardware_of(model, hardware, folders)
     given, counts = parse_settings(settings or []), parse_counts(hosts)
     if as_csv and as_json:
         raise UserError("--csv and --json exclude one another: choose one")
@@ -83,11 +85,11 @@ def predict(
         _print(found)
 
 
-def hardware_of(model: Application, name: str) -> Hardware:
+def hardware_of(model: Application, name: str, folders: Sequence[Path]) -> Hardware:
     """Return the hardware of that name; where it is empty, the one that the model names."""
     if not (name or model.hardware):
         raise UserError(f"{model.name} names no hardware in its option hrduse: give --hardware")
-    return load_hardware(name or model.hardware)
+    return load_hardware(name or model.hardware, folders)
 
 
 def parameters_text(values: dict[str, float] | dict[str, float | None]) -> str:
