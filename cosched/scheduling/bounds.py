@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.scheduling.absences import host_seconds, settled
 from cosched.scheduling.decoder import dependency_order
 from cosched.scheduling.widths import best_seconds, single_class
 
@@ -73,7 +74,7 @@ def _area(problem: Problem, seconds: NDArray[np.float64], earliest_end: NDArray[
 
     def fill(index: int) -> float:
         cheapest = np.where(earliest_end <= steps[index], areas, np.inf).min(axis=1)
-        return max(float(steps[index]), _water_level(problem.free, float(cheapest.sum())))
+        return max(float(steps[index]), host_seconds(problem.free, problem.absences, float(cheapest.sum())))
 
     # Needed area falls and offered area grows with w, so "w is enough" flips once: bisect for the first step that is.
     low, high = 0, len(steps) - 1
@@ -92,11 +93,6 @@ def _late_area(problem: Problem, seconds: NDArray[np.float64]) -> float:
     best = 0.0
     for release in np.unique(problem.release[problem.release > 0]):
         late = float(cheapest[problem.release >= release].sum())
-        best = max(best, _water_level(np.maximum(problem.free, release), late))
+        free, absences = settled(np.maximum(problem.free, release), problem.absences)
+        best = max(best, host_seconds(free, absences, late))
     return best
-
-
-def _water_level(free: NDArray[np.float64], area: float) -> float:
-    """Return when hosts that are free from `free` on have offered `area` host-seconds."""
-    ascending = np.sort(free)
-    return float(((area + np.cumsum(ascending)) / np.arange(1, len(free) + 1)).min())

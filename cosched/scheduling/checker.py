@@ -20,7 +20,8 @@ def check(problem: Problem, schedule: Schedule) -> list[str]:
     """Return every fault of a schedule as one line each; an empty list means that it is feasible.
 
     Checked: every task exactly once, on distinct known hosts, for its predicted run time on them, not before its
-    release, its predecessors' ends or its hosts' being free, and no host with two tasks at a time.
+    release, its predecessors' ends or its hosts' being free, never on a host that is not there, and no host with two
+    tasks at a time.
     """
     times = Counter(item.task for item in schedule.assignments)
     faults = [f"{task} is scheduled {times[task]} times" for task in problem.tasks if times[task] != 1]
@@ -51,6 +52,12 @@ def _task_faults(problem: Problem, index: int, item: Assignment, by_task: dict[s
     if problem.depends_on:
         earliest |= {f"{problem.tasks[k]} ends": by_task[problem.tasks[k]].end for k in problem.depends_on[index]}
     faults += [f"{item.task} starts before {what}" for what, when in earliest.items() if item.start < when]
+    held = dict.fromkeys(hosts, item)
+    faults += [
+        f"{item.task} runs on {problem.hosts[absence.host]}, which is not there from {absence.begin} to {absence.end} s"
+        for absence in problem.absences
+        if absence.host in held and item.start < absence.end and absence.begin < item.end
+    ]
     return faults
 
 

@@ -8,6 +8,8 @@ starts that are no later.
 On several classes the slowest host decides the run time. A plan may say whose hosts alone a task takes; among hosts of
 one class nothing but when they are free matters, so that the above holds again. Where it does not, each class is tried
 as the slowest one allowed, and the choice that ends first is taken (ties: the faster threshold).
+
+Where hosts come and go, holes are filled (see `timelines`).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 
 from cosched.scheduling.free_times import FreeTimes
 from cosched.scheduling.schedule import Assignment, Schedule
+from cosched.scheduling.timelines import decode_around
 from cosched.scheduling.widths import single_class
 
 if TYPE_CHECKING:
@@ -43,6 +46,8 @@ def decode(problem: Problem, plan: Plan, *, in_order: bool = False) -> Schedule:
         ValueError: a host count cannot be used for its task, or not on hosts of its class.
     """
     order = dependency_order(problem, plan.order.tolist())
+    if problem.absences:
+        return decode_around(problem, order, plan, in_order=in_order)
     if single_class(problem) is None:
         return _decode_classes(problem, order, plan, in_order=in_order)
     starts, ends = spans(problem, plan, in_order=in_order)
@@ -69,7 +74,7 @@ def spans(problem: Problem, plan: Plan, *, in_order: bool = False) -> tuple[list
         ValueError: a host count cannot be used for its task.
     """
     only = single_class(problem)
-    if only is None:
+    if only is None or problem.absences:
         return _spans_of(problem, decode(problem, plan, in_order=in_order))
     count_of = plan.counts.tolist()
     seconds = problem.seconds[only, np.arange(len(problem.tasks)), np.clip(plan.counts, 1, len(problem.hosts)) - 1]

@@ -113,6 +113,12 @@ def _measure(problem: Problem, tasks: NDArray[np.int64], starts: NDArray[np.floa
     )
 
 
+def _absent(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return begins and ends of all absences."""
+    times = np.array([(absence.begin, absence.end) for absence in problem.absences]).reshape(-1, 2)
+    return times[:, 0], times[:, 1]
+
+
 def _idle(problem: Problem, makespan: float, starts: NDArray[np.float64], ends: NDArray[np.float64],
           counts: NDArray[np.int64]) -> tuple[float, float, float]:  # fmt: skip
     """Return idle host-seconds, available host-seconds and the front-weighted idle share.
@@ -123,7 +129,9 @@ def _idle(problem: Problem, makespan: float, starts: NDArray[np.float64], ends: 
     if makespan <= 0:
         return 0.0, 0.0, 0.0
     left = makespan - np.minimum(problem.free, makespan)
-    available = float(left.sum())
+    gone, back = (makespan - np.minimum(times, makespan) for times in _absent(problem))
+    available = float(left.sum() - gone.sum() + back.sum())
     used = float((counts * (ends - starts)).sum())
-    front = float((left**2).sum() - (counts * ((makespan - starts) ** 2 - (makespan - ends) ** 2)).sum())
+    busy = counts * ((makespan - starts) ** 2 - (makespan - ends) ** 2)
+    front = float((left**2).sum() - (gone**2 - back**2).sum() - busy.sum())
     return max(0.0, available - used), available, max(0.0, front / (len(left) * makespan**2))

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from cosched.scheduling.absences import Absence
+
 __all__ = ["Plan", "Problem", "Weights"]
 
 
@@ -27,6 +29,8 @@ class Problem:
         release: (m,) float64, earliest start; 0 for none.
         deadline: (m,) float64; infinite for none.
         depends_on: for each task the indices of the tasks that must end before it starts.
+        absences: when hosts are not there, after they have become free: ascending by host, then time, without overlap
+            (see `absences.settled`). Only counts are used that hosts which stay or come back suffice for.
     """
 
     tasks: tuple[str, ...]
@@ -38,6 +42,7 @@ class Problem:
     release: NDArray[np.float64]
     deadline: NDArray[np.float64]
     depends_on: tuple[tuple[int, ...], ...] = ()
+    absences: tuple[Absence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from hypothesis import strategies as st
 
+from cosched.scheduling.absences import Absence, settled
 from cosched.scheduling.problem import Plan, Problem
 from cosched.scheduling.widths import best_seconds, single_class
 
@@ -69,11 +70,17 @@ def a_plan(order: Sequence[int], counts: Sequence[int]) -> Plan:
     return Plan(np.array(order, dtype=np.int64), np.array(counts, dtype=np.int64))
 
 
+def _absence(host: int, begin: float, length: float) -> Absence:
+    return Absence(host, begin, begin + length)
+
+
 @st.composite
-def problems(draw: st.DrawFn, *, tasks: int = 8, hosts: int = 6, classes: int = 3, whole: bool = False) -> Problem:
+def problems(
+    draw: st.DrawFn, *, tasks: int = 8, hosts: int = 6, classes: int = 3, whole: bool = False, absences: bool = False
+) -> Problem:
     """Draw a problem: profiles in any shape, impossible counts, busy hosts, releases, deadlines, dependencies.
 
-    `whole` keeps every time a small whole number.
+    `whole` keeps every time a small whole number; with `absences` hosts come and go, one of them at most for good.
     """
     m, n, k = draw(st.integers(1, tasks)), draw(st.integers(1, hosts)), draw(st.integers(1, classes))
     times = st.integers(1, 4).map(float) if whole else st.one_of(st.integers(1, 9).map(float), st.floats(0.1, 99.0))
@@ -85,12 +92,20 @@ def problems(draw: st.DrawFn, *, tasks: int = 8, hosts: int = 6, classes: int = 
         if not np.isfinite(seconds[host_class[0], task, 0]):
             seconds[host_class[0], task, 0] = draw(times)
     before = [draw(st.sets(st.integers(0, task - 1), max_size=2)) if task else set() for task in range(m)]
+    free = np.array(draw(st.lists(later, min_size=n, max_size=n)))
+    away: tuple[Absence, ...] = ()
+    if absences:
+        spots = st.builds(_absence, st.integers(0, n - 1), later, times)
+        may_go = n > 1 and host_class[n - 1] == host_class[0] and draw(st.booleans())
+        gone = [Absence(n - 1, draw(later), math.inf)] if may_go else []
+        free, away = settled(free, [*draw(st.lists(spots, max_size=4)), *gone])
     return Problem(
+        absences=away,
         tasks=tuple(f"t{task}" for task in range(m)),
         hosts=tuple(f"h{host}" for host in range(n)),
         classes=tuple(f"c{number}" for number in range(k)),
         host_class=host_class,
-        free=np.array(draw(st.lists(later, min_size=n, max_size=n))),
+        free=free,
         seconds=seconds,
         release=np.array(draw(st.lists(later, min_size=m, max_size=m))),
         deadline=np.array(draw(st.lists(times | st.just(math.inf), min_size=m, max_size=m))),
@@ -117,6 +132,8 @@ def plans(draw: st.DrawFn, problem: Problem) -> Plan:
 
 def able(problem: Problem, task: int, count: int) -> list[int]:
     """Return the classes whose hosts alone can run a task on so many hosts, and -1."""
-    sizes = np.bincount(problem.host_class, minlength=len(problem.classes))
+    stay = np.isfinite(problem.free)
+    stay[[absence.host for absence in problem.absences if math.isinf(absence.end)]] = False
+    sizes = np.bincount(problem.host_class[stay], minlength=len(problem.classes))
     possible = (sizes >= count) & np.isfinite(problem.seconds[:, task, count - 1])
     return [-1, *np.flatnonzero(possible).tolist()]

@@ -18,7 +18,7 @@ WEIGHTS = Weights(1.0, 0.3, 2.0, deadlines_first=True)
 @settings(deadline=None)
 @given(st.data())
 def test_machine_code_decodes_exactly_as_the_decoder_does(data: st.DataObject) -> None:
-    problem = data.draw(problems())
+    problem = data.draw(problems(absences=data.draw(st.booleans())))
     plan = data.draw(plans(problem))
     tables = compiled.tables(problem, WEIGHTS, 1.0)
     orders = plan.order[None, :].copy()
@@ -32,7 +32,7 @@ def test_machine_code_decodes_exactly_as_the_decoder_does(data: st.DataObject) -
 @settings(deadline=None)
 @given(st.data())
 def test_machine_code_and_metrics_agree_on_the_objective(data: st.DataObject) -> None:
-    problem = data.draw(problems())
+    problem = data.draw(problems(absences=data.draw(st.booleans())))
     plan = data.draw(plans(problem))
     bound = lower_bound(problem)
     tables = compiled.tables(problem, WEIGHTS, bound)

@@ -1,0 +1,74 @@
+"""Hosts that come and go: when which of them is not there for tasks, by maintenance or by a reservation."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["Absence", "host_seconds", "settled"]
+
+
+class Absence(NamedTuple):
+    """A time in which a host runs nothing.
+
+    Attributes:
+        host: its index in the problem.
+        begin: in seconds from the origin.
+        end: likewise, later than `begin`; infinite for a host that does not come back.
+    """
+
+    host: int
+    begin: float
+    end: float
+
+
+def settled(free: NDArray[np.float64], absences: Iterable[Absence]) -> tuple[NDArray[np.float64], tuple[Absence, ...]]:
+    """Return when each host becomes free and its absences after that, as a problem has them.
+
+    Absences that overlap or touch become one; those that begin before a host is free put that off.
+
+    Args:
+        free: (N,) when each host's running task ends.
+        absences: in any order.
+    """
+    later = free.copy()
+    kept: list[Absence] = []
+    for host, begin, end in sorted(absences):
+        if begin <= later[host]:
+            later[host] = max(later[host], end)
+        elif kept and kept[-1].host == host and begin <= kept[-1].end:
+            kept[-1] = Absence(host, kept[-1].begin, max(kept[-1].end, end))
+        else:
+            kept.append(Absence(host, begin, end))
+    return later, tuple(kept)
+
+
+def host_seconds(free: NDArray[np.float64], absences: Iterable[Absence], area: float) -> float:
+    """Return when hosts have offered `area` host-seconds, infinite where they never will.
+
+    Args:
+        free: (N,) when each host becomes free.
+        absences: after that, as of `settled`.
+        area: in host-seconds.
+    """
+    absences = tuple(absences)
+    if not absences:
+        ascending = np.sort(free)
+        return float(((area + np.cumsum(ascending)) / np.arange(1, len(free) + 1)).min())
+    changes = [(time, 1) for time in free.tolist()]
+    for absence in absences:
+        changes += [(absence.begin, -1), (absence.end, 1)]
+    offered, hosts, before = 0.0, 0, 0.0
+    for time, change in sorted(item for item in changes if item[0] < math.inf):
+        if hosts and offered + hosts * (time - before) >= area:
+            break
+        offered += hosts * (time - before) if hosts else 0.0
+        hosts, before = hosts + change, time
+    return before + (area - offered) / hosts if hosts else math.inf

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosched.scheduling.absences import Absence
+from cosched.scheduling.bounds import tight_bound
+from cosched.scheduling.checker import check
+from cosched.scheduling.decoder import decode, spans
+from cosched.scheduling.metrics import measure
+from cosched.scheduling.problem import Plan, Problem
+from tests.scheduling.problems import a_plan, a_problem, plans, problems
+
+
+def away(problem: Problem, *absences: tuple[int, float, float]) -> Problem:
+    return replace(problem, absences=tuple(Absence(*each) for each in absences))
+
+
+@given(st.data())
+def test_whatever_is_decoded_is_feasible_and_above_the_bound(data: st.DataObject) -> None:
+    problem = data.draw(problems(absences=True))
+    plan, in_order = data.draw(plans(problem)), data.draw(st.booleans())
+    schedule = decode(problem, plan, in_order=in_order)
+    assert check(problem, schedule) == []
+    assert schedule.makespan >= tight_bound(problem) * (1 - 1e-12)
+    assert max(spans(problem, plan, in_order=in_order)[1]) == schedule.makespan
+    assert 0 <= measure(problem, schedule).idle <= 1
+    assert 0 <= measure(problem, schedule).front_idle <= 1
+
+
+def test_a_short_task_fills_the_hole_before_its_host_leaves() -> None:
+    problem = away(a_problem([[9.0], [4.0]], hosts=1), (0, 5.0, 8.0))
+    schedule = decode(problem, a_plan([0, 1], [1, 1]))
+    assert [(item.task, item.start) for item in schedule.assignments] == [("a", 8.0), ("b", 0.0)]
+
+
+def test_a_task_takes_the_host_that_leaves_first() -> None:
+    problem = away(a_problem([[4.0], [9.0]], hosts=2), (1, 5.0, 8.0))
+    schedule = decode(problem, a_plan([0, 1], [1, 1]))
+    assert [item.hosts for item in schedule.assignments] == [("h1",), ("h0",)]
+
+
+def test_a_host_that_leaves_for_good_is_used_until_then() -> None:
+    problem = away(a_problem([[4.0], [4.0]], hosts=2), (1, 5.0, math.inf))
+    assert decode(problem, a_plan([0, 1], [1, 1])).makespan == 4.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(tasks=3, hosts=2, classes=1, whole=True, absences=True))
+def test_the_best_plan_is_the_best_schedule_there_is(problem: Problem) -> None:
+    usable = [(np.flatnonzero(np.isfinite(row)) + 1).tolist() for row in problem.seconds[problem.host_class[0]]]
+    lasting = int(np.isfinite(problem.free).sum()) - sum(math.isinf(absence.end) for absence in problem.absences)
+    best = min(
+        decode(problem, Plan(np.array(order), np.array(counts))).makespan
+        for order in itertools.permutations(range(len(problem.tasks)))
+        for counts in itertools.product(*[[count for count in row if count <= lasting] for row in usable])
+    )
+    assert best == exhaustive(problem, lasting)
+
+
+def exhaustive(problem: Problem, widest: int) -> float:
+    """Return the shortest makespan over all whole starts and all sets of hosts, by trying them."""
+    seconds = problem.seconds[problem.host_class[0]]
+    ends = [*problem.free.tolist(), *problem.release.tolist(), *[absence.end for absence in problem.absences]]
+    last = max(end for end in ends if math.isfinite(end))
+    horizon = int(last + seconds[np.isfinite(seconds)].max() * len(problem.tasks)) + 1
+    there = np.array([[time >= free for time in range(horizon)] for free in problem.free])
+    for absence in problem.absences:
+        there[absence.host, int(absence.begin) : int(min(absence.end, horizon))] = False
+    before = problem.depends_on or ((),) * len(problem.tasks)
+    shortest = math.inf
+
+    def place(task: int, ends: tuple[int, ...]) -> None:
+        nonlocal shortest
+        if task == len(problem.tasks):
+            shortest = min(shortest, max(ends))
+            return
+        ready = max([int(problem.release[task]), *[ends[other] for other in before[task]]])
+        for count in range(1, widest + 1):
+            length = seconds[task, count - 1]
+            for start in range(ready, int(min(horizon, shortest) - length) if math.isfinite(length) else 0):
+                end = start + int(length)
+                for hosts in itertools.combinations(range(len(problem.hosts)), count):
+                    if there[list(hosts), start:end].all():
+                        there[list(hosts), start:end] = False
+                        place(task + 1, (*ends, end))
+                        there[list(hosts), start:end] = True
+
+    place(0, ())
+    return shortest
