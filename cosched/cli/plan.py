@@ -165,7 +165,11 @@ def _short(hosts: list[str]) -> str:
 
 def _bars(problem: Problem, schedule: Schedule) -> list[Bar]:
     due = dict(zip(problem.tasks, problem.deadline.tolist(), strict=True))
-    return [
+    last = schedule.makespan
+    away = [(problem.hosts[absence.host], absence.begin, min(absence.end, last)) for absence in problem.absences]
+    away += [(host, 0.0, min(free, last)) for host, free in zip(problem.hosts, problem.free.tolist(), strict=True)]
+    gone = [Bar("not there", "not there", (host,), begin, end, absent=True) for host, begin, end in away if begin < end]
+    return gone + [
         Bar(item.task, _application(item.task), item.hosts, item.start, item.end, finite(due[item.task]))
         for item in schedule.assignments
     ]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cosched.scheduling.compiled_timelines import Absent, timelines
 from cosched.scheduling.compiled_timelines import place as place_task
+from cosched.scheduling.compiled_timelines import timelines
 from cosched.scheduling.jit import compiled
 from cosched.scheduling.metrics import MISSED
 from cosched.scheduling.widths import single_class, width_base
@@ -39,7 +39,7 @@ class Tables(NamedTuple):
         before: indices of predecessors, those of task j in before[first[j]:first[j+1]].
         first: (m+1,) see `before`.
         base: above every host count, see above.
-        absent: when hosts are not there.
+        absences: (A, 3) when hosts are not there: host, begin and end.
         waits: whether any task has a release or predecessors.
         due: whether any task has a deadline.
         weights: (4,) of makespan, idle and lateness, each already divided by what makes its term a pure number, and of
@@ -55,7 +55,7 @@ class Tables(NamedTuple):
     before: NDArray[np.int64]
     first: NDArray[np.int64]
     base: int
-    absent: Absent
+    absences: NDArray[np.float64]
     waits: bool
     due: bool
     weights: NDArray[np.float64]
@@ -81,19 +81,10 @@ def tables(problem: Problem, weights: Weights, bound: float) -> Tables:
         before=np.array([other for others in before for other in others], dtype=np.int64),
         first=np.cumsum([0, *[len(others) for others in before]], dtype=np.int64),
         base=width_base(problem),
-        absent=_absent(problem),
+        absences=_plain(np.array(problem.absences, dtype=np.float64).reshape(-1, 3)),
         waits=any(problem.depends_on) or bool(problem.release.any()),
         due=with_deadline > 0,
         weights=np.append(weight * scale / weight.sum(), MISSED if weights.deadlines_first else 0.0),
-    )
-
-
-def _absent(problem: Problem) -> Absent:
-    absences = problem.absences
-    return Absent(
-        host=np.array([absence.host for absence in absences], dtype=np.int64),
-        begin=np.array([absence.begin for absence in absences], dtype=np.float64),
-        end=np.array([absence.end for absence in absences], dtype=np.float64),
     )
 
 
@@ -140,7 +131,7 @@ def spans(
     ends: NDArray[np.float64],
 ) -> None:
     """Fill in when each task starts and ends, by task index."""
-    if problem.absent.host.shape[0] > 0:
+    if problem.absences.shape[0] > 0:
         _spans_around(problem, order, counts, starts, ends)
     elif problem.seconds.shape[0] == 1:
         _spans_identical(problem, order, counts, starts, ends)
@@ -284,7 +275,7 @@ def _spans_around(
     free, times = np.empty(hosts), np.empty(hosts)
     for place in range(hosts):
         free[problem.host_index[place]] = problem.free[place]
-    lines = timelines(free, problem.absent)
+    lines = timelines(free, problem.absences)
     seconds = np.empty(classes)
     for position in range(order.shape[0]):
         task = order[position]
@@ -357,7 +348,7 @@ def _front_idle(
         used += counts[task] * ((makespan - starts[task]) ** 2 - (makespan - ends[task]) ** 2)
     for host in range(problem.free.shape[0]):
         available += (makespan - min(float(problem.free[host]), makespan)) ** 2
-    for index in range(problem.absent.host.shape[0]):
-        available -= (makespan - min(float(problem.absent.begin[index]), makespan)) ** 2
-        available += (makespan - min(float(problem.absent.end[index]), makespan)) ** 2
+    for index in range(problem.absences.shape[0]):
+        available -= (makespan - min(float(problem.absences[index, 1]), makespan)) ** 2
+        available += (makespan - min(float(problem.absences[index, 2]), makespan)) ** 2
     return max(0.0, available - used) / (makespan * makespan)

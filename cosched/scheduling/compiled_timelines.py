@@ -11,17 +11,9 @@ from cosched.scheduling.jit import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Absent", "Timelines", "place", "timelines"]
+__all__ = ["Timelines", "place", "timelines"]
 
 _SPARE = 8  # intervals of a host that there is room for at first
-
-
-class Absent(NamedTuple):
-    """Absences as arrays, one element each: host, begin, end."""
-
-    host: NDArray[np.int64]
-    begin: NDArray[np.float64]
-    end: NDArray[np.float64]
 
 
 class Timelines(NamedTuple):
@@ -39,18 +31,23 @@ class Timelines(NamedTuple):
 
 
 @compiled
-def timelines(free: NDArray[np.float64], absent: Absent) -> Timelines:
-    """Return the hosts' time before any task is placed; (N,) `free` by host."""
+def timelines(free: NDArray[np.float64], absences: NDArray[np.float64]) -> Timelines:
+    """Return the hosts' time before any task is placed.
+
+    Args:
+        free: (N,) by host.
+        absences: (A, 3) host, begin and end, ascending.
+    """
     hosts = free.shape[0]
     used = np.ones(hosts, dtype=np.int64)
-    for host in absent.host:
-        used[host] += 1
+    for index in range(absences.shape[0]):
+        used[int(absences[index, 0])] += 1
     begin, end = np.full((hosts, used.max() + _SPARE), np.inf), np.full((hosts, used.max() + _SPARE), np.inf)
     begin[:, 0], end[:, 0] = -np.inf, free
     used[:] = 1
-    for index in range(absent.host.shape[0]):
-        host = absent.host[index]
-        begin[host, used[host]], end[host, used[host]] = absent.begin[index], absent.end[index]
+    for index in range(absences.shape[0]):
+        host = int(absences[index, 0])
+        begin[host, used[host]], end[host, used[host]] = absences[index, 1], absences[index, 2]
         used[host] += 1
     return Timelines(begin, end, used)
 
@@ -139,16 +136,21 @@ def _take(lines: Timelines, times: NDArray[np.float64], threshold: float, count:
     """Occupy the hosts on which the least time is left behind the task, then before it."""
     hosts = times.shape[0]
     taken = np.zeros(hosts, dtype=np.bool_)
-    for _ in range(count):
-        best, least_behind, least_before = -1, np.inf, np.inf
-        for host in range(hosts):
-            if taken[host] or times[host] > threshold or _fit(lines, host, threshold, start) != start:
-                continue
+    behind, before = np.full(hosts, np.inf), np.full(hosts, np.inf)
+    able = np.zeros(hosts, dtype=np.bool_)
+    for host in range(hosts):
+        if times[host] <= threshold and _fit(lines, host, threshold, start) == start:
             place = _behind(lines, host, start)
-            behind = lines.begin[host, place] if place < lines.used[host] else np.inf
-            before = -lines.end[host, place - 1]
-            if best < 0 or behind < least_behind or (behind == least_behind and before < least_before):
-                best, least_behind, least_before = host, behind, before
+            able[host] = True
+            behind[host] = lines.begin[host, place] if place < lines.used[host] else np.inf
+            before[host] = -lines.end[host, place - 1]
+    for _ in range(count):
+        best = -1
+        for host in range(hosts):
+            if able[host] and not taken[host]:
+                less = best < 0 or behind[host] < behind[best]
+                if less or (behind[host] == behind[best] and before[host] < before[best]):
+                    best = host
         taken[best] = True
     for host in range(hosts):
         if taken[host]:

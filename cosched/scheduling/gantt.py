@@ -33,6 +33,7 @@ _COLOURS = (
     "#c9d77a",
     "#8fd6d6",
 )
+_ABSENT = "#e4e4e4"
 _UNITS = ((2 * 86400.0, 86400.0, "days"), (2 * 3600.0, 3600.0, "h"), (600.0, 60.0, "min"), (0.0, 1.0, "s"))
 
 
@@ -47,6 +48,7 @@ class Bar:
         start: in seconds on any scale that all bars share.
         end: likewise, not before `start`.
         deadline: likewise; None for none. A bar that ends later is marked.
+        absent: no task at all: the hosts are not there.
     """
 
     task: str
@@ -55,6 +57,7 @@ class Bar:
     start: float
     end: float
     deadline: float | None = None
+    absent: bool = False
 
     @property
     def late(self) -> bool:
@@ -76,11 +79,13 @@ def gantt(bars: Sequence[Bar], hosts: Sequence[str], title: str, origin: float |
     span = right - left if right > left else 1.0
     unit, unit_name = next((size, name) for least, size, name in _UNITS if span >= least)
     row = min(20.0, max(3.0, _HEIGHT / len(hosts)))
-    applications = dict(zip(dict.fromkeys(bar.application for bar in bars), cycle(_COLOURS)))
+    applications = dict(zip(dict.fromkeys(bar.application for bar in bars if not bar.absent), cycle(_COLOURS)))
+    applications |= {bar.application: _ABSENT for bar in bars if bar.absent}
+    tasks = sum(not bar.absent for bar in bars)
     late = sum(bar.late for bar in bars)
     return template("gantt.svg.j2").render(
         title=title,
-        description=f"{len(bars)} tasks on {len(hosts)} hosts in {span / unit:.4g} {unit_name}; "
+        description=f"{tasks} tasks on {len(hosts)} hosts in {span / unit:.4g} {unit_name}; "
         f"{late} of them missed their deadline.",
         margin=_margin(hosts),
         width=_WIDTH,

@@ -1,26 +1,30 @@
 """Read a problem from a file: the JSON of `cosched plan`, or an ETC matrix (see `etc_file`).
 
-    {"hosts": 16 | [{"name": "n1", "class": "fast"}, …],
+    {"hosts": 16 | [{"name": "n1", "class": "fast", "available": [{"from": 0, "until": 3600}]}, …],
+     "reservations": [{"hosts": ["n1"], "from": 600, "until": 900}, …],
      "tasks": [{"id": "a", "profile": TIMES | {"fast": TIMES, …},
                 "deadline": 90, "release": 0, "depends_on": ["b"]}, …]}
 
-Times are seconds. TIMES are the run times on 1, 2, … hosts, null where that count cannot be used; what lies above the
-number of hosts is checked and dropped. Uncertain ones are three lists, {"low": […], "expected": […], "high": […]}, of
-which the plan is made for the wanted quantile (see `Profile.at_quantile`). TIMES hold for every class; in an object,
-a class that is missing cannot run the task. Anything not understood is refused with the path of the element, as in
-`tasks[3].profile[2]: …`.
+Times are seconds; `host_elements` says more of the hosts. TIMES are the run times on 1, 2, … hosts, null where that
+count cannot be used; what lies above the number of hosts is checked and dropped. Uncertain ones are three lists,
+{"low": […], "expected": […], "high": […]}, of which the plan is made for the wanted quantile (see
+`Profile.at_quantile`). TIMES hold for every class; in an object, a class that is missing cannot run the task. Anything
+not understood is refused with the path of the element, as in `tasks[3].profile[2]: …`.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cosched.errors import UserError
 from cosched.prediction.profile import Profile, Source
+from cosched.scheduling.absences import settled
 from cosched.scheduling.etc_file import parse_etc
+from cosched.scheduling.host_elements import HostElements, read_hosts, read_reservations
 from cosched.scheduling.input_file import read_file
 from cosched.scheduling.json_elements import a_list, a_name, a_time, an_object, read_json, shown
 from cosched.scheduling.problem import Problem
@@ -32,12 +36,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["MOST_TASKS", "from_document", "parse", "read", "read_hosts"]
+__all__ = ["MOST_TASKS", "from_document", "parse", "read"]
 
 MOST_TASKS = 20_000
 _MOST_HOSTS = 4096
 _MOST_CELLS = 25_000_000  # classes x tasks x hosts: 200 MB
-_SAME = "default"
 
 
 def read(path: Path) -> Problem:
@@ -64,18 +67,22 @@ def parse(text: str, quantile: float = 0.5) -> Problem:
 
 def from_document(value: object, quantile: float = 0.5) -> Problem:
     """Return the problem that a JSON document describes; raises as `parse`."""
-    document = an_object(value, "", {"hosts", "tasks"}, {"hosts", "tasks"})
-    names, classes, host_class = read_hosts(document["hosts"])
+    document = an_object(value, "", {"hosts", "tasks", "reservations"}, {"hosts", "tasks"})
+    hosts = read_hosts(document["hosts"])
+    names, classes = hosts.names, hosts.classes
     items = a_list(document["tasks"], "tasks", 1, MOST_TASKS)
     if len(classes) * len(items) * len(names) > _MOST_CELLS:
         raise UserError(f"tasks: {len(items)} tasks x {len(names)} hosts x {len(classes)} classes are too many: "
                         f"keep the product below {_MOST_CELLS}")  # fmt: skip
-    return _problem(items, names, classes, host_class, quantile)
+    reserved = read_reservations(document.get("reservations") or [], names)
+    free, absences = settled(np.zeros(len(names)), [*hosts.absences, *reserved])
+    problem = replace(_problem(items, hosts, quantile), free=free, absences=absences)
+    _refuse_impossible(problem)
+    return problem
 
 
-def _problem(
-    items: list[Any], names: tuple[str, ...], classes: tuple[str, ...], host_class: NDArray[np.int64], quantile: float
-) -> Problem:
+def _problem(items: list[Any], hosts: HostElements, quantile: float) -> Problem:
+    names, classes = hosts.names, hosts.classes
     seconds = np.full((len(classes), len(items), len(names)), np.inf)
     release, deadline = np.zeros(len(items)), np.full(len(items), np.inf)
     known = {"id", "profile", "deadline", "release", "depends_on"}
@@ -93,31 +100,8 @@ def _problem(
             deadline[task] = a_time(item["deadline"], f"{where}.deadline")
     depends_on = tuple(_predecessors(item, f"tasks[{task}]", task, index) for task, item in enumerate(items))
     _refuse_cycles(depends_on)
-    problem = Problem(tuple(index), names, classes, host_class, np.zeros(len(names)), seconds, release, deadline,
-                      depends_on if any(depends_on) else ())  # fmt: skip
-    _refuse_impossible(problem)
-    return problem
-
-
-def read_hosts(value: object) -> tuple[tuple[str, ...], tuple[str, ...], NDArray[np.int64]]:
-    """Return host names, class names, class index by host; raises as `parse`."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        if not 1 <= value <= _MOST_HOSTS:
-            raise UserError(f"hosts: {value} hosts: give 1 to {_MOST_HOSTS}")
-        width = len(str(value))
-        names = [f"host{number:0{width}d}" for number in range(1, value + 1)]
-        return tuple(names), (_SAME,), np.zeros(value, dtype=np.int64)
-    if not isinstance(value, list):
-        raise UserError("hosts: give a number of hosts or a list of {name, class}")
-    seen: dict[str, int] = {}
-    classes: dict[str, int] = {}
-    for number, host in enumerate(a_list(value, "hosts", 1, _MOST_HOSTS)):
-        an_object(host, f"hosts[{number}]", {"name", "class"}, {"name", "class"})
-        name = a_name(host["name"], f"hosts[{number}].name")
-        if name in seen:
-            raise UserError(f"hosts[{number}].name: {name!r} is there twice: give each host a name of its own")
-        seen[name] = classes.setdefault(a_name(host["class"], f"hosts[{number}].class"), len(classes))
-    return tuple(seen), tuple(classes), np.array(list(seen.values()), dtype=np.int64)
+    return Problem(tuple(index), names, classes, hosts.host_class, np.zeros(len(names)), seconds, release, deadline,
+                   depends_on if any(depends_on) else ())  # fmt: skip
 
 
 def _fill_profile(
@@ -200,5 +184,6 @@ def _refuse_impossible(problem: Problem) -> None:
     possible = np.isfinite(best_seconds(problem)).any(axis=1)
     if not possible.all():
         task = int(np.flatnonzero(~possible)[0])
+        leave = " that do not leave for good" if problem.absences or np.isinf(problem.free).any() else ""
         raise UserError(f"tasks[{task}].profile: none of its host counts can be used on these "
-                        f"{len(problem.hosts)} hosts: give a time for a count that exists")  # fmt: skip
+                        f"{len(problem.hosts)} hosts{leave}: give a time for a count that exists")  # fmt: skip

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from cosched.errors import UserError
+from cosched.scheduling.host_elements import read_hosts
 from cosched.scheduling.json_elements import a_list, a_name, a_time, an_object, shown
-from cosched.scheduling.problem_file import MOST_TASKS, read_hosts
+from cosched.scheduling.problem_file import MOST_TASKS
 from cosched.scheduling.tunable import MOST_CHAINS, Choice, Stage, TunableTask, chains
 
 __all__ = ["TunableQueue", "is_tunable", "tunable_from_document"]
@@ -47,9 +48,12 @@ def tunable_from_document(value: object) -> TunableQueue:
         UserError: with the path of the bad element.
     """
     document = an_object(value, "", {"hosts", "tasks"}, {"hosts", "tasks"})
-    names, classes, _ = read_hosts(document["hosts"])
-    if len(classes) > 1:
-        raise UserError(f"hosts: tunable tasks need hosts of one class, there are {len(classes)}")
+    hosts = read_hosts(document["hosts"])
+    names = hosts.names
+    if len(hosts.classes) > 1:
+        raise UserError(f"hosts: tunable tasks need hosts of one class, there are {len(hosts.classes)}")
+    if hosts.absences:
+        raise UserError(f"hosts[{hosts.absences[0].host}].available: tunable tasks need hosts that stay: leave it out")
     seen: dict[str, int] = {}
     tasks = []
     for number, item in enumerate(a_list(document["tasks"], "tasks", 1, MOST_TASKS)):

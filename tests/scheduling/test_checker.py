@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from cosched.scheduling.absences import Absence
 from cosched.scheduling.checker import check
 from cosched.scheduling.schedule import Assignment, Schedule
 from tests.scheduling.problems import a_problem
@@ -42,3 +45,10 @@ def test_a_task_left_out_or_scheduled_twice_is_a_fault() -> None:
     problem = a_problem([[4.0], [5.0]])
     twice = Assignment("a", ("h0",), 0.0, 4.0)
     assert check(problem, Schedule((twice, twice))) == ["a is scheduled 2 times", "b is scheduled 0 times"]
+
+
+def test_a_task_on_a_host_that_is_not_there_is_a_fault() -> None:
+    problem = replace(a_problem([[4.0]], hosts=1), absences=(Absence(0, 3.0, 5.0),))
+    assert check(problem, Schedule((Assignment("a", ("h0",), 5.0, 9.0),))) == []
+    [fault] = check(problem, Schedule((Assignment("a", ("h0",), 0.0, 4.0),)))
+    assert fault == "a runs on h0, which is not there from 3.0 to 5.0 s"

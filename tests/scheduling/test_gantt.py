@@ -86,3 +86,10 @@ def test_markup_in_a_name_is_text() -> None:
     svg = gantt([Bar("<script>&{{7*7}}", "x", ("h0",), 0, 10)], HOSTS, '"><script>')
     assert "<script" not in svg
     assert "<script>&{{7*7}}" in texts(svg)
+
+
+def test_hosts_that_are_not_there_are_no_task() -> None:
+    svg = gantt([Bar("a", "fft", ("h0",), 0, 10), Bar("gone", "gone", ("h1",), 2, 5, absent=True)], HOSTS, "Queue")
+    assert any(text.startswith("1 tasks on 4 hosts") for text in ET.fromstring(svg).itertext())
+    assert [box.attrib["fill"] for box in boxes(svg)][1] == "#e4e4e4"
+    assert "gone" in texts(svg)

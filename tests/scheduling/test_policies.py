@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from cosched.errors import UserError
+from cosched.scheduling.absences import Absence
 from cosched.scheduling.checker import check
 from cosched.scheduling.policies import INDEPENDENT, Objective, Policy, plan
 from cosched.scheduling.problem import Weights
@@ -26,6 +27,22 @@ def test_every_policy_gives_a_feasible_schedule_no_better_than_the_bound(policy:
     assert check(problem, schedule) == []
     assert schedule.makespan >= statistics.bound * (1 - 1e-12)
     assert statistics.evaluations >= 1
+
+
+@pytest.mark.parametrize("policy", sorted(set(Policy) - INDEPENDENT - {Policy.TITAN_CLASSIC}))
+@settings(deadline=None, max_examples=25)
+@given(problem=problems(absences=True))
+def test_every_policy_plans_around_hosts_that_come_and_go(policy: Policy, problem: Problem) -> None:
+    schedule, _, statistics = plan(problem, policy, budget=0.001)
+    assert check(problem, schedule) == []
+    assert schedule.makespan >= statistics.bound * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("policy", sorted({*INDEPENDENT, Policy.TITAN_CLASSIC}))
+def test_policies_that_cannot_do_that_say_so(policy: Policy) -> None:
+    problem = replace(a_matrix(np.array([[1.0, 2.0]])), absences=(Absence(1, 3.0, 4.0),))
+    with pytest.raises(UserError, match="h1"):
+        plan(problem, policy, budget=0.001)
 
 
 @pytest.mark.parametrize(
