@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -88,6 +89,13 @@ class Attempts(AttemptFolders):
         folder = self.folder(attempt)
         for path in (*folder.iterdir(), folder):
             os.chown(path, user, group, follow_symlinks=False)
+
+    def created(self, attempt: str) -> float:
+        """Return when the attempt's script was written, or this moment: nothing of it is older."""
+        try:
+            return (self.folder(attempt) / "run.sh").stat().st_mtime
+        except OSError:
+            return time.time()
 
     def changed(self, attempt: str) -> int:
         """Return a number that changes when a process leaves a stamp; 0 where there is no folder."""

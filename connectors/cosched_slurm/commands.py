@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError
+from cosched_slurm.accounting import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["KEPT", "SET", "Commands"]
 
 KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SLURM_CONF")
-SET = {"PATH": "/usr/local/bin:/usr/bin:/bin", "SLURM_BITSTR_LEN": "0"}  # 0: indices of arrays are not cut off
+# 0: indices of arrays are not cut off. %s: times of sacct are seconds since the epoch.
+SET = {"PATH": "/usr/local/bin:/usr/bin:/bin", "SLURM_BITSTR_LEN": "0", "SLURM_TIME_FORMAT": "%s"}
 # What no second try changes; all else may be the controller's state of the moment.
 _FINAL = ("invalid", "not available", "more processors", "permission", "denied", "not permitted", "unrecognized",
           "unable to open file", "violates", "dependency problem")  # fmt: skip
@@ -43,6 +45,7 @@ class Commands:
         self._settings = settings
         self._own = () if everybodys else ("--me",)
         self.calls: Counter[str] = Counter()
+        self._accounts = True
         self._nodes: tuple[str, ...] = ("scontrol", "show", "nodes", "--all", "--json")
 
     def path(self, program: str) -> str:
@@ -92,6 +95,19 @@ class Commands:
                 raise
             self._nodes = ("sinfo", "--all", "--json")  # in 22.05 it is this command that tells
             return self._listed("nodes", *self._nodes)
+
+    def accounting(self, age: int) -> list[str] | None:
+        """Return a line of `FIELDS` for each job of the last so many seconds; None where Slurm keeps no accounting."""
+        if not self._accounts:
+            return None
+        form = ("--allocations", "--noheader", "--parsable2", f"--format={','.join(FIELDS)}", f"--starttime=now-{age}")
+        try:
+            return self._run("sacct", *form).splitlines()
+        except ConnectorError as error:
+            if "storage is disabled" not in str(error) and "no program sacct" not in str(error):
+                raise
+            self._accounts = False
+            return None
 
     def close(self) -> None:
         """Nothing is held."""

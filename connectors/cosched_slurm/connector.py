@@ -10,6 +10,7 @@ from cosched.connector.attempts import explained
 from cosched.connector.batches import Outcomes
 from cosched.connector.launches import check, check_attempt
 from cosched.connector.pruning import Pruning
+from cosched_slurm.accounting import Accounting, accounted
 from cosched_slurm.arrays import Arrays, groups
 from cosched_slurm.attempts import Attempts
 from cosched_slurm.commands import Commands
@@ -43,10 +44,12 @@ class SlurmConnector:
         self._settings = SlurmSettings.read(settings)
         self._attempts = Attempts(self._settings.spool)
         self._arrays = Arrays(self._attempts)
-        self._slurm = _interface(self._settings)
+        self._commands = Commands(self._settings, everybodys=self._settings.identity == "user")
+        self._slurm = Library(self._settings) if self._settings.interface == "pyslurm" else self._commands
         self._largest = self._slurm.largest_array
         self._pruning = Pruning(self._settings.spool, self._settings.keep_days, self._unfinished)
         self._strangers = Strangers(self._slurm.everybodys_jobs, self._attempts.known, self._settings.poll)
+        self._accounting = Accounting(self._commands.accounting, self._settings.poll)
         self._watch = Watch(self._attempts, self._records, self._report, self._settings.poll)
 
     @property
@@ -100,7 +103,7 @@ class SlurmConnector:
         except OSError as error:
             raise self._spool_fault(error) from error
         return {
-            attempt: self._report(attempt, record) or JobReport(attempt, JobState.UNKNOWN)
+            attempt: self._sought(attempt, record) or JobReport(attempt, JobState.UNKNOWN)
             for attempt, record in shown.items()
         }
 
@@ -115,9 +118,9 @@ class SlurmConnector:
         self._slurm.cancel([record.job for record in same if not record.over])
 
     def find(self, attempt: str) -> JobReport | None:
-        """Look the attempt up in the queue, at its stamps and in the completion file."""
+        """Look the attempt up in the queue, at its stamps, in the completion file and in Slurm's accounting."""
         check_attempt(attempt)
-        return self._report(attempt, self._records().get(attempt))
+        return self._sought(attempt, self._records().get(attempt))
 
     def events(self, timeout: float) -> Sequence[JobReport]:
         """Return what is new of the attempts in the spool; a new object begins with all that Slurm shows."""
@@ -249,6 +252,16 @@ class SlurmConnector:
         report = judge(attempt, record, stamps, fenced=fenced, now=time.time())
         return None if report is None else explained(report, self._attempts.folder(attempt))
 
+    def _sought(self, attempt: str, record: Record | None) -> JobReport | None:
+        """Report on an attempt of which somebody wants to know: where nothing here tells, the accounting may."""
+        report = self._report(attempt, record)
+        if report is not None or record is not None or not self._attempts.known(attempt):
+            return report
+        array, index = self._arrays.place(attempt) or (attempt, None)
+        folder = self._attempts.folder(array)
+        found = accounted(self._accounting.lines(self._attempts.created(attempt)), attempt, folder, index)
+        return None if found is None else self._report(attempt, found)
+
     def _completed(self, file: Path, attempt: str) -> Record | None:
         place = self._arrays.place(attempt)
         if place is None:
@@ -265,9 +278,3 @@ class SlurmConnector:
         place = error.filename or self._settings.spool
         return ConnectorError(f"the slurm connector cannot work in its spool: {error.strerror}: {place}: make room or "
                               "correct the rights", transient=True)  # fmt: skip
-
-
-def _interface(settings: SlurmSettings) -> Commands | Library:
-    if settings.interface == "pyslurm":
-        return Library(settings)
-    return Commands(settings, everybodys=settings.identity == "user")

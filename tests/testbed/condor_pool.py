@@ -50,6 +50,7 @@ class CondorPool:
         hosts: how many hosts, named node01, node02, …
         directory: its folder, not yet there or empty; must be reachable for user nobody where root starts the pool. A
             new folder below the system's temporary folder by default.
+        settings: lines of configuration that win over those of the testbed.
 
     Attributes:
         directory: its folder: configuration, logs, queue.
@@ -61,9 +62,10 @@ class CondorPool:
         PoolError: it did not come up.
     """
 
-    def __init__(self, hosts: int = 16, directory: Path | None = None) -> None:
+    def __init__(self, hosts: int = 16, directory: Path | None = None, settings: str = "") -> None:
         self.hosts = tuple(f"node{number:02d}" for number in range(1, hosts + 1))
         self._prefix = installed()
+        self._settings = settings
         self._user = _daemons_user()
         if directory is not None and directory.exists() and any(directory.iterdir()):
             raise PoolError(f"{directory} is not empty: choose a new folder")
@@ -213,7 +215,8 @@ class CondorPool:
             folder = self.directory / tokens
             folder.mkdir(mode=0o700)
             path = self.directory / config
-            path.write_text(pool_configuration(self._prefix, self.directory, folder, self.hosts, ids))
+            text = pool_configuration(self._prefix, self.directory, folder, self.hosts, ids)
+            path.write_text(text + self._settings)
         self._token("tokens.d/cosched", "cosched@pool")
         self._token("daemon-tokens.d/condor", "condor@pool")
         for name in ("passwords.d/POOL", "daemon-tokens.d", "daemon-tokens.d/condor"):

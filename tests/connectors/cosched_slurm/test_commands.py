@@ -103,3 +103,24 @@ def test_nothing_of_our_environment_reaches_a_job(play: Play, monkeypatch: pytes
 def test_a_missing_program_is_named_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ConnectorError, match=r"no program squeue.*bin"):
         Commands(SlurmSettings.read({"bin": str(tmp_path), "spool": str(tmp_path)})).jobs()
+
+
+def test_a_cluster_without_accounting_is_asked_for_it_once(play: Play) -> None:
+    commands = play("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1")
+    assert commands.accounting(60) is None
+    assert commands.accounting(60) is None
+    assert commands.calls == {"sacct": 1}
+
+
+def test_accounting_that_does_not_answer_is_not_taken_for_none(play: Play) -> None:
+    commands = play("sacct", "echo 'sacct: error: slurmdbd: Connection refused' >&2; exit 1")
+    for _ in range(2):
+        with pytest.raises(ConnectorError, match="Connection refused") as refusal:
+            commands.accounting(60)
+        assert refusal.value.transient
+
+
+def test_accounting_is_asked_for_whole_jobs_in_a_form_for_programs(play: Play) -> None:
+    assert play("sacct", 'echo "$SLURM_TIME_FORMAT $*"').accounting(60) == [
+        ("%s --allocations --noheader --parsable2 "
+                    "--format=JobID,State,ExitCode,Start,End,NNodes,NodeList,WorkDir --starttime=now-60")]  # fmt: skip
