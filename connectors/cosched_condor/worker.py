@@ -40,9 +40,11 @@ class _Manager:
         self._logs: dict[str, Any] = {}
 
     def hosts(self, projection: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the machines' slots."""
+        """Return the machines' slots, attributes spelled as they were asked for: pools write GPUs or GPUS."""
         collector = self._library.Collector()
-        return [_plain(ad) for ad in collector.query(self._library.AdType.Startd, projection=list(projection))]
+        spelled = {name.lower(): name for name in projection}
+        ads = collector.query(self._library.AdType.Startd, projection=list(projection))
+        return [{spelled.get(key.lower(), key): value for key, value in _plain(ad).items()} for ad in ads]
 
     def submit(self, description: str, items: Sequence[dict[str, str]], fences: dict[str, str]) -> dict[str, Any]:
         """Submit on hold, one process for each item, and release what is not fenced.

@@ -90,6 +90,14 @@ def exchange(
     return run
 
 
+def test_attributes_of_machines_are_spelled_as_they_were_asked_for(
+    exchange: Callable[..., list[dict[str, Any]]],
+) -> None:
+    """ClassAds know no capital letters: a pool with GPUS seemed to have no GPUs, and all its hosts to be claimed."""
+    (answer,) = exchange(("hosts", {"projection": ["MACHINE"]}))
+    assert answer["answer"][0]["MACHINE"] == "node01"
+
+
 def test_a_request_is_answered_by_literal_values_alone(exchange: Callable[..., list[dict[str, Any]]]) -> None:
     answers = exchange(("hosts", {"projection": ["Machine", "Start"]}))
     assert answers == [{"answer": [{"Machine": "node01", "Kind": "startd", "Asked": "Machine,Start"}]}]

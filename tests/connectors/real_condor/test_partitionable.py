@@ -38,10 +38,9 @@ def bench(pool: CondorPool, spool: Path, shared: Path) -> Iterator[Bench]:
 
 def test_a_job_gets_what_it_asks_for_on_each_of_its_hosts(pool: CondorPool, bench: Bench, shared: Path) -> None:
     gate = shared / "gate"
-    script = (
-        """echo "$OMP_NUM_THREADS $(sed -n 's/^AssignedGPUs = "\\(.*\\)"/\\1/p' "$_CONDOR_MACHINE_AD")" """
-        '> "$0.$COSCHED_RANK"; while [ ! -e "$0" ]; do sleep 0.05; done'
-    )
+    script = ('echo "$OMP_NUM_THREADS $CUDA_VISIBLE_DEVICES" > "$0-$COSCHED_RANK"; '
+              'mv "$0-$COSCHED_RANK" "$0.$COSCHED_RANK"; '
+              'while [ ! -e "$0" ]; do sleep 0.05; done')  # fmt: skip
     launch = bench.shell(script, str(gate), hosts=("node01", "node02"))
     job = bench.submit(launch)
     bench.listen(launch, JobState.RUNNING)
