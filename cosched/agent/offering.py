@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Offering"]
 
+_UNHURRIED = 4.0  # times the patience that is had for a task which would not leave now
 _MOST_TURNS = 3  # times that a kept place is given up for a better offer
 _MOST_TALKS = 64  # tasks that are offered around at once
 
@@ -67,7 +68,7 @@ class Offering:
     def look(self, time: float) -> None:
         """Offer what will be late here; give up on answers that do not come."""
         for talk in list(self._talks.values()):
-            if time >= talk.since + self._settings.patience:
+            if self._is_overdue(talk, time):
                 self._overdue(talk, time)
         if time < self._looked + self._settings.look or not self._peers():
             return
@@ -80,9 +81,11 @@ class Offering:
 
     def offer(self, name: str, here: float, time: float) -> None:
         """Offer a task at once that would leave now and end `here` (epoch seconds)."""
-        task = self._domain.task(name)
-        if task is not None and name not in self._talks:
-            self._offer_around(task, here, time)
+        task, talk = self._domain.task(name), self._talks.get(name)
+        if talk is not None:
+            talk.urgent, talk.since = True, time
+        elif task is not None:
+            self._offer_around(task, here, time, urgent=True)
 
     def forget(self, task: str) -> None:
         """A task has left the queue by another way, or has ended."""
@@ -140,7 +143,7 @@ class Offering:
             self._effects.statistics.forward(candidate.age, misjudged)
             self._handing.begin(talk, peer, time)
 
-    def _offer_around(self, task: Task, here: float, time: float) -> None:
+    def _offer_around(self, task: Task, here: float, time: float, *, urgent: bool = False) -> None:
         papers = self._registry.papers(task)
         asked = []
         if papers is not None:
@@ -152,7 +155,8 @@ class Offering:
             return
         epoch = self._handing.next_epoch(papers.uuid)
         self._effects.statistics.offered += 1
-        self._talks[task.id] = Talk(task.id, papers, epoch, here, time, {one.peer: one for one in asked}, began=time)
+        self._talks[task.id] = Talk(task.id, papers, epoch, here, time, {one.peer: one for one in asked}, began=time,
+                                    urgent=urgent)  # fmt: skip
         self._by_uuid[papers.uuid] = task.id
         request = Request(papers.uuid, epoch, papers.hops, papers.visited, papers.sent(time))
         for candidate in asked:
@@ -182,6 +186,17 @@ class Offering:
     def _next(self, talk: Talk, time: float) -> None:
         talk.offers.pop(talk.reserving, None)
         self._choose(talk, time)
+
+    def _is_overdue(self, talk: Talk, time: float) -> bool:
+        """Whether to go on without the answers that have not come.
+
+        A task that waits for hosts anyway loses nothing by waiting for a slow neighbour's word where it has no better.
+        """
+        waited = time - talk.since
+        if waited < self._settings.patience:
+            return False
+        content = not talk.reserving and bool(talk.choice(self._settings.gain))
+        return talk.urgent or content or waited >= _UNHURRIED * self._settings.patience
 
     def _overdue(self, talk: Talk, time: float) -> None:
         if talk.reserving:

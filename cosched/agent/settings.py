@@ -70,7 +70,7 @@ class AgentSettings:
         push: whether advertisements are sent unasked, every `period` and when much has changed.
         period: between two advertisements to one peer.
         lifetime: after which an advertised service is forgotten.
-        patience: for which an answer is awaited.
+        patience: for which an answer is awaited; longer where the task waits anyway and nobody has offered better.
         hold: for which a reserved place is kept.
         lease: silence of a peer after which what it has not started is taken back.
         look: between two looks at what waits.

@@ -54,6 +54,7 @@ class Talk:
         here: when it would end here, epoch seconds.
         since: when the present step began.
         began: when it was offered, epoch seconds.
+        urgent: it would leave here now: its hosts stand idle while answers are awaited.
         asked: neighbours whose answers are awaited, or offered something.
         offers: by neighbour: when it would end there, epoch seconds, and where that is.
         reserving: the neighbour that is asked to keep the place; empty before that.
@@ -70,6 +71,7 @@ class Talk:
     reserving: str = ""
     turns: int = 0
     began: float = 0.0
+    urgent: bool = False
 
     @property
     def deadline(self) -> float:

@@ -73,3 +73,23 @@ def test_who_was_asked_in_vain_is_asked_again_less_and_less_often() -> None:
     found = agent.in_vain("2")
     assert found is not None
     assert found[1] >= 3
+
+
+def test_a_task_that_waits_anyway_waits_for_a_slow_neighbour() -> None:
+    domain = a_domain()
+    domain.submit(a_task(1, None, 30.0))  # takes the only host
+    domain.submit(a_wide_task(2))
+    (request,) = [body for body in domain.pass_time(1.0) if isinstance(body, Request)]
+    domain.pass_time(5.0)
+    assert domain.say(Offer(request.task, 1, 5.0, "b")) == [Reserve(request.task, 1)]
+    domain.pass_time(5.0)
+    assert isinstance(domain.say(Reserved(request.task, 1, 5.0, 10.0))[0], Commit)
+
+
+def test_no_neighbour_is_waited_for_without_end() -> None:
+    domain = a_domain()
+    domain.submit(a_task(1, None, 30.0))
+    domain.submit(a_wide_task(2))
+    (request,) = [body for body in domain.pass_time(1.0) if isinstance(body, Request)]
+    domain.pass_time(9.0)
+    assert domain.say(Offer(request.task, 1, 5.0, "b")) == []
