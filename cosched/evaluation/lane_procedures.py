@@ -118,12 +118,14 @@ class LaneProcedure:
         self.contained((*then, *otherwise))
         if any(self.batch.analysis.assigned(item) - self.own for item in (*then, *otherwise)):
             raise UnbatchableError
-        results = [self.on(self.lanes.pick(np.flatnonzero(part))).block(way)
-                   for part, way in ((chosen, then), (~chosen, otherwise))]  # fmt: skip
+        parts = np.flatnonzero(chosen), np.flatnonzero(~chosen)
+        results = [
+            self.on(self.lanes.pick(part)).block(way) for part, way in zip(parts, (then, otherwise), strict=True)
+        ]
         if results[0] is None and results[1] is None:
             return None
         both = np.zeros(self.lanes.size)
-        for part, result in zip((chosen, ~chosen), results, strict=True):
+        for part, result in zip(parts, results, strict=True):
             if result is None:
                 raise UnbatchableError
             both[part] = result
@@ -220,7 +222,8 @@ class LaneProcedure:
             turns = lanes.pick(index, collector)
             if not alike:
                 turn = np.arange(len(index)) - (np.cumsum(number_of_turns) - number_of_turns).take(index)
-                start, stride = (spread(self.number(value), lanes.size)[index] for value in (parts.start, parts.stride))
+                start, stride = (value.take(index) if isinstance(value, np.ndarray) else value
+                                 for value in (self.number(parts.start), self.number(parts.stride)))  # fmt: skip
                 turns.values[self.key(parts.name)] = start + stride * turn
             if self.on(turns).block(statement.body) is not None:
                 raise UnbatchableError
