@@ -1,7 +1,7 @@
-"""The parsers of PSL and HMCL, made from their grammars once and then read from tables beside the byte code.
+"""The parsers of PSL and HMCL, made from their grammars once and then read from tables.
 
-Making a parser takes 30 to 200 ms, reading its tables 10. The tables are JSON in the package's own folder: whoever may
-write there may write the program as well, and reading them runs nothing.
+Making a parser takes 30 to 200 ms, reading its tables 10. The tables are JSON beside the byte code or, where that is not
+written, in the user's own cache: whoever may write there may do as the user does, and reading them runs nothing.
 """
 
 from __future__ import annotations
@@ -32,15 +32,25 @@ _FOLDER = Path(__file__).parent
 @cache
 def parser(language: str) -> Lark:
     """Return the LALR parser of `psl` or `hmcl`."""
-    tables = _tables(language, _FOLDER / "__pycache__")
-    try:
-        return _load(tables)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, AssertionError):  # not there, or damaged
-        made = _made(language)
-    if not sys.dont_write_bytecode:
-        with suppress(OSError):  # an installation that only its administrator may write
-            _save(made, tables)
+    for folder in _folders():
+        # Not there, or damaged.
+        with suppress(OSError, ValueError, LookupError, TypeError, AttributeError, AssertionError):
+            return _load(_tables(language, folder))
+    made = _made(language)
+    for folder in _folders():
+        if not (sys.dont_write_bytecode and folder.parent == _FOLDER):
+            with suppress(OSError):  # e.g. an installation that only its administrator may write
+                _save(made, _tables(language, folder))
+                break
     return made
+
+
+def _folders() -> list[Path]:
+    """Return where tables may be kept, the likeliest first."""
+    folders = [_FOLDER / "__pycache__"]
+    with suppress(RuntimeError):  # nobody's home is known
+        folders.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cosched")
+    return folders
 
 
 def _made(language: str) -> Lark:
@@ -77,7 +87,7 @@ def _with_numbers(found: Mapping[str, Any]) -> dict[str | int, Any]:
 
 def _save(made: Lark, tables: Path) -> None:
     """Write the tables whole or not at all, and remove those of earlier grammars."""
-    tables.parent.mkdir(exist_ok=True)
+    tables.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=tables.parent, suffix=".tables")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as stream:

@@ -52,8 +52,33 @@ def test_damaged_tables_are_made_again(damage: str, tmp_path: Path, monkeypatch:
     assert grammar._load(tables).parse("config a { }").children
 
 
-def test_a_folder_that_cannot_be_written_does_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("unwritten", ["not wanted", "not possible"])
+def test_where_no_byte_code_is_written_tables_are_kept_in_the_cache_of_the_user(
+    unwritten: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _copy_of_the_grammars(tmp_path, monkeypatch)
+    if unwritten == "not wanted":
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    else:
+        (tmp_path / "__pycache__").write_text("", encoding="utf-8")
+    parser.__wrapped__("hmcl")
+    assert [path.name.partition(".")[0] for path in (tmp_path / "cache" / "cosched").iterdir()] == ["hmcl"]
+    assert not (tmp_path / "__pycache__").is_dir()
+    monkeypatch.setattr(Lark, "open", _refuse)
+    assert parser.__wrapped__("hmcl").parse("config a { }").children
+
+
+def test_folders_that_cannot_be_written_do_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _copy_of_the_grammars(tmp_path, monkeypatch)
+    for folder in ("__pycache__", "cache"):
+        (tmp_path / folder).write_text("", encoding="utf-8")
+    assert parser.__wrapped__("hmcl").parse("config a { }").children
+
+
+def test_a_user_without_a_home_has_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _copy_of_the_grammars(tmp_path, monkeypatch)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(type(tmp_path), "home", _homeless)
     (tmp_path / "__pycache__").write_text("", encoding="utf-8")
     assert parser.__wrapped__("hmcl").parse("config a { }").children
 
@@ -63,6 +88,11 @@ def _copy_of_the_grammars(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
         (folder / path.name).write_bytes(path.read_bytes())
     monkeypatch.setattr(grammar, "_FOLDER", folder)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+
+
+def _homeless() -> Path:
+    raise RuntimeError
 
 
 def _refuse(*_: object, **__: object) -> None:
