@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from cosched.agent.effects import Effects
+from cosched.agent.link import Link
+from cosched.agent.messages import Inquiry
+
+
+def test_what_is_for_nobody_is_dropped_and_not_counted() -> None:
+    effects = Effects({"b": Link("a", "b", 1)})
+    effects.send("b", Inquiry())
+    effects.send("c", Inquiry())
+    assert [send.letter.receiver for send in effects.sends] == ["b"]
+    assert effects.statistics.sent == {"inquiry": 1}
+    effects.begin()
+    assert effects.sends == []
+    assert effects.statistics.sent == {"inquiry": 1}  # of this life, not of this event
