@@ -1,7 +1,7 @@
 """The parsers of PSL and HMCL, made from their grammars once and then read from tables.
 
-Making a parser takes 30 to 200 ms, reading its tables 10. The tables are JSON beside the byte code or, where that is not
-written, in the user's own cache: whoever may write there may do as the user does, and reading them runs nothing.
+Making a parser takes 30 to 200 ms, reading its tables 10. The tables are JSON beside the byte code, or in the user's
+cache where none is written: whoever may write there may do as the user does, and reading them runs nothing.
 """
 
 from __future__ import annotations
