@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import time
 from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,14 +29,18 @@ _Key = tuple[str, str, int, tuple[tuple[str, float], ...]]
 class Predictor:
     """Evaluates the models of applications. May be used from several threads."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    def __init__(self, folders: Sequence[Path], look: float = 0.0) -> None:
         """Set up; models are read when they are needed, and again when a file has changed.
 
         Args:
             folders: searched in this order for models and hardware by name.
+            look: seconds after which a changed file must have been noticed.
         """
         self._folders = tuple(folders)
         self._evaluating = threading.Lock()
+        self._look = look
+        self._looked = float("-inf")
+        self._outside: set[str] = set()  # models that were named by their paths
         self._content: tuple[tuple[str, int, int], ...] = ()
         self._models: dict[str, evaluation.Application] = {}
         self._hardware: dict[str, evaluation.Hardware] = {}
@@ -60,7 +65,11 @@ class Predictor:
         """Return the run time that a model predicts on 1, 2, … hosts; see `profile`."""
         key = (model, hardware, hosts, tuple(sorted(values.items())))
         with self._evaluating:
-            self._forget_if_changed()
+            if "/" in model:
+                self._outside.add(model)
+            if time.monotonic() >= self._looked + self._look:
+                self._looked = time.monotonic()
+                self._forget_if_changed()
             known = self._profiles.get(key)
             if known is None:
                 known = self._profiles[key] = self._evaluate(model, values, hardware, hosts)
@@ -98,8 +107,7 @@ class Predictor:
 
     def _forget_if_changed(self) -> None:
         content = tuple(_stamps(self._folders))
-        named = (Path(name) for name in self._models if "/" in name)
-        content += tuple(_stamps(path.parent for path in named))
+        content += tuple(_stamps({Path(name).parent: None for name in sorted(self._outside)}))
         if content != self._content:
             self._models.clear()
             self._hardware.clear()

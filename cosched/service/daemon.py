@@ -17,7 +17,6 @@ from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import AttemptState
 from cosched.errors import SystemFault
 from cosched.prediction.catalogue import Catalogue
-from cosched.prediction.predictor import Predictor
 from cosched.scheduling.problem import Weights
 from cosched.service.clock import Clock
 from cosched.service.desk import Desk
@@ -29,6 +28,7 @@ from cosched.service.intake import Intake
 from cosched.service.interpreter import settle
 from cosched.service.lateness import late_notices
 from cosched.service.manager import Manager
+from cosched.service.model_processes import ModelProcesses
 from cosched.service.neighbours import Neighbours
 from cosched.service.notifier import Notifier
 from cosched.service.notify_settings import notify_settings
@@ -67,7 +67,7 @@ class Daemon:
         self._lock = _lock(configuration.domain.state)
         clock = Clock()
         catalogue = Catalogue(configuration.applications.folders)
-        predictor = Predictor(configuration.models.folders)
+        self._models = predictor = ModelProcesses(configuration.models.folders)
         connector = load_connector(configuration.connector.kind, configuration.connector.table)
         self._store = Store(configuration.database.url)
         self._core = Coscheduler(_settings(configuration, self._store.instance))
@@ -150,6 +150,7 @@ class Daemon:
         self._manager.stop()
         self._engine.stop()
         self._insight.memory.stop()
+        self._models.close()
         self._store.close()
         os.close(self._lock)
 

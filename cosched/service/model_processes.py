@@ -1,0 +1,110 @@
+"""Performance models evaluated in processes of their own: `python -m cosched.service.model_processes FOLDER…`.
+
+A model is a program: one evaluation may take ten million steps, and for seconds the interpreter of whoever evaluates
+it. In the daemon it would keep every answer waiting; here it keeps only the models behind it waiting, and can be ended.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector.interface import ConnectorError
+from cosched.connector.workers import WorkerProcess, serve
+from cosched.errors import SystemFault, UserError
+from cosched.prediction.predictor import Predictor
+from cosched.prediction.profile import Profile, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["ModelProcesses", "main"]
+
+_LIMIT = 30.0  # seconds that an evaluation may take
+_MEMORY = 4 << 30  # bytes of address space
+_LINE = 4  # evaluations of users' own models, the one under way among them; whoever comes then is sent away
+_LOOK = 1.0  # seconds between two looks for changed files
+_NICE = 5
+
+
+class ModelProcesses(Predictor):
+    """A predictor that has its models evaluated elsewhere: users' own in one process, the library's in another."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        """Set up; a process is started when it is first needed."""
+        super().__init__(folders, look=_LOOK)
+        command = ["cosched.service.model_processes", *map(str, folders)]
+        self._named, self._texts = (
+            WorkerProcess(command, os.environ, _LIMIT, manager="the model", daemon="it") for _ in range(2)
+        )
+        self._line = threading.BoundedSemaphore(_LINE)
+
+    def close(self) -> None:
+        """End the processes."""
+        self._named.close()
+        self._texts.close()
+
+    def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return what a model predicts that somebody has sent as text; see `Predictor`.
+
+        Raises:
+            SystemFault: too many others are to be evaluated first.
+        """
+        if not self._line.acquire(blocking=False):
+            raise SystemFault(f"{_LINE} models of users are being evaluated: try again in a moment")
+        try:
+            return _asked(self._texts, "text", text, values, hardware, hosts)
+        finally:
+            self._line.release()
+
+    def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        return _asked(self._named, "named", name, values, hardware, hosts)
+
+
+def _asked(process: WorkerProcess, verb: str, model: str, values: Mapping[str, float], hardware: str,
+           hosts: int) -> Profile:  # fmt: skip
+    try:
+        found = process.call(verb, model=model, values=dict(values), hardware=hardware, hosts=hosts)
+    except ConnectorError as error:
+        raise UserError(f"the model cannot be evaluated within {_LIMIT:.0f} s and {_MEMORY >> 30} GB ({error}): "
+                        "let it take fewer steps") from error  # fmt: skip
+    if "fault" in found:
+        raise UserError(found["fault"])
+    low, high = (None if times is None else tuple(times) for times in (found["low"], found["high"]))
+    return Profile(tuple(found["seconds"]), Source.MODEL, found["hardware"], low, high)
+
+
+class _Models:
+    """The verbs; JSON as Python writes it has infinities."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._predictor = Predictor(folders)
+
+    def named(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> dict[str, Any]:
+        return _document(self._predictor.model_profile, model, values, hardware, hosts)
+
+    def text(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> dict[str, Any]:
+        return _document(self._predictor.text_profile, model, values, hardware, hosts)
+
+
+def _document(evaluate: Any, *asked: object) -> dict[str, Any]:
+    try:
+        profile: Profile = evaluate(*asked)
+    except UserError as error:
+        return {"fault": str(error)}
+    return {name: getattr(profile, name) for name in ("seconds", "low", "high", "hardware")}
+
+
+def main() -> None:
+    """Evaluate until standard input ends."""
+    os.nice(_NICE)
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    serve(_Models([Path(folder) for folder in sys.argv[1:]]))
+
+
+if __name__ == "__main__":
+    main()
