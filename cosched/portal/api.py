@@ -108,7 +108,7 @@ def build(service: Service, access: Access, host_names: Collection[str] | None =
     renderer = Renderer(service)
     app.include_router(login.routes(access, renderer))
     if insight is not None:
-        app.include_router(pages.routes(service, insight, renderer))
+        app.include_router(pages.routes(service, insight, renderer, Grants(access)))
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, on_pages(renderer, handler))
     return app

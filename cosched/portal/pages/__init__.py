@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 
-from cosched.portal.pages import chosen, domain, models, schedule, statics, submit, task, tasks
+from cosched.portal.pages import account, chosen, domain, models, schedule, statics, submit, task, tasks
 
 if TYPE_CHECKING:
+    from cosched.access.grants import Grants
     from cosched.portal.insight import Insight
     from cosched.portal.interface import Service
     from cosched.portal.pages.rendering import Renderer
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["routes"]
 
 
-def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
+def routes(service: Service, insight: Insight, renderer: Renderer, grants: Grants) -> APIRouter:
     """Return the routes of all pages."""
     router = APIRouter(include_in_schema=False)
     router.include_router(statics.routes())
@@ -30,5 +31,6 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
     router.include_router(task.routes(service, insight, renderer))
     router.include_router(schedule.routes(service, insight, renderer))
     router.include_router(domain.routes(service, insight, renderer))
+    router.include_router(account.routes(grants, renderer))
     router.include_router(models.routes(insight, renderer))
     return router
