@@ -41,7 +41,7 @@ from cosched.scheduling.baselines import BASELINES, baseline_count
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import decode, spans
 from cosched.scheduling.metrics import measure_plan, objective
-from cosched.scheduling.policies import REPLANNED, Policy, without_search
+from cosched.scheduling.policies import MAPPED, REPLANNED, SEARCHED, Policy, without_search
 from cosched.scheduling.progress import Figures, difference
 from cosched.scheduling.widths import best_seconds
 
@@ -197,7 +197,7 @@ class Coscheduler:
 
         The problem's origin is `time`. Under a baseline policy there is nothing to search.
         """
-        if self.settings.policy != "genetic":
+        if self.settings.policy not in SEARCHED:
             return None
         problem = self._problem(time)
         return None if problem is None else (problem, self.waiting.plan(problem))
@@ -234,7 +234,7 @@ class Coscheduler:
 
         By that nothing can leave; and to decode the plan for each of a thousand tasks that arrive together takes long.
         """
-        if not isinstance(event, TaskSubmitted) or self.settings.policy != "genetic":
+        if not isinstance(event, TaskSubmitted) or self.settings.policy not in SEARCHED:
             return False
         staged = event.task.id not in self.waiting or self._queue.staged(event.task, event.time)
         return not staged and event.time < self._dispatched_at + _CROWD
@@ -263,7 +263,9 @@ class Coscheduler:
     def _compare(self, problem: Problem, proposed: Plan, time: float) -> None:
         before, after = (measure_plan(problem, plan) for plan in (self.waiting.plan(problem), proposed))
         bound, weights = lower_bound(problem), self.settings.weights
-        if objective(after, weights, bound) <= objective(before, weights, bound):
+        # For comparison, Titan's own search is followed wherever it leads: what is here may be better than it would do.
+        classic = self.settings.policy == Policy.TITAN_CLASSIC
+        if classic or objective(after, weights, bound) <= objective(before, weights, bound):
             self.waiting.adopt(problem, proposed)
             why = difference(Figures.of(before), Figures.of(after))
             self.changed = (time, why) if why else self.changed
@@ -313,12 +315,12 @@ class Coscheduler:
         return departures(schedule.assignments, idle, partial(self._ready, time=time), speeds)
 
     def _plan(self, problem: Problem) -> Plan:
-        if self.settings.policy in REPLANNED:  # what waits is in order of arrival: no search has put it in another
+        if self.settings.policy in REPLANNED | MAPPED:  # what waits is in order of arrival: no search has changed it
             return without_search(problem, Policy(self.settings.policy), self.settings.seed)
         return self.waiting.plan(problem)
 
     def _ready(self, task: str, time: float) -> bool:
-        searched = self.settings.policy != "genetic" or self._queue.staged(self.tasks[task], time)
+        searched = self.settings.policy not in SEARCHED or self._queue.staged(self.tasks[task], time)
         return searched and self._queue.may_leave(task, time)
 
     def _arrivals(self, problem: Problem) -> list[tuple[str, int]]:

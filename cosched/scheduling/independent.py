@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
 
     _Machines = NDArray[np.int64]
+    _Times = NDArray[np.float64]
     _Chooser = Callable[["_Waiting"], int]
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "one_host_seconds",
     "place",
     "sufferage",
+    "waiting_seconds",
 ]
 
 CRITICAL = tuple(step / 20 for step in range(2, 21))
@@ -60,6 +62,21 @@ def one_host_seconds(problem: Problem) -> NDArray[np.float64]:
     return _alone(problem)
 
 
+def waiting_seconds(problem: Problem) -> NDArray[np.float64]:
+    """Return (m, N) as `one_host_seconds`, of tasks that wait for hosts which may be busy.
+
+    Raises:
+        UserError: one cannot run on one host.
+    """
+    seconds = _alone(problem)
+    stuck = ~np.isfinite(seconds).any(axis=1)
+    if stuck.any():
+        task = problem.tasks[int(stuck.argmax())]
+        task = problem.tasks[int(stuck.argmax())]
+        raise UserError(f"this policy places a task on one host, and {task} cannot run on one: choose another policy")
+    return seconds
+
+
 def place(problem: Problem, machine: _Machines, order: _Machines) -> Schedule:
     """Return the schedule that runs each task on its machine, in the order given, without gaps.
 
@@ -78,29 +95,32 @@ def place(problem: Problem, machine: _Machines, order: _Machines) -> Schedule:
     return Schedule(tuple(assignments))
 
 
-def min_min(seconds: NDArray[np.float64]) -> tuple[_Machines, _Machines]:
+def min_min(seconds: NDArray[np.float64], ready: _Times | None = None) -> tuple[_Machines, _Machines]:
     """Place the task that can be done first next.
 
     Args:
         seconds: (m, N) run times, infinite where a task cannot run; a finite one in each row.
+        ready: (N,) when each machine becomes free; None: all at once.
 
     Returns:
         (m,) the machine of each task; (m,) the order in which they were placed.
     """
-    return _map(seconds, lambda waiting: waiting.soonest())
+    return _map(seconds, ready, lambda waiting: waiting.soonest())
 
 
-def max_min(seconds: NDArray[np.float64]) -> tuple[_Machines, _Machines]:
+def max_min(seconds: NDArray[np.float64], ready: _Times | None = None) -> tuple[_Machines, _Machines]:
     """Place the task whose earliest end is the latest next; arguments and result as of `min_min`."""
-    return _map(seconds, lambda waiting: waiting.latest())
+    return _map(seconds, ready, lambda waiting: waiting.latest())
 
 
-def sufferage(seconds: NDArray[np.float64]) -> tuple[_Machines, _Machines]:
+def sufferage(seconds: NDArray[np.float64], ready: _Times | None = None) -> tuple[_Machines, _Machines]:
     """Place the task that would lose most on its second-best machine next; arguments and result as of `min_min`."""
-    return _map(seconds, lambda waiting: waiting.loser())
+    return _map(seconds, ready, lambda waiting: waiting.loser())
 
 
-def adaptive(seconds: NDArray[np.float64], *, execution: bool = False) -> tuple[_Machines, _Machines, int]:
+def adaptive(
+    seconds: NDArray[np.float64], ready: _Times | None = None, *, execution: bool = False
+) -> tuple[_Machines, _Machines, int]:
     """Return A-MM's mapping: as Max-Min while the waiting tasks differ much, else as Min-Min.
 
     They differ much while the relative standard deviation of their `Min_Time` exceeds a critical value. That value is
@@ -108,27 +128,29 @@ def adaptive(seconds: NDArray[np.float64], *, execution: bool = False) -> tuple[
 
     Args:
         seconds: as of `min_min`.
+        ready: likewise.
         execution: the paper has it both ways. False: Min_Time is each task's earliest completion, as in its
             pseudo-code (Fig. 4); True: its shortest run time whatever the machines' loads, as in its Definition 1.
 
     Returns:
         As `min_min`, and how many different critical values were tried.
     """
-    found = [min_min(seconds)]
-    found += [adaptive_at(seconds, critical, execution=execution) for critical in CRITICAL]
-    machine, order = min(found, key=lambda mapping: _makespan(seconds, mapping[0]))
+    found = [min_min(seconds, ready)]
+    found += [adaptive_at(seconds, critical, ready, execution=execution) for critical in CRITICAL]
+    machine, order = min(found, key=lambda mapping: _makespan(seconds, ready, mapping[0]))
     return machine, order, len(found)
 
 
 def adaptive_at(
-    seconds: NDArray[np.float64], critical: float, *, execution: bool = False
+    seconds: NDArray[np.float64], critical: float, ready: _Times | None = None, *, execution: bool = False
 ) -> tuple[_Machines, _Machines]:
     """Return A-MM's mapping for one critical value; other arguments as of `adaptive`, result as of `min_min`."""
-    return _map(seconds, _turning(seconds.min(axis=1), critical, execution=execution))
+    return _map(seconds, ready, _turning(seconds.min(axis=1), critical, execution=execution))
 
 
-def _makespan(seconds: NDArray[np.float64], machine: _Machines) -> float:
-    return float(np.bincount(machine, weights=seconds[np.arange(len(machine)), machine]).max())
+def _makespan(seconds: _Times, ready: _Times | None, machine: _Machines) -> float:
+    loads = np.bincount(machine, weights=seconds[np.arange(len(machine)), machine], minlength=seconds.shape[1])
+    return float(loads.max() if ready is None else (loads + ready)[np.unique(machine)].max())
 
 
 def _turning(shortest: NDArray[np.float64], critical: float, *, execution: bool) -> _Chooser:
@@ -143,9 +165,9 @@ def _turning(shortest: NDArray[np.float64], critical: float, *, execution: bool)
 class _Waiting:
     """Tasks not placed yet, with each one's earliest end, where that is, and what it would lose elsewhere."""
 
-    def __init__(self, seconds: NDArray[np.float64]) -> None:
+    def __init__(self, seconds: _Times, ready: _Times | None) -> None:
         self._seconds = seconds
-        self._loads = np.zeros(seconds.shape[1])
+        self._loads = np.zeros(seconds.shape[1]) if ready is None else ready.astype(np.float64)
         self.here = np.ones(len(seconds), dtype=np.bool_)
         self.end = np.empty(len(seconds))
         self._loss = np.empty(len(seconds))
@@ -181,8 +203,8 @@ class _Waiting:
         self._loss[tasks] = ends[rows, second] - self.end[tasks]
 
 
-def _map(seconds: NDArray[np.float64], choose: _Chooser) -> tuple[_Machines, _Machines]:
-    waiting = _Waiting(seconds)
+def _map(seconds: _Times, ready: _Times | None, choose: _Chooser) -> tuple[_Machines, _Machines]:
+    waiting = _Waiting(seconds, ready)
     machine, order = np.empty(len(seconds), dtype=np.int64), np.empty(len(seconds), dtype=np.int64)
     for step in range(len(seconds)):
         order[step] = task = choose(waiting)

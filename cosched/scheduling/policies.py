@@ -37,7 +37,17 @@ if TYPE_CHECKING:
 
     _Clock = Callable[[], float]
 
-__all__ = ["INDEPENDENT", "REPLANNED", "Objective", "Policy", "Statistics", "plan", "without_search"]
+__all__ = [
+    "INDEPENDENT",
+    "MAPPED",
+    "REPLANNED",
+    "SEARCHED",
+    "Objective",
+    "Policy",
+    "Statistics",
+    "plan",
+    "without_search",
+]
 
 _GENERATIONS = 10  # between two looks at the clock
 
@@ -71,6 +81,13 @@ INDEPENDENT = frozenset(
 
 REPLANNED = frozenset((Policy.EASY, Policy.CONSERVATIVE, Policy.EDF, Policy.TWO_PHASE, Policy.TUNABLE))
 """Policies that make a plan of whatever waits in no time, so that a domain can plan anew at every event."""
+
+
+MAPPED = INDEPENDENT - {Policy.DUAL_PRICE}
+"""Policies that place tasks on one host each, as soon as they know when which host becomes free."""
+
+SEARCHED = frozenset((Policy.GENETIC, Policy.TITAN_CLASSIC))
+"""Policies whose plans come from a search beside the domain."""
 
 
 class Objective(StrEnum):
@@ -213,15 +230,17 @@ def _independent(
     return independent.place(problem, machine, order), found, statistics
 
 
-def _mapped(seconds: NDArray[np.float64], policy: Policy) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+def _mapped(
+    seconds: NDArray[np.float64], policy: Policy, ready: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     if policy in (Policy.A_MM, Policy.A_MM_EXECUTION):
-        return independent.adaptive(seconds, execution=policy is Policy.A_MM_EXECUTION)
+        return independent.adaptive(seconds, ready, execution=policy is Policy.A_MM_EXECUTION)
     mappings = {
         Policy.MIN_MIN: independent.min_min,
         Policy.MAX_MIN: independent.max_min,
         Policy.SUFFERAGE: independent.sufferage,
     }
-    return *mappings[policy](seconds), 1
+    return *mappings[policy](seconds, ready), 1
 
 
 def _price_search(
@@ -266,13 +285,21 @@ def _search(
 
 
 def without_search(problem: Problem, policy: Policy, seed: int = 0) -> Plan:
-    """Return the plan of one of `REPLANNED`, or of a first-come-first-served policy.
+    """Return the plan of one of `REPLANNED` or `MAPPED`, or of a first-come-first-served policy.
+
+    On identical hosts, and where each task takes the host that ends it first, the order says all of a mapping.
 
     Args:
         problem: tasks in order of arrival where they are released together.
         policy: which.
         seed: of arbitrary host counts.
+
+    Raises:
+        UserError: one of `MAPPED` is asked for and a task cannot run on one host.
     """
+    if policy in MAPPED:
+        order = _mapped(independent.waiting_seconds(problem), policy, problem.free)[1]
+        return Plan(order, np.ones(len(order), dtype=np.int64))
     if policy is Policy.TWO_PHASE:
         return two_phase(problem)
     if policy is Policy.TUNABLE:

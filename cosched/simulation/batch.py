@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.events import TaskSubmitted
 from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Task
+from cosched.scheduling.policies import SEARCHED
 from cosched.scheduling.problem import Weights
 from cosched.simulation.engine import SimulatedDomain
 from cosched.simulation.kernels import HOSTS, kernel_profile
@@ -53,7 +54,7 @@ def run_batch(
     def seconds(task: Task, count: int) -> float:
         return kernel_profile(task.application).on(count) * actual(task)
 
-    domain = SimulatedDomain(settings, HOSTS, seconds, Planner(generations, seed) if policy == "genetic" else None)
+    domain = SimulatedDomain(settings, HOSTS, seconds, Planner(generations, seed) if policy in SEARCHED else None)
     for number, order in enumerate(orders, start=1):
         profile = kernel_profile(order.kernel)
         told = profile if predict is None else predict(profile)

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.events import ScheduleImproved
 from cosched.coscheduler.waiting import in_names
+from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import decode
+from cosched.scheduling.policies import Policy
 
 if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
+    from cosched.scheduling.problem import Plan, Problem, Weights
 
 __all__ = ["Planner"]
 
@@ -38,19 +41,16 @@ class Planner:
 
     def answer(self, core: Coscheduler, time: float) -> ScheduleImproved | None:
         """Return the best plan found for what waits now; None where nothing is to be searched."""
-        from cosched.scheduling.search import Search  # loads numba and DEAP, which other policies do without
-
         snapshot = core.snapshot(time)
         if snapshot is None:
             return None
         problem, plan = snapshot
-        search = Search(problem, core.settings.weights, self._seed + self.searches, plan)
+        seed = self._seed + self.searches
         self.searches += 1
-        for _ in range(self._generations):
-            if search.optimal:
-                break
-            search.step()
-        best = search.best
+        if core.settings.policy == Policy.TITAN_CLASSIC:
+            best, evaluations = self._classic(problem, core.settings.weights, seed)
+        else:
+            best, evaluations = self._search(problem, plan, core.settings.weights, seed)
         order, counts, classes = in_names(problem, best)
         return ScheduleImproved(
             time=time,
@@ -58,7 +58,25 @@ class Planner:
             counts=counts,
             classes=classes,
             since=time,
-            bound=search.bound,
+            bound=lower_bound(problem),
             makespan=decode(problem, best).makespan,
-            evaluations=search.evaluations,
+            evaluations=evaluations,
         )
+
+    def _search(self, problem: Problem, plan: Plan, weights: Weights, seed: int) -> tuple[Plan, int]:
+        from cosched.scheduling.search import Search  # loads numba and DEAP, which other policies do without
+
+        search = Search(problem, weights, seed, plan)
+        for _ in range(self._generations):
+            if search.optimal:
+                break
+            search.step()
+        return search.best, search.evaluations
+
+    def _classic(self, problem: Problem, weights: Weights, seed: int) -> tuple[Plan, int]:
+        from cosched.scheduling.titan_classic import TitanClassic  # loads numba
+
+        search = TitanClassic(problem, weights, seed)
+        for _ in range(self._generations):
+            search.step()
+        return search.plan, search.evaluations

@@ -18,7 +18,7 @@ from cosched.errors import UserError
 from cosched.plot import Line, line_plot
 from cosched.prediction.profile import Profile, Source
 from cosched.scheduling.baselines import BASELINES
-from cosched.scheduling.policies import REPLANNED, Policy
+from cosched.scheduling.policies import MAPPED, REPLANNED, SEARCHED, Policy
 from cosched.simulation.batch import INSTANCE
 from cosched.simulation.engine import SimulatedDomain
 from cosched.simulation.moldability import Moldability, times
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Conditions", "Replay", "pictures", "replay"]
 
+_ONLINE = frozenset((*SEARCHED, *BASELINES, *REPLANNED, *MAPPED))
 _SHORT = 10.0  # bounded slowdown counts shorter jobs as so long (Feitelson, Rudolph: JSSPP 1998), seconds
 
 
@@ -74,7 +75,7 @@ def replay(trace: Trace, policy: Policy, conditions: Conditions, jobs: int = 0, 
 
     Args:
         trace: at least one record.
-        policy: genetic, first come first served, or one of `REPLANNED`.
+        policy: any that can run a domain as tasks come and go; `MAPPED` ones for jobs that can run on one processor.
         conditions: what is assumed.
         jobs: only so many from the start; 0 for all.
         processors: of the machine; 0 for the trace's own.
@@ -82,15 +83,14 @@ def replay(trace: Trace, policy: Policy, conditions: Conditions, jobs: int = 0, 
     Raises:
         UserError: the policy places no queue of such tasks, or a job is wider than the machine.
     """
-    if policy is not Policy.GENETIC and policy not in BASELINES and policy not in REPLANNED:
-        known = ", ".join(sorted([Policy.GENETIC, *BASELINES, *REPLANNED]))
+    if policy not in _ONLINE:
+        known = ", ".join(sorted(_ONLINE))
         raise UserError(f"{policy} cannot run a domain as tasks come and go: choose one of {known}")
     records = trace.records[: jobs or None]
     processors = processors or trace.processors
     _refuse_wide(records, processors)
-    genetic = policy is Policy.GENETIC
     settings = Settings(INSTANCE, policy=str(policy), seed=conditions.seed, margin=0.0)
-    planner = Planner(conditions.generations, conditions.seed) if genetic else None
+    planner = Planner(conditions.generations, conditions.seed) if policy in SEARCHED else None
     tasks = [_task(place, record, processors, conditions) for place, record in enumerate(records, start=1)]
     actual = realised(conditions.noise, conditions.seed)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from cosched.scheduling.independent import adaptive, max_min, min_min, one_host_only, one_host_seconds, place, sufferage
 from tests.scheduling.problems import a_matrix, a_problem, matrices
@@ -44,6 +45,22 @@ def test_mappings_are_those_of_their_definitions(problem: Problem) -> None:
     assert min_min(seconds)[0].tolist() == placed_one_by_one(seconds, "min")
     assert max_min(seconds)[0].tolist() == placed_one_by_one(seconds, "max")
     assert sufferage(seconds)[0].tolist() == placed_one_by_one(seconds, "sufferage")
+
+
+@given(matrices(), st.data())
+def test_busy_machines_are_taken_as_they_become_free(problem: Problem, data: st.DataObject) -> None:
+    """As if each had a task of its own first, that nothing else could run."""
+    seconds = one_host_seconds(problem)
+    hosts = seconds.shape[1]
+    ready = np.array(data.draw(st.lists(st.integers(0, 9).map(float), min_size=hosts, max_size=hosts)))
+    for mapping in (min_min, max_min, sufferage):
+        machine, order = mapping(seconds, ready)
+        loads = ready.copy()
+        for task in order:
+            assert loads[machine[task]] + seconds[task, machine[task]] == (loads + seconds[task]).min()
+            loads[machine[task]] += seconds[task, machine[task]]
+    found = adaptive(seconds, ready)[0]
+    assert np.isfinite(seconds[np.arange(len(found)), found]).all()
 
 
 @pytest.mark.parametrize(("mapping", "order"), [(min_min, [0, 2, 1]), (max_min, [2, 1, 0]), (sufferage, [1, 2, 0])])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cosched.errors import UserError
-from cosched.scheduling.policies import Policy
+from cosched.scheduling.policies import MAPPED, Policy
 from cosched.simulation.moldability import Moldability
 from cosched.simulation.replay import Conditions, pictures, replay
 from cosched.simulation.swf import parse_swf
@@ -47,9 +47,25 @@ def test_every_job_runs_under_every_policy_and_the_seed_decides(policy: str, mol
     assert found == replay(TRACE, Policy(policy), conditions, jobs=15)
 
 
+def test_titans_search_is_followed_wherever_it_leads() -> None:
+    conditions = Conditions(Moldability.AMDAHL, generations=2, seed=4)
+    found = replay(TRACE, Policy.TITAN_CLASSIC, conditions, jobs=12)
+    assert found.row["jobs"] == 12
+    assert found == replay(TRACE, Policy.TITAN_CLASSIC, conditions, jobs=12)
+    assert found.waits != replay(TRACE, Policy.GENETIC, conditions, jobs=12).waits
+
+
+@pytest.mark.parametrize("policy", sorted(MAPPED))
+def test_mappings_replay_jobs_that_can_run_on_one_processor(policy: Policy) -> None:
+    found = replay(TRACE, policy, Conditions(Moldability.AMDAHL, seed=4), jobs=12)
+    assert found.row["jobs"] == len(found.waits) == 12
+    with pytest.raises(UserError, match=r"this policy places a task on one host, and . cannot run on one"):
+        replay(TRACE, policy, Conditions(Moldability.RIGID))
+
+
 def test_a_policy_that_keeps_no_queue_is_refused() -> None:
-    with pytest.raises(UserError, match="min-min cannot run a domain as tasks come and go: choose one of conservative"):
-        replay(TRACE, Policy.MIN_MIN, Conditions())
+    with pytest.raises(UserError, match="dual-price cannot run a domain as tasks come and go: choose one of a-mm"):
+        replay(TRACE, Policy.DUAL_PRICE, Conditions())
 
 
 def test_a_job_wider_than_the_machine_is_refused() -> None:

@@ -10,6 +10,7 @@ import statistics
 from typing import TYPE_CHECKING, Any
 
 from cosched.scheduling.baselines import BASELINES
+from cosched.scheduling.policies import MAPPED
 from cosched.scheduling.problem import Weights
 from cosched.simulation.batch import run_batch
 from cosched.simulation.charts import chart
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENT"]
 
 _ERRORS = (0.0, 0.05, 0.12, 0.30)
-_PLAIN = (*BASELINES, "easy", "conservative", "edf", "two-phase", "tunable", "genetic")
+_PLAIN = (*BASELINES, "easy", "conservative", "edf", "two-phase", "tunable")
+_SEARCHES = ("titan-classic", "genetic")
 
 
 def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
@@ -47,7 +49,7 @@ def _orders(seed: int, options: Mapping[str, float]) -> list[Order]:
 
 def _policies(sigma: float, quantile: float) -> dict[str, dict[str, Any]]:
     """Return how each labelled policy is run."""
-    found: dict[str, dict[str, Any]] = {policy: {"policy": policy} for policy in _PLAIN}
+    found: dict[str, dict[str, Any]] = {policy: {"policy": policy} for policy in (*_PLAIN, *sorted(MAPPED), *_SEARCHES)}
     first = Weights(deadlines_first=True)
     found["genetic, deadlines first"] = {"policy": "genetic", "weights": first}
     careful = _at_quantile(sigma, quantile)
