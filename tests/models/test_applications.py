@@ -117,6 +117,20 @@ def test_messages_of_the_templates(count: int) -> None:
     assert (result.messages, result.bytes_sent) == (3 * 2 * (count - 1), 3 * (count - 1) * (8 + 80))
 
 
+def test_a_box_exchanges_all_its_faces(tmp_path: Path) -> None:
+    path = tmp_path / "box.psl"
+    path.write_text("""application box { include halo_3d; var numeric: a, b, c;
+        option { decompose = "a, b, c"; }
+        link { halo_3d: npe_i = a, npe_j = b, npe_k = c, Tx_cells = 1 s, size_i = 1, size_j = 100, size_k = 10000; }
+        proc exec init { call halo_3d; } }""")
+    application, hardware = load(path), load_hardware("x86_64_gigabit")
+    found = evaluate(application, hardware, 12, {"a": 3, "b": 2, "c": 2})
+    # Faces between neighbours, both ways: 2 x 2 x 2 in i, 3 x 1 x 2 in j and 3 x 2 x 1 in k.
+    assert (found.messages, found.bytes_sent) == (2 * (8 + 6 + 6), 2 * (8 * 1 + 6 * 100 + 6 * 10000))
+    assert found.seconds == pytest.approx(1, rel=1e-2)
+    assert profile(application, hardware, [1, 8, 27]) == pytest.approx(1, rel=1e-2)
+
+
 def test_merging_grows_with_the_result() -> None:
     """Processor 1 merges runs of a share of the keys: 2 shares, then 3, then 4."""
     application, hardware = load("memsort"), load_hardware("sgi_origin2000")
