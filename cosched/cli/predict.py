@@ -34,6 +34,7 @@ __all__ = ["APPLICATION", "HARDWARE", "HOSTS", "SETTINGS", "hardware_of", "param
 # Enough for a wavefront on 10,000 processors: a process of the user's own may take 1 GB for that, the daemon may not.
 _STEPS_OF_ONE = 50_000_000
 _MOST_LINES = 40
+_CHROME = ".json"
 _PAJE = (".paje", ".trace")
 
 APPLICATION = typer.Argument(metavar="APP", help="Name in models/ or a .psl file.")
@@ -131,10 +132,14 @@ def _print(found: Prediction) -> None:
             text = f"{value:14.6g} s" if math.isfinite(value) else "cannot be used: the model does not cover it"
             if low is not None and high is not None and math.isfinite(value):
                 text += f"  {low[place]:.6g} to {high[place]:.6g} s"
-            console.print(f"{count:>7} hosts  {text}", markup=False)
+            console.print(f"{count:>7} {'host ' if count == 1 else 'hosts'}  {text}", markup=False)
 
 
 def _write_trace(path: Path, model: Application, machine: Hardware, found: Prediction) -> None:
+    if path.suffix not in (_CHROME, *_PAJE):
+        raise UserError(
+            f"--trace {path}: its name says in which form: FILE{_CHROME} for Perfetto, FILE{_PAJE[0]} for ViTE"
+        )
     if found.swept:
         raise UserError("--trace shows one run: give each parameter one value")
     given = {name: value for name, value in found.parameters.items() if value is not None}

@@ -78,7 +78,8 @@ def _check(config: Config, report: Callable[[Node, str], None]) -> None:
     dimensions = Dimensions(known, (), report)
     for group in config.groups:
         if group.name not in GROUPS:
-            report(group, f"group {group.name} is not known{suggestion(group.name, GROUPS)}")
+            near = suggestion(group.name, GROUPS) or f": known are {', '.join(GROUPS)}"
+            report(group, f"group {group.name} is not known{near}")
         for node, name, earlier in _doubles([(setting, setting.name) for setting in group.settings]):
             report(node, f"{name} is already given in line {earlier}")
         for setting in group.settings:

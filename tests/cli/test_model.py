@@ -89,7 +89,7 @@ def test_a_sweep_as_json_and_as_csv(tmp_path: Path) -> None:
     assert found["sweep"][2] == {"parameters": {"x": 6}, "seconds": [6, 3]}
     table = run(*arguments, "--csv").stdout.splitlines()
     assert table == ["x,hosts,seconds", "2,1,2.0", "2,2,1.0", "4,1,4.0", "4,2,2.0", "6,1,6.0", "6,2,3.0"]
-    assert "x = 6\n      1 hosts               6 s\n" in run(*arguments).stdout
+    assert "x = 6\n      1 host                6 s\n      2 hosts               3 s\n" in run(*arguments).stdout
     table = run("predict", "cpi_measured", "--hosts", "16,17", "--csv").stdout.splitlines()
     assert table == ["hosts,seconds,low,high", "16,20.0,18.0,22.0", "17,,,"]
 
@@ -182,6 +182,7 @@ def test_a_trace_for_a_paje_viewer(tmp_path: Path) -> None:
         (["missing.psl"], "missing.psl:1:1: cannot be read: No such file or directory"),
         (["cpi_measured", "--hosts", "20"], r"nothing was measured for 20 \(on 20 hosts\)"),
         (["cpi_measured", "--hosts", "1", "--trace", "/nowhere/trace.json"], "cannot be written"),
+        (["cpi_measured", "--hosts", "1", "--trace", "x.txt"], "its name says in which form: FILE.json for Perfetto"),
     ],
 )
 def test_bad_requests_end_in_one_clear_line(arguments: list[str], message: str) -> None:

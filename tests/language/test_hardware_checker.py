@@ -41,6 +41,7 @@ def test_message_costs_in_words() -> None:
         ("hosts { c = 2; }", "c cannot be among its own hosts"),
         (f"hosts {{ a = 2; }} {MPI}", "mpi beside hosts: the costs are those of the configurations listed there"),
         ("mpj { }", "group mpj is not known: did you mean mpi?"),
+        ("cache { }", "group cache is not known: known are hardware, "),
         ("clc { } clc { }", "group clc is already given in line 1"),
         ("clc { LFOR = 1; LFOR = 2; }", "LFOR is already given in line 1"),
         ("clc { LFOX = 1; }", "unknown opcode LFOX: did you mean LFOR"),
