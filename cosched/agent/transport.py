@@ -1,4 +1,4 @@
-"""Letters over HTTPS with mutual TLS: a server that only pinned neighbours can talk to, and a sender for each.
+"""HTTPS with mutual TLS: a server that only pinned neighbours can talk to; `postoffice.py` brings them our letters.
 
     POST /letters   one letter as XML; 202 when it is taken in, 400 in one line where it is none
     GET  /ping      the domain's name
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import queue
 import socket
 import ssl
 import threading
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cosched.agent import certificate, outputs
-from cosched.agent.documents import LARGEST, read_letter, write_letter
+from cosched.agent.documents import LARGEST, read_letter
 from cosched.agent.outputs import Reply
 from cosched.errors import SystemFault, UserError
 
@@ -35,14 +34,15 @@ if TYPE_CHECKING:
     from cosched.agent.peerbook import Entry
     from cosched.connector.interface import Output
 
-__all__ = ["PeerServer", "PostOffice", "call"]
+__all__ = ["PATIENCE", "XML", "PeerServer", "call"]
 
 _log = structlog.get_logger("cosched.agent")
 
-_PATIENCE = 10.0  # seconds for a handshake, a request, an answer
-_MOST_WAITING = 1000  # letters to one neighbour that wait for it; older ones are dropped, what matters is said again
+PATIENCE = 10.0
+"""Seconds for a handshake, a request, an answer."""
 _MOST_CONNECTIONS = 64
-_XML = "application/xml; charset=utf-8"
+XML = "application/xml; charset=utf-8"
+"""Media type of a letter."""
 
 
 class PeerServer:
@@ -110,7 +110,7 @@ class PeerServer:
 
     def secure(self, connection: socket.socket) -> tuple[ssl.SSLSocket, str] | None:
         """Return the connection made secure and who is at its other end; None for a stranger."""
-        connection.settimeout(_PATIENCE)
+        connection.settimeout(PATIENCE)
         try:
             secured = self._context.wrap_socket(connection, server_side=True)
         except (OSError, ValueError) as error:
@@ -209,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def call(entry: Entry, context: ssl.SSLContext, method: str, path: str, body: bytes = b"",
-         timeout: float = _PATIENCE) -> Reply:  # fmt: skip
+         timeout: float = PATIENCE) -> Reply:  # fmt: skip
     """Ask a neighbour's agent something.
 
     Raises:
@@ -217,117 +217,8 @@ def call(entry: Entry, context: ssl.SSLContext, method: str, path: str, body: by
     """
     connection = http.client.HTTPSConnection(*entry.host_and_port, context=context, timeout=timeout)
     try:
-        connection.request(method, path, body, {"Content-Type": _XML} if body else {})
+        connection.request(method, path, body, {"Content-Type": XML} if body else {})
         answer = connection.getresponse()
         return Reply(answer.status, answer.read(LARGEST), dict(answer.getheaders()))
     finally:
         connection.close()
-
-
-class PostOffice:
-    """Brings letters to neighbours, each on a thread of its own: a slow one delays nobody else."""
-
-    def __init__(self, certificate_path: Path, key: Path) -> None:
-        self._files = (certificate_path, key)
-        self._routes: dict[str, _Route] = {}
-        self._guard = threading.Lock()
-
-    def serve(self, entries: Iterable[Entry]) -> None:
-        """Bring letters to these neighbours alone."""
-        known = {entry.name: entry for entry in entries}
-        with self._guard:
-            for name in list(self._routes):
-                if known.get(name) is None or self._routes[name].moved(known[name]):
-                    self._routes.pop(name).stop()
-            for name, entry in known.items():
-                if name not in self._routes:
-                    context = certificate.client_context(*self._files, entry.certificate)
-                    self._routes[name] = _Route(entry, context)
-                    self._routes[name].start()
-
-    def send(self, letter: Letter) -> None:
-        """Take a letter to be sent; what cannot be brought is dropped."""
-        with self._guard:
-            route = self._routes.get(letter.receiver)
-        if route is not None:
-            route.put(letter)
-
-    def faults(self) -> dict[str, str]:
-        """Return why neighbours cannot be reached, by name."""
-        with self._guard:
-            return {name: route.fault for name, route in self._routes.items() if route.fault}
-
-    def stop(self) -> None:
-        """Send what waits no more."""
-        self.serve(())
-
-
-class _Route(threading.Thread):
-    def __init__(self, entry: Entry, context: ssl.SSLContext) -> None:
-        super().__init__(name=f"peer-{entry.name}", daemon=True)
-        self._entry = entry
-        self._context = context
-        self._waiting: queue.Queue[Letter | None] = queue.Queue(_MOST_WAITING)
-        self._stopped = threading.Event()
-        self.fault = ""
-
-    def moved(self, entry: Entry) -> bool:
-        return (entry.address, entry.certificate) != (self._entry.address, self._entry.certificate)
-
-    def put(self, letter: Letter) -> None:
-        try:
-            self._waiting.put_nowait(letter)
-        except queue.Full:
-            with contextlib.suppress(queue.Empty):
-                self._waiting.get_nowait()
-            with contextlib.suppress(queue.Full):
-                self._waiting.put_nowait(letter)
-
-    def stop(self) -> None:
-        self._stopped.set()
-        with contextlib.suppress(queue.Full):
-            self._waiting.put_nowait(None)
-
-    def run(self) -> None:
-        connection: http.client.HTTPSConnection | None = None
-        while not self._stopped.is_set():
-            letter = self._waiting.get()
-            if letter is None:
-                continue
-            try:
-                body = write_letter(letter)
-            except UserError as error:
-                _log.error("a letter cannot be written", peer=self._entry.name, fault=str(error))
-                continue
-            connection = self._bring(connection, body)
-        if connection is not None:
-            connection.close()
-
-    def _bring(self, connection: http.client.HTTPSConnection | None, body: bytes) -> http.client.HTTPSConnection | None:
-        """Send one letter, on the connection that there is or on a new one; return what can be used again."""
-        for kept in (connection, None):
-            if kept is None and connection is not None:
-                connection.close()
-            used = kept or http.client.HTTPSConnection(*self._entry.host_and_port, context=self._context,
-                                                       timeout=_PATIENCE)  # fmt: skip
-            try:
-                used.request("POST", "/letters", body, {"Content-Type": _XML})
-                answer = used.getresponse()
-                said = answer.read()
-            except (OSError, http.client.HTTPException) as error:
-                used.close()
-                self._note(str(error) or type(error).__name__)
-                if kept is None:
-                    return None
-                continue
-            self._note("" if answer.status == HTTPStatus.ACCEPTED else said.decode(errors="replace")[:300])
-            return used
-        return None
-
-    def _note(self, fault: str) -> None:
-        if fault != self.fault:
-            self.fault = fault
-            if fault:
-                _log.warning("a neighbour cannot be reached", peer=self._entry.name, fault=fault)
-            else:
-                _log.info("a neighbour is reached", peer=self._entry.name)

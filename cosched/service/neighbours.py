@@ -12,7 +12,8 @@ from cosched.agent import Agent, AgentSettings, LetterReceived, LocalDomain, Pee
 from cosched.agent.messages import Commit, Request
 from cosched.agent.outputs import read_output
 from cosched.agent.peerbook import PeerBook
-from cosched.agent.transport import PeerServer, PostOffice, call
+from cosched.agent.postoffice import PostOffice
+from cosched.agent.transport import PeerServer, call
 from cosched.errors import CoschedError, SystemFault, UserError
 from cosched.service.adviser import Adviser
 from cosched.service.carried_models import CarriedModels

@@ -5,8 +5,6 @@ from __future__ import annotations
 import http.client
 import socket
 import ssl
-import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,104 +13,18 @@ from cosched.agent import certificate
 from cosched.agent.documents import LARGEST, write_letter
 from cosched.agent.messages import Inquiry, Letter
 from cosched.agent.outputs import OutputQuery, read_output
-from cosched.agent.peerbook import Entry
-from cosched.agent.transport import PeerServer, PostOffice, call
+from cosched.agent.transport import PeerServer, call
 from cosched.connector.interface import Output
 from cosched.errors import SystemFault, UserError
+from tests.agent.identities import UUID, Box, Identity, an_identity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-UUID = "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e"
-
-
-@dataclass
-class Identity:
-    name: str
-    certificate: Path
-    key: Path
-
-    def entry(self, port: int) -> Entry:
-        return Entry(name=self.name, address=f"127.0.0.1:{port}", certificate=self.certificate.read_text())
-
-
-def an_identity(folder: Path, name: str) -> Identity:
-    key, pem = certificate.make(name)
-    found = Identity(name, folder / f"{name}.crt", folder / f"{name}.key")
-    found.key.write_bytes(key)
-    found.certificate.write_bytes(pem)
-    return found
-
-
-class Box:
-    def __init__(self) -> None:
-        self.letters: list[Letter] = []
-        self.came = threading.Event()
-
-    def put(self, letter: Letter) -> None:
-        self.letters.append(letter)
-        self.came.set()
-
-    def output(self, peer: str, query: OutputQuery) -> Output | None:
-        if query.task != UUID:
-            raise UserError(f"no task {query.task} has come from {peer}")
-        return Output(b"\0line\n"[: query.limit], 3, 9) if query.stream == "out" else None
-
-
-@pytest.fixture
-def box() -> Box:
-    return Box()
-
-
-@pytest.fixture
-def a(tmp_path: Path) -> Identity:
-    return an_identity(tmp_path, "a")
-
-
-@pytest.fixture
-def b(tmp_path: Path) -> Identity:
-    return an_identity(tmp_path, "b")
-
-
-@pytest.fixture
-def server(a: Identity, b: Identity, box: Box) -> Iterator[PeerServer]:
-    """The agent of b, which knows a."""
-    server = PeerServer(("127.0.0.1", 0), b.certificate, b.key, "b", box.put, box.output)
-    server.admit([a.entry(1)])
-    server.start()
-    yield server
-    server.stop()
 
 
 def a_call(server: PeerServer, who: Identity, whom: Identity, path: str, body: bytes = b"") -> tuple[int, bytes]:
     context = certificate.client_context(who.certificate, who.key, whom.certificate.read_text())
     return call(whom.entry(server.port), context, "POST" if body else "GET", path, body)[:2]
-
-
-def test_a_letter_arrives(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:
-    office = PostOffice(a.certificate, a.key)
-    office.serve([b.entry(server.port)])
-    letter = Letter("a", "b", 1, 0, 1, Inquiry())
-    office.send(letter)
-    assert box.came.wait(20)
-    assert box.letters == [letter]
-    assert office.faults() == {}
-    office.stop()
-
-
-def test_a_neighbour_that_cannot_be_reached_is_named(a: Identity, b: Identity) -> None:
-    office = PostOffice(a.certificate, a.key)
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    office.serve([b.entry(port)])
-    office.send(Letter("a", "b", 1, 0, 1, Inquiry()))
-    for _ in range(200):
-        if office.faults():
-            break
-        threading.Event().wait(0.05)
-    assert "refused" in office.faults()["b"]
-    office.stop()
 
 
 def test_ping_names_the_domain(server: PeerServer, a: Identity, b: Identity) -> None:

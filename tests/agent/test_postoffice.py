@@ -1,0 +1,39 @@
+"""Real sockets and real TLS on loopback."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+from cosched.agent.messages import Inquiry, Letter
+from cosched.agent.postoffice import PostOffice
+
+if TYPE_CHECKING:
+    from cosched.agent.transport import PeerServer
+    from tests.agent.identities import Box, Identity
+
+
+def test_a_letter_arrives(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:
+    office = PostOffice(a.certificate, a.key)
+    office.serve([b.entry(server.port)])
+    letter = Letter("a", "b", 1, 0, 1, Inquiry())
+    office.send(letter)
+    assert box.came.wait(20)
+    assert box.letters == [letter]
+    assert office.faults() == {}
+    office.stop()
+
+
+def test_a_neighbour_that_cannot_be_reached_is_named(a: Identity, b: Identity) -> None:
+    office = PostOffice(a.certificate, a.key)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    office.serve([b.entry(port)])
+    office.send(Letter("a", "b", 1, 0, 1, Inquiry()))
+    for _ in range(200):
+        if office.faults():
+            break
+        threading.Event().wait(0.05)
+    assert "refused" in office.faults()["b"]
+    office.stop()
