@@ -61,9 +61,9 @@ def _measure(
         figures |= _answers("plan", [client.plan] * _ASKED)
         figures |= _answers("explain", [partial(client.explain, task.id) for task in some])
         figures |= _answers("list", [lambda: client.tasks(limit=100)] * _ASKED)
-        before = _processor_time(site.pid)
+        before = processor_time(site.pid)
         time.sleep(_IDLE)
-        after = _processor_time(site.pid)
+        after = processor_time(site.pid)
         figures |= {f"{name} processor seconds in {_IDLE:g} s of waiting": after[name] - before[name] for name in after}
         assert client.status().tasks["queued"] == len(requests)
     return figures
@@ -126,7 +126,8 @@ def _memory(pid: int) -> dict[str, float]:
     return {"RSS": values["Rss:"], "PSS": values["Pss:"]}
 
 
-def _processor_time(daemon: int) -> dict[str, float]:
+def processor_time(daemon: int) -> dict[str, float]:
+    """Return the processor seconds that a daemon and its search have taken."""
     seconds = {}
     for name, pid in _processes(daemon).items():
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()

@@ -5,7 +5,7 @@
 The daemon is a process of its own with all hosts busy, so that every task that is submitted waits and is planned. First
 as many requests as it can answer, then half of what is promised, one after the other however slow the answers are.
 Beside the rates stands the processor time that a request costs the daemon: it says what the machine could do if nothing
-else ran on it.
+else ran on it. What makes the requests runs on the same processors, and so does the search: their shares are shown.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.daemon import processor_time
 from benchmarks.load import Measured, offer, request
 from cosched.coscheduler.task import Task, TaskState
 from cosched.portal.documents import TaskRequest, TokenRequest
@@ -32,7 +33,6 @@ from demo.site import Site
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TICK = os.sysconf("SC_CLK_TCK")
 _SUBMISSIONS, _READS = 300.0, 1000.0  # promised a second
 _CONNECTIONS = 16
 
@@ -78,10 +78,16 @@ class _Load:
 
     def measure(self, requests: Sequence[bytes], rate: float = 0.0) -> dict[str, float]:
         """Send requests and return what came of them."""
-        before = _processor_time(self._daemon)
+        before, ours = processor_time(self._daemon), time.process_time()
         measured = offer(self._port, requests, _CONNECTIONS, rate)
         assert set(measured.statuses) <= {200, 201}, measured.statuses
-        return _figures(measured, _processor_time(self._daemon) - before)
+        after, ours = processor_time(self._daemon), time.process_time() - ours
+        took = {name: after[name] - before[name] for name in after}
+        return _figures(measured, took["daemon"]) | {
+            "processors that this program took": ours / measured.seconds,
+            "processors that the search took": took["search"] / measured.seconds,
+            "load of the machine (uptime)": os.getloadavg()[0],
+        }
 
 
 def _figures(measured: Measured, processor: float) -> dict[str, float]:
@@ -121,11 +127,6 @@ def _read(token: str, number: int, tasks: int) -> bytes:
     """Four in five look at one task, the fifth at a page of the list."""
     path = "/api/v1/tasks?limit=20" if number % 5 == 0 else f"/api/v1/tasks/{1 + 7919 * number % tasks}"
     return request("GET", path, token)
-
-
-def _processor_time(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICK
 
 
 def _table(rows: dict[str, dict[str, float]], tasks: int) -> Table:
