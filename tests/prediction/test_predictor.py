@@ -60,6 +60,29 @@ def test_a_changed_model_is_read_again(folder: Path) -> None:
     assert predictor.profile(application(), {"Work": 80.0}, "plain", 1).seconds == pytest.approx((160.0,))
 
 
+def test_files_are_looked_at_no_more_often_than_wished(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    predictor = Predictor([folder], look=5.0)
+    now = 100.0
+    monkeypatch.setattr("cosched.prediction.predictor.time.monotonic", lambda: now)
+    first = predictor.profile(application(), {"Work": 80.0}, "plain", 1)
+    (folder / "halves.psl").write_text(MODEL.replace("1e6", "2e6"))
+    os.utime(folder / "halves.psl", ns=(0, 0))
+    now = 104.9
+    assert predictor.profile(application(), {"Work": 80.0}, "plain", 1) is first
+    now = 105.0
+    assert predictor.profile(application(), {"Work": 80.0}, "plain", 1).seconds == pytest.approx((160.0,))
+
+
+def test_a_model_named_by_its_path_is_read_again_too(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("outside") / "mine.psl"
+    path.write_text(MODEL)
+    predictor = Predictor([folder])
+    assert predictor.model_profile(str(path), {"Work": 80.0}, "plain", 1).seconds == pytest.approx((80.0,))
+    path.write_text(MODEL.replace("1e6", "2e6"))
+    os.utime(path, ns=(0, 0))
+    assert predictor.model_profile(str(path), {"Work": 80.0}, "plain", 1).seconds == pytest.approx((160.0,))
+
+
 def test_text_and_what_concerns_the_command_alone_do_not_enter_the_model(folder: Path) -> None:
     entry = application(parameters={"Title": {"type": "text"}, "Verbose": {"model": False}})
     assert Predictor([folder]).profile(entry, {"Title": "x", "Verbose": 3.0}, "plain", 1).seconds == pytest.approx(
