@@ -206,7 +206,9 @@ def warm_up() -> None:
     """Compile every operator, or load it from the disk, so that the searches to come start at once."""
     one = Problem(("task",), ("host",), ("class",), np.zeros(1, dtype=np.int64), np.zeros(1), np.ones((1, 1, 1)),
                   np.zeros(1), np.full(1, np.inf))  # fmt: skip
-    Search(one).step()
+    search = Search(one)
+    search.step()
+    search.figures()
 
 
 def _statistics() -> tools.Statistics:
