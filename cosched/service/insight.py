@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
 from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as NoAnswerError
 from typing import TYPE_CHECKING, TypeVar
@@ -40,6 +42,8 @@ _PATIENCE = 20.0  # seconds to wait for the engine
 _MOST_RUNS = 4000
 _COMPLETED = 2000
 _RATIOS = 60
+_TURN = 10.0  # seconds to wait for another's model
+_LONG = 5.0  # seconds of processor time after which no further hardware is looked at
 
 
 class DaemonInsight:
@@ -67,6 +71,7 @@ class DaemonInsight:
         self._predictor = predictor
         self._folders = tuple(folders)
         self._shelf = Shelf(folders)
+        self._evaluating = threading.Lock()  # models may be made to take long: one at a time leaves others their turn
         self.memory = PlanMemory(core, Plans(store))
         told = engine.on_change
 
@@ -93,12 +98,24 @@ class DaemonInsight:
 
     def curves(self, name: str, values: Mapping[str, float], hosts: int) -> CurvesView:
         """Evaluate a model on every hardware; see `Insight`."""
+        if not self._evaluating.acquire(timeout=_TURN):
+            raise SystemFault("a model is being evaluated for somebody else: try again in a moment")
+        try:
+            return self._curves(name, values, hosts)
+        finally:
+            self._evaluating.release()
+
+    def _curves(self, name: str, values: Mapping[str, float], hosts: int) -> CurvesView:
         model = evaluation.load(name, self._folders)
         checked(model, values)  # what is wrong on all hardware is said once
+        until = time.thread_time() + _LONG
         profiles: dict[str, ProfileView] = {}
         faults: dict[str, str] = {}
         for file in self._shelf.files():
             if file.kind != "hardware":
+                continue
+            if time.thread_time() > until:
+                faults[file.name] = "not evaluated, as the others took long: ask for fewer hosts or smaller parameters"
                 continue
             try:
                 profiles[file.name] = profile_view(self._predictor.model_profile(name, values, file.name, hosts))

@@ -7,6 +7,7 @@ import pytest
 
 from cosched.access.principal import Principal, Role
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.errors import SystemFault, UserError
 from cosched.portal.problems import NotFoundError
 from cosched.prediction.profile import Profile, Source
 from tests.service.makers import Daemon, daemon, insight_of
@@ -40,6 +41,24 @@ def ran(store: Daemon, number: int, owner: str, predicted: float, actual: float)
     attempt = Attempt(f"u{number}", task.id, ("h01",), 1, predicted, NOW, AttemptState.COMPLETED, started=NOW,
                       finished=NOW + number)  # fmt: skip
     store.store.save([task], [attempt])
+
+
+def test_a_model_that_takes_long_takes_no_more_than_its_turn(
+    insight: DaemonInsight, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cosched.service.insight._LONG", -1.0)
+    curves = insight.curves("jacobi_measured", {}, 2)
+    assert curves.profiles == {}
+    assert "took long: ask for fewer hosts" in curves.faults["sgi_origin2000"]
+
+
+def test_models_are_evaluated_one_at_a_time(insight: DaemonInsight, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cosched.service.insight._TURN", 0.01)
+    with insight._evaluating, pytest.raises(SystemFault, match="try again in a moment"):
+        insight.curves("jacobi_measured", {}, 2)
+    with pytest.raises(UserError):
+        insight.curves("jacobi", {"nothing": 1.0}, 2)
+    assert insight.curves("jacobi_measured", {}, 2).profiles  # a fault gives the turn back
 
 
 def test_what_has_run_is_told_without_the_names_of_others(running: Daemon, insight: DaemonInsight) -> None:
