@@ -30,10 +30,10 @@ def draw(state: NDArray[np.uint64]) -> float:
 
 @compiled
 def mate(
-    state: NDArray[np.uint64], share: float, orders: NDArray[np.int64], counts: NDArray[np.int64],
+    state: NDArray[np.uint64], share: float, reach: int, orders: NDArray[np.int64], counts: NDArray[np.int64],
     child_orders: NDArray[np.int64], child_counts: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Make a child of every individual: itself, or with probability `share` crossed with a random partner.
+    """Make a child of every individual: itself, or with probability `share` crossed with one of the `reach` after it.
 
     A segment of the first parent's order stays where it is, with its tasks' counts; the other places take the
     remaining tasks in the partner's order and with the partner's counts.
@@ -45,7 +45,7 @@ def mate(
         child_counts[child, :] = counts[child]
         if draw(state) >= share:
             continue
-        partner = int(draw(state) * individuals)
+        partner = (child + 1 + int(draw(state) * reach)) % individuals
         begin = int(draw(state) * tasks)
         length = 1 + int(draw(state) * (tasks - 1))
         kept[:] = False

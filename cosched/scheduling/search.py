@@ -8,7 +8,6 @@ reads compiled code from the disk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +17,11 @@ from cosched.errors import UserError
 from cosched.scheduling import compiled, operators
 from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.decoder import spans
+from cosched.scheduling.metrics import MISSED
+from cosched.scheduling.population import Population
 from cosched.scheduling.problem import Plan, Problem, Weights
 from cosched.scheduling.progress import Figures
+from cosched.scheduling.scouts import Scouts, are_of_use
 from cosched.scheduling.seeding import seeds
 from cosched.scheduling.widths import choices, with_widths, without_widths
 
@@ -39,6 +41,7 @@ _THRESHOLDS = 6  # of the two-phase method, each with three or four lists
 _PATIENCE = 200  # generations without a better plan before new blood comes in
 _LINES = 1.01  # generations at a line of the logbook, as a multiple of those at the one before
 _KICKS = 8  # mutations of an immigrant
+_SCOUTING = 4  # one generation in so many is not the scouts', where there are any
 
 
 class _Cost(base.Fitness):  # type: ignore[misc]  # DEAP has no types
@@ -51,26 +54,6 @@ class _Individual:
     def __init__(self, plan: Plan, cost: float) -> None:
         self.plan = plan
         self.fitness = _Cost((cost,))
-
-
-@dataclass
-class _Population:
-    """P plans and their costs: orders (P, m), counts (P, m) that are widths (see `compiled.Tables`), costs (P,)."""
-
-    orders: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    costs: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, plans: Sequence[Plan]) -> _Population:
-        orders, counts = np.array([plan.order for plan in plans]), np.array([plan.counts for plan in plans])
-        return cls(orders, counts, np.full(len(plans), np.inf))
-
-    def plan(self, index: int) -> Plan:
-        return Plan(self.orders[index].copy(), self.counts[index].copy())
-
-    def copy(self) -> _Population:
-        return _Population(self.orders.copy(), self.counts.copy(), self.costs.copy())
 
 
 class Search:
@@ -107,15 +90,19 @@ class Search:
         self._statistics = _statistics()
         self._next_line = 0.0
         self._fame = tools.HallOfFame(1)
-        self._last_improved = 0
+        self._stale = 0
         self._state = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
         checked = _checked(weights or Weights())
         self._least = checked.makespan / (checked.makespan + checked.idle + checked.lateness)
-        self._toolbox = _toolbox(problem, checked, self.bound, self._state)
+        tables = compiled.tables(problem, checked, self.bound)
+        self._toolbox = _toolbox(problem, tables, self._state)
         self._seeds = self._sorted(_seeds(problem, warm))
         self._remember(self._seeds, 0)
         self._people = self._settle()
         self._children = self._people.copy()
+        self._scouts = None
+        if checked.deadlines_first and are_of_use(problem):
+            self._scouts = Scouts(problem, tables, self.bound, self._state, self._people)
         self._log()
 
     @property
@@ -153,22 +140,42 @@ class Search:
         return self.objective < before
 
     def _generation(self) -> None:
+        self.generations += 1
+        if self._scouts is not None and self._missed > 0 and self.generations % _SCOUTING:
+            self._follow(self._scouts)
+            return
         people, children = self._people, self._children
         self._toolbox.mate(people.orders, people.counts, children.orders, children.counts)
         self._toolbox.mutate(children.orders, children.counts)
+        if self._scouts is not None:
+            self._scouts.rescue(children)
         children.costs = self._toolbox.evaluate(children.orders, children.counts)
         best = self._toolbox.select(people.orders, people.counts, people.costs,
                                     children.orders, children.counts, children.costs)  # fmt: skip
-        self.generations += 1
         self.evaluations += len(children.costs)
+        self._stale += 1
         if people.costs[best] < self.objective:
             self._remember(people, best)
-        elif self.generations - self._last_improved >= _PATIENCE:
-            self._last_improved = self.generations
+        elif self._stale >= _PATIENCE:
+            self._stale = 0
             self._immigrate()
 
-    def _remember(self, people: _Population, index: int) -> None:
-        self._last_improved = self.generations
+    @property
+    def _missed(self) -> int:
+        """Deadlines that the best plan misses, where they come first."""
+        return int(self.objective // MISSED)
+
+    def _follow(self, scouts: Scouts) -> None:
+        """Let the scouts go on for a generation; a plan of theirs that misses fewer deadlines is where all settle."""
+        self.evaluations += scouts.generation()
+        if scouts.missed.min() < self._missed:
+            found = Population.of([scouts.best()])
+            found.costs = self._toolbox.evaluate(found.orders, found.counts)
+            self._remember(found, 0)
+            self._immigrate()
+
+    def _remember(self, people: Population, index: int) -> None:
+        self._stale = 0
         cost = float(people.costs[index])
         self._fame.update([_Individual(people.plan(index), cost)])
 
@@ -188,26 +195,26 @@ class Search:
         self.evaluations += len(settled.costs)
         self._people = settled
 
-    def _sorted(self, plans: Sequence[Plan]) -> _Population:
-        seeds = _Population.of(plans)
+    def _sorted(self, plans: Sequence[Plan]) -> Population:
+        seeds = Population.of(plans)
         self._toolbox.repair(seeds.orders)
         seeds.costs = self._toolbox.evaluate(seeds.orders, seeds.counts)
         self.evaluations += len(seeds.costs)
         ascending = np.argsort(seeds.costs, kind="stable")
-        return _Population(seeds.orders[ascending], seeds.counts[ascending], seeds.costs[ascending])
+        return Population(seeds.orders[ascending], seeds.counts[ascending], seeds.costs[ascending])
 
-    def _settle(self) -> _Population:
+    def _settle(self) -> Population:
         """Return a population made of the best seeds."""
         chosen = np.arange(_POPULATION) % min(_ELITE, len(self._seeds.costs))
-        return _Population(self._seeds.orders[chosen], self._seeds.counts[chosen], self._seeds.costs[chosen])
+        return Population(self._seeds.orders[chosen], self._seeds.counts[chosen], self._seeds.costs[chosen])
 
 
 def warm_up() -> None:
     """Compile every operator, or load it from the disk, so that the searches to come start at once."""
     one = Problem(("task",), ("host",), ("class",), np.zeros(1, dtype=np.int64), np.zeros(1), np.ones((1, 1, 1)),
-                  np.zeros(1), np.full(1, np.inf))  # fmt: skip
-    search = Search(one)
-    search.step()
+                  np.zeros(1), np.full(1, 0.5))  # fmt: skip
+    search = Search(one, Weights(deadlines_first=True))
+    search.step(_SCOUTING)
     search.figures()
 
 
@@ -218,16 +225,15 @@ def _statistics() -> tools.Statistics:
     return statistics
 
 
-def _toolbox(problem: Problem, weights: Weights, bound: float, state: NDArray[np.uint64]) -> base.Toolbox:
+def _toolbox(problem: Problem, tables: compiled.Tables, state: NDArray[np.uint64]) -> base.Toolbox:
     """Register the operators, each on a whole population."""
-    tables = compiled.tables(problem, weights, bound)
     widths = choices(problem)
     first = np.cumsum([0, *[len(row) for row in widths]], dtype=np.int64)
     toolbox = base.Toolbox()
     toolbox.register("repair", compiled.repair, tables)
     toolbox.register("evaluate", compiled.evaluate, tables)
     toolbox.register("figures", compiled.figures, tables)
-    toolbox.register("mate", operators.mate, state, _CROSSED)
+    toolbox.register("mate", operators.mate, state, _CROSSED, _POPULATION)
     toolbox.register("mutate", operators.mutate, state, np.concatenate(widths).astype(np.int64), first)
     toolbox.register("select", operators.replace)
     if any(problem.depends_on):

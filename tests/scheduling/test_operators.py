@@ -20,7 +20,7 @@ def test_children_are_permutations_with_their_parents_counts(seed: int, tasks: i
     orders = np.array([draw.permutation(tasks) for _ in range(individuals)])
     counts = draw.integers(1, 99, size=(individuals, tasks))
     child_orders, child_counts = np.full_like(orders, -1), np.full_like(counts, -1)
-    operators.mate(a_state(seed), 1.0, orders, counts, child_orders, child_counts)
+    operators.mate(a_state(seed), 1.0, individuals, orders, counts, child_orders, child_counts)
     for order in child_orders.tolist():
         assert sorted(order) == list(range(tasks))
     assert all(child_counts[child, task] in counts[:, task] for child in range(individuals) for task in range(tasks))
