@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import numba
@@ -22,7 +25,24 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     user's cache folder; where none can be written it is compiled anew in each process.
     """
     try:
-        fast: Callable[P, R] = numba.njit(cache=True, nogil=True)(function)
+        fast = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # numba: "no locator available"
-        fast = numba.njit(nogil=True)(function)
-    return fast
+        without: Callable[P, R] = numba.njit(nogil=True)(function)
+        return without
+    _discard_stale(fast.stats.cache_path)
+    kept: Callable[P, R] = fast
+    return kept
+
+
+@lru_cache
+def _discard_stale(folder: str) -> None:
+    """Remove code in the folder that is older than any source here.
+
+    numba compares a function's code with that function's own file alone; what it calls is compiled into it, so that
+    after a change elsewhere (an upgrade in place) the old code would be run, or fail to be read.
+    """
+    newest = max(path.stat().st_mtime_ns for path in Path(__file__).parent.glob("*.py"))
+    for kept in Path(folder).glob("*.nbi"):
+        with suppress(OSError):  # another process was quicker
+            if kept.stat().st_mtime_ns < newest:
+                kept.unlink()
