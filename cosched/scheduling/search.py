@@ -147,7 +147,7 @@ class Search:
         people, children = self._people, self._children
         self._toolbox.mate(people.orders, people.counts, children.orders, children.counts)
         self._toolbox.mutate(children.orders, children.counts)
-        if self._scouts is not None:
+        if self._scouts is not None and self._missed > 0:
             self._scouts.rescue(children)
         children.costs = self._toolbox.evaluate(children.orders, children.counts)
         best = self._toolbox.select(people.orders, people.counts, people.costs,
