@@ -24,6 +24,7 @@ __all__ = ["Predictor", "predicted"]
 _MOST_REMEMBERED = 4096
 _LONGEST_TEXT = 256 * 1024
 _Key = tuple[str, str, int, tuple[tuple[str, float], ...]]
+_Content = tuple[tuple[str, int, int], ...]
 
 
 class Predictor:
@@ -38,10 +39,11 @@ class Predictor:
         """
         self._folders = tuple(folders)
         self._evaluating = threading.Lock()
+        self._guard = threading.Lock()  # never held for long: what is known is told while a model is evaluated
         self._look = look
         self._looked = float("-inf")
         self._outside: set[str] = set()  # models that were named by their paths
-        self._content: tuple[tuple[str, int, int], ...] = ()
+        self._content: _Content = ()
         self._models: dict[str, evaluation.Application] = {}
         self._hardware: dict[str, evaluation.Hardware] = {}
         self._profiles: OrderedDict[_Key, Profile] = OrderedDict()
@@ -64,19 +66,34 @@ class Predictor:
     def model_profile(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
         """Return the run time that a model predicts on 1, 2, … hosts; see `profile`."""
         key = (model, hardware, hosts, tuple(sorted(values.items())))
-        with self._evaluating:
-            if "/" in model:
-                self._outside.add(model)
+        known = self._known(key)
+        if known is None:
+            with self._evaluating:
+                known = self._known(key)  # somebody may have asked for the same before
+                if known is None:
+                    content = self._content
+                    known = self._evaluate(model, values, hardware, hosts)
+                    self._remember(key, known, content)
+        return known
+
+    def _known(self, key: _Key) -> Profile | None:
+        with self._guard:
+            if "/" in key[0]:
+                self._outside.add(key[0])
             if time.monotonic() >= self._looked + self._look:
                 self._looked = time.monotonic()
                 self._forget_if_changed()
-            known = self._profiles.get(key)
-            if known is None:
-                known = self._profiles[key] = self._evaluate(model, values, hardware, hosts)
-                if len(self._profiles) > _MOST_REMEMBERED:
-                    self._profiles.popitem(last=False)
-            self._profiles.move_to_end(key)
-        return known
+            if key in self._profiles:
+                self._profiles.move_to_end(key)
+            return self._profiles.get(key)
+
+    def _remember(self, key: _Key, profile: Profile, content: _Content) -> None:
+        with self._guard:
+            if content is not self._content:
+                return  # a file has changed meanwhile
+            self._profiles[key] = profile
+            if len(self._profiles) > _MOST_REMEMBERED:
+                self._profiles.popitem(last=False)
 
     def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
         """Return what a model predicts that somebody has sent as text; it is not kept.
@@ -97,20 +114,20 @@ class Predictor:
                 raise UserError(str(error).replace(str(path), "your model")) from error
 
     def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
-        model = self._models.get(name)
+        models, machines = self._models, self._hardware  # others are begun when a file has changed
+        model = models.get(name)
         if model is None:
-            model = self._models[name] = evaluation.load(name, self._folders)
-        machine = self._hardware.get(hardware)
+            model = models[name] = evaluation.load(name, self._folders)
+        machine = machines.get(hardware)
         if machine is None:
-            machine = self._hardware[hardware] = evaluation.load_hardware(hardware, self._folders)
+            machine = machines[hardware] = evaluation.load_hardware(hardware, self._folders)
         return predicted(model, machine, values, hosts)
 
     def _forget_if_changed(self) -> None:
         content = tuple(_stamps(self._folders))
         content += tuple(_stamps({Path(name).parent: None for name in sorted(self._outside)}))
         if content != self._content:
-            self._models.clear()
-            self._hardware.clear()
+            self._models, self._hardware = {}, {}
             self._profiles.clear()
             self._content = content
 

@@ -43,7 +43,7 @@ _MOST_RUNS = 4000
 _COMPLETED = 2000
 _RATIOS = 60
 _TURN = 10.0  # seconds to wait for another's model
-_LONG = 5.0  # seconds of processor time after which no further hardware is looked at
+_LONG = 5.0  # seconds after which no further hardware is looked at
 
 
 class DaemonInsight:
@@ -108,13 +108,13 @@ class DaemonInsight:
     def _curves(self, name: str, values: Mapping[str, float], hosts: int) -> CurvesView:
         model = evaluation.load(name, self._folders)
         checked(model, values)  # what is wrong on all hardware is said once
-        until = time.thread_time() + _LONG
+        until = time.monotonic() + _LONG  # the time of a process beside us is not that of this thread
         profiles: dict[str, ProfileView] = {}
         faults: dict[str, str] = {}
         for file in self._shelf.files():
             if file.kind != "hardware":
                 continue
-            if time.thread_time() > until:
+            if time.monotonic() > until:
                 faults[file.name] = "not evaluated, as the others took long: ask for fewer hosts or smaller parameters"
                 continue
             try:

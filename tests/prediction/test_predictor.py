@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,6 +51,28 @@ def test_the_same_question_is_evaluated_once(folder: Path, monkeypatch: pytest.M
     first = predictor.profile(application(), {"Work": 80.0}, "plain", 4)
     monkeypatch.delattr(evaluation, "profile")
     assert predictor.profile(application(), {"Work": 80.0}, "plain", 4) is first
+
+
+def test_what_is_known_is_told_while_something_else_is_evaluated(folder: Path) -> None:
+    predictor = Predictor([folder])
+    first = predictor.profile(application(), {"Work": 80.0}, "plain", 4)
+    with predictor._evaluating, ThreadPoolExecutor(1) as pool:
+        assert pool.submit(predictor.profile, application(), {"Work": 80.0}, "plain", 4).result(60) is first
+
+
+def test_what_was_evaluated_while_its_model_changed_is_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    predictor = Predictor([folder])
+    evaluate = evaluation.profile
+
+    def changed(*asked: Any) -> Any:
+        (folder / "halves.psl").write_text(MODEL.replace("1e6", "2e6"))
+        os.utime(folder / "halves.psl", ns=(0, 0))
+        predictor._known(("another", "plain", 1, ()))  # whoever asks meanwhile notices the change
+        return evaluate(*asked)
+
+    monkeypatch.setattr(evaluation, "profile", changed)
+    assert predictor.profile(application(), {"Work": 80.0}, "plain", 1).seconds == pytest.approx((80.0,))
+    assert predictor.profile(application(), {"Work": 80.0}, "plain", 1).seconds == pytest.approx((160.0,))
 
 
 def test_a_changed_model_is_read_again(folder: Path) -> None:

@@ -52,6 +52,14 @@ def test_a_model_that_takes_long_takes_no_more_than_its_turn(
     assert "took long: ask for fewer hosts" in curves.faults["sgi_origin2000"]
 
 
+def test_time_that_another_process_takes_counts(insight: DaemonInsight, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(0, 1000, 4))  # each look at the clock is four seconds later, none of them spent by this thread
+    monkeypatch.setattr("cosched.service.insight.time.monotonic", lambda: float(next(now)))
+    curves = insight.curves("jacobi_measured", {}, 2)
+    assert len(curves.profiles) == 1
+    assert any("took long" in fault for fault in curves.faults.values())
+
+
 def test_models_are_evaluated_one_at_a_time(insight: DaemonInsight, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cosched.service.insight._TURN", 0.01)
     with insight._evaluating, pytest.raises(SystemFault, match="try again in a moment"):
