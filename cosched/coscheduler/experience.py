@@ -18,13 +18,18 @@ __all__ = ["Experience", "corrected"]
 
 
 def corrected(task: Task, corrections: Mapping[str, Correction]) -> Profile | None:
-    """Return a task's prediction as the runs have taught, on each class by what they have taught there."""
+    """Return a task's prediction as the runs have taught, on each class by what they have taught there.
+
+    Of a task that has been given hosts, the times are those of their classes.
+    """
     if task.profile is None:
         return None
     if not task.profile.classes:
         return corrections.get(task.correction, Correction()).corrected(task.profile)
     keys = ((task.correction_on(each.hardware), each) for each in task.profile.classes)
-    return slowest([corrections.get(key, Correction()).corrected(each) for key, each in keys], task.profile.hardware)
+    hardware = task.profile.hardware
+    whole = slowest([corrections.get(key, Correction()).corrected(each) for key, each in keys], hardware)
+    return whole.among(hardware.split("+"))
 
 
 class Experience:

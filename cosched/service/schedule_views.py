@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.domain import expected_end
+from cosched.coscheduler.experience import corrected
 from cosched.coscheduler.task import AttemptState
 from cosched.portal.documents import Explanation, HostView, Placement, PlanView
-from cosched.prediction.feedback import Correction
 from cosched.service.views import profile_view
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _placement(asker: Principal, core: Coscheduler, task: str, hosts: tuple[str,
 def explanation_view(found: explanation.Explanation, core: Coscheduler) -> Explanation:
     """Return the core's explanation of a live task; on the core's thread."""
     task = core.tasks[found.task]
-    learned = core.corrections().get(task.correction, Correction())
+    profile = corrected(task, core.corrections())
     return Explanation(
         task=found.task,
         state=str(found.state),
@@ -112,7 +112,7 @@ def explanation_view(found: explanation.Explanation, core: Coscheduler) -> Expla
         planned_hosts=found.planned_hosts,
         slack=found.slack,
         would_change=found.would_change,
-        profile=None if task.profile is None else profile_view(learned.corrected(task.profile)),
+        profile=None if profile is None else profile_view(profile),
     )
 
 

@@ -41,6 +41,13 @@ def test_each_class_is_corrected_by_its_own_runs_and_the_slowest_decides() -> No
     assert (known.seconds, known.quickest.seconds) == ((12.0,), (9.0,))
 
 
+def test_a_task_that_was_given_hosts_is_corrected_as_it_runs_there() -> None:
+    task = on_both(1, [4.0], [9.0]).on(["fast"])
+    known = corrected(task, {"app/fast": Correction(1.5, 5), "app/slow": Correction(3.0, 5)})
+    assert known is not None
+    assert (known.hardware, known.seconds) == ("fast", (6.0,))
+
+
 def test_only_pinned_attempts_teach_how_long_a_start_takes() -> None:
     known = Experience()
     attempt = Attempt(uuid="u", task="1", hosts=(), count=1, predicted=None, created=1.0, started=9.0)

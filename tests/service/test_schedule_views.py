@@ -9,10 +9,13 @@ from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.decisions import Dispatch
 from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, TaskSubmitted
+from cosched.coscheduler.explanation import explain
 from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Task, TaskState
+from cosched.prediction.feedback import Correction
 from cosched.prediction.profile import Profile, Source
-from cosched.service.schedule_views import ended, host_views, plan_view
+from cosched.service.schedule_views import ended, explanation_view, host_views, plan_view
+from tests.coscheduler.makers import on_both
 
 NOW = 1_750_000_000.0
 TASK = Task("1", 1, "n", "a", ("/x",), NOW, "me", profile=Profile((10.0,), Source.USER), deadline=NOW + 60)
@@ -56,6 +59,18 @@ def test_the_plan_says_when_and_why_it_changed(core: Coscheduler) -> None:
     core.changed = (NOW + 3, "makespan 61 → 58 s")
     assert plan_view(ME, core, NOW + 4).changed == NOW + 3
     assert plan_view(ME, core, NOW + 4).why == "makespan 61 → 58 s"
+
+
+def test_an_explained_task_shows_what_runs_on_each_class_have_taught(monkeypatch: pytest.MonkeyPatch) -> None:
+    core = Coscheduler(Settings("1b671a64-40d5-491e-99b0-da01ff1f3341"))
+    core.handle(HostsObserved(0.0, (Host("h1", host_class="fast"), Host("h2", host_class="slow"))))
+    core.handle(TaskSubmitted(0.0, on_both(1, [4.0], [9.0])))
+    monkeypatch.setattr(core, "corrections", lambda: {"app/fast": Correction(1.5, 5), "app/slow": Correction(2.0, 5)})
+    found = explain(core, "1", 0.0)
+    assert found is not None
+    profile = explanation_view(found, core).profile
+    assert profile is not None
+    assert profile.seconds == (18.0,)
 
 
 def test_an_ended_task_waits_for_nothing() -> None:
