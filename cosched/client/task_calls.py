@@ -94,7 +94,7 @@ class TaskCalls(Caller):
         return decode(Explanation, self._call("GET", f"/tasks/{segment(task_id)}/explain"))
 
     def plans(self, task_id: str) -> list[PlanPoint]:
-        """Return where a task was planned as the plan changed, the oldest first; empty after a restart."""
+        """Return where a task was planned as the plan changed, the oldest first."""
         return [decode(PlanPoint, item) for item in self._call("GET", f"/tasks/{segment(task_id)}/plans")]
 
     def cancel(self, task_id: str) -> TaskView:

@@ -26,7 +26,7 @@ def routes(service: Service, insight: Insight) -> APIRouter:
 
     @router.get("/tasks/{task_id}/plans", tags=["tasks"], response_model=list[PlanPoint], responses=UNCHANGED)
     def plans(request: Request, asker: Asker, task_id: str) -> Response:
-        """Say where a task was planned as the plan changed, the oldest first; empty after a restart."""
+        """Say where a task was planned as the plan changed, the oldest first."""
         service.task(asker, task_id)  # whoever may not see it gets no further
         return _PLANS.tagged(request, list(insight.planned(task_id)))
 

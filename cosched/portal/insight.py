@@ -49,7 +49,7 @@ class Insight(Protocol):
         ...
 
     def planned(self, task: str) -> Sequence[PlanPoint]:
-        """Return where a task was planned as its plan changed, the oldest first; empty after a restart."""
+        """Return where a task was planned as its plan changed, the oldest first."""
         ...
 
     def search(self) -> Sequence[SearchPoint]:
