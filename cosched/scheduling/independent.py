@@ -72,7 +72,6 @@ def waiting_seconds(problem: Problem) -> NDArray[np.float64]:
     stuck = ~np.isfinite(seconds).any(axis=1)
     if stuck.any():
         task = problem.tasks[int(stuck.argmax())]
-        task = problem.tasks[int(stuck.argmax())]
         raise UserError(f"this policy places a task on one host, and {task} cannot run on one: choose another policy")
     return seconds
 

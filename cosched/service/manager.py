@@ -29,6 +29,7 @@ from cosched.coscheduler.events import (
 )
 from cosched.errors import CoschedError
 from cosched.service.guarded import GuardedConnector
+from cosched.service.lookups import Lookups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -74,6 +75,7 @@ class Manager:
         self._leaving: deque[Launch] = deque()
         self._locating: dict[str, bool] = {}  # attempt that is looked for → may be fenced
         self._locating_guard = threading.Lock()
+        self._lookups = Lookups(self._connector, self._sought)
         self._missing: dict[str, float] = {}  # attempt → monotonic time of the first look in a row that found nothing
         self._hosts: tuple[Host, ...] = ()
         self._looking = threading.Lock()
@@ -155,6 +157,7 @@ class Manager:
                 self._post(AttemptSubmitted(self._clock.now(), launch.attempt, outcome))
 
     def _cancel(self, uuid: str) -> None:
+        self._lookups.forget(uuid)
         try:
             self._connector.cancel(uuid)
             self._warned.pop("cancel", None)
@@ -182,7 +185,7 @@ class Manager:
         Absent is not lost: an attempt is given up only after the grace, and fenced, and not fenced before it is written
         down that it shall be: found fenced after a crash, it would pass for one that a user removed.
         """
-        report = self._connector.find(uuid)
+        report = self._lookups.find(uuid)
         if report is None and self._grace_is_over(uuid):
             with self._locating_guard:
                 fence = self._locating[uuid]
@@ -197,6 +200,11 @@ class Manager:
             return None
         self._missing.pop(uuid, None)
         return None if report.state is JobState.UNKNOWN else JobReported(self._clock.now(), report)
+
+    def _sought(self) -> list[str]:
+        """Return all attempts that are looked for."""
+        with self._locating_guard:
+            return list(self._locating)
 
     def _grace_is_over(self, uuid: str) -> bool:
         now = time.monotonic()

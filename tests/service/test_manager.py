@@ -344,3 +344,23 @@ def test_a_launch_carries_the_attempt_and_the_task() -> None:
     assert (launch.attempt, launch.task, launch.hosts, launch.command) == ("u", "1", ("h1",), task.command)
     assert (launch.environment, launch.directory, launch.time_limit) == ({"A": "1"}, "/tmp", 60.0)
     assert launch.predicted == 10.0
+
+
+def test_after_a_restart_many_attempts_are_asked_for_at_once() -> None:
+    names = [f"u{number}" for number in range(50)]
+    known = {name: JobReport(name, JobState.RUNNING, "7.0") for name in names}
+    held = threading.Event()
+    connector = Scripted(status=[known])
+
+    def hold() -> None:
+        held.wait(20)
+
+    with manager(connector) as (running, told):
+        running._actions.put(hold)
+        for name in names:
+            running.locate(name, fence=False)
+        held.set()
+        reported = [told.next() for _ in names]
+    assert {event.report.attempt for event in reported if isinstance(event, JobReported)} == set(names)
+    assert [call for call in connector.calls if call.startswith(("find", "status"))].count("status") == 1
+    assert "find" not in connector.calls
