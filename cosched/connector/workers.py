@@ -51,6 +51,7 @@ class WorkerProcess:
         self._guard = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._unread = b""
+        self._abandoned = False
         self.calls: Counter[str] = Counter()
 
     def call(self, verb: str, wait: float = 0.0, **arguments: object) -> Any:
@@ -76,9 +77,17 @@ class WorkerProcess:
         return ConnectorError(f"{self._manager}, asked to {verb}: {message}", transient=True)
 
     def close(self) -> None:
-        """End the process."""
+        """End the process when the calls that wait for it have been answered."""
         with self._guard:
             self._end()
+
+    def abandon(self) -> None:
+        """End the process now, for good: the calls that wait for it fail, and so do all later ones."""
+        self._abandoned = True
+        process = self._process
+        if process is not None:
+            process.kill()
+        self.close()
 
     def _exchange(self, request: dict[str, object], limit: float) -> dict[str, Any]:
         process = self._started()
@@ -122,7 +131,7 @@ class WorkerProcess:
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is not None:
             self._end()
-        if self._process is None:
+        if self._process is None and not self._abandoned:
             self._unread = b""
             self._process = subprocess.Popen(
                 [sys.executable, "-m", *self._module],
@@ -131,6 +140,9 @@ class WorkerProcess:
                 env=dict(self._environment),
                 start_new_session=True,  # a Ctrl-C for the daemon is not one for a request under way
             )
+        if self._process is None or self._abandoned:  # looked at last: who says so after this finds the process
+            self._end()
+            raise ConnectorError(f"{self._manager} is not asked any more: cosched is ending", transient=True)
         return self._process
 
     def _end(self) -> None:

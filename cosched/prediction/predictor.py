@@ -113,6 +113,15 @@ class Predictor:
             except UserError as error:
                 raise UserError(str(error).replace(str(path), "your model")) from error
 
+    def file_profile(self, path: Path, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return what a model predicts that includes files beside it and no others; it is not kept.
+
+        Raises:
+            UserError: the model or its hardware is at fault, in one line.
+        """
+        model = evaluation.load(path, (path.parent,))
+        return predicted(model, evaluation.load_hardware(hardware, self._folders), values, hosts)
+
     def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
         models, machines = self._models, self._hardware  # others are begun when a file has changed
         model = models.get(name)

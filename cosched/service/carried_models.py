@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from cosched import evaluation
 from cosched.agent.messages import Model, ModelFile
 from cosched.errors import SystemFault, UserError
-from cosched.prediction.predictor import predicted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched.language.linker import Linked
+    from cosched.prediction.predictor import Predictor
     from cosched.prediction.profile import Profile
 
 __all__ = ["CarriedModels"]
@@ -30,17 +30,19 @@ _Stamp = tuple[Path, int, int]
 class CarriedModels:
     """Keeps each model that came once, by its content. May be used from several threads."""
 
-    def __init__(self, folder: Path, library: Sequence[Path]) -> None:
+    def __init__(self, folder: Path, library: Sequence[Path], predictor: Predictor) -> None:
         """Set up.
 
         Args:
             folder: for models that come from others.
-            library: folders of our own models and hardware.
+            library: folders of our own models.
+            predictor: evaluates models, and knows our hardware.
         """
         self._folder = folder
         self._library = tuple(library)
+        self._predictor = predictor
         self._guard = threading.Lock()
-        self._profiles: OrderedDict[tuple[object, ...], Profile | None] = OrderedDict()
+        self._profiles: OrderedDict[tuple[object, ...], Profile] = OrderedDict()
         self._gathered: dict[str, tuple[tuple[_Stamp, ...], Model]] = {}
 
     def gathered(self, name: str) -> Model:
@@ -72,21 +74,18 @@ class CarriedModels:
 
         Raises:
             UserError: the model or the hardware is at fault, in one line.
+            SystemFault: the model cannot be written down.
         """
         key = (_digest(model), hardware, hosts, tuple(sorted(values.items())))
         with self._guard:
             known = self._profiles.get(key)
-            if known is None:
-                known = self._profiles[key] = self._evaluated(model, values, hardware, hosts)
+        if known is None:  # evaluated without the guard: who asks for what is known need not wait for others' models
+            known = self._predictor.file_profile(self._kept(model), values, hardware, hosts)
+            with self._guard:
+                self._profiles[key] = known
                 if len(self._profiles) > _MOST_REMEMBERED:
                     self._profiles.popitem(last=False)
         return known
-
-    def _evaluated(self, model: Model, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
-        path = self._kept(model)
-        application = evaluation.load(path, (path.parent,))
-        machine = evaluation.load_hardware(hardware, self._library)
-        return predicted(application, machine, values, hosts)
 
     def _kept(self, model: Model) -> Path:
         """Write a model's files down, each in the folder of its content; return the application's file."""

@@ -95,7 +95,7 @@ class Daemon:
         self._neighbours: Neighbours | None = None
         if configuration.agent.listen:
             self._neighbours = Neighbours(configuration, self._core, self._engine, self._store, clock, catalogue,
-                                          intake, self._desk.domain_state, outputs)  # fmt: skip
+                                          predictor, intake, self._desk.domain_state, outputs)  # fmt: skip
             self._desk.neighbours = self._neighbours
         self._web = web_server(configuration, self._desk, insight, self._store, clock)
 
@@ -141,6 +141,7 @@ class Daemon:
         _log.info("stopping")
         self._desk.feed.close()
         self._web.stop()
+        self._models.close()  # before what waits for it: a model may take half a minute
         if self._neighbours is not None:
             self._neighbours.stop()
         if self._engine.search is not None:
@@ -150,7 +151,6 @@ class Daemon:
         self._manager.stop()
         self._engine.stop()
         self._insight.memory.stop()
-        self._models.close()
         self._store.close()
         os.close(self._lock)
 

@@ -32,21 +32,23 @@ _NICE = 5
 
 
 class ModelProcesses(Predictor):
-    """A predictor that has its models evaluated elsewhere: users' own in one process, the library's in another."""
+    """A predictor with processes that evaluate: one for the library's models, one for users', one for neighbours'."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         """Set up; a process is started when it is first needed."""
         super().__init__(folders, look=_LOOK)
         command = ["cosched.service.model_processes", *map(str, folders)]
-        self._named, self._texts = (
-            WorkerProcess(command, os.environ, _LIMIT, manager="the model", daemon="it") for _ in range(2)
+        self._named, self._texts, self._files = self._processes = tuple(
+            WorkerProcess(command, os.environ, _LIMIT, manager="the model", daemon="it") for _ in range(3)
         )
+        self._closed = False
         self._line = threading.BoundedSemaphore(_LINE)
 
     def close(self) -> None:
-        """End the processes."""
-        self._named.close()
-        self._texts.close()
+        """End the processes, and with them what is being evaluated; nothing is evaluated any more."""
+        self._closed = True
+        for process in self._processes:
+            process.abandon()
 
     def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
         """Return what a model predicts that somebody has sent as text; see `Predictor`.
@@ -57,25 +59,30 @@ class ModelProcesses(Predictor):
         if not self._line.acquire(blocking=False):
             raise SystemFault(f"{_LINE} models of users are being evaluated: try again in a moment")
         try:
-            return _asked(self._texts, "text", text, values, hardware, hosts)
+            return self._asked(self._texts, "text", text, values, hardware, hosts)
         finally:
             self._line.release()
 
+    def file_profile(self, path: Path, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return what a model predicts that includes files beside it and no others; see `Predictor`."""
+        return self._asked(self._files, "file", str(path), values, hardware, hosts)
+
     def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
-        return _asked(self._named, "named", name, values, hardware, hosts)
+        return self._asked(self._named, "named", name, values, hardware, hosts)
 
-
-def _asked(process: WorkerProcess, verb: str, model: str, values: Mapping[str, float], hardware: str,
-           hosts: int) -> Profile:  # fmt: skip
-    try:
-        found = process.call(verb, model=model, values=dict(values), hardware=hardware, hosts=hosts)
-    except ConnectorError as error:
-        raise UserError(f"the model cannot be evaluated within {_LIMIT:.0f} s and {_MEMORY >> 30} GB ({error}): "
-                        "let it take fewer steps") from error  # fmt: skip
-    if "fault" in found:
-        raise UserError(found["fault"])
-    low, high = (None if times is None else tuple(times) for times in (found["low"], found["high"]))
-    return Profile(tuple(found["seconds"]), Source.MODEL, found["hardware"], low, high)
+    def _asked(self, process: WorkerProcess, verb: str, model: str, values: Mapping[str, float], hardware: str,
+               hosts: int) -> Profile:  # fmt: skip
+        try:
+            found = process.call(verb, model=model, values=dict(values), hardware=hardware, hosts=hosts)
+        except ConnectorError as error:
+            if self._closed:
+                raise SystemFault("cosched is ending: try again when it is back") from error
+            raise UserError(f"the model cannot be evaluated within {_LIMIT:.0f} s and {_MEMORY >> 30} GB ({error}): "
+                            "let it take fewer steps") from error  # fmt: skip
+        if "fault" in found:
+            raise UserError(found["fault"])
+        low, high = (None if times is None else tuple(times) for times in (found["low"], found["high"]))
+        return Profile(tuple(found["seconds"]), Source.MODEL, found["hardware"], low, high)
 
 
 class _Models:
@@ -89,6 +96,9 @@ class _Models:
 
     def text(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> dict[str, Any]:
         return _document(self._predictor.text_profile, model, values, hardware, hosts)
+
+    def file(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> dict[str, Any]:
+        return _document(self._predictor.file_profile, Path(model), values, hardware, hosts)
 
 
 def _document(evaluate: Any, *asked: object) -> dict[str, Any]:

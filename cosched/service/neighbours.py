@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
     from cosched.prediction.catalogue import Catalogue
+    from cosched.prediction.predictor import Predictor
     from cosched.service.clock import Clock
     from cosched.service.configuration import Configuration
     from cosched.service.engine import Engine
@@ -48,7 +49,7 @@ class Neighbours:
     """Wires agent, engine and network together. Made only where [agent] listen is set."""
 
     def __init__(self, configuration: Configuration, core: Coscheduler, engine: Engine, store: Store, clock: Clock,
-                 catalogue: Catalogue, intake: Intake, state: Callable[[], DomainState],
+                 catalogue: Catalogue, predictor: Predictor, intake: Intake, state: Callable[[], DomainState],
                  outputs: Outputs) -> None:  # fmt: skip
         """Set up; nothing is said before `start`.
 
@@ -59,6 +60,7 @@ class Neighbours:
             store: has what was handed over before.
             clock: of the daemon.
             catalogue: applications.
+            predictor: evaluates the models that come with tasks.
             intake: makes tasks.
             state: asks the engine what a task is measured against.
             outputs: what tasks wrote; gets a way to ask neighbours.
@@ -74,7 +76,7 @@ class Neighbours:
         self._clock = clock
         self._state = state
         self._book = PeerBook(section.peers)
-        models = CarriedModels(configuration.domain.state / "carried-models", configuration.models.folders)
+        models = CarriedModels(configuration.domain.state / "carried-models", configuration.models.folders, predictor)
         self._knowledge = ModelKnowledge(catalogue, models)
         hardware = configuration.domain.hardware
         terms = Terms(section.applications, section.commands)

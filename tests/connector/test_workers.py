@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -79,3 +81,18 @@ def test_one_that_was_killed_between_two_calls_is_replaced(worker: WorkerProcess
     os.waitid(os.P_PID, killed, os.WEXITED | os.WNOWAIT)
     assert worker.call("argument") == "x"
     assert worker._process.pid != killed
+
+
+def test_one_that_is_abandoned_ends_at_once_and_is_not_started_again(worker: WorkerProcess) -> None:
+    worker.call("argument")
+    with ThreadPoolExecutor(2) as pool:
+        under_way, behind = (pool.submit(worker.call, "hang") for _ in range(2))
+        while worker.calls["hang"] < 2:
+            time.sleep(0.001)
+        worker.abandon()
+        for call in (under_way, behind):
+            with pytest.raises(ConnectorError, match=r"ended|cosched is ending"):
+                call.result(10)
+    with pytest.raises(ConnectorError, match="cosched is ending"):
+        worker.call("argument")
+    assert worker._process is None

@@ -8,12 +8,17 @@ import pytest
 from cosched import resources
 from cosched.agent.messages import Model, ModelFile
 from cosched.errors import UserError
+from cosched.prediction.predictor import Predictor
 from cosched.service.carried_models import CarriedModels
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 HARDWARE = "sgi_origin2000"
+
+
+def carried(folder: Path, library: list[Path]) -> CarriedModels:
+    return CarriedModels(folder, library, Predictor(library))
 
 
 @pytest.fixture
@@ -24,15 +29,15 @@ def library(tmp_path: Path) -> Path:
 
 
 def test_a_model_travels_with_all_that_it_includes(tmp_path: Path, library: Path) -> None:
-    model = CarriedModels(tmp_path / "a", [library]).gathered("sweep3d")
-    there = CarriedModels(tmp_path / "b", [library / "hardware"])
+    model = carried(tmp_path / "a", [library]).gathered("sweep3d")
+    there = carried(tmp_path / "b", [library / "hardware"])
     found = there.profile(model, {}, HARDWARE, 2)
     assert len(found.seconds) == 2
     assert there.profile(model, {}, HARDWARE, 2) is found
 
 
 def test_a_model_is_read_again_when_one_of_its_files_has_changed(tmp_path: Path, library: Path) -> None:
-    models = CarriedModels(tmp_path / "a", [library])
+    models = carried(tmp_path / "a", [library])
     first = models.gathered("jacobi")
     assert models.gathered("jacobi") is first
     path = library / "applications/jacobi.psl"
@@ -41,7 +46,7 @@ def test_a_model_is_read_again_when_one_of_its_files_has_changed(tmp_path: Path,
 
 
 def test_a_text_is_a_model_like_any(tmp_path: Path, library: Path) -> None:
-    models = CarriedModels(tmp_path / "a", [library])
+    models = carried(tmp_path / "a", [library])
     named, text = models.gathered("jacobi"), (library / "applications/jacobi.psl").read_text()
     given = models.gathered_text(text)
     assert given.name == "model"
@@ -51,7 +56,7 @@ def test_a_text_is_a_model_like_any(tmp_path: Path, library: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../x.psl", "a/x.psl"])
 def test_no_file_is_written_outside_its_folder(tmp_path: Path, name: str) -> None:
-    models = CarriedModels(tmp_path / "a", [resources.models()])
+    models = carried(tmp_path / "a", [resources.models()])
     with pytest.raises(UserError, match="plain name"):
         models.profile(Model("x", (ModelFile(name, "text"),)), {}, HARDWARE, 1)
     assert not (tmp_path / "x.psl").exists()
@@ -63,6 +68,6 @@ def test_two_files_of_one_name_cannot_travel_together(tmp_path: Path) -> None:
     (tmp_path / "main.psl").write_text(
         'application main { include other; option { hrduse = "h"; } proc exec init { } }\n'
     )
-    models = CarriedModels(tmp_path / "kept", [tmp_path])
+    models = carried(tmp_path / "kept", [tmp_path])
     with pytest.raises(UserError):
         models.gathered("main")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -46,6 +48,8 @@ def test_answers_and_faults_are_those_of_a_predictor(models: ModelProcesses, fol
         "halves", {"Work": 8.0}, "plain", 3
     )
     assert models.text_profile(MODEL, {"Work": 8.0}, "plain", 3) == here.text_profile(MODEL, {"Work": 8.0}, "plain", 3)
+    path = folder / "halves.psl"
+    assert models.file_profile(path, {"Work": 8.0}, "plain", 3) == here.file_profile(path, {"Work": 8.0}, "plain", 3)
     for text, hardware in (("application half {", "plain"), ("é\ud800", "plain"), (MODEL, "none")):
         with pytest.raises(UserError) as expected:
             here.text_profile(text, {}, hardware, 1)
@@ -94,3 +98,15 @@ def test_a_long_line_is_not_made_longer_and_the_librarys_models_do_not_stand_in_
     for thread in threads:
         thread.join()
     ask()  # there is room again
+
+
+def test_whoever_waits_when_the_daemon_ends_is_told_so_at_once(models: ModelProcesses) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(models.text_profile, ENDLESS, {}, "plain", 4)
+        while not models._texts.calls:
+            time.sleep(0.001)
+        models.close()
+        with pytest.raises(SystemFault, match="cosched is ending"):
+            waiting.result(10)
+    with pytest.raises(SystemFault, match="cosched is ending"):
+        models.model_profile("halves", {}, "plain", 1)
