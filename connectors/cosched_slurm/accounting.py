@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from cosched.connector import JobState
@@ -10,7 +11,7 @@ from cosched_slurm.jobs import Record, meaning, words
 from cosched_slurm.nodelist import node_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
 __all__ = ["FIELDS", "Accounting", "accounted"]
@@ -19,19 +20,17 @@ FIELDS = ("JobID", "State", "ExitCode", "Start", "End", "NNodes", "NodeList", "W
 _CLOCKS_APART = 300  # seconds that the clocks of the spool and of Slurm may differ
 
 
-def accounted(lines: Iterable[str], attempt: str, folder: Path, index: int | None = None) -> Record | None:
+def accounted(rows: Iterable[Sequence[str]], attempt: str, index: int | None = None) -> Record | None:
     """Return the last job of an attempt; None where there is none.
 
     Args:
-        lines: `FIELDS` separated by "|", times in epoch seconds.
+        rows: `FIELDS` of the jobs in its folder or its array's, times in epoch seconds.
         attempt: its UUID.
-        folder: the job's working directory: the attempt's, or its array's.
         index: of the attempt's element in its array; None for a job of its own.
     """
     found = None
-    for line in lines:
-        fields = line.split("|", len(FIELDS) - 1)
-        if len(fields) == len(FIELDS) and fields[-1] == str(folder) and _is_element(fields[0], index):
+    for fields in rows:
+        if _is_element(fields[0], index):
             found = _record(attempt, fields) or found
     return found
 
@@ -41,7 +40,7 @@ def _is_element(job: str, index: int | None) -> bool:
     return number.isdecimal() and element == ("" if index is None else str(index))
 
 
-def _record(attempt: str, fields: list[str]) -> Record | None:
+def _record(attempt: str, fields: Sequence[str]) -> Record | None:
     job, states, code, start, end, count, nodes, _ = fields
     state = meaning(words(states.partition(" ")[0]))  # "CANCELLED by 1000"
     if not count.isdecimal():
@@ -70,25 +69,35 @@ class Accounting:
     """Asks seldom: what it knows is of jobs that ended long ago.
 
     Args:
-        ask: returns the lines of jobs of the last so many seconds; None where there is no accounting.
+        ask: returns lines of `FIELDS` separated by "|" for jobs of the last so many seconds; None where there is no
+            accounting.
         pause: seconds between two questions at least.
     """
 
     def __init__(self, ask: Callable[[int], list[str] | None], pause: float) -> None:
         self._ask = ask
         self._pause = pause
-        self._lines: list[str] = []
-        self._since = float("inf")  # epoch seconds from which on the lines are whole
+        self._rows: dict[str, list[list[str]]] = {}  # by working directory: very many attempts may be looked for
+        self._since = float("inf")  # epoch seconds from which on the rows are whole
         self._asked = float("-inf")
 
-    def lines(self, since: float) -> list[str]:
-        """Return the lines of all jobs since an epoch time, as they were not longer ago than `pause`.
+    def rows(self, folder: Path, since: float) -> Sequence[Sequence[str]]:
+        """Return the fields of the jobs in a working directory since an epoch time, as of `pause` ago at most.
 
         Raises:
             ConnectorError: the accounting does not answer.
         """
         if since < self._since or time.monotonic() >= self._asked + self._pause:
             age = max(0.0, time.time() - since)
-            self._lines = self._ask(int(age) + _CLOCKS_APART) or []
+            self._rows = _by_folder(self._ask(int(age) + _CLOCKS_APART) or [])
             self._since, self._asked = since, time.monotonic()
-        return self._lines
+        return self._rows.get(str(folder), [])
+
+
+def _by_folder(lines: Iterable[str]) -> dict[str, list[list[str]]]:
+    found: dict[str, list[list[str]]] = defaultdict(list)
+    for line in lines:
+        fields = line.split("|", len(FIELDS) - 1)
+        if len(fields) == len(FIELDS):
+            found[fields[-1]].append(fields)
+    return dict(found)

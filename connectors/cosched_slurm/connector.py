@@ -259,7 +259,7 @@ class SlurmConnector:
             return report
         array, index = self._arrays.place(attempt) or (attempt, None)
         folder = self._attempts.folder(array)
-        found = accounted(self._accounting.lines(self._attempts.created(attempt)), attempt, folder, index)
+        found = accounted(self._accounting.rows(folder, self._attempts.created(attempt)), attempt, index)
         return None if found is None else self._report(attempt, found)
 
     def _completed(self, file: Path, attempt: str) -> Record | None:

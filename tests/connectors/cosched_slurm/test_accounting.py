@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -11,12 +12,19 @@ from hypothesis import strategies as st
 from cosched.connector import JobState
 from cosched_slurm.accounting import Accounting, accounted
 
+if TYPE_CHECKING:
+    from cosched_slurm.jobs import Record
+
 FOLDER = Path("/spool/a")
 
 
 def _line(job: str = "1", state: str = "COMPLETED", code: str = "0:0", folder: str = "/spool/a", nodes: str = "node01",
           end: str = "1795289635") -> str:  # fmt: skip
     return f"{job}|{state}|{code}|1795289631|{end}|1|{nodes}|{folder}"
+
+
+def found(lines: list[str], folder: Path = FOLDER, index: int | None = None) -> Record | None:
+    return accounted(Accounting(lambda _age: lines, 1.0).rows(folder, 0.0), "a", index)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +35,7 @@ def _line(job: str = "1", state: str = "COMPLETED", code: str = "0:0", folder: s
      ("RUNNING", "0:0", JobState.RUNNING, None), ("SOMETHING", "0:0", JobState.UNKNOWN, None)],
 )  # fmt: skip
 def test_states_mean_what_they_mean_in_the_queue(state: str, code: str, means: JobState, exit_code: int | None) -> None:
-    record = accounted([_line(state=state, code=code)], "a", FOLDER)
+    record = found([_line(state=state, code=code)])
     assert record is not None
     assert (record.state, record.exit_code, record.started) == (means, exit_code, 1795289631.0)
     assert record.finished == (1795289635.0 if means.final or means is JobState.EVICTED else None)
@@ -36,27 +44,27 @@ def test_states_mean_what_they_mean_in_the_queue(state: str, code: str, means: J
 def test_a_job_is_known_by_its_folder_and_an_element_by_its_index() -> None:
     lines = [_line("1"), _line("2", folder="/spool/aa"), _line("7_0", folder="/spool/array"),
              _line("7_1", "FAILED", "3:0", "/spool/array"), _line("7_1.batch", folder="/spool/array")]  # fmt: skip
-    record = accounted(lines, "a", Path("/spool/array"), 1)
+    record = found(lines, Path("/spool/array"), 1)
     assert record is not None
     assert (record.attempt, record.job, record.exit_code) == ("a", "7_1", 3)
-    assert accounted(lines, "a", Path("/spool/array"), 2) is None
-    assert accounted(lines, "a", Path("/spool/array")) is None
-    assert accounted(lines, "a", FOLDER) is not None
+    assert found(lines, Path("/spool/array"), 2) is None
+    assert found(lines, Path("/spool/array")) is None
+    assert found(lines) is not None
 
 
 def test_of_several_jobs_the_last_counts_and_hosts_are_known() -> None:
     lines = [_line("1", "CANCELLED", nodes="None assigned"), _line("2", nodes="node[01-02]")]
-    record = accounted(lines, "a", FOLDER)
+    record = found(lines)
     assert record is not None
     assert (record.job, record.hosts) == ("2", ("node01", "node02"))
-    cancelled = accounted(lines[:1], "a", FOLDER)
+    cancelled = found(lines[:1])
     assert cancelled is not None
     assert cancelled.hosts == ()
 
 
 @given(st.lists(st.text(alphabet="|_./ 0123456789abNODE:", max_size=60), max_size=5))
 def test_other_lines_are_nobodys(lines: list[str]) -> None:
-    assert accounted(lines, "a", Path("/spool/of/nobody")) is None
+    assert found(lines, Path("/spool/of/nobody")) is None
 
 
 def test_it_is_asked_seldom_and_for_as_far_back_as_needed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,9 +77,9 @@ def test_it_is_asked_seldom_and_for_as_far_back_as_needed(monkeypatch: pytest.Mo
     monkeypatch.setattr("cosched_slurm.accounting.time.time", lambda: 1000.0)
     accounting = Accounting(ask, 3600.0)
     for since in (900.0, 950.0, 800.0, 900.0):
-        assert accounting.lines(since) == [_line()]
+        assert accounting.rows(FOLDER, since) == [_line().split("|")]
     assert asked == [400, 500]
 
 
 def test_without_accounting_nothing_is_known() -> None:
-    assert Accounting(lambda _age: None, 1.0).lines(0.0) == []
+    assert Accounting(lambda _age: None, 1.0).rows(FOLDER, 0.0) == []
