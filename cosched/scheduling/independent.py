@@ -29,6 +29,7 @@ __all__ = [
     "CRITICAL",
     "adaptive",
     "adaptive_at",
+    "makespan",
     "max_min",
     "min_min",
     "one_host_only",
@@ -136,7 +137,7 @@ def adaptive(
     """
     found = [min_min(seconds, ready)]
     found += [adaptive_at(seconds, critical, ready, execution=execution) for critical in CRITICAL]
-    machine, order = min(found, key=lambda mapping: _makespan(seconds, ready, mapping[0]))
+    machine, order = min(found, key=lambda mapping: makespan(seconds, mapping[0], ready))
     return machine, order, len(found)
 
 
@@ -147,7 +148,8 @@ def adaptive_at(
     return _map(seconds, ready, _turning(seconds.min(axis=1), critical, execution=execution))
 
 
-def _makespan(seconds: _Times, ready: _Times | None, machine: _Machines) -> float:
+def makespan(seconds: _Times, machine: _Machines, ready: _Times | None = None) -> float:
+    """Return when the last task of a mapping ends; other arguments as of `min_min`."""
     loads = np.bincount(machine, weights=seconds[np.arange(len(machine)), machine], minlength=seconds.shape[1])
     return float(loads.max() if ready is None else (loads + ready)[np.unique(machine)].max())
 

@@ -190,14 +190,10 @@ def _heuristic(problem: Problem, budget: float, weights: Weights, clock: _Clock)
 
 def _best_mapping(seconds: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return the mapping with the shortest makespan of sufferage's and A-MM's (which is never worse than Min-Min)."""
-
-    def makespan(mapping: tuple[NDArray[np.int64], ...]) -> float:
-        taken = seconds[np.arange(len(seconds)), mapping[0]]
-        return float(np.bincount(mapping[0], weights=taken).max())
-
-    adaptive = independent.adaptive(seconds)
-    machine, order = min(adaptive[:2], independent.sufferage(seconds), key=makespan)
-    return machine, order, adaptive[2] + 1
+    *adaptive, evaluations = independent.adaptive(seconds)
+    machine, order = min(adaptive, independent.sufferage(seconds),
+                         key=lambda mapping: independent.makespan(seconds, mapping[0]))  # fmt: skip
+    return machine, order, evaluations + 1
 
 
 def _titan_classic(
