@@ -61,7 +61,7 @@ def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
 
 @app.command()
 def search(server: ServerOption = "", json: JsonOption = False) -> None:
-    """Show how the search's plan became better since the daemon started."""
+    """Show how the search's plan became better, the oldest first."""
     with connect(server) as client:
         found = client.search()
     if json:

@@ -136,7 +136,7 @@ def explain(task_id: IdArgument, server: ServerOption = "", json: JsonOption = F
 
 @app.command()
 def plans(task_id: IdArgument, server: ServerOption = "", json: JsonOption = False) -> None:
-    """Show where a task was planned as the plan changed, since the daemon started."""
+    """Show where a task was planned as the plan changed, the oldest first."""
     with connect(server) as client:
         points = client.plans(task_id)
     if json:
