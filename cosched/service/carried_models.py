@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cosched.prediction.predictor import Predictor
     from cosched.prediction.profile import Profile
 
-__all__ = ["CarriedModels"]
+__all__ = ["CarriedModels", "digest"]
 
 _MOST_REMEMBERED = 4096
 _MOST_GATHERED = 256
@@ -76,7 +76,7 @@ class CarriedModels:
             UserError: the model or the hardware is at fault, in one line.
             SystemFault: the model cannot be written down.
         """
-        key = (_digest(model), hardware, hosts, tuple(sorted(values.items())))
+        key = (digest(model), hardware, hosts, tuple(sorted(values.items())))
         with self._guard:
             known = self._profiles.get(key)
         if known is None:  # evaluated without the guard: who asks for what is known need not wait for others' models
@@ -89,7 +89,7 @@ class CarriedModels:
 
     def _kept(self, model: Model) -> Path:
         """Write a model's files down, each in the folder of its content; return the application's file."""
-        folder = self._folder / _digest(model)
+        folder = self._folder / digest(model)
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             for file in model.files:
@@ -123,7 +123,8 @@ def _unchanged(stamps: tuple[_Stamp, ...]) -> bool:
         return False
 
 
-def _digest(model: Model) -> str:
+def digest(model: Model) -> str:
+    """Return what tells models of different content apart: of texts that users gave, all have one name."""
     content = hashlib.sha256(model.name.encode())
     for file in model.files:
         for text in (file.name, file.text):

@@ -12,6 +12,7 @@ from cosched.agent.knowledge import document_of
 from cosched.errors import CoschedError, UserError
 from cosched.portal.documents import TaskRequest
 from cosched.prediction.profile import Profile, Source, slowest
+from cosched.service.carried_models import digest
 from cosched.service.travelling import obstacle
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class ModelKnowledge:
         self._known: dict[tuple[str, str, str, int], Profile | None] = {}
         self._guard = threading.Lock()
         self._pool = ThreadPoolExecutor(1, "foresee-elsewhere")
+        self._closed = False
 
     def document(self, task: Task, hosts: int) -> TaskDocument | None:
         """Return the task's document, with its model where it has one; None where it cannot run elsewhere."""
@@ -159,18 +161,20 @@ class ModelKnowledge:
             seconds = document.seconds[:hosts]
             return Profile(seconds, Source.USER) if any(map(math.isfinite, seconds)) else None
         hosts = min(hosts, document.most or hosts)
-        key = (document.model.name, repr(document.parameters), hardware, hosts)
+        key = (digest(document.model), repr(document.parameters), hardware, hosts)
         with self._guard:
-            if key in self._known:
-                return self._known[key]
+            if key in self._known or self._closed:  # the engine goes on asking until it has ended, too
+                return self._known.get(key)
             if len(self._known) > 4096:
                 self._known.clear()
             self._known[key] = None
-        self._pool.submit(self._find_out, key, lambda: self._evaluated(document, hardware, hosts))
+            self._pool.submit(self._find_out, key, lambda: self._evaluated(document, hardware, hosts))
         return None
 
     def close(self) -> None:
-        """End the evaluations."""
+        """End the evaluations; what is not known by now stays unknown."""
+        with self._guard:
+            self._closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _evaluated(self, document: TaskDocument, hardware: str, hosts: int) -> Profile:

@@ -111,11 +111,11 @@ class Neighbours:
         """End; what is under way goes on when the daemon is back."""
         self._stopped.set()
         self.adviser.stop()
+        if self._watch.ident is not None:
+            self._watch.join()  # first: it would have the office serve again
         self._server.stop()
         self._office.stop()
         self._knowledge.close()
-        if self._watch.ident is not None:
-            self._watch.join()
 
     @property
     def offers(self) -> bool:

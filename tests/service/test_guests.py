@@ -177,5 +177,25 @@ def test_times_on_other_hardware_are_found_out_beside_the_engine(home: Domain) -
     assert len(found.seconds) == 4
 
 
+def test_models_of_one_name_are_told_apart(home: Domain) -> None:
+    text = "application model { var numeric: Nproc; proc exec init { step cpu { confdev %d * 1e6 / Nproc; } } }"
+    documents = [a_document(model=Model("model", (ModelFile("model.psl", text % work),))) for work in (80, 160)]
+    for document in documents:
+        home.knowledge.profile(document, HARDWARE, 1)
+    home.knowledge._pool.submit(lambda: None).result(60)
+    first, second = (home.knowledge.profile(document, HARDWARE, 1) for document in documents)
+    assert first is not None
+    assert second is not None
+    assert second.seconds == pytest.approx((2 * first.shortest,))
+
+
+def test_nothing_more_is_found_out_once_the_daemon_ends(home: Domain) -> None:
+    document = home.knowledge.document(a_task(home), 8)
+    assert document is not None
+    home.knowledge.close()
+    assert home.knowledge.profile(document, HARDWARE, 4) is None
+    assert home.knowledge.profile(document, HARDWARE, 4) is None
+
+
 def test_figures_of_the_user_hold_anywhere(home: Domain) -> None:
     assert home.knowledge.profile(a_document(), "anything", 1) == Profile((10.0,), Source.USER)
