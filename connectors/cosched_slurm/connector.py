@@ -151,15 +151,19 @@ class SlurmConnector:
         return new
 
     def _hand_over(self, launches: Sequence[Launch], common: Sequence[str] | None, outcomes: Outcomes) -> None:
-        """Submit launches of one shape, as an array where they are several; where Slurm wants none, one by one."""
+        """Submit launches of one shape, as an array where they are several; one by one where Slurm refuses that.
+
+        It may want no arrays, or fewer jobs than these: then some of them can go.
+        """
         if len(launches) > 1:
             assert common is not None
             try:
                 array = self._submit_array(launches, common)
             except ConnectorError as error:
-                if error.transient or "array" not in str(error):
+                if error.transient:
                     raise
-                self._largest = 1  # this cluster has no arrays, or small ones
+                if "job array" in str(error.__cause__):
+                    self._largest = 1  # this cluster has no arrays, or small ones
             else:
                 for index, launch in enumerate(launches):
                     with outcomes.settle([launch.attempt]):
