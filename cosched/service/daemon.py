@@ -6,6 +6,7 @@ import fcntl
 import os
 import queue
 import signal
+import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,7 @@ _log = structlog.get_logger("cosched.daemon")
 _LOOK = 1.0  # seconds after which a signal that woke nobody is noticed
 _WATCH = 1.0  # seconds between looks at the hosts
 _PATIENCE = 20.0  # seconds that the notifier waits for an answer of the engine
+_MODELS = 2.0  # seconds that evaluations may go on when the daemon ends; answers have five
 _STATUS = 60.0  # seconds between questions for the status of all live attempts; events tell sooner
 
 
@@ -140,8 +142,7 @@ class Daemon:
         """Answer what has been asked, write down what has happened, and end; jobs go on."""
         _log.info("stopping")
         self._desk.feed.close()
-        self._web.stop()
-        self._models.close()  # before what waits for it: a model may take half a minute
+        self._stop_web()
         if self._neighbours is not None:
             self._neighbours.stop()
         if self._engine.search is not None:
@@ -153,6 +154,15 @@ class Daemon:
         self._insight.memory.stop()
         self._store.close()
         os.close(self._lock)
+
+    def _stop_web(self) -> None:
+        """Answer what has been asked: models that take long are given up in time for those who wait to be told."""
+        hurry = threading.Timer(_MODELS, self._models.close)
+        hurry.start()
+        self._web.stop()
+        hurry.cancel()
+        hurry.join()
+        self._models.close()
 
     def _submitted(self) -> list[str]:
         """Return the attempts that the manager has been given; called from the manager's threads."""

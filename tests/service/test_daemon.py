@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,10 +37,15 @@ def until(holds: Callable[[], object]) -> None:
 
 def search_of(daemon: int) -> int | None:
     """Return the process of a daemon's search."""
+    return child_of(daemon, "cosched.service.planner")
+
+
+def child_of(daemon: int, module: str) -> int | None:
+    """Return a process that a daemon has started for one of its modules."""
     for task in Path(f"/proc/{daemon}/task").iterdir():
         with suppress(OSError):
             for child in (task / "children").read_text().split():
-                if b"cosched.service.planner" in Path(f"/proc/{child}/cmdline").read_bytes():
+                if module.encode() in Path(f"/proc/{child}/cmdline").read_bytes():
                     return int(child)
     return None
 
@@ -97,6 +103,22 @@ def test_a_signal_that_woke_nobody_ends_it_all_the_same(site: Site) -> None:
     assert ctypes.CDLL(None).tgkill(site.pid, other, int(signal.SIGTERM)) == 0
     until(lambda: not alive(site.pid))
     site.stop()
+    site.start()
+
+
+def test_whoever_waits_for_a_model_is_told_that_the_daemon_ends(site: Site) -> None:
+    text = "application endless { var numeric: Nproc; proc exec init { while (1) { } } }"
+    request = TaskRequest(command=("/bin/true",), model=text, hosts="1-16")
+
+    def ask() -> None:
+        with site.client() as client:
+            client.submit(request)
+
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(ask) for _ in range(2)]
+        until(lambda: child_of(site.pid, "cosched.service.model_processes") is not None)
+        site.stop()
+        assert all("cosched is ending" in str(each.exception(60)) for each in asked)
     site.start()
 
 
