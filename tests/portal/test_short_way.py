@@ -46,6 +46,9 @@ def described(service: Recorder, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     ("POST", "/api/v1/tasks", _TASK, {"Idempotency-Key": "a key"}),
     ("POST", "/api/v1/tasks", {"commando": 1}, {}),
     ("POST", "/api/v1/tasks?dry_run=true", _TASK, {}),
+    ("POST", "/api/v1/tasks", None, {}),
+    ("HEAD", "/api/v1/tasks/1", None, {}),
+    ("DELETE", "/api/v1/tasks/1", None, {}),
 ])  # fmt: skip
 def test_both_ways_lead_to_the_same_answers(
     service: Recorder, described: TestClient, monkeypatch: pytest.MonkeyPatch, method: str, path: str, body: Any,
@@ -85,4 +88,21 @@ def test_a_token_without_the_scope_is_refused_as_ever(service: Recorder) -> None
     for path in ("/api/v1/tasks/1", "/api/v1/tasks"):
         assert client.get(path).status_code == 403
     assert client.post("/api/v1/tasks", json=_TASK).status_code == 403
+    assert not service.asked
+
+
+def test_a_body_in_parts_is_bounded_as_ever(short: TestClient, service: Recorder) -> None:
+    parts = (b" " * (1 << 20) for _ in range(17))  # nobody says beforehand how large it is
+    assert short.post("/api/v1/tasks", content=parts, headers={"Content-Type": "application/json"}).status_code == 413
+    assert not service.asked
+    small = iter([b'{"command": ', b'["/bin/true"]}'])
+    assert short.post("/api/v1/tasks", content=small, headers={"Content-Type": "application/json"}).status_code == 201
+
+
+def test_a_browser_is_not_tricked_into_submitting(service: Recorder) -> None:
+    asker = Principal("ann", Role.USER, frozenset(Scope), How.SESSION)
+    client = TestClient(build(service, Trusting(asker), None), base_url="http://localhost")
+    assert client.post("/api/v1/tasks", json=_TASK, headers={"X-CSRF-Token": "x"}).status_code == 403
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert client.post("/api/v1/tasks", content='{"command": ["/bin/true"]}', headers=form).status_code == 415
     assert not service.asked
