@@ -52,7 +52,9 @@ class LocalDomain:
     def waits(self, name: str) -> bool:
         """Whether a task waits here, so that it could be handed over."""
         task = self._core.tasks.get(name)
-        return task is not None and task.state is TaskState.QUEUED and self._core.attempt_of(name) is None
+        if task is None or task.state is not TaskState.QUEUED or self._core.awaited(name):
+            return False
+        return self._core.attempt_of(name) is None
 
     def ends(self, time: float) -> dict[str, float]:
         """Return when live tasks are expected to end here, epoch seconds; those for which that is not known are out."""
@@ -63,9 +65,13 @@ class LocalDomain:
         return found
 
     def late(self, time: float) -> list[Late]:
-        """Return the waiting tasks that the plan in force lets miss their deadlines, in its order."""
+        """Return the waiting tasks that the plan in force lets miss their deadlines, in its order.
+
+        What comes after tasks of ours stays with them until they have completed.
+        """
         waiting = [self._core.tasks[name] for name in self._core.waiting.counts]
-        asked = [task for task in waiting if task.deadline is not None and self._core.staged(task, time)]
+        asked = [task for task in waiting if task.deadline is not None and self._core.staged(task, time)
+                 and not self._core.awaited(task.id)]  # fmt: skip
         if not asked:
             return []
         ends = self.ends(time)

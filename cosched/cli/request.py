@@ -22,6 +22,7 @@ def request_of(
     application: str, command: Sequence[str], *, now: float, deadline: str = "", settings: Iterable[str] = (),
     hosts: str = "", profile: str = "", name: str = "", directory: str = "", environment: Iterable[str] = (),
     time_limit: str = "", best_effort: bool = False, prepare: str = "", notify: Iterable[str] = (),
+    after: Iterable[str] = (),
 ) -> tuple[TaskRequest, str]:  # fmt: skip
     """Return the request, and what was assumed about its deadline (empty for nothing).
 
@@ -40,6 +41,7 @@ def request_of(
         best_effort: accept also if the deadline cannot be met.
         prepare: a command line that runs on each host before the task, split into words as a shell does.
         notify: mailto:… and https://… addresses; a bare mail address is one, too.
+        after: identifiers of tasks that must have completed first.
 
     Raises:
         UserError: a word cannot be read; says how to write it.
@@ -62,6 +64,7 @@ def request_of(
         best_effort=best_effort,
         prepare=_words(prepare) if prepare else (),
         notify=tuple(word if ":" in word else f"mailto:{word}" for word in notify),
+        after=tuple(after),
         time_limit=parse_duration(time_limit) if time_limit else None,
     )
     return request, note

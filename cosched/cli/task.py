@@ -56,6 +56,7 @@ def submit(
     notify: Annotated[
         list[str] | None, typer.Option(metavar="ADDRESS", help="Tell of its end: mail or https://…")
     ] = None,
+    after: Annotated[list[str] | None, typer.Option(metavar="ID", help="Not before this task has completed.")] = None,
     prepare: Annotated[str, typer.Option(metavar="PROGRAM", help="Runs on each host first; may write its input.")] = "",
     env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="An environment variable.")] = None,
     time_limit: Annotated[str, typer.Option(metavar="DURATION", help="After this it may be ended.")] = "",
@@ -70,7 +71,7 @@ def submit(
     options: dict[str, Any] = {
         "deadline": deadline, "settings": settings or (), "hosts": hosts, "profile": profile, "name": name,
         "directory": directory, "prepare": prepare, "notify": notify or (), "environment": env or (),
-        "time_limit": time_limit,
+        "time_limit": time_limit, "after": after or (),
         "best_effort": best_effort,
     }  # fmt: skip
     command = context.meta.get("command", ())

@@ -49,6 +49,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("command", shlex.join(task.command)),
         ("parameters", ", ".join(f"{name}={value}" for name, value in task.parameters.items())),
         ("directory", task.directory),
+        ("after", ", ".join(task.after)),
         ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
         ("origin", task.origin),
         ("peer", task.peer),

@@ -15,6 +15,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.dependencies import foreseen_end, linked
 from cosched.coscheduler.dispatching import Departure, Speeds, departures, departures_in_order
 from cosched.coscheduler.domain import Domain
 from cosched.coscheduler.events import (
@@ -83,7 +84,7 @@ class Coscheduler:
         self.neighbours = False
         self._dispatched_at = -math.inf
         self._ledger = Ledger()
-        self._queue = Queue(settings.staging)
+        self._queue = Queue(settings.staging, lambda task: bool(self.awaited(task)))
         self._experience = Experience()
         self._lifecycle = Lifecycle(settings, self._ledger, self._queue, self._experience)
         self._forwarding = Forwarding(settings, self._ledger, self._queue, self._lifecycle)
@@ -169,6 +170,14 @@ class Coscheduler:
     def attempt_of(self, task: str) -> Attempt | None:
         """Return the live attempt of a task, if there is one."""
         return self._ledger.attempt_of(task)
+
+    def awaited(self, task: str) -> tuple[str, ...]:
+        """Return those that a live task comes after and that have not completed yet: before that it cannot leave."""
+        return self._ledger.awaited(self.tasks[task])
+
+    def foreseen_end(self, task: str, time: float) -> float | None:
+        """Return when a task that does not wait will have completed, epoch seconds; None where nobody can say."""
+        return foreseen_end(self.attempt_of(task), time, self._experience.handover.seconds)
 
     def held_back_until(self, task: str) -> float | None:
         """Return before which time a task is not tried again, epoch seconds; None where it may leave at once."""
@@ -272,7 +281,10 @@ class Coscheduler:
 
     def _problem(self, time: float) -> Problem | None:
         up, classes = self.domain.up(), self.domain.classes()
-        return self.waiting.problem(self.tasks, up, self.taken(time), time, self.outlook(), classes)
+        problem = self.waiting.problem(self.tasks, up, self.taken(time), time, self.outlook(), classes)
+        if problem is None or not self._ledger.linked:
+            return problem
+        return linked(problem, self.tasks, partial(self.foreseen_end, time=time), time)
 
     def _dispatch(self, time: float) -> None:
         for name in self._queue.passing(time, self._doors()):
@@ -324,10 +336,15 @@ class Coscheduler:
         return searched and self._queue.may_leave(task, time)
 
     def _arrivals(self, problem: Problem) -> list[tuple[str, int]]:
-        """Return the queue of a first-come-first-served policy; a host count is chosen once and kept."""
+        """Return the queue of a first-come-first-served policy; a host count is chosen once and kept.
+
+        Who comes after others arrives with the end of the last of them, else it would block the queue.
+        """
         queue = []
         best = best_seconds(problem)
         for place, name in sorted(enumerate(problem.tasks), key=lambda item: self.tasks[item[1]].number):
+            if self.awaited(name):
+                continue
             row = best[place]
             count = self.waiting.counts[name]
             if not 1 <= count <= len(row):

@@ -108,7 +108,8 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> Explanation:
     forecast = core.forecast(time)
     problem, schedule = forecast if forecast is not None else (None, None)
     if problem is None or schedule is None or task.id not in problem.tasks:
-        return Explanation(task.id, task.state, (*obstacles, _impossible(core, task)))
+        why = () if core.awaited(task.id) else (_impossible(core, task),)
+        return Explanation(task.id, task.state, (*obstacles, *why))
     mine = next(a for a in schedule.assignments if a.task == task.id)
     slack = None if task.deadline is None else task.deadline - time - mine.end
     low, high = _ends(core, task, mine.hosts, time + mine.start + core.outlook().handover)
@@ -119,7 +120,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> Explanation:
 
 
 def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
-    found = []
+    found = [f"task {name}, which it comes after; that is {core.tasks[name].state}" for name in core.awaited(task.id)]
     if time < core.paused_until:
         found.append(f"the resource manager does not answer; asked again in {core.paused_until - time:.0f} s")
     held_back = core.held_back_until(task.id)
@@ -162,7 +163,10 @@ def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]
     place = problem.tasks.index(mine.task)
     plan = core.waiting.plan(problem)
     order = np.concatenate(([place], plan.order[plan.order != place]))
-    first = decode(problem, Plan(order, plan.counts, plan.classes)).assignments[0]
+    schedule = decode(problem, Plan(order, plan.counts, plan.classes))
+    first = next(
+        a for a in schedule.assignments if a.task == mine.task
+    )  # whom it comes after goes before it all the same
     found = []
     if first.end < mine.end - 1e-6:
         found.append(f"first in the queue it would end {mine.end - first.end:.1f} s earlier")

@@ -51,6 +51,8 @@ def place(
 ) -> Place | None:
     """Return a new task's place in epoch seconds; None where it has no prediction or no host is up for it.
 
+    Nor is there one where it comes after a task of which nobody can say when it ends.
+
     It goes behind the queue; where it would miss its deadline there, before the tasks whose deadlines are later.
     Of the host counts it takes the one that ends first.
 
@@ -67,10 +69,13 @@ def place(
     rows = _rows(core, task, problem)
     if rows is None:
         return None
+    earliest = _earliest(core, task, problem, plan, time)
+    if earliest is None:
+        return None
     deadline = math.inf if task.deadline is None else task.deadline - time
     for other in booked:
         problem, plan = _book(problem, plan, _rows(core, other, problem))
-    extended = _with_one_more(problem, rows, deadline)
+    extended = _with_one_more(problem, rows, deadline, earliest)
     order = plan.order.tolist()
     ahead = [other for other in order if problem.deadline[other] <= deadline]
     new = len(problem.tasks)
@@ -85,6 +90,24 @@ def place(
             changed = Plan(np.array([*ahead, new, *behind], dtype=np.int64), counts, _anywhere(plan))
             effect = _effect(problem, plan, extended, changed)
     return Place(time + best.start, time + best.end, best.hosts, effect)
+
+
+def _earliest(core: Coscheduler, task: Task, problem: Problem, plan: Plan, time: float) -> float | None:
+    """Return when all that a new task comes after will have completed, in seconds; None where nobody can say."""
+    before = [name for name in task.after if name in core.tasks]
+    if not before:
+        return 0.0
+    planned = dict(zip(problem.tasks, spans(problem, plan)[1], strict=True))
+    latest = 0.0
+    for name in before:
+        end = planned.get(name)
+        if end is None:
+            foreseen = core.foreseen_end(name, time)
+            if foreseen is None:
+                return None
+            end = foreseen - time
+        latest = max(latest, end)
+    return latest
 
 
 def _effect(problem: Problem, plan: Plan, extended: Problem, changed: Plan) -> Effect:
@@ -144,12 +167,12 @@ def _waiting(core: Coscheduler, time: float) -> tuple[Problem, Plan]:
     return problem, Plan(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
 
-def _with_one_more(problem: Problem, rows: NDArray[np.float64], deadline: float) -> Problem:
+def _with_one_more(problem: Problem, rows: NDArray[np.float64], deadline: float, earliest: float = 0.0) -> Problem:
     return replace(
         problem,
         tasks=(*problem.tasks, ""),
         seconds=np.concatenate((problem.seconds, rows[:, np.newaxis]), axis=1),
-        release=np.append(problem.release, 0.0),
+        release=np.append(problem.release, earliest),
         deadline=np.append(problem.deadline, deadline),
         depends_on=(*problem.depends_on, ()) if problem.depends_on else (),
     )
@@ -163,7 +186,7 @@ def _soonest(problem: Problem, plan: Plan, ahead: list[int], new: int) -> Assign
         free |= dict.fromkeys(assignment.hosts, assignment.end)
     waiting = sorted((time, host) for host, time in enumerate(free.values()))
     classes, times = problem.host_class.tolist(), problem.seconds[:, new]
-    counts = range(1, len(free) + 1)
-    places = [first_to_end(waiting, classes, times[:, count - 1].tolist(), count, 0.0) for count in counts]
+    counts, earliest = range(1, len(free) + 1), float(problem.release[new])
+    places = [first_to_end(waiting, classes, times[:, count - 1].tolist(), count, earliest) for count in counts]
     start, end, chosen = min(places, key=lambda place: (place[1], len(place[2])))
     return Assignment("", tuple(problem.hosts[host] for host in sorted(chosen)), start, end)

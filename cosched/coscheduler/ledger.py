@@ -31,6 +31,7 @@ class Ledger:
         self.attempts: dict[str, Attempt] = {}
         self.owned: Counter[str] = Counter()
         self.leaving: set[str] = set()
+        self._behind: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
         self._live: dict[str, str] = {}  # task → its live attempt
         self.begin()
 
@@ -58,6 +59,8 @@ class Ledger:
         """Take in what was written down before: that is no change."""
         for task in tasks:
             self._keep(task)
+        for task in self.tasks.values():
+            self._link(task)
         for attempt in attempts:
             self._keep_attempt(attempt)
         self._live |= {attempt.task: attempt.uuid for attempt in self.attempts.values()}
@@ -67,9 +70,24 @@ class Ledger:
         uuid = self._live.get(task)
         return None if uuid is None else self.attempts[uuid]
 
+    @property
+    def linked(self) -> bool:
+        """Whether any live task comes after another one."""
+        return bool(self._behind)
+
+    def awaited(self, task: Task) -> tuple[str, ...]:
+        """Return those that a task comes after and that have not completed yet."""
+        return tuple(name for name in task.after if name in self.tasks)
+
+    def behind(self, task: str) -> tuple[str, ...]:
+        """Return the live tasks that come after a live one, in order of arrival."""
+        return tuple(self._behind.get(task, ()))
+
     def put(self, task: Task) -> None:
         """Keep a task as it is now."""
         if self.tasks.get(task.id) != task:
+            if task.id not in self.tasks:
+                self._link(task)
             self._keep(task)
             self._changed_tasks[task.id] = task
 
@@ -77,6 +95,7 @@ class Ledger:
         """Write a task's end down and forget it."""
         self.put(task)
         del self.tasks[task.id]
+        self._unlink(task)
         self.owned[task.owner] -= 1
         if not self.owned[task.owner]:
             del self.owned[task.owner]
@@ -96,6 +115,17 @@ class Ledger:
         self.leaving.discard(attempt.uuid)
         del self._live[attempt.task]
         self.replan()
+
+    def _link(self, task: Task) -> None:
+        for name in self.awaited(task):
+            self._behind.setdefault(name, {})[task.id] = None
+
+    def _unlink(self, task: Task) -> None:
+        self._behind.pop(task.id, None)
+        for name in self.awaited(task):
+            self._behind[name].pop(task.id)
+            if not self._behind[name]:
+                del self._behind[name]
 
     def _keep_attempt(self, attempt: Attempt) -> None:
         self.attempts[attempt.uuid] = attempt

@@ -8,6 +8,7 @@ from uuid import UUID, uuid5
 
 from cosched.connector.interface import JobReport, JobState
 from cosched.coscheduler.decisions import Cancel, Dispatch, Locate
+from cosched.coscheduler.dependencies import without_predecessor
 from cosched.coscheduler.events import AttemptAbsent, AttemptMissing, AttemptSubmitted, JobReported, SubmitFailed
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 
@@ -229,7 +230,17 @@ class Lifecycle:
         self._asked.pop(attempt.uuid, None)
 
     def end(self, task: Task) -> None:
-        """Write a task's end down and forget it."""
+        """Write a task's end down and forget it; unless it completed, those that come after it end with it."""
+        ending = [task]
+        for each in ending:
+            if each.id not in self._ledger.tasks:
+                continue  # it came after two of them
+            behind = self._ledger.behind(each.id)
+            self._forget(each)
+            if each.state is not TaskState.COMPLETED:
+                ending += [without_predecessor(self._ledger.tasks[name], each) for name in behind]
+
+    def _forget(self, task: Task) -> None:
         self._queue.remove(task.id)
         self._lost.pop(task.id, None)
         self._experience.ended(task)

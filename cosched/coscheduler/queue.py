@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.waiting import Waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from cosched.coscheduler.task import Task
 
@@ -25,7 +25,14 @@ class Queue:
         offered: tasks that were offered to other domains before they leave late.
     """
 
-    def __init__(self, staging: float) -> None:
+    def __init__(self, staging: float, awaits: Callable[[str], bool] = lambda _task: False) -> None:
+        """Set up.
+
+        Args:
+            staging: seconds that a task waits for the search at most.
+            awaits: whether a task comes after one that has not completed.
+        """
+        self._awaits = awaits
         self.waiting = Waiting()
         self.held_back: dict[str, float] = {}
         self.asked: dict[str, int] = {}
@@ -72,7 +79,7 @@ class Queue:
 
     def may_leave(self, task: str, time: float) -> bool:
         """Whether nothing holds the task back any more."""
-        return self.held_back.get(task, 0.0) <= time
+        return self.held_back.get(task, 0.0) <= time and not self._awaits(task)
 
     def staged(self, task: Task, time: float) -> bool:
         """Whether the task has waited long enough for the search."""

@@ -70,6 +70,7 @@ class Task:
         prepare: argument vector run on each host before the command; empty for none.
         model: text of the user's own performance model (PSL); empty where there is none.
         native: the job in its manager's own words, where the user brought a file; its command is for people then.
+        after: tasks that must have completed before it may leave; they were accepted before it.
         best_effort: accepted although its deadline may not be met.
         notify: whom to tell of its end, or that it will be late: mailto:… and https://… addresses.
         reason: why it failed, was cancelled or is held; one line.
@@ -100,6 +101,7 @@ class Task:
     prepare: tuple[str, ...] = ()
     native: Native | None = None
     model: str = ""
+    after: tuple[str, ...] = ()
     best_effort: bool = False
     time_limit: float | None = None
     notify: tuple[str, ...] = ()

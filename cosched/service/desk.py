@@ -21,6 +21,7 @@ from cosched.portal.problems import ConflictError, NotFoundError, QuotaError
 from cosched.service.intake import DomainState, offered_notice
 from cosched.service.news import happenings
 from cosched.service.peer_views import network_view, peer_views
+from cosched.service.predecessors import check_predecessors
 from cosched.service.schedule_views import ended, explanation_view, host_views, plan_view
 from cosched.service.travelling import explained, obstacle
 from cosched.service.views import listed_view, profile_view, task_detail, task_view
@@ -249,6 +250,7 @@ class Desk:
                 if len(requests) == 1:
                     raise
                 raise UserError(f"task {number} of {len(requests)}: {error}; none was accepted") from error
+        check_predecessors(tasks, self._store.task, asker)
         return tasks
 
     def _known(self, wanted: Submission | None) -> Future[tuple[Task, ...]] | None:

@@ -22,6 +22,8 @@ from cosched.agent.broker import Broker
 from cosched.agent.effects import Send
 from cosched.coscheduler.decisions import Cancel, Decision, Dispatch, Locate, Replan
 from cosched.coscheduler.events import TaskSubmitted, Tick
+from cosched.errors import UserError
+from cosched.service.predecessors import check_predecessors
 from cosched.store.exchange import Exchange
 from cosched.store.faults import StoreFault
 from cosched.store.journal import record
@@ -204,12 +206,26 @@ class Engine(threading.Thread):
                 step = _Step()
                 self._answer(item)
                 continue
+            if any(task.after for task in item.tasks):
+                self._finish(step)  # so that what has ended is on disk
+                step = _Step()
+                if not self._in_time(item):
+                    continue
             for event in self._events(item):
                 step.add(self._broker.handle(event))
             step.items.append(item)
             if item.submission is not None:
                 step.submissions.append(item.submission)
         self._finish(step)
+
+    def _in_time(self, item: _Item) -> bool:
+        """Whether those that new tasks come after have not ended badly since the tasks were made; else refuse them."""
+        try:
+            check_predecessors(item.tasks, self._store.task)
+        except (UserError, StoreFault) as error:
+            item.answer.set_exception(error)
+            return False
+        return True
 
     def _events(self, item: _Item) -> Sequence[Event | AgentEvent]:
         if item.event is not None:

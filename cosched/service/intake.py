@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["DomainState", "Intake", "Predicts", "offered_notice"]
 
 _LONGEST_NAME = 200
+_MOST_PREDECESSORS = 100
 _MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the request's size
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
@@ -181,6 +182,7 @@ def _task(request: TaskRequest, domain: DomainState, application: str, command: 
         prepare=_command(request.prepare or (() if request.native else prepare)),
         native=request.native,
         notify=request.notify,
+        after=_after(request.after),
         best_effort=request.best_effort,
         time_limit=_time_limit(request.time_limit),
     )
@@ -302,6 +304,12 @@ def _directory(directory: str) -> str:
     if directory and (not directory.startswith("/") or "\0" in directory):
         raise UserError(f"the directory {directory[:80]!r} is not an absolute path: write it from / on")
     return str(safe(directory, "the directory"))
+
+
+def _after(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(names) > _MOST_PREDECESSORS:
+        raise UserError(f"the task comes after {len(names)} others: at most {_MOST_PREDECESSORS} are allowed")
+    return tuple(dict.fromkeys(names))
 
 
 def _time_limit(given: float | str | None) -> float | None:

@@ -40,13 +40,16 @@ def explained(core: Coscheduler, agent: Agent | None, name: str, time: float) ->
     found = explain(core, name, time)
     if found is None or agent is None or found.state is not TaskState.QUEUED:
         return found
-    stays = "" if found.slack is not None and found.slack >= 0 else _staying(core.tasks[name], agent, time)
+    stays = "" if found.slack is not None and found.slack >= 0 else _staying(core, name, agent, time)
     return replace(found, waits_for=(*found.waits_for, stays)) if stays else found
 
 
-def _staying(task: Task, agent: Agent, time: float) -> str:
+def _staying(core: Coscheduler, name: str, agent: Agent, time: float) -> str:
+    task = core.tasks[name]
     if task.origin or task.deadline is None or not agent.usable():
         return ""
+    if core.awaited(name):
+        return "it is not offered to other domains before all that it comes after have completed"
     reason = obstacle(task)
     if reason:
         return f"it is not offered to other domains: {reason}"

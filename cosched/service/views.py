@@ -50,6 +50,7 @@ def task_detail(
         notify=task.notify,
         native=task.native,
         model=task.model,
+        after=task.after,
         time_limit=task.time_limit,
         profile=None if task.profile is None else profile_view(task.profile),
         tries=tuple(AttemptView(**{name: getattr(attempt, name) for name in _ATTEMPT}) for attempt in attempts),

@@ -37,6 +37,7 @@ def task_row(task: Task) -> dict[str, Any]:
     row["state"] = str(task.state)
     row["prepare"] = list(task.prepare)
     row["notify"] = list(task.notify)
+    row["after"] = list(task.after)
     row["native"] = None if task.native is None else asdict(task.native)
     row["profile"] = None if task.profile is None else _profile_document(task.profile)
     return row
@@ -50,6 +51,7 @@ def task_of(row: Row) -> Task:
     values["state"] = TaskState(values["state"])
     values["prepare"] = tuple(values["prepare"])
     values["notify"] = tuple(values["notify"])
+    values["after"] = tuple(values["after"])
     values["native"] = None if values["native"] is None else Native(**values["native"])
     values["profile"] = None if values["profile"] is None else _profile(values["profile"])
     return Task(**values)

@@ -67,6 +67,7 @@ tasks = Table(
     Column("prepare", JSON, nullable=False, server_default="[]"),
     Column("native", JSON(none_as_null=True)),
     Column("model", Text, nullable=False, server_default=text("''")),
+    Column("after", JSON, nullable=False, server_default="[]"),
     Column("best_effort", Boolean, nullable=False),
     Column("time_limit", Double),
     Column("state", String(16), nullable=False),

@@ -38,7 +38,7 @@ _COUNTS_KEPT = 100  # selections whose counts are remembered until a task change
 
 # What is asked most often is put together once.
 _TASK = select(schema.tasks).where(schema.tasks.c.id == bindparam("task"))
-_LONG = ("command", "parameters", "environment", "profile", "prepare", "notify", "native", "model")
+_LONG = ("command", "parameters", "environment", "profile", "prepare", "notify", "native", "model", "after")
 _LISTED = select(*(column for column in schema.tasks.columns if column.name not in _LONG))
 _PAGE = _LISTED.order_by(schema.tasks.c.number.desc()).limit(bindparam("limit")).offset(bindparam("offset"))
 _PAGE_OF = _PAGE.where(schema.tasks.c.owner == bindparam("owner"))

@@ -48,3 +48,12 @@ def test_who_is_late_and_who_waits() -> None:
     assert not domain.waits("absent")
     assert domain.ends(NOW).keys() == core.tasks.keys()
     assert domain.hosts() == 2
+
+
+def test_what_comes_after_another_task_stays_with_it() -> None:
+    core = a_core()
+    core.handle(TaskSubmitted(NOW, replace(a_task(2, NOW + 10.0), after=("1",))))
+    domain = LocalDomain(core, "fast")
+    assert domain.ends(NOW)["2"] > NOW + 10.0
+    assert not domain.late(NOW)
+    assert not domain.waits("2")

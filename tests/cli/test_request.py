@@ -17,7 +17,7 @@ NOW = 1_750_000_000.0
 def test_words_become_a_request() -> None:
     request, note = request_of(
         "sweep3d", (), now=NOW, deadline="now+1h", settings=["nx=50", "title=a=b"], hosts="2-4", profile="5,-,3",
-        name="n", environment=["A="], time_limit="2m", best_effort=True,
+        name="n", environment=["A="], time_limit="2m", best_effort=True, after=["1", "2"],
     )  # fmt: skip
     assert note == ""
     assert request == TaskRequest(
@@ -30,6 +30,7 @@ def test_words_become_a_request() -> None:
         environment={"A": ""},
         best_effort=True,
         time_limit=120.0,
+        after=("1", "2"),
     )
 
 

@@ -34,9 +34,11 @@ def test_a_script_is_one_request_with_all_its_wishes(script: Path) -> None:
 
 
 def test_the_command_line_wins(script: Path) -> None:
-    options = {"deadline": "now+1h", "hosts": "3", "name": "mine", "time_limit": "1m", "application": "sweep3d"}
+    options = {"deadline": "now+1h", "hosts": "3", "name": "mine", "time_limit": "1m", "application": "sweep3d",
+               "after": ["7"]}  # fmt: skip
     (request,), _ = requests_of(script, now=NOW, options=options)
     assert (request.deadline, request.hosts, request.name, request.time_limit) == (NOW + 3600, "3", "mine", 60.0)
+    assert request.after == ("7",)
     assert request.application == "sweep3d"
 
 

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.decisions import Cancel, Dispatch, Locate, Replan
+from cosched.coscheduler.domain import expected_end
 from cosched.coscheduler.events import (
     AttemptAbsent,
     AttemptMissing,
@@ -29,6 +30,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.coscheduler.waiting import run_times
 from cosched.prediction.profile import Profile, Source
+from cosched.scheduling.checker import check
 from cosched.scheduling.decoder import decode
 from tests.coscheduler.makers import (
     a_core,
@@ -536,6 +538,7 @@ class AnyWeather(RuleBasedStateMachine):
         self.fenced: set[str] = set()
         self.completed: list[str] = []  # tasks whose job truly completed
         self.owner: dict[str, str] = {}
+        self.after: dict[str, tuple[str, ...]] = {}  # task → those that it comes after
         self.tell(HostsObserved(0.0, mixed_hosts()))
 
     def tell(self, event: Event) -> None:
@@ -554,6 +557,8 @@ class AnyWeather(RuleBasedStateMachine):
                     alive = (JobState.RUNNING, JobState.QUEUED, JobState.HELD)
                     assert not any(self.jobs.get(uuid) in alive for uuid in mine), "a second live attempt"
                     assert task.id not in self.completed, "a task ran twice"
+                    before = [self.ended.get(name) for name in self.after.get(task.id, ())]
+                    assert all(state is TaskState.COMPLETED for state in before), "it left before those it comes after"
                     if attempt.hosts and task.profile is not None and task.profile.classes:
                         used = {self.core.domain.hosts[host].host_class for host in attempt.hosts}
                         assert task.profile.hardware == "+".join(sorted(used)), "judged by other hosts"
@@ -573,12 +578,19 @@ class AnyWeather(RuleBasedStateMachine):
     def pick(self, number: int, among: list[str]) -> str:
         return sorted(among)[number % len(among)]
 
-    @rule(seconds=st.one_of(st.none(), st.lists(st.sampled_from([1.0, 3.0, 9.0, math.inf]), min_size=1, max_size=4)))
-    def submit(self, seconds: list[float] | None) -> None:
+    @rule(
+        seconds=st.one_of(st.none(), st.lists(st.sampled_from([1.0, 3.0, 9.0, math.inf]), min_size=1, max_size=4)),
+        after=st.sets(st.integers(1, 20), max_size=2),
+    )
+    def submit(self, seconds: list[float] | None, after: set[int]) -> None:
         if seconds is not None and not any(map(math.isfinite, seconds)):
             return
+        before = tuple(str(number) for number in sorted(after) if number <= self.accepted)
+        if any(self.ended.get(name, TaskState.COMPLETED) is not TaskState.COMPLETED for name in before):
+            return  # refused before the core hears of it
         self.accepted += 1
-        task = a_task(self.accepted, seconds, submitted=self.time)
+        self.after[str(self.accepted)] = before
+        task = a_task(self.accepted, seconds, submitted=self.time, after=before)
         self.tell(TaskSubmitted(self.later(), task))
 
     @rule(
@@ -680,6 +692,27 @@ class AnyWeather(RuleBasedStateMachine):
         for name, task in self.core.tasks.items():
             waits = task.state is TaskState.QUEUED
             assert waits == (self.core.attempt_of(name) is None)
+
+    @invariant()
+    def nobody_waits_for_what_will_never_have_completed(self) -> None:
+        for name, task in self.core.tasks.items():
+            for other in task.after:
+                assert self.ended.get(other, TaskState.COMPLETED) is TaskState.COMPLETED
+            assert self.core.awaited(name) == tuple(other for other in task.after if other not in self.ended)
+
+    @invariant()
+    def the_plan_keeps_to_the_order(self) -> None:
+        forecast = self.core.forecast(self.time)
+        if forecast is None:
+            return
+        assert not check(*forecast)
+        starts = {spot.task: spot.start for spot in forecast[1].assignments}
+        for name, start_of in starts.items():
+            running = [self.core.attempt_of(other) for other in self.core.awaited(name)]
+            ends = [expected_end(attempt, self.time) for attempt in running if attempt is not None]
+            assert all(self.time + start_of >= end - 1e-6 for end in ends), (
+                "planned before those it comes after have ended"
+            )
 
     @invariant()
     def the_door_is_watched(self) -> None:

@@ -21,7 +21,7 @@ FULL = TaskRequest(
     application="sweep3d", model="m", command=("/x", "ü"), parameters={"nx": 5.0, "mode": "fast"}, deadline=1e9,
     hosts="2-8", profile=(None, 5.0), name="n", environment={"A": "1"}, directory="/tmp",
     best_effort=True, time_limit="2h", prepare=("/y",),
-    notify=("mailto:a@b.example",), native=Native("slurm", {"qos": "high"}, "#!/bin/sh\n"),
+    notify=("mailto:a@b.example",), after=("1",), native=Native("slurm", {"qos": "high"}, "#!/bin/sh\n"),
 )  # fmt: skip
 
 

@@ -125,6 +125,7 @@ def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: in
     desk = Desk(engine, store, Intake(catalogue(tmp_path / "applications.d"), Halving(), "fast"), domain="here",
                 connector="none", policy="genetic", faults=lambda: faults,
                 outputs=Outputs(store, manager.output), waiting=waiting)  # fmt: skip
+    engine.restore()
     engine.start()
     if hosts:
         names = tuple(Host(f"h{number:02}") for number in range(1, hosts + 1))

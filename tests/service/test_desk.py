@@ -225,3 +225,59 @@ def test_a_user_has_a_quota_of_live_tasks_and_operators_have_none(tmp_path: Path
         here.desk.submit(CHIEF, [HALVING] * 3, "", "")
         here.desk.cancel(ME, "1")
         assert here.desk.submit(ME, [HALVING], "", "")[0].id == "7"
+
+
+def after(*names: str) -> TaskRequest:
+    return TaskRequest(application="halving", after=names)
+
+
+def test_a_task_comes_after_others_also_over_a_restart(tmp_path: Path) -> None:
+    with daemon(tmp_path) as here:
+        (first, _) = here.desk.submit(ME, [HALVING, HALVING], "", "")
+        (second,) = here.desk.submit(ME, [after("1", "1")], "", "")
+        (third,) = here.desk.submit(ME, [after(second.id)], "", "")
+        assert here.desk.task(ME, second.id).after == ("1",)
+        assert here.desk.explain(ME, second.id).waits_for[0] == "task 1, which it comes after; that is queued"
+    with daemon(tmp_path) as here:
+        here.desk.cancel(ME, first.id)
+        ended = [here.desk.task(ME, each.id) for each in (second, third)]
+        assert [(task.state, task.reason) for task in ended] == [
+            ("cancelled", "task 1, which it was to come after, was cancelled"),
+            ("cancelled", f"task {second.id}, which it was to come after, was cancelled"),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("name", "refusal"),
+    [
+        ("1", "there is no task '1' to come after"),  # another user's
+        ("9", "there is no task '9' to come after: `cosched task list` shows what there is"),
+        ("2", "task 2 was cancelled: what comes after it would never start; submit that one again first"),
+    ],
+)
+def test_what_nobody_could_come_after_is_refused(here: Daemon, name: str, refusal: str) -> None:
+    here.desk.submit(YOU, [HALVING], "", "")
+    here.desk.submit(ME, [HALVING], "", "")
+    here.desk.cancel(ME, "2")
+    with pytest.raises(UserError, match=refusal):
+        here.desk.submit(ME, [HALVING, after(name)], "", "")
+    assert here.desk.tasks(ME, Selection(), 10, 0).total == 1
+    with pytest.raises(UserError, match="comes after 101 others: at most 100"):
+        here.desk.submit(ME, [after(*map(str, range(101)))], "", "")
+
+
+def test_a_task_whose_predecessor_fails_while_it_is_submitted_is_refused(
+    here: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.desk.submit(ME, [HALVING], "", "")
+    looked: list[object] = []
+
+    def look(*given: object) -> None:
+        looked.append(given)
+        here.desk.cancel(ME, "1")
+
+    monkeypatch.setattr("cosched.service.desk.check_predecessors", look)
+    with pytest.raises(UserError, match="task 1 was cancelled: what comes after it would never start"):
+        here.desk.submit(ME, [after("1")], "key", "digest")
+    assert len(looked) == 1
+    assert here.desk.tasks(ME, Selection(), 10, 0).total == 1

@@ -86,3 +86,11 @@ def test_without_neighbours_nothing_is_said_of_them() -> None:
     assert "other domain" not in why(broker, agent, TASK)
     assert "other domain" not in why(broker, None, replace(TASK, id="2", number=2))
     assert explained(broker.core, agent, "absent", NOW) is None
+
+
+def test_a_task_that_comes_after_others_stays_with_them() -> None:
+    broker, agent = a_domain(Peer("there"))
+    broker.handle(TaskSubmitted(NOW, TASK))
+    said = why(broker, agent, replace(TASK, id="2", number=2, after=("1",)))
+    assert said.startswith("task 1, which it comes after; that is queued")
+    assert said.endswith("it is not offered to other domains before all that it comes after have completed")

@@ -53,6 +53,7 @@ TASKS = st.builds(
     count=st.integers(1, 10**6),
     prepare=st.lists(TEXT, max_size=3).map(tuple),
     notify=st.lists(TEXT, max_size=2).map(tuple),
+    after=st.lists(TEXT, max_size=2).map(tuple),
     model=TEXT,
     native=st.none() | st.builds(Native, manager=TEXT, settings=st.dictionaries(TEXT, TEXT, max_size=3), script=TEXT),
     best_effort=st.booleans(),

@@ -32,6 +32,7 @@ class TaskRequest:
         best_effort: accept the task although its deadline cannot be met.
         time_limit: seconds (or "2h") after which the manager may end it.
         notify: whom to tell of its end, or that it will be late: mailto:… and https://… addresses allowed here.
+        after: identifiers of tasks that must complete before it may start; it is cancelled where one does not.
         prepare: argument vector, run on each host before the command; its failure fails the task.
         native: the job in the words of the domain's manager, as a user's own file has it; `command` is then for people.
     """
@@ -50,6 +51,7 @@ class TaskRequest:
     time_limit: float | str | None = None
     prepare: tuple[str, ...] = ()
     notify: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     native: Native | None = None
 
 

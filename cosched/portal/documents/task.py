@@ -112,6 +112,7 @@ class TaskDetail(TaskView):
     Attributes:
         model: the text of the performance model (PSL) that its user brought; empty for none.
         profile: the prediction as the model or the user gives it; null where it passes through.
+        after: the tasks that must have completed before it may start.
     """
 
     command: tuple[str, ...]
@@ -127,6 +128,7 @@ class TaskDetail(TaskView):
     log: tuple[RecordView, ...]
     handovers: tuple[HandoverView, ...] = ()
     model: str = ""
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

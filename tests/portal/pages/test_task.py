@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cosched.portal.documents import ProfileView
+from cosched.access import Principal, Role
+from cosched.portal.documents import ProfileView, TaskRequest
 from cosched.portal.pages.task import _as_it_left
 from tests.portal.pages.makers import portal
 
@@ -34,6 +35,16 @@ def test_a_task_is_cancelled_and_submitted_again(tmp_path: Path) -> None:
         assert second.deadline is not None
         allowed = [task.deadline - task.submitted for task in (first, second) if task.deadline is not None]
         assert abs(allowed[0] - allowed[1]) < 5
+
+
+def test_a_page_leads_to_those_that_the_task_comes_after(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        ann.submit()
+        here.daemon.desk.submit(Principal("ann", Role.USER), [TaskRequest(application="halving", after=("1",))], "", "")
+        text = ann.see("/tasks/2")
+        assert '<dt>Comes after</dt><dd><a href="/tasks/1">1</a></dd>' in text
+        assert "task 1, which it comes after; that is queued" in text
 
 
 def test_names_are_neither_templates_nor_elements(tmp_path: Path) -> None:
