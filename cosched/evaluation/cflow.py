@@ -7,14 +7,25 @@ from typing import TYPE_CHECKING
 from cosched.evaluation.faults import CountError, fail
 from cosched.language.diagnostics import ModelError
 from cosched.language.names import PROCESSORS
-from cosched.language.syntax import Call, Case, Compute, Loop, Measured, Name, OpcodeUsage, walk
+from cosched.language.syntax import (
+    Call,
+    Case,
+    Compute,
+    Loop,
+    Measured,
+    MeasuredUsage,
+    MemoryUsage,
+    Name,
+    walk,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cosched.evaluation.expressions import Expressions
     from cosched.evaluation.frame import Frame, Numeric
-    from cosched.language.syntax import Cflow, Usage
+    from cosched.evaluation.hardware import Hardware
+    from cosched.language.syntax import Cflow, Expression, OpcodeUsage, Usage
 
 __all__ = ["CflowCompiler"]
 
@@ -22,10 +33,10 @@ __all__ = ["CflowCompiler"]
 class CflowCompiler:
     """Compiles the statements of one cflow procedure for one hardware."""
 
-    def __init__(self, expressions: Expressions, operations: Mapping[str, float]) -> None:
+    def __init__(self, expressions: Expressions, hardware: Hardware) -> None:
         self._expressions = expressions
         self._source = expressions.source
-        self._operations = operations
+        self._hardware = hardware
 
     def block(self, body: Sequence[Cflow]) -> Numeric:
         """Compile statements to the sum of their times."""
@@ -48,10 +59,30 @@ class CflowCompiler:
                 return self._call(statement)
 
     def _usage(self, usage: Usage) -> Numeric:
-        if not isinstance(usage, OpcodeUsage):
+        if isinstance(usage, MeasuredUsage):
             return self._expressions.number(usage.time)
-        fixed = sum(self._operations[entry.opcode] for entry in usage.entries if entry.count is None)
-        counted = [(self._expressions.number(entry.count), self._operations[entry.opcode])
+        return self._memory(usage) if isinstance(usage, MemoryUsage) else self._counted(usage)
+
+    def _memory(self, usage: MemoryUsage) -> Numeric:
+        volume, working_set, memory = self._bytes(usage.volume), self._bytes(usage.working_set), self._hardware.memory
+        assert memory is not None, "models that use what the hardware lacks are refused before"
+        return lambda frame: memory.time(volume(frame), working_set(frame))
+
+    def _bytes(self, expression: Expression) -> Numeric:
+        number, source, at = self._expressions.number(expression), self._source, expression.at
+
+        def size(frame: Frame) -> float:
+            found = number(frame)
+            if not found >= 0:
+                fail(source, at, f"{found:g} bytes of memory: their number is not negative")
+            return found
+
+        return size
+
+    def _counted(self, usage: OpcodeUsage) -> Numeric:
+        costs = self._hardware.operations
+        fixed = sum(costs[entry.opcode] for entry in usage.entries if entry.count is None)
+        counted = [(self._expressions.number(entry.count), costs[entry.opcode])
                    for entry in usage.entries if entry.count is not None]  # fmt: skip
         if not counted:
             return lambda _: fixed

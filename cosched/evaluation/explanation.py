@@ -14,7 +14,7 @@ from cosched.evaluation.engine import evaluate, profile
 from cosched.evaluation.places import objects, places
 from cosched.evaluation.steps import COMPUTE
 from cosched.evaluation.variation import costlier_hardware, costlier_work, work
-from cosched.language.syntax import OpcodeCount, walk
+from cosched.language.syntax import MemoryUsage, OpcodeCount, walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ class Sensitivity:
     """What becomes of the run time when one number changes.
 
     Attributes:
-        name: of a parameter, or of a cost of the hardware: "clc AFDG", "mpi transfer, per byte".
+        name: of a parameter, or of a cost of the hardware: "clc AFDG", "memory L2, per byte".
         value: as it is; None for a cost of the hardware.
         changed: what it is changed to, about a tenth more; None for a cost of the hardware, which is a tenth more.
         seconds: the run time then.
@@ -196,10 +196,12 @@ def _changed(value: float, parameter: Parameter) -> float:
 def _costs(application: Application, hardware: Hardware, at: int,
            given: Mapping[str, float]) -> tuple[Sensitivity, ...]:  # fmt: skip
     now = _time(application, hardware, at, given)
-    opcodes = {node.opcode for linked in objects(application.root) for node, _ in walk(linked.object)
-               if isinstance(node, OpcodeCount)}  # fmt: skip
+    nodes = [node for linked in objects(application.root) for node, _ in walk(linked.object)]
+    opcodes = {node.opcode for node in nodes if isinstance(node, OpcodeCount)}
+    memory = any(isinstance(node, MemoryUsage) for node in nodes)
     found = []
-    for name, costlier in costlier_hardware(hardware, opcodes, places(application.root).groups, _MORE):
+    groups = places(application.root).groups
+    for name, costlier in costlier_hardware(hardware, opcodes, groups, _MORE, memory=memory):
         then = _time(application, costlier, at, given)
         if then > now:
             found.append(Sensitivity(name, None, None, then, (then / now - 1) / (_MORE - 1)))

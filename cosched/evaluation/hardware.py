@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.evaluation.faults import fail
+from cosched.evaluation.memory import described_memory
 from cosched.language.diagnostics import ModelError, suggestion
 from cosched.language.hardware_checker import COSTS, LONG, PARTS, check_config, describes
 from cosched.language.library import default_library, find, locate, names
-from cosched.language.names import HOSTS, MESSAGES
+from cosched.language.names import HOSTS, MEMORY, MESSAGES
 from cosched.language.parser import parse_hmcl
 from cosched.language.settings import values
 from cosched.language.source import read
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from cosched.evaluation.memory import Memory
     from cosched.language.syntax import Config
 
 _MOST_PROCESSORS = 10_000
@@ -61,6 +63,7 @@ class Hardware:
         description: `Desc` of the hardware group, else empty.
         processors: how many a host has.
         hosts: the hosts in order where they are not all like this one; costs and processors are theirs then.
+        memory: costs of moving bytes between processor and memory, if it says any.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Hardware:
     description: str = ""
     processors: int = 1
     hosts: tuple[Hardware, ...] = ()
+    memory: Memory | None = None
 
     @property
     def classes(self) -> tuple[Hardware, ...]:
@@ -126,7 +130,8 @@ def _hardware(config: Config) -> Hardware:
     processors = groups.get("hardware", {}).get("processors", 1.0)
     if not (isinstance(processors, float) and 1 <= processors <= _MOST_PROCESSORS and processors == int(processors)):
         fail(config.source, config.at, f"processors is {processors}: a host has 1 to {_MOST_PROCESSORS}")
-    return Hardware(config.name, operations, messages, _description(groups), int(processors))
+    memory = described_memory(groups[MEMORY]) if MEMORY in groups else None
+    return Hardware(config.name, operations, messages, _description(groups), int(processors), memory=memory)
 
 
 def _description(groups: Mapping[str, Mapping[str, float | str]]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from cosched.evaluation.lanes import UnbatchableError
-from cosched.language.syntax import Call, Case, Compute, Loop, MeasuredUsage
+from cosched.language.syntax import Call, Case, Compute, Loop, MeasuredUsage, MemoryUsage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.evaluation.lane_procedures import LaneProcedure
-    from cosched.language.syntax import Cflow, Usage
+    from cosched.language.syntax import Cflow, Expression, Usage
 
     Floats = NDArray[np.float64]
 
@@ -59,7 +59,18 @@ def _case(procedure: LaneProcedure, statement: Case) -> float | Floats:
 def _usage(procedure: LaneProcedure, usage: Usage) -> float | Floats:
     if isinstance(usage, MeasuredUsage):
         return procedure.number(usage.time)
+    if isinstance(usage, MemoryUsage):
+        memory = procedure.batch.hardware.memory
+        assert memory is not None, "models that use what the hardware lacks are refused before"
+        return memory.times(_bytes(procedure, usage.volume), _bytes(procedure, usage.working_set))
     costs = procedure.batch.hardware.operations
     fixed = sum(costs[entry.opcode] for entry in usage.entries if entry.count is None)
     return fixed + sum(procedure.number(entry.count) * costs[entry.opcode]
                        for entry in usage.entries if entry.count is not None)  # fmt: skip
+
+
+def _bytes(procedure: LaneProcedure, expression: Expression) -> float | Floats:
+    found = procedure.number(expression)
+    if not np.all(np.greater_equal(found, 0)):
+        raise UnbatchableError
+    return found

@@ -125,7 +125,7 @@ class CompiledObject:
         expressions = Expressions(self.source, {**self.types, **locals_}, frozenset(locals_), self._procedures)
         body: Block | Numeric
         if procedure.kind == "cflow":
-            cflow = CflowCompiler(expressions, self.hardware.operations)
+            cflow = CflowCompiler(expressions, self.hardware)
             body = cflow.block(cast("tuple[Cflow, ...]", procedure.body))
         else:
             exec_ = ExecCompiler(expressions, self.hardware, self.places, self._enter)

@@ -14,8 +14,8 @@ from cosched.evaluation.objects import CompiledObject
 from cosched.evaluation.places import objects, places
 from cosched.evaluation.run import Programs, Run
 from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
-from cosched.language.names import HARDWARE
-from cosched.language.syntax import Name, OpcodeCount, walk
+from cosched.language.names import HARDWARE, MEMORY
+from cosched.language.syntax import MemoryUsage, Name, OpcodeCount, walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
     from cosched.evaluation.hardware import Hardware
     from cosched.evaluation.steps import Steps
     from cosched.language.linker import Linked
+    from cosched.language.syntax import Node
 
 __all__ = ["compiled", "frame", "initial", "on_hosts", "one_by_one"]
 
 
 @lru_cache(maxsize=64)
 def compiled(application: Application, hardware: Hardware) -> CompiledObject:
-    """Return an application with the costs of a hardware; opcodes without a cost are faults."""
+    """Return an application with the costs of a hardware; opcodes and memory without a cost are faults."""
     missing = [_without_cost(linked, node, hardware) for linked in objects(application.root)
                for node, _ in walk(linked.object)
-               if isinstance(node, OpcodeCount) and node.opcode not in hardware.operations]  # fmt: skip
+               if (isinstance(node, OpcodeCount) and node.opcode not in hardware.operations)
+               or (isinstance(node, MemoryUsage) and hardware.memory is None)]  # fmt: skip
     if missing:
         raise ModelError(sorted(missing))
     return CompiledObject(application.root, hardware, places(application.root), {})
@@ -119,6 +121,9 @@ def on_hosts(error: ModelError, count: int) -> ModelError:
     return type(error)(diagnostics)
 
 
-def _without_cost(linked: Linked, node: OpcodeCount, hardware: Hardware) -> Diagnostic:
-    near = suggestion(node.opcode, hardware.operations)
-    return linked.object.source.fault(node.at, f"hardware {hardware.name} gives no cost of {node.opcode}{near}")
+def _without_cost(linked: Linked, node: Node, hardware: Hardware) -> Diagnostic:
+    lacking = f": it lacks the group {MEMORY}"
+    if isinstance(node, OpcodeCount):
+        lacking = suggestion(node.opcode, hardware.operations)
+    what = node.opcode if isinstance(node, OpcodeCount) else MEMORY
+    return linked.object.source.fault(node.at, f"hardware {hardware.name} gives no cost of {what}{lacking}")

@@ -17,6 +17,7 @@ from cosched.language.syntax import (
     Measured,
     MeasuredUsage,
     Measurement,
+    MemoryUsage,
     Node,
     Number,
     OpcodeCount,
@@ -49,7 +50,7 @@ class Work:
     source: Source
     at: Position
     kind: str
-    node: OpcodeUsage | MeasuredUsage | Measured
+    node: OpcodeUsage | MeasuredUsage | MemoryUsage | Measured
 
 
 def work(application: Application) -> Iterator[Work]:
@@ -61,7 +62,7 @@ def work(application: Application) -> Iterator[Work]:
                 if isinstance(node, Measured):
                     yield Work(linked.object.source, node.at, "measured", node)
                 elif isinstance(node, Compute | Loop | Case) and (
-                    isinstance(node.usage, MeasuredUsage) or node.usage.entries
+                    not isinstance(node.usage, OpcodeUsage) or node.usage.entries
                 ):
                     yield Work(linked.object.source, node.at, kinds[type(node)], node.usage)
 
@@ -107,14 +108,16 @@ def _scaled(node: Node, factor: float) -> Node:
             return replace(node, entries=entries)
         case MeasuredUsage():
             return replace(node, time=times(node.time, node.at))
+        case MemoryUsage():
+            return replace(node, volume=times(node.volume, node.at))
         case Measured():
             entries_ = tuple(Measurement(item.at, item.key, times(item.time, item.at)) for item in node.entries)
             return replace(node, entries=entries_)
     raise AssertionError(node)
 
 
-def costlier_hardware(hardware: Hardware, opcodes: set[str], groups: list[str],
-                      factor: float) -> Iterator[tuple[str, Hardware]]:  # fmt: skip
+def costlier_hardware(hardware: Hardware, opcodes: set[str], groups: list[str], factor: float, *,
+                      memory: bool) -> Iterator[tuple[str, Hardware]]:  # fmt: skip
     """Yield (what, hardware) for each cost of a hardware made `factor` times as great, on all its hosts.
 
     Args:
@@ -122,10 +125,14 @@ def costlier_hardware(hardware: Hardware, opcodes: set[str], groups: list[str],
         opcodes: those that matter.
         groups: the message groups that matter.
         factor: e.g. 1.1.
+        memory: whether the costs of memory matter. The sizes of caches are left as they are.
     """
     known = {opcode for item in hardware.classes for opcode in item.operations}
     for opcode in sorted(opcodes & known):
         yield f"clc {opcode}", _on_each(hardware, partial(_opcode, opcode=opcode, factor=factor))
+    kinds = [item.memory for item in hardware.classes if memory and item.memory is not None]
+    for level in sorted({name for kind in kinds for name in kind.levels}):
+        yield f"memory {level}, per byte", _on_each(hardware, partial(_memory, level=level, factor=factor))
     sent = {group for item in hardware.classes for group in item.messages}
     for group in sorted(sent & {*groups, SHARED}):
         for part in ("send", "transfer", "receive"):
@@ -145,6 +152,11 @@ def _opcode(hardware: Hardware, opcode: str, factor: float) -> Hardware:
     if opcode not in hardware.operations:
         return hardware
     return replace(hardware, operations={**hardware.operations, opcode: hardware.operations[opcode] * factor})
+
+
+def _memory(hardware: Hardware, level: str, factor: float) -> Hardware:
+    memory = hardware.memory
+    return hardware if memory is None else replace(hardware, memory=memory.costlier(level, factor))
 
 
 def _message(hardware: Hardware, group: str, part: str, what: str, factor: float) -> Hardware:

@@ -143,6 +143,7 @@ _RULES: dict[str, Callable[[Position, Children], Any]] = {
     "measurement": lambda at, c: syntax.Measurement(at, *c),
     "opcode_usage": lambda at, c: syntax.OpcodeUsage(at, tuple(c)),
     "measured_usage": lambda at, c: syntax.MeasuredUsage(at, c[0]),
+    "memory_usage": lambda at, c: syntax.MemoryUsage(at, *c),
     "opcode_count": _opcode_count,
     # HMCL
     "group": lambda at, c: syntax.Group(at, str(c[0]), tuple(c[1:])),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cosched.language.diagnostics import Findings, TooManyFaults, suggestion
 from cosched.language.dimensions import Dimensions, misfit
-from cosched.language.names import FUNCTIONS, GROUPS, HOSTS, MESSAGES
+from cosched.language.names import FUNCTIONS, GROUPS, HOSTS, MEMORY, MEMORY_LEVELS, MEMORY_SETTINGS, MESSAGES
 from cosched.language.opcodes import OPCODES, unknown
 from cosched.language.settings import values
 from cosched.language.syntax import Assign, Element, Group, Invoke, Name, Text, Vector, walk
@@ -51,7 +51,8 @@ def check_config(config: Config) -> list[Diagnostic]:
     with suppress(TooManyFaults):
         _check(config, findings.report)
         groups = values(config, findings.report)
-        for fault_at, message in (*_hosts(config, groups.get(HOSTS, {})), *_negative(config, groups)):
+        for fault_at, message in (*_hosts(config, groups.get(HOSTS, {})), *_negative(config, groups),
+                                  *_shrinking(config, groups.get(MEMORY, {}))):  # fmt: skip
             findings.report(fault_at, message)
     return sorted(findings.faults)
 
@@ -68,6 +69,18 @@ def _negative(config: Config, groups: Mapping[str, Mapping[str, float | str]]) -
             a, b, c, d, e = (item if isinstance(item, float) else 0.0 for item in settings)
             if a < 0 or e < 0 or min(b, b + c * a, d + e * a) < 0:
                 yield group, f"DD_{cost}_A to E of {group.name} make messages of some size cost less than nothing"
+
+
+def _shrinking(config: Config, found: Mapping[str, float | str]) -> Iterable[tuple[Node, str]]:
+    """Yield each cache that is no larger than the one before it."""
+    settings = {setting.name: setting for group in config.groups if group.name == MEMORY for setting in group.settings}
+    before, largest = "", 0.0
+    for name, _ in MEMORY_LEVELS:
+        size = found.get(name)
+        if isinstance(size, float):
+            if before and size <= largest:
+                yield settings[name].value, f"{name} is not more than {before}: sizes grow from level to level"
+            before, largest = name, size
 
 
 def _check(config: Config, report: Callable[[Node, str], None]) -> None:
@@ -90,13 +103,15 @@ def _check(config: Config, report: Callable[[Node, str], None]) -> None:
             message = misfit(known[setting.name], _dimension(group.name, setting.name))
             if message and group.name != "hardware":
                 report(setting.value, f"{message} for {setting.name}")
-        if group.name in MESSAGES and not config.lost:
-            for fault_at, message in _messages(group):
+        if not config.lost:
+            for fault_at, message in _lacking(group):
                 report(fault_at, message)
 
 
 def _dimension(group: str, setting: str) -> Dimension:
-    """Return what a setting is: a cost in `clc` is a time; of a message, its name says so."""
+    """Return what a setting is: a cost in `clc` is a time; of a message or of memory, its name says so."""
+    if group == MEMORY:
+        return SIZE if setting.endswith("_size") else RATE
     if setting == LONG or (setting in _COEFFICIENTS and setting.endswith("A")):
         return SIZE
     if setting in _COEFFICIENTS and setting[-1] in "CE":
@@ -107,6 +122,24 @@ def _dimension(group: str, setting: str) -> Dimension:
 def describes(names: Iterable[str]) -> bool:
     """Return whether the settings of a message group are in the self-describing form."""
     return any(name in _DESCRIBING for name in names)
+
+
+def _lacking(group: Group) -> Iterable[tuple[Node, str]]:
+    """Yield what a group lacks that its other settings need."""
+    if group.name in MESSAGES:
+        yield from _messages(group)
+    if group.name == MEMORY:
+        yield from _memory(group)
+
+
+def _memory(group: Group) -> Iterable[tuple[Node, str]]:
+    given = {setting.name for setting in group.settings}
+    if "bandwidth" not in given:
+        yield group, f"{MEMORY} lacks bandwidth, that of main memory"
+    for level in MEMORY_LEVELS:
+        missing = set(level) - given
+        if len(missing) == 1:
+            yield group, f"{MEMORY} lacks {missing.pop()}: a cache has a size and a bandwidth"
 
 
 def _messages(group: Group) -> Iterable[tuple[Node, str]]:
@@ -144,10 +177,9 @@ def _hosts(config: Config, counts: Mapping[str, float | str]) -> Iterable[tuple[
 
 
 def _setting(group: Group, setting: Assign, seen: set[str]) -> Iterable[tuple[Node, str]]:
-    if group.name == "clc" and setting.name not in OPCODES:
-        yield setting, unknown(setting.name)
-    if group.name in MESSAGES and setting.name not in SETTINGS:
-        yield setting, f"{setting.name} is no cost of a message{suggestion(setting.name, SETTINGS)}"
+    message = _unknown(group.name, setting.name)
+    if message:
+        yield setting, message
     if group.name != "hardware" and isinstance(setting.value, Text):
         yield setting.value, "a number is needed here, not a text"
     if isinstance(setting.value, Text):
@@ -162,6 +194,17 @@ def _setting(group: Group, setting: Assign, seen: set[str]) -> Iterable[tuple[No
                 yield node, f"{node.name} takes {FUNCTIONS[node.name][0]} arguments, not {len(node.arguments)}"
             case Vector() | Element() | Text():
                 yield node, "a number is needed here"
+
+
+def _unknown(group: str, name: str) -> str:
+    """Return what is wrong with the name of a setting; nothing where its group has it, or takes any."""
+    if group == "clc" and name not in OPCODES:
+        return unknown(name)
+    if group in MESSAGES and name not in SETTINGS:
+        return f"{name} is no cost of a message{suggestion(name, SETTINGS)}"
+    if group == MEMORY and name not in MEMORY_SETTINGS:
+        return f"{name} is no cost of memory{suggestion(name, MEMORY_SETTINGS)}"
+    return ""
 
 
 def _doubles(nodes: list[tuple[Node, str]]) -> Iterable[tuple[Node, str, int]]:

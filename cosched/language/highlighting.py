@@ -9,7 +9,17 @@ from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
 from cosched.language.hardware_checker import SETTINGS
-from cosched.language.names import COLLECTIVES, DEVICES, FUNCTIONS, GROUPS, HARDWARE, KEYWORDS, PROCESSORS, TYPES
+from cosched.language.names import (
+    COLLECTIVES,
+    DEVICES,
+    FUNCTIONS,
+    GROUPS,
+    HARDWARE,
+    KEYWORDS,
+    MEMORY_SETTINGS,
+    PROCESSORS,
+    TYPES,
+)
 from cosched.language.opcodes import OPCODES
 
 __all__ = ["HmclLexer", "PslLexer", "highlight_lexer"]
@@ -64,7 +74,7 @@ class HmclLexer(RegexLexer):
         "root": [
             *_COMMON,
             (words(("config", *GROUPS), r"\b", r"\b"), Keyword),
-            (words(SETTINGS, r"\b", r"\b"), Name.Attribute),
+            (words((*SETTINGS, *MEMORY_SETTINGS), r"\b", r"\b"), Name.Attribute),
             _ANY_NAME,
         ]
     }

@@ -16,6 +16,9 @@ __all__ = [
     "HOSTS",
     "KEYWORDS",
     "KINDS",
+    "MEMORY",
+    "MEMORY_LEVELS",
+    "MEMORY_SETTINGS",
     "MESSAGES",
     "OPTIONS",
     "PROCESSORS",
@@ -32,7 +35,7 @@ TYPES = ("numeric", "string", "vector", "compute")
 
 KEYWORDS = (
     *KINDS, *TYPES, "include", "var", "in", "link", "option", "proc", "exec", "cflow", "for", "while", "if", "else",
-    "return", "call", "step", "on", "confdev", "loop", "case", "measured", "is", "clc",
+    "return", "call", "step", "on", "confdev", "loop", "case", "measured", "is", "clc", "memory",
 )  # fmt: skip
 """Words of PSL that name nothing else."""
 
@@ -82,10 +85,19 @@ SHARED = "shm"
 MESSAGES = (*sorted({device.group for device in DEVICES.values() if device.group}), SHARED)
 """HMCL groups that give the costs of messages."""
 
+MEMORY = "memory"
+"""HMCL group of the costs of moving bytes between processor and memory."""
+
+MEMORY_LEVELS = tuple((f"{level}_size", f"{level}_bandwidth") for level in ("L1", "L2", "L3"))
+"""Settings of that group for each cache, the nearest to the processor first."""
+
+MEMORY_SETTINGS = (*(name for level in MEMORY_LEVELS for name in level), "bandwidth")
+"""All settings of that group; `bandwidth` is that of main memory."""
+
 HOSTS = "hosts"
 """HMCL group that lists hosts of other configurations."""
 
-GROUPS = ("hardware", *MESSAGES, "clc", HOSTS)
+GROUPS = ("hardware", *MESSAGES, "clc", MEMORY, HOSTS)
 """Groups of an HMCL configuration."""
 
 OPTIONS: Mapping[str, str] = {

@@ -11,7 +11,7 @@ from cosched.language.arithmetic import constant
 from cosched.language.diagnostics import suggestion
 from cosched.language.names import COLLECTIVES, DEVICES, HARDWARE, PROCESSORS
 from cosched.language.opcodes import OPCODES, unknown
-from cosched.language.syntax import OpcodeUsage
+from cosched.language.syntax import MeasuredUsage, MemoryUsage
 from cosched.language.units import PLAIN, SIZE, TIME
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Loop,
         Measured,
         Node,
+        OpcodeUsage,
         Procedure,
         Return,
         Step,
@@ -230,9 +231,21 @@ class ProcedureChecker:
             self.report(expression, f"a measured time of {time:g} us: it is finite and not negative")
 
     def _usage(self, usage: Usage) -> None:
-        if not isinstance(usage, OpcodeUsage):
+        if isinstance(usage, MeasuredUsage):
             self._time(usage.time)
-            return
+        elif isinstance(usage, MemoryUsage):
+            self._bytes(usage.volume)
+            self._bytes(usage.working_set)
+        else:
+            self._operations(usage)
+
+    def _bytes(self, expression: Expression) -> None:
+        self._number(expression, SIZE)
+        size = constant(expression)
+        if size is not None and not 0 <= size < math.inf:
+            self.report(expression, f"{size:g} bytes of memory: the number is finite and not negative")
+
+    def _operations(self, usage: OpcodeUsage) -> None:
         for entry in usage.entries:
             if entry.count is not None:
                 self._number(entry.count)

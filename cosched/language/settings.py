@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from cosched.language.arithmetic import UndefinedError, value
-from cosched.language.names import MESSAGES
+from cosched.language.names import MEMORY, MESSAGES
 from cosched.language.syntax import Text
 
 if TYPE_CHECKING:
@@ -54,4 +54,6 @@ def _unusable(group: str, name: str, found: float) -> str:
         return f"{name} is {found}: a cost is finite and not negative"
     if group in MESSAGES and name.endswith("_bandwidth") and found == 0:
         return f"{name} is 0: leave it out where the size costs nothing"
+    if group == MEMORY and found == 0:
+        return f"{name} is 0: sizes and bandwidths of memory are more than that"
     return ""

@@ -34,6 +34,7 @@ __all__ = [
     "Measured",
     "MeasuredUsage",
     "Measurement",
+    "MemoryUsage",
     "Name",
     "Node",
     "Number",
@@ -161,7 +162,15 @@ class MeasuredUsage(Node):
     time: Expression
 
 
-Usage = OpcodeUsage | MeasuredUsage
+@dataclass(frozen=True, slots=True)
+class MemoryUsage(Node):
+    """`<is memory, volume, working_set>`: bytes moved to and fro while so many bytes are gone over."""
+
+    volume: Expression
+    working_set: Expression
+
+
+Usage = OpcodeUsage | MeasuredUsage | MemoryUsage
 
 
 @dataclass(frozen=True, slots=True)

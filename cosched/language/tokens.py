@@ -18,6 +18,7 @@ _TOKEN = re.compile(
     |(?P<name>[A-Za-z_]\w*)|(?P<mark>\|\||&&|[=!<>]=|.)""",
     re.VERBOSE,
 )
+_USAGES = (["is", "clc"], ["is", "measured"], ["is", "memory"])
 _SIGNS = ("-", "+", "!")
 _BEFORE_EXPRESSIONS = ("for", "while", "if", "else", "loop", "case", "measured", "in", "on", "return", "confdev")
 
@@ -73,9 +74,9 @@ def spaced(line: Sequence[Token]) -> list[bool]:
     before, sign = Token("", ""), False
     for place, token in enumerate(line):
         following = [following.text for following in line[place + 1 : place + 3]]
-        opens = token.text == "<" and following in (["is", "clc"], ["is", "measured"])
+        opens = token.text == "<" and following in _USAGES
         closes = usage and depth == 0 and token.text == ">"
-        counts = usage and (counts or (before.text == "is" and token.text == "clc"))  # rather than measured
+        counts = usage and (counts or (before.text == "is" and token.text == "clc"))  # rather than measured or memory
         tight = counts and depth == 0 and "*" in (token.text, before.text)
         first_of_usage = usage and before.text == "<" and token.text == "is"
         spaces.append(not (place == 0 or sign or closes or tight or first_of_usage or _adjoin(before, token)))

@@ -117,7 +117,8 @@ class Workplace:
         faults = check_files([path], default_library())
         assert faults == [], [fault.render() for fault in faults]
         if "application" in text:
-            seconds = profile(load(path), load_hardware("sgi_origin2000"), [1, 2, 4])
+            application = load(path)
+            seconds = profile(application, load_hardware(application.hardware or "sgi_origin2000"), [1, 2, 4])
             assert (seconds > 0).all()
 
     def _hmcl(self, text: str) -> None:

@@ -49,6 +49,14 @@ def test_the_example_in_words_has_the_costs_that_it_says(tmp_path: Path) -> None
     assert costs.send(5000) == costs.receive(5000) == pytest.approx(2)
 
 
+def test_caches_make_shares_that_fit_quicker_as_the_page_says(tmp_path: Path) -> None:
+    cached, caches = load(written(tmp_path, "cached")), load_hardware(written(tmp_path, "caches"))
+    one, sixteen = profile(cached, caches, [1, 16])
+    # 24 MB from L3 at 40 GB/s and three operations of 0.2 ns a cell.
+    assert one / 100 == pytest.approx(600e-6 + 600e-6)
+    assert round(one / sixteen) == 21
+
+
 def test_the_python_examples_print_what_their_comments_say(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

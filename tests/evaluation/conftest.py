@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # A message of x bytes costs the sender 1 + 0.01 x, the network 10 + 0.1 x, the receiver 3 + 0.03 x us up to 100 bytes;
-# above that 2 + 0.02 x, 20 + 0.2 x and 4 + 0.04 x.
+# above that 2 + 0.02 x, 20 + 0.2 x and 4 + 0.04 x. A byte from the cache takes 0.125 us, from memory 0.5.
 PLAIN = """
 config plain {
     hardware { Tclk = 1 / 2, Desc = "for tests"; }
@@ -23,6 +23,7 @@ config plain {
         DD_TRECV_A = 100, DD_TRECV_B = 3, DD_TRECV_C = 0.03, DD_TRECV_D = 4, DD_TRECV_E = 0.04;
     }
     clc { AFDL = Tclk, MFDL = 2 * Tclk, LFOR = 0.25, IFBR = 0.125, CMLL = 1, FCAL = 4; }
+    memory { L1_size = 32 B, L1_bandwidth = 8 MB/s, bandwidth = 2 MB/s; }
 }
 """
 

@@ -40,6 +40,12 @@ def time(model: Model, plain: Hardware, body: str, more: str = "", hosts: int = 
         ("measured (n) { 3: 7, 2 + 2: 9 us }", 9),
         ("measured (Nproc) { 1: 7, 2: 5 }", 5),
         ("call v; call v;", 2),
+        # 0.125 us a byte while no more than 32 are gone over, 0.5 beyond
+        ("compute <is memory, 16, 32>;", 2),
+        ("compute <is memory, 4 * n, 32.5>; compute <is clc, AFDL>;", 8.5),
+        ("compute <is memory, 0, 100>;", 0),
+        ("loop (<is memory, 8, n>, n) { compute <is memory, 8, 8 * n + 1>; }", 20),
+        ("case (<is memory, 8, 8>) { 0.5: compute <is memory, 8, 33>; }", 3),
     ],
 )
 def test_times(model: Model, plain: Hardware, body: str, expected: float) -> None:
@@ -52,6 +58,8 @@ def test_times(model: Model, plain: Hardware, body: str, expected: float) -> Non
         ("loop (<is clc>, 1 - n) compute <is clc>;", "a loop of -3 turns"),
         ("case (<is clc>) { 0.6: compute <is clc>; n / 8: compute <is clc>; }", r"a probability of 0.5 .* 1.1\)"),
         ("case (<is clc>) { 1 - n: compute <is clc>; }", "a probability of -3"),
+        ("compute <is memory, 1 - n, n>;", "-3 bytes of memory: their number is not negative"),
+        ("loop (<is memory, 8, 1 - n>, 2) { }", "-3 bytes of memory"),
         ("measured (n) { 1: 2 }", "nothing was measured for 4"),
     ],
 )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -327,6 +328,22 @@ def test_opcodes_without_a_cost_are_all_reported(model: Callable[[str], Applicat
         "hardware plain gives no cost of AFDG: did you mean AFDL?",
         "hardware plain gives no cost of SWCH",
     ]
+
+
+def test_memory_without_a_cost_is_reported_where_it_is_used(
+    model: Callable[[str], Application], plain: Hardware
+) -> None:
+    application = model("""
+        proc exec init { step cpu { confdev w(); } }
+        proc cflow w {
+            compute <is memory, 8, 8>; }
+    """)
+    for hardware in (replace(plain, memory=None), replace(plain, hosts=(plain, replace(plain, memory=None)))):
+        with pytest.raises(ModelError) as caught:
+            profile(application, hardware, [2])
+        (fault,) = caught.value.diagnostics
+        assert fault.message.startswith("hardware plain gives no cost of memory: it lacks the group memory")
+        assert fault.line == 4
 
 
 def test_parameters_and_counts_that_make_no_sense(model: Callable[[str], Application], plain: Hardware) -> None:

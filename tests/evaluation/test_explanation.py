@@ -89,3 +89,12 @@ def test_the_library_explains_itself(name: str) -> None:
     # All work of these models is in cflows, and a little more of it makes no other path the critical one.
     assert sum(part.seconds for part in found.work) == pytest.approx(compute, rel=1e-3)
     assert sum(part.seconds for part in found.path) == pytest.approx(found.evaluation.seconds)
+
+
+def test_bytes_that_are_moved_count_as_work(model: Callable[[str], Application], plain: Hardware) -> None:
+    application = model("""proc exec init { step cpu { confdev w(); } }
+        proc cflow w { loop (<is memory, 8, 8>, 2) { compute <is memory, 8, 33>; } }""")
+    found = explain(application, plain, [1])
+    assert [(part.kind, round(part.seconds * 1e6, 6)) for part in found.work] == [("compute", 8), ("loop", 2)]
+    assert [item.name for item in found.costs] == ["memory main, per byte", "memory L1, per byte"]
+    assert [item.elasticity for item in found.costs] == pytest.approx([0.8, 0.2])

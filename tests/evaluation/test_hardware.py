@@ -16,6 +16,14 @@ def test_costs_are_evaluated_in_the_order_written(plain: Hardware) -> None:
     assert (plain.operations["AFDL"], plain.operations["MFDL"], plain.description) == (0.5, 1.0, "for tests")
 
 
+def test_costs_of_memory_are_those_written(plain: Hardware, tmp_path: Path) -> None:
+    assert plain.memory is not None
+    assert (plain.memory.levels, plain.memory.sizes, plain.memory.a_byte) == (("L1", "main"), (32,), (0.125, 0.5))
+    path = tmp_path / "without.hmcl"
+    path.write_text("config without { }")
+    assert load_hardware(path).memory is None
+
+
 @pytest.mark.parametrize(("size", "cost"), [(0, 10), (100, 20), (100.5, 40.1), (200, 60)])
 def test_a_message_costs_less_a_byte_up_to_the_threshold(plain: Hardware, size: float, cost: float) -> None:
     assert plain.messages["mpi"].transfer(size) == pytest.approx(cost)

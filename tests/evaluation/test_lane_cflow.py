@@ -35,6 +35,9 @@ def times(model: Model, plain: Hardware, body: str) -> list[float]:
         ("loop (<is clc, LFOR>, Nproc) { compute <is clc, AFDL>; call v; }", [1.75, 5.5, 19]),
         ("case (<is clc, IFBR>) { 1 / Nproc: compute <is clc, FCAL>; }", [4.125, 2.125, 1.125]),
         ("compute <is clc, AFDL>; compute <is clc, AFDL>;", [1, 1, 1]),
+        ("compute <is memory, 8, 64 / Nproc>;", [4, 1, 1]),
+        ("compute <is memory, 8 * Nproc, 33>;", [4, 8, 16]),
+        ("loop (<is memory, 8, 8>, Nproc) { compute <is memory, 8, 9 * Nproc>; }", [2, 4, 20]),
     ],
 )
 def test_times(model: Model, plain: Hardware, body: str, expected: list[float]) -> None:
@@ -47,6 +50,8 @@ def test_times(model: Model, plain: Hardware, body: str, expected: list[float]) 
         "loop (<is clc>, 3 - Nproc) compute <is clc>;",
         "case (<is clc>) { Nproc / 3: compute <is clc>; }",
         "case (<is clc>) { 3 - Nproc: compute <is clc>; }",
+        "compute <is memory, 3 - Nproc, 8>;",
+        "compute <is memory, 8, 3 - Nproc>;",
         "measured (Nproc) { 1: 3, 2: 4, 4: 5 }",
     ],
 )

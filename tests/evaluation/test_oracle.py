@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 class Class:
     """A kind of host: what a unit of work takes, and the fixed and the sized part of each part of a message.
 
+    Memory: how many bytes its cache holds, and bytes a microsecond from there and from beyond.
+
     Costs are multiples of an eighth, so that sums do not depend on their order.
     """
 
@@ -36,6 +38,7 @@ class Class:
     ends: tuple[float, float]
     inside: tuple[float, float] | None
     processors: int
+    memory: tuple[float, float, float] = (8.0, 1.0, 1.0)
 
     def text(self, name: str) -> str:
         """Return the configuration."""
@@ -49,12 +52,21 @@ class Class:
             lines += [f"DD_{cost}_D = 0, DD_{cost}_E = 0;" for cost, _ in costs]
             groups += f" {group} {{ {' '.join(lines)} }}"
         own = f"hardware {{ processors = {self.processors}; }} clc {{ AFDL = {self.work}; }}"
-        return f"config {name} {{ {own}{groups} }}"
+        size, near, far = self.memory
+        memory = f" memory {{ L1_size = {size}, L1_bandwidth = {near}, bandwidth = {far}; }}"
+        return f"config {name} {{ {own}{groups}{memory} }}"
+
+    def time(self, units: float) -> float:
+        """Return what units of work take that move 8 bytes each and go over one."""
+        size, near, far = self.memory
+        return units * self.work + 8 * units / (near if units <= size else far)
 
 
 EIGHTHS = st.integers(0, 40).map(lambda value: value / 8)
 PAIRS = st.tuples(EIGHTHS, EIGHTHS)
-CLASSES = st.builds(Class, EIGHTHS, PAIRS, PAIRS, st.none() | PAIRS, st.integers(1, 3))
+RATES = st.sampled_from([0.5, 1.0, 2.0, 8.0])
+MEMORIES = st.tuples(st.integers(1, 9).map(float), RATES, RATES)
+CLASSES = st.builds(Class, EIGHTHS, PAIRS, PAIRS, st.none() | PAIRS, st.integers(1, 3), MEMORIES)
 HOSTS = st.lists(st.integers(0, 1), min_size=1, max_size=5)
 
 
@@ -76,7 +88,7 @@ def psl(uses: list[Use]) -> str:
         RECEIVE: "step mpirecv {{ confdev {1}, {0}, {2}; }}",
     }
     body = " ".join(lines[use.kind].format(use.processor + 1, use.peer + 1, use.cost) for use in uses)
-    return f"proc exec init {{ {body} }} proc cflow w(n) {{ compute <is clc, n*AFDL>; }}"
+    return f"proc exec init {{ {body} }} proc cflow w(n) {{ compute <is clc, n*AFDL>; compute <is memory, 8 * n, n>; }}"
 
 
 def priced(uses: list[Use], classes: tuple[Class, Class], hosts: list[int]) -> list[Use]:
@@ -86,7 +98,7 @@ def priced(uses: list[Use], classes: tuple[Class, Class], hosts: list[int]) -> l
     for use in uses:
         own, other = (classes[hosts[where[processor]]] for processor in (use.processor, use.peer))
         if use.kind == COMPUTE:
-            made.append(Use(COMPUTE, use.processor, use.cost * own.work))
+            made.append(Use(COMPUTE, use.processor, own.time(use.cost)))
             continue
         within = where[use.processor] == where[use.peer] and own.inside is not None
         fixed, sized = (0.0, 0.0) if within else own.ends

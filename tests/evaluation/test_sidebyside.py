@@ -71,7 +71,7 @@ def test_structural_models_of_the_library_do_go_side_by_side(name: str, monkeypa
     assert np.isfinite(profile(load(name), load_hardware("sgi_origin2000"), COUNTS, {})).all()
 
 
-NUMBERS = st.sampled_from(["1", "2", "3", "p", "q", "x", "y", "Nproc", "f(p)", "g(q, x)", "w()", "0.5"])
+NUMBERS = st.sampled_from(["1", "2", "3", "p", "q", "x", "y", "Nproc", "f(p)", "g(q, x)", "w()", "m(x, p)", "0.5"])
 OPERATORS = st.sampled_from(["+", "-", "*", "/", "%", "<", "<=", ">=", "==", "!=", "&&", "||", "^"])
 FUNCTIONS = st.sampled_from(["ceil(%s)", "floor(%s / 2)", "abs(%s)", "sqrt(%s)", "log2(%s)", "-%s", "!%s"])
 EXPRESSIONS = st.recursive(
@@ -136,6 +136,7 @@ partmp t {
     proc exec g(a, b) { var numeric: c; c = a * b; if (c > 4 || a == 1) { c = c / 2; } return c + y; }
     proc exec h { x = x + y; if (x > 3) y = 1; }
     proc cflow w { case (<is clc, IFBR>) { 0.5: compute <is clc, 2*AFDL>; } loop (<is clc, LFOR>, x) call v; }
+    proc cflow m(a, b) { compute <is memory, 2 * a, 9 * b>; }
     proc cflow v { compute <is clc, MFDL>; }
 }
 """

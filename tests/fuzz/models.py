@@ -43,8 +43,11 @@ _SEEDS = [
     b" step mpibarrier { } } }",
     b"partmp a { proc exec init { } proc cflow w { case (<is clc, CMLL>) { 0.5: call u; 0.1: { } } } proc cflow u {"
     b" measured (Nproc) { 1: 2 s, 3: min(1, 2) * 1 us } } }",
+    b"partmp a { var numeric: n = 8; proc exec init { step cpu { confdev w(); } } proc cflow w {"
+    b" loop (<is memory, 8 * n, n * 1 B>, 2) compute <is memory, 1 KiB, 1 MiB>; } }",
     b"subtask s { include t; link { t: x = max(1, sqrt(4)) % 3 ^ -2; } } partmp u { proc exec init { } }",
     b'config c { hardware { T = 1 / 195, D = "x"; } clc { LFOR = 2 * T, AFDG = 1 us; } }',
+    b"config c { memory { L1_size = 1 KiB, L1_bandwidth = 8 GB/s; L3_size = 8e9, L3_bandwidth = 4, bandwidth = 2; } }",
     b"config c { mpi { transfer_latency = 1 us, send_overhead = 1, receive_overhead = 2; } }",
 ]
 

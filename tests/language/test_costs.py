@@ -14,7 +14,7 @@ MODEL = """application a {
     proc exec init { step cpu { confdev w(); } step pvmrecv { confdev 1, 2, 3; } step mpibarrier { } }
     proc cflow w { loop (<is clc, LFOR, CMLL>, 2) compute <is clc, 2*AFDG, AFDL, NOPE>; }
 }
-subtask s { proc exec init { step pvmsend { confdev 1, 2, 3; } } }
+subtask s { proc exec init { step pvmsend { confdev 1, 2, 3; } } proc cflow w { compute <is memory, 8, 8>; } }
 """
 
 
@@ -24,6 +24,9 @@ def test_costs_of_a_configuration() -> None:
     assert known.name == "c (h.hmcl)"
     assert known.operations == {"LFOR", "AFDG"}
     assert known.messages == {"mpi"}
+    assert not known.memory
+    (config,) = parse_hmcl(Source("h.hmcl", "config c { memory { bandwidth = 1; } }"))
+    assert costs(config, "h.hmcl").memory
     (empty,) = parse_hmcl(Source("h.hmcl", "config c { }"))
     assert costs(empty, "h.hmcl").operations == frozenset()
 
@@ -35,4 +38,4 @@ def test_what_a_model_and_those_below_it_use_without_a_cost(tmp_path: Path) -> N
     application = Linker([]).file(path)[0]
     found = sorted(uncosted(application, costs(config, "h.hmcl")))
     assert [(fault.line, fault.message.removeprefix("pvm ").partition(" ")[0]) for fault in found] == [
-        (3, "messages"), (4, "CMLL"), (4, "AFDL"), (6, "messages")]  # fmt: skip
+        (3, "messages"), (4, "CMLL"), (4, "AFDL"), (6, "messages"), (6, "memory")]  # fmt: skip

@@ -62,12 +62,13 @@ def test_units_in_cflows() -> None:
         loop (<is clc, (2 us)*LFOR>, 3 us) { }
         case (<is clc>) { 1 us: { } }
         measured (Nproc) { 1: 1 KiB }
+        compute <is memory, 8 * 1 KiB, 1 us>;
     } }""",
         )
     )
     assert [(fault.line, fault.message.partition(":")[0]) for fault in check_object(item)] == [
         (2, "a size in bytes does not fit"), (3, "a time does not fit"), (3, "a time does not fit"),
-        (4, "a time does not fit"), (5, "a size in bytes does not fit")]  # fmt: skip
+        (4, "a time does not fit"), (5, "a size in bytes does not fit"), (6, "a time does not fit")]  # fmt: skip
 
 
 def test_a_variable_without_a_unit_is_what_steps_take_it_for() -> None:

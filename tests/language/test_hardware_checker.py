@@ -31,6 +31,12 @@ def test_message_costs_in_words() -> None:
     assert faults(f"mpi {{ {WORDS} }} pvm {{ {WORDS} long_message = 1 KiB, long_send_overhead = 3; }}") == []
 
 
+def test_costs_of_memory() -> None:
+    assert faults("memory { bandwidth = 12 GB/s; }") == []
+    levels = "L1_size = 32 KiB, L1_bandwidth = 200 GB/s, L3_size = 32 MiB, L3_bandwidth = 40 GB/s"
+    assert faults(f"memory {{ {levels}, bandwidth = 12 GB/s; }}") == []
+
+
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
@@ -42,6 +48,18 @@ def test_message_costs_in_words() -> None:
         (f"hosts {{ a = 2; }} {MPI}", "mpi beside hosts: the costs are those of the configurations listed there"),
         ("mpj { }", "group mpj is not known: did you mean mpi?"),
         ("cache { }", "group cache is not known: known are hardware, "),
+        ("memory { }", "memory lacks bandwidth, that of main memory"),
+        ("memory { bandwidth = 1, L2_size = 8; }", "memory lacks L2_bandwidth: a cache has a size and a bandwidth"),
+        ("memory { bandwidth = 1, L2_bandwidth = 8; }", "memory lacks L2_size: a cache has a size and a bandwidth"),
+        ("memory { bandwidth = 1, L4_size = 8; }", "L4_size is no cost of memory: did you mean L"),
+        ("memory { bandwidth = 8 KiB; }", "a size in bytes does not fit: a rate is needed for bandwidth"),
+        ("memory { bandwidth = 1, L1_bandwidth = 2, L1_size = 8 us; }", "a time does not fit: a size in bytes is"),
+        ("memory { bandwidth = -1; }", "bandwidth is -1.0: a cost is finite and not negative"),
+        (
+            "memory { bandwidth = 1, L1_size = 8, L1_bandwidth = 3, L3_size = 8, L3_bandwidth = 2; }",
+            "L3_size is not more than L1_size: sizes grow from level to level",
+        ),
+        ("hosts { a = 1; } memory { bandwidth = 1; }", "memory beside hosts: the costs are those of the"),
         ("clc { } clc { }", "group clc is already given in line 1"),
         ("clc { LFOR = 1; LFOR = 2; }", "LFOR is already given in line 1"),
         ("clc { LFOX = 1; }", "unknown opcode LFOX: did you mean LFOR"),

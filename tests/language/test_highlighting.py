@@ -13,7 +13,16 @@ from cosched import resources
 from cosched.language import OPCODES, default_library
 from cosched.language.hardware_checker import SETTINGS
 from cosched.language.highlighting import highlight_lexer
-from cosched.language.names import COLLECTIVES, DEVICES, FUNCTIONS, GROUPS, HARDWARE, KEYWORDS, PROCESSORS
+from cosched.language.names import (
+    COLLECTIVES,
+    DEVICES,
+    FUNCTIONS,
+    GROUPS,
+    HARDWARE,
+    KEYWORDS,
+    MEMORY_SETTINGS,
+    PROCESSORS,
+)
 from cosched.language.units import UNITS
 
 if TYPE_CHECKING:
@@ -23,7 +32,7 @@ FILES = sorted(path for root in default_library() for path in root.rglob("*.*"))
 NAMES = [*OPCODES, *FUNCTIONS]
 WORDS = {
     "psl": [*NAMES, *KEYWORDS, *DEVICES, *COLLECTIVES, PROCESSORS, HARDWARE],
-    "hmcl": [*NAMES, "config", *GROUPS, *SETTINGS],
+    "hmcl": [*NAMES, "config", *GROUPS, *SETTINGS, *MEMORY_SETTINGS],
 }
 LANGUAGES = tuple(WORDS)
 

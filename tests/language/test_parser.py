@@ -11,6 +11,7 @@ from cosched.language import ModelError, Source, decode, default_library, parse_
 from cosched.language.syntax import (
     Assign,
     Binary,
+    Call,
     Case,
     Compute,
     For,
@@ -18,6 +19,7 @@ from cosched.language.syntax import (
     Loop,
     Measured,
     MeasuredUsage,
+    MemoryUsage,
     Name,
     Number,
     Object,
@@ -187,6 +189,20 @@ def test_measured_costs() -> None:
     assert [(_shown(entry.key), _shown(entry.time)) for entry in first.entries] == [("1", "5e+07"), ("2", "4e+07")]
     assert isinstance(second, Compute)
     assert isinstance(second.usage, MeasuredUsage)
+
+
+def test_memory_is_a_usage_and_a_name() -> None:
+    """Models that named something so before there were costs of memory still say the same."""
+    (item,) = parse("""application memory { var numeric: memory = 8; proc cflow w {
+        loop (<is memory, 16 * memory, memory>, memory) call memory;
+    } }""")
+    assert item.declared() == {"memory": "numeric"}
+    (loop,) = item.procedures[0].body
+    assert isinstance(loop, Loop)
+    assert isinstance(loop.usage, MemoryUsage)
+    assert (_shown(loop.usage.volume), _shown(loop.usage.working_set)) == ("(16 * memory)", "memory")
+    assert (_shown(loop.count), loop.body[0]) == ("memory", Call(loop.body[0].at, "memory", None))
+    assert "expected ','" in faults("application a { proc cflow w { compute <is memory, 8>; } }")[0]
 
 
 @pytest.mark.parametrize(

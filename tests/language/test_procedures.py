@@ -42,6 +42,7 @@ def faults(body: str, kind: str = "exec", *, lost: frozenset[str] = frozenset(),
             "compute <is clc, 2*AFDG>; loop (<is clc>, x) { } measured (x) { 1: 2 s } case (<is clc>) { 1: { } }",
             "cflow",
         ),
+        ("compute <is memory, x * 8 B, 8>; loop (<is memory, 8, 1 KiB>, 2) { }", "cflow"),
     ],
 )
 def test_sound_bodies(body: str, kind: str) -> None:
@@ -58,6 +59,9 @@ def test_sound_bodies(body: str, kind: str) -> None:
         ("step mpibcast on 1 { confdev 1, 8; }", "exec", "mpibcast takes no `on`: all processors take part"),
         ("step mpibarrier { confdev 1; }", "exec", "confdev of mpibarrier takes nothing: not 1 values"),
         ("compute <is measured, 0 - 3>;", "cflow", "a measured time of -3 us: it is finite and not negative"),
+        ("compute <is memory, 0 - 8, x>;", "cflow", "-8 bytes of memory: the number is finite and not negative"),
+        ("loop (<is memory, x, 0 - 1>, 2) { }", "cflow", "-1 bytes of memory: the number is finite and not negative"),
+        ("case (<is memory, y, x>) { }", "cflow", "variable y is not declared"),
         ("measured (x) { 1: 1e308 * 10 }", "cflow", "a measured time of inf us: it is finite and not negative"),
         ("case (<is clc>) { 1/2 + 1/4: { } 0.3: { } }", "cflow",
          "the probabilities of the arms add up to 1.05: at most 1"),

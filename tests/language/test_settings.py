@@ -22,6 +22,7 @@ def test_what_has_no_usable_value_is_reported_once_and_left_out() -> None:
         hardware { T = 1 / 0, U = T, V = -1; }
         clc { LFOR = 2 * T, AFDG = V, CMLL = 1e308 * 10; }
         mpi { send_bandwidth = 0; }
+        memory { L1_size = 0, bandwidth = 0; }
     }""",
         )
     )
@@ -36,4 +37,6 @@ def test_what_has_no_usable_value_is_reported_once_and_left_out() -> None:
         (3, "AFDG is -1.0: a cost is finite and not negative"),
         (3, "CMLL is inf: a cost is finite and not negative"),
         (4, "send_bandwidth is 0: leave it out where the size costs nothing"),
+        (5, "L1_size is 0: sizes and bandwidths of memory are more than that"),
+        (5, "bandwidth is 0: sizes and bandwidths of memory are more than that"),
     ]

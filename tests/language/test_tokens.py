@@ -35,3 +35,4 @@ def test_spaces_between_tokens() -> None:
     assert shown("if( !a&&-b<is )") == "if (!a && -b < is)"
     assert shown("compute<is clc,2 * AFDG,( n*2 )*MFDG>;") == "compute <is clc, 2*AFDG, (n * 2)*MFDG>;"
     assert shown("compute<is measured,n*1.5us>;") == "compute <is measured, n * 1.5 us>;"
+    assert shown("compute<is memory,n*8B,( n-1 )*8>;") == "compute <is memory, n * 8 B, (n - 1) * 8>;"
