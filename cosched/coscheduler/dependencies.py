@@ -56,8 +56,10 @@ def linked(
         before = [other for other in tasks[name].after if other in tasks]
         ends = [end(other) for other in before if other not in rows]
         planned = [rows[other] for other in before if other in rows]
-        if all(other in inside for other in planned) and None not in ends:
-            inside[row] = planned
+        if None in ends or not all(other in inside for other in planned):
+            continue
+        inside[row] = planned
+        if ends:
             release[row] = max([release[row], *(each - now for each in ends if each is not None)])
     kept = sorted(inside)
     if not kept:
