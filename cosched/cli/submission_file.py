@@ -53,6 +53,7 @@ def _request(job: UserJob, now: float, options: Mapping[str, Any]) -> tuple[Task
         "settings": [*settings, *_words(options, "settings")],
         "time_limit": options.get("time_limit", ""),
         "after": _words(options, "after"),
+        "notify": _words(options, "notify"),
         "best_effort": bool(options.get("best_effort")) or "best-effort" in wishes,
     }
     application = str(options.get("application") or wishes.get("application", ""))

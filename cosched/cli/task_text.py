@@ -79,7 +79,8 @@ def explanation_lines(explanation: Explanation) -> list[str]:
     lines += [f"it waits for:  {clean(sentence)}" for sentence in explanation.waits_for]
     if explanation.planned_start is not None:
         where = _hosts_text(explanation.planned_hosts)
-        lines.append(f"start:         {shown_time(explanation.planned_start)} on {clean(where)}")
+        place = f" on {clean(where)}" if where else ""
+        lines.append(f"start:         {shown_time(explanation.planned_start)}{place}")
     if explanation.planned_end is not None:
         lines.append(f"end:           {shown_time(explanation.planned_end)}{_range_text(explanation)}")
     if explanation.slack is not None:

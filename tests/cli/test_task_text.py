@@ -73,3 +73,10 @@ def test_what_is_uncertain_is_shown_with_its_range() -> None:
     (end,) = (line for line in explanation_lines(found) if line.startswith("end:"))
     assert end.endswith("in nine runs of ten)")
     assert end.count("2001-09-") == 3
+
+
+def test_an_explanation_without_known_hosts_names_none() -> None:
+    found = Explanation(task="7", state="completed", waits_for=(), planned_start=1e9, planned_end=None, slack=None,
+                        planned_hosts=(), would_change=())  # fmt: skip
+    (start,) = (line for line in explanation_lines(found) if line.startswith("start:"))
+    assert not start.endswith((" on", " on "))
