@@ -8,7 +8,7 @@ import numpy as np
 
 from cosched.scheduling.absences import host_seconds, settled
 from cosched.scheduling.decoder import dependency_order
-from cosched.scheduling.widths import best_seconds, single_class
+from cosched.scheduling.widths import best_seconds, narrowed, single_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +28,7 @@ def lower_bound(problem: Problem) -> float:
     """
     if not problem.tasks:
         return 0.0
-    seconds = best_seconds(problem)
+    seconds = best_seconds(narrowed(problem))
     earliest_end = _earliest_end(problem, seconds)
     shortest = earliest_end.min(axis=1)
     return float(max(shortest.max(), _area(problem, seconds, earliest_end), _late_area(problem, seconds)))
@@ -48,9 +48,9 @@ def tight_bound(problem: Problem) -> float:
 
 
 def _earliest_end(problem: Problem, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (m, N): when each task could end on each count if it were alone."""
+    """Return, as `seconds`: when each task could end on each count if it were alone."""
     ready = problem.release.astype(np.float64).copy()
-    nth_free = np.sort(problem.free)
+    nth_free = np.sort(problem.free)[: seconds.shape[1]]
     if any(problem.depends_on):
         for task in dependency_order(problem, range(len(problem.tasks))):
             for other in problem.depends_on[task]:

@@ -14,7 +14,7 @@ from cosched.scheduling.compiled_timelines import place as place_task
 from cosched.scheduling.compiled_timelines import timelines
 from cosched.scheduling.jit import compiled
 from cosched.scheduling.metrics import MISSED
-from cosched.scheduling.widths import single_class, width_base
+from cosched.scheduling.widths import narrowed, single_class, width_base
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,10 +69,9 @@ def tables(problem: Problem, weights: Weights, bound: float) -> Tables:
     with_deadline = int(np.isfinite(problem.deadline).sum())
     scale = np.array([1 / bound, 1 / len(problem.hosts), 1 / (max(with_deadline, 1) * bound)])
     weight = np.array([weights.makespan, weights.idle, weights.lateness])
-    seconds = problem.seconds if only is None else problem.seconds[only : only + 1]
-    widest = int(np.flatnonzero(np.isfinite(seconds).any(axis=(0, 1)))[-1]) + 1  # the less memory, the quicker
+    seconds = narrowed(problem).seconds  # the less memory, the quicker
     return Tables(
-        seconds=_plain(seconds[:, :, :widest]),
+        seconds=_plain(seconds if only is None else seconds[only : only + 1]),
         host_class=problem.host_class[ascending] if only is None else np.zeros(len(ascending), dtype=np.int64),
         host_index=ascending.astype(np.int64),
         free=_plain(problem.free[ascending]),

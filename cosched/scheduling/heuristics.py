@@ -6,7 +6,7 @@ several classes the greedy ones choose widths as if the fastest hosts were free;
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ from cosched.scheduling.decoder import dependency_order, spans
 from cosched.scheduling.free_times import FreeTimes
 from cosched.scheduling.listing import list_order
 from cosched.scheduling.problem import Plan
-from cosched.scheduling.widths import best_seconds, useful
+from cosched.scheduling.widths import best_seconds, narrowed, useful, useful_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     _Lister = Callable[[Problem, Sequence[int], Sequence[int], Sequence[float]], list[int]]
 
 __all__ = [
-    "append",
     "earliest_deadline_first",
     "earliest_finish",
     "late_last",
@@ -38,7 +37,6 @@ __all__ = [
 ]
 
 _MOST_THRESHOLDS = 32
-_PLACES = 4  # where `append` tries a task that would be late at the end of the queue
 
 
 def two_phase(problem: Problem) -> Plan:
@@ -76,10 +74,10 @@ def threshold_plans(problem: Problem, most: int = _MOST_THRESHOLDS, lister: _Lis
 
 def _promising_plans(problem: Problem, most: int, lister: _Lister = list_order) -> Iterator[tuple[float, Plan]]:
     """Yield (a makespan that plans of this threshold and those after it cannot beat on identical hosts, plan)."""
-    seconds = np.where(useful(problem), best_seconds(problem), np.inf)
+    seconds = useful_seconds(problem)
     areas = seconds * np.arange(1, seconds.shape[1] + 1)
     tasks = np.arange(len(problem.tasks))
-    for promise, column in _settled_widths(seconds, areas, most):
+    for promise, column in _settled_widths(seconds, areas, len(problem.hosts), most):
         length, area, counts = seconds[tasks, column], areas[tasks, column], column.astype(np.int64) + 1
         keys = [(-area, -length), (-length, -area), (-area, -counts)]
         if np.isfinite(problem.deadline).any():
@@ -90,10 +88,10 @@ def _promising_plans(problem: Problem, most: int, lister: _Lister = list_order) 
 
 
 def _settled_widths(
-    seconds: NDArray[np.float64], areas: NDArray[np.float64], most: int
+    seconds: NDArray[np.float64], areas: NDArray[np.float64], hosts: int, most: int
 ) -> list[tuple[float, NDArray[np.intp]]]:
     """Return (promise, column of each task) for the most promising thresholds, each choice of columns once."""
-    tasks, hosts = np.arange(seconds.shape[0]), seconds.shape[1]
+    tasks = np.arange(seconds.shape[0])
     fastest = seconds.argmin(axis=1)
     choices: dict[bytes, tuple[float, NDArray[np.intp]]] = {}
     for threshold in _thresholds(seconds, most):
@@ -155,39 +153,6 @@ def _by_deadline(problem: Problem) -> list[int]:
     return order
 
 
-def append(problem: Problem, plan: Plan, task: int) -> Plan:
-    """Return a plan of known tasks with one more, placed at the best of a few places.
-
-    The end of the queue is tried first; only a task that would be late there is tried further ahead, so that the total
-    lateness and then the makespan are least. One pass over the plan, or a few for a late task.
-
-    Args:
-        problem: with the new task.
-        plan: an order without the new task; counts of every task (that of the new one is ignored).
-        task: index of the new task.
-    """
-    ends = dict(enumerate(spans(problem, plan)[1]))
-    free = FreeTimes(problem.free.tolist())
-    for known in plan.order.tolist():
-        free.take(int(plan.counts[known]), ends[known])
-    makespan = max((ends[known] for known in plan.order.tolist()), default=0.0)
-
-    def cost(option: _Option) -> tuple[float, float]:
-        late = max(0.0, option.end - float(problem.deadline[task]))
-        return late, max(makespan, option.end) + option.area / len(problem.hosts)
-
-    widths = _Widths.table(replace(problem, seconds=problem.seconds[:, [task]]))[0]
-    options = _options(widths, free, _ready(problem, task, ends))
-    last = min(options, key=cost)
-    at_end = _with(plan, task, len(plan.order), last.count)
-    if last.end <= problem.deadline[task]:
-        return at_end
-    fastest = min(options, key=lambda option: (option.end, option.count)).count
-    places = sorted({len(plan.order) * step // _PLACES for step in range(_PLACES)})
-    tried = [_with(plan, task, place, count) for place in places for count in sorted({last.count, fastest})]
-    return min([at_end, *tried], key=lambda candidate: _lateness_then_makespan(problem, candidate))
-
-
 @dataclass(frozen=True, slots=True)
 class _Option:
     """One way to place a task: how many hosts, until when, at what area in host-seconds."""
@@ -206,7 +171,8 @@ class _Widths:
 
     @classmethod
     def table(cls, problem: Problem) -> list[_Widths]:
-        kept, seconds = useful(problem), best_seconds(problem)
+        narrow = narrowed(problem)
+        kept, seconds = useful(narrow), best_seconds(narrow)
         columns = [np.flatnonzero(row) for row in kept]
         return [
             cls(tuple((column + 1).tolist()), tuple(seconds[task, column].tolist()))
@@ -257,15 +223,3 @@ def _thresholds(seconds: NDArray[np.float64], most: int) -> NDArray[np.float64]:
     if len(distinct) <= 2 * most:
         return distinct
     return distinct[np.linspace(0, len(distinct) - 1, 2 * most).round().astype(np.int64)]
-
-
-def _with(plan: Plan, task: int, place: int, count: int) -> Plan:
-    counts = plan.counts.copy()
-    counts[task] = count
-    return Plan(np.insert(plan.order, place, task), counts)
-
-
-def _lateness_then_makespan(problem: Problem, plan: Plan) -> tuple[float, float]:
-    ends = np.array(spans(problem, plan)[1])
-    placed = np.nan_to_num(ends)
-    return float(np.maximum(placed - problem.deadline, 0.0).sum()), float(placed.max())

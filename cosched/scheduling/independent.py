@@ -45,9 +45,10 @@ CRITICAL = tuple(step / 20 for step in range(2, 21))
 
 def one_host_only(problem: Problem) -> bool:
     """Tell whether the problem is an ETC matrix in all but name: nothing but one-host tasks, on several classes."""
-    several = len(np.unique(problem.host_class)) > 1
+    if len(np.unique(problem.host_class)) == 1:
+        return False  # at once: what is asked below takes twice the memory of the problem
     constrained = np.isfinite(problem.deadline).any() or _obstacle(problem) is not None
-    return several and not constrained and not np.isfinite(problem.seconds[:, :, 1:]).any()
+    return not constrained and not np.isfinite(problem.seconds[:, :, 1:]).any()
 
 
 def one_host_seconds(problem: Problem) -> NDArray[np.float64]:

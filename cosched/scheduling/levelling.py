@@ -30,7 +30,7 @@ def levelled(problem: Problem, plan: Plan, seconds: NDArray[np.float64]) -> Plan
     Args:
         problem: identical hosts, no releases, no dependencies.
         plan: of all its tasks.
-        seconds: (m, N) run time of each task by host count.
+        seconds: run time of each task by host count, as far as any task can use.
     """
     tasks, hosts = len(plan.order), len(problem.hosts)
     # A task of no length on every host makes a move the same as an exchange.

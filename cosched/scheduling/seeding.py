@@ -15,7 +15,7 @@ from cosched.scheduling.jit import compiled
 from cosched.scheduling.levelling import levelled
 from cosched.scheduling.listing import list_order
 from cosched.scheduling.problem import Plan
-from cosched.scheduling.widths import best_seconds, single_class, useful
+from cosched.scheduling.widths import single_class, useful_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ def seeds(problem: Problem, thresholds: int) -> list[Plan]:
         plans += [heuristics.earliest_deadline_first(problem), heuristics.longest_first(problem),
                   heuristics.earliest_finish(problem)]  # fmt: skip
         return [*plans, heuristics.late_last(problem)] if with_deadlines else plans
-    seconds = np.where(useful(problem), best_seconds(problem), np.inf)
+    seconds = useful_seconds(problem)
     shortest = seconds.min(axis=1)
     by_deadline = np.lexsort((-shortest, problem.release, problem.deadline))
     plans += [_placed(problem, seconds, by_deadline, cheap=True)[0],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +18,11 @@ __all__ = [
     "best_seconds",
     "best_times",
     "choices",
+    "narrowed",
     "single_class",
     "useful",
+    "useful_seconds",
+    "widest",
     "width_base",
     "with_widths",
     "without_widths",
@@ -47,7 +51,7 @@ def best_seconds(problem: Problem) -> NDArray[np.float64]:
     only = single_class(problem)
     if only is not None:
         seconds: NDArray[np.float64] = problem.seconds[only]
-        return seconds if lasting.all() else np.where(np.arange(len(lasting)) < lasting.sum(), seconds, np.inf)
+        return seconds if lasting.all() else np.where(np.arange(seconds.shape[1]) < lasting.sum(), seconds, np.inf)
     if not lasting.all():
         best = np.full(problem.seconds.shape[1:], np.inf)
         best[:, : lasting.sum()] = best_times(problem.seconds[:, :, : lasting.sum()], problem.host_class[lasting])
@@ -70,7 +74,7 @@ def best_times(seconds: NDArray[np.float64], host_class: NDArray[np.int64]) -> N
     sizes = np.bincount(host_class, minlength=len(seconds))
     fastest_first = np.argsort(seconds, axis=0, kind="stable")
     available = np.cumsum(sizes[fastest_first], axis=0)
-    enough = available >= np.arange(1, len(host_class) + 1)
+    enough = available >= np.arange(1, seconds.shape[2] + 1)
     ascending = np.take_along_axis(seconds, fastest_first, axis=0)
     best: NDArray[np.float64] = np.where(enough, ascending, np.inf).min(axis=0)
     return best
@@ -82,12 +86,33 @@ def useful(problem: Problem) -> NDArray[np.bool_]:
     A count that is no faster than a smaller one is never needed on identical hosts: the smaller one ends no later
     and leaves more hosts free. With several classes a count stays if it is faster in any of them.
     """
-    seconds = problem.seconds[np.unique(problem.host_class)]
+    present = np.unique(problem.host_class)
+    seconds = problem.seconds if len(present) == len(problem.seconds) else problem.seconds[present]  # else no copy
     fewer = np.minimum.accumulate(seconds, axis=2)
     faster = np.ones(seconds.shape, dtype=np.bool_)
     faster[:, :, 1:] = seconds[:, :, 1:] < fewer[:, :, :-1]
     kept: NDArray[np.bool_] = faster.any(axis=0) & np.isfinite(best_seconds(problem))
     return kept
+
+
+def widest(problem: Problem) -> int:
+    """Return the largest host count that some task can run on.
+
+    Tables of large problems end there: kernels stop at some count, and of a thousand columns a few hold anything.
+    """
+    usable = np.flatnonzero(np.isfinite(problem.seconds).any(axis=(0, 1)))
+    return int(usable[-1]) + 1 if len(usable) else 1
+
+
+def narrowed(problem: Problem) -> Problem:
+    """Return the problem with its run times as far as the `widest` count only, for the functions of this module."""
+    return replace(problem, seconds=problem.seconds[:, :, : widest(problem)])
+
+
+def useful_seconds(problem: Problem) -> NDArray[np.float64]:
+    """Return `best_seconds` of the `useful` counts, infinite for others; (m, W) where W is the `widest` count."""
+    narrow = narrowed(problem)
+    return np.where(useful(narrow), best_seconds(narrow), np.inf)
 
 
 def width_base(problem: Problem) -> int:
@@ -101,10 +126,10 @@ def choices(problem: Problem) -> list[NDArray[np.int64]]:
     A width is a host count; on several classes it may name the class whose hosts alone are taken, as count +
     `width_base` * (class + 1). Of these the counts stay that are faster than every smaller one in their class.
     """
+    problem, base = narrowed(problem), width_base(problem)
     anywhere = useful(problem)
     if single_class(problem) is not None:
         return [np.flatnonzero(row) + 1 for row in anywhere]
-    base = width_base(problem)
     tables = [anywhere, *[_useful_within(problem, each) for each in range(len(problem.classes))]]
     return [
         np.concatenate([np.flatnonzero(table[task]) + 1 + base * place for place, table in enumerate(tables)])

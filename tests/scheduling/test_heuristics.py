@@ -1,16 +1,18 @@
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from cosched.scheduling import heuristics
 from cosched.scheduling.checker import check
 from cosched.scheduling.decoder import decode
 from cosched.scheduling.metrics import measure
-from cosched.scheduling.problem import Plan, Problem
-from tests.scheduling.problems import a_plan, a_problem, problems
+from tests.scheduling.problems import a_problem, problems
+
+if TYPE_CHECKING:
+    from cosched.scheduling.problem import Problem
 
 ALL = [
     heuristics.two_phase,
@@ -71,30 +73,3 @@ def test_who_is_late_anyway_makes_room() -> None:
 def test_who_waits_for_a_late_task_is_behind_it() -> None:
     problem = a_problem([[3.0], [3.0], [3.0]], hosts=1, deadline=[1.0, 9.0, 9.0], depends_on=((), (0,), ()))
     assert heuristics.late_last(problem).order.tolist() == [2, 0, 1]
-
-
-@given(st.data())
-def test_an_appended_task_leaves_the_others_in_their_order(data: st.DataObject) -> None:
-    problem = data.draw(problems(tasks=6))
-    if problem.depends_on:
-        problem = Problem(problem.tasks, problem.hosts, problem.classes, problem.host_class, problem.free,
-                          problem.seconds, problem.release, problem.deadline)  # fmt: skip
-    new = data.draw(st.integers(0, len(problem.tasks) - 1))
-    known = heuristics.two_phase(problem)
-    before = Plan(known.order[known.order != new], known.counts)
-    plan = heuristics.append(problem, before, new)
-    assert check(problem, decode(problem, plan)) == []
-    assert plan.order[plan.order != new].tolist() == before.order.tolist()
-    assert np.delete(plan.counts, new).tolist() == np.delete(known.counts, new).tolist()
-
-
-def test_an_urgent_task_is_placed_ahead_of_the_queue() -> None:
-    problem = a_problem([[5.0], [5.0], [5.0], [5.0], [2.0]], hosts=1, deadline=[99.0, 99.0, 99.0, 99.0, 3.0])
-    plan = heuristics.append(problem, Plan(np.arange(4), np.ones(5, dtype=np.int64)), 4)
-    assert plan.order.tolist()[0] == 4
-    assert measure(problem, decode(problem, plan)).on_time == 5
-
-
-def test_a_task_that_can_wait_goes_to_the_end() -> None:
-    problem = a_problem([[5.0], [5.0], [2.0]], deadline=[5.0, 99.0, 99.0])
-    assert heuristics.append(problem, a_plan([0, 1], [1, 1, 1]), 2).order.tolist() == [0, 1, 2]
