@@ -46,35 +46,56 @@ def triage(
     individuals, tasks = orders.shape
     free, given_up = np.empty(problem.free.shape[0]), np.empty(tasks, dtype=np.int64)
     costs, missed = np.zeros(individuals), np.zeros(individuals, dtype=np.int64)
+    shortest = _shortest(problem, widths, first)
+    hopeless = problem.deadline - shortest + mercy  # once no host is free before
     for plan in range(individuals):
         free[:] = problem.free
-        kept, lost = 0, 0
+        kept, lost, area, forgiven = 0, 0, 0.0, 0.0
         for position in range(tasks):
             task = orders[plan, position]
-            count, due = counts[plan, task], problem.deadline[task]
+            due = problem.deadline[task]
+            if free[0] >= hopeless[task] and free[0] + shortest[task] > due:
+                given_up[lost] = task
+                lost += 1
+                continue
+            count = counts[plan, task]
             end = max(free[count - 1], problem.release[task]) + problem.seconds[0, task, count - 1]
             if end > due:
                 count, end = _claim(problem, widths[first[task] : first[task + 1]], task, free)
                 late = end - due
                 if late > 0.0:
-                    missed[plan] += 1
                     if late >= mercy:
-                        costs[plan] += 1.0
                         given_up[lost] = task
                         lost += 1
                         continue
-                    costs[plan] += late / mercy
+                    missed[plan] += 1
+                    forgiven += late
                 counts[plan, task] = count
             orders[plan, kept] = task
             kept += 1
-            costs[plan] += count * problem.seconds[0, task, count - 1] / unit
+            area += count * problem.seconds[0, task, count - 1]
             place = count
             while place < free.shape[0] and free[place] <= end:
                 free[place - count] = free[place]
                 place += 1
-            free[place - count : place] = end
+            for host in range(place - count, place):
+                free[host] = end
         orders[plan, kept:] = given_up[:lost]
+        missed[plan] += lost
+        costs[plan] = lost + area / unit
+        if forgiven > 0.0:
+            costs[plan] += forgiven / mercy
     return costs, missed
+
+
+@compiled
+def _shortest(problem: Tables, widths: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return each task's shortest run time, (m,) seconds."""
+    shortest = np.full(first.shape[0] - 1, np.inf)
+    for task in range(shortest.shape[0]):
+        for count in widths[first[task] : first[task + 1]]:
+            shortest[task] = min(shortest[task], problem.seconds[0, task, count - 1])
+    return shortest
 
 
 @compiled

@@ -59,6 +59,14 @@ def test_who_cannot_be_in_time_goes_behind_all_others() -> None:
     assert round(cost, 6) == 1.0
 
 
+def test_who_ends_at_the_very_deadline_is_on_time_however_that_is_rounded() -> None:
+    deadline = 0.1 + 0.4
+    assert deadline - 0.4 < 0.1  # looks as if it had to start before the host is free
+    after, _, late = judged(a_problem([[0.1], [0.4]], hosts=1, deadline=[0.1, deadline]), a_plan([0, 1], [1, 1]))
+    assert late == 0
+    assert after.order.tolist() == [0, 1]
+
+
 def test_a_little_lateness_is_forgiven_in_part() -> None:
     problem = a_problem([[2.0], [10.0]], hosts=1, deadline=[2.0, 11.0])
     after, cost, late = judged(problem, a_plan([0, 1], [1, 1]), mercy=4.0)
