@@ -122,6 +122,7 @@ def test_a_controller_that_crashed_comes_back_with_its_jobs(cluster: SlurmCluste
     launch, gate = bench.running("node01", "node02")
     job, started = bench.report(launch).job, time.time()
     saved = cluster.directory / "state" / "job_state"  # what is younger than this file dies with the controller
+    cluster.tool("scontrol", "update", f"jobid={job}", "admincomment=save me")  # or it was written just before
     cluster.wait("the state on disk", lambda: saved.stat().st_mtime > started)
     cluster.kill("slurmctld")
     try:
