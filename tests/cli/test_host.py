@@ -18,6 +18,7 @@ def test_hosts_are_listed_with_what_is_wrong_with_them(tmp_path: Path, capsys: p
     with serving(tmp_path) as (daemon, address):
         hosts = (Host("h1"), Host("h2", up=False, reason="drained"))
         daemon.engine.do(HostsObserved(daemon.clock.now(), hosts)).result(10)
+        capsys.readouterr()  # what the daemon said as it started
         assert run(["host", "list", "--server", address]) == 0
         assert capsys.readouterr().out == "HOST  STATE  REASON\nh1    up\nh2    down   drained\n"
         assert run(["host", "list", "--server", address, "--json"]) == 0

@@ -25,7 +25,8 @@ pytestmark = pytest.mark.pool
 
 def test_a_host_with_a_strangers_job_is_claimed_until_it_ends(pool: CondorPool, bench: Bench, shared: Path) -> None:
     file = shared / "strange.sub"
-    file.write_text('executable = /bin/sleep\narguments = 60\nrequirements = TARGET.Machine == "node03"\nqueue\n')
+    file.write_text(f"executable = /bin/sleep\narguments = 60\ninitialdir = {shared}\n"
+                    'requirements = TARGET.Machine == "node03"\nqueue\n')  # fmt: skip
     job = pool.tool("condor_submit", "-terse", str(file)).split()[0]
     try:
         bench.await_claim("node03", claimed=True)

@@ -58,7 +58,7 @@ def test_a_job_gets_what_it_asks_for_on_each_of_its_hosts(pool: CondorPool, benc
 
 def test_a_host_with_less_left_than_a_job_asks_for_is_claimed(pool: CondorPool, bench: Bench, shared: Path) -> None:
     file = shared / "strange.sub"
-    file.write_text("executable = /bin/sleep\narguments = 60\nrequest_cpus = 3\n"
+    file.write_text(f"executable = /bin/sleep\narguments = 60\nrequest_cpus = 3\ninitialdir = {shared}\n"
                     'requirements = TARGET.Machine == "node02"\nqueue\n')  # fmt: skip
     stranger = pool.tool("condor_submit", "-terse", str(file)).split()[0]
     try:
