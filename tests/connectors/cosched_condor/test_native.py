@@ -43,7 +43,10 @@ def test_a_value_comes_out_of_htcondor_as_it_went_in_or_is_refused(value: str) -
 @given(
     st.dictionaries(
         st.from_regex(r"[A-Z_]{1,5}", fullmatch=True),
-        st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=20),
+        # HTCondor has no way to write the text "$(DOLLAR)": what stands for its dollar is expanded once more.
+        st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), max_size=20).filter(
+            lambda text: "$(DOLLAR)" not in text
+        ),
         max_size=3,
     )
 )
