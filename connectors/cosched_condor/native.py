@@ -91,5 +91,8 @@ def _variable(name: str, value: str) -> str:
     if any(ord(character) < 32 for character in value):
         raise UserError(f"the environment variable {name} has a line break or another control character, "
                         "which a submit file cannot carry: leave it out")  # fmt: skip
+    if "$(dollar)" in value.lower():  # what stands for its dollar would be expanded once more, however it is written
+        raise UserError(f"the environment variable {name} has the text $(DOLLAR), "
+                        "which a submit file cannot carry: leave it out")  # fmt: skip
     quoted = value.replace("'", "''").replace('"', '""')
     return f"{name}='{_text(quoted)}'"
