@@ -41,8 +41,10 @@ from cosched.coscheduler.waiting import Outlook
 from cosched.scheduling.baselines import BASELINES, baseline_count
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import decode, spans
+from cosched.scheduling.insertion import insert
 from cosched.scheduling.metrics import measure_plan, objective
 from cosched.scheduling.policies import MAPPED, REPLANNED, SEARCHED, Policy, without_search
+from cosched.scheduling.problem import Plan
 from cosched.scheduling.progress import Figures, difference
 from cosched.scheduling.widths import best_seconds
 
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
     from cosched.coscheduler.waiting import Waiting
     from cosched.prediction.feedback import Correction
-    from cosched.scheduling.problem import Plan, Problem
+    from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule
 
 __all__ = ["Coscheduler"]
@@ -63,6 +65,7 @@ __all__ = ["Coscheduler"]
 # does not wait long behind them while its hosts stay idle.
 _MOST_PASSING = 200
 _CROWD = 0.25  # seconds during which tasks that arrive are looked at together
+_MOST_PLACED_IN = 2000  # waiting tasks among which a new one is given its place at once; in longer queues by the search
 
 
 class Coscheduler:
@@ -82,7 +85,7 @@ class Coscheduler:
         self.improved: ScheduleImproved | None = None
         self.changed: tuple[float, str] | None = None
         self.neighbours = False
-        self._dispatched_at = -math.inf
+        self._dispatched_at = self._placed_at = -math.inf
         self._ledger = Ledger()
         self._queue = Queue(settings.staging, lambda task: bool(self.awaited(task)))
         self._experience = Experience()
@@ -97,7 +100,7 @@ class Coscheduler:
         self._ledger.begin()
         match event:
             case TaskSubmitted():
-                self._accept(event.task)
+                self._accept(event.task, event.time)
             case CancelRequested():
                 if event.task in self.tasks:
                     self._lifecycle.cancel(self.tasks[event.task], event.reason, event.time)
@@ -232,11 +235,27 @@ class Coscheduler:
 
     # ── what events do ───────────────────────────────────────────────────────────────────────────────────────
 
-    def _accept(self, task: Task) -> None:
+    def _accept(self, task: Task, time: float) -> None:
         if task.id not in self.tasks:
             self._ledger.put(task)
             self._ledger.replan()
             self._queue.add(task)
+            if time >= self._placed_at + _CROWD and self.settings.policy in SEARCHED:
+                self._placed_at = time
+                self._place(task.id, time)
+
+    def _place(self, task: str, time: float) -> None:
+        """Give a task that came last its best place in the plan, where that is quickly found.
+
+        The search will do better; until it has, and where there is none, a task that is in a hurry is not the last.
+        """
+        problem = self._problem(time) if 0 < len(self.waiting) <= _MOST_PLACED_IN else None
+        if problem is not None and problem.tasks[-1] == task:
+            plan = self.waiting.plan(problem)
+            known = Plan(plan.order[:-1], plan.counts, plan.classes)
+            better = insert(problem, known, len(problem.tasks) - 1, self.settings.weights)
+            if better is not None:
+                self.waiting.adopt(problem, better)
 
     def _may_wait(self, event: Event) -> bool:
         """Whether the event only adds a task that is still to be searched for, shortly after the last look at the plan.

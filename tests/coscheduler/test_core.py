@@ -89,8 +89,46 @@ def test_a_plan_of_the_search_ends_staging_and_gives_order_and_counts() -> None:
 def test_a_first_answer_that_is_not_settled_does_not_end_staging() -> None:
     core = a_core(staging=100.0)
     submit(core, a_task(1))
-    assert not dispatched(core.handle(ScheduleImproved(0.1, ("1",), (2,), settled=False)))
-    assert core.waiting.counts == {"1": 2}
+    submit(core, a_task(2))
+    assert not dispatched(core.handle(ScheduleImproved(0.1, ("2", "1"), (2, 2), settled=False)))
+    assert list(core.waiting.counts.items()) == [("2", 2), ("1", 2)]
+
+
+def in_order(core: Coscheduler) -> list[str]:
+    return list(core.waiting.counts)
+
+
+@pytest.mark.parametrize(("policy", "behind"), [("genetic", "21"), ("titan-classic", "21"), ("edf", "12")])
+def test_a_task_in_a_hurry_has_its_place_before_the_search_has_looked_at_it(policy: str, behind: str) -> None:
+    core = a_core(1, staging=100.0, policy=policy)
+    submit(core, a_task(0, [5.0]))  # runs, or will
+    submit(core, a_task(1, [10.0]), 1.0)
+    submit(core, a_task(2, [3.0], deadline=13.0), 2.0)
+    assert "".join(in_order(core)).removeprefix("0") == behind  # where plans are made at every event it is as it came
+
+
+def test_tasks_that_arrive_together_are_behind_until_the_search_has_looked_at_them() -> None:
+    core = a_core(1, staging=100.0)
+    for number in range(1, 4):
+        submit(core, a_task(number, [3.0], deadline=9.1 - number), 0.01 * number)
+    assert in_order(core) == ["1", "2", "3"]
+    submit(core, a_task(4, [3.0], deadline=4.5), 0.26)
+    assert in_order(core) == ["4", "1", "2", "3"]
+
+
+def test_where_hosts_differ_a_new_task_is_last_until_the_search_has_looked_at_it() -> None:
+    core = a_mixed_core(staging=100.0)
+    submit(core, on_both(1, [10.0], [20.0]))
+    submit(core, on_both(2, [3.0], [9.0], deadline=4.0), 1.0)
+    assert in_order(core) == ["1", "2"]
+
+
+def test_an_order_that_no_host_is_up_for_is_kept() -> None:
+    core = a_core(1, staging=100.0)
+    core.handle(HostsObserved(0.1, hosts(1, down=[1])))
+    submit(core, a_task(1, [10.0]), 1.0)
+    submit(core, a_task(2, [3.0], deadline=4.0), 2.0)
+    assert in_order(core) == ["1", "2"]
 
 
 def test_a_worse_plan_is_not_taken_over() -> None:

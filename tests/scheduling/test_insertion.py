@@ -10,21 +10,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.scheduling import heuristics
+from cosched.scheduling.absences import Absence
 from cosched.scheduling.checker import check
 from cosched.scheduling.decoder import decode, spans
-from cosched.scheduling.insertion import append
+from cosched.scheduling.insertion import insert
 from cosched.scheduling.metrics import measure
-from cosched.scheduling.problem import Plan, Problem
+from cosched.scheduling.problem import Plan, Problem, Weights
 from tests.scheduling.problems import a_plan, a_problem, problems, unconstrained
+
+LATENESS = Weights(makespan=1e-6, idle=0.0, lateness=1.0)
+
+
+def inserted(problem: Problem, plan: Plan, task: int, weights: Weights = LATENESS) -> Plan:
+    found = insert(problem, plan, task, weights)
+    assert found is not None
+    return found
 
 
 @given(st.data())
-def test_an_appended_task_leaves_the_others_in_their_order(data: st.DataObject) -> None:
-    problem = replace(data.draw(problems(tasks=6, absences=True)), depends_on=())
+def test_the_others_keep_their_order_and_counts(data: st.DataObject) -> None:
+    problem = replace(data.draw(problems(tasks=6, classes=1)), depends_on=())
     new = data.draw(st.integers(0, len(problem.tasks) - 1))
     known = heuristics.two_phase(problem)
     before = Plan(known.order[known.order != new], known.counts)
-    plan = append(problem, before, new)
+    plan = inserted(problem, before, new)
     assert check(problem, decode(problem, plan)) == []
     assert plan.order[plan.order != new].tolist() == before.order.tolist()
     assert np.delete(plan.counts, new).tolist() == np.delete(known.counts, new).tolist()
@@ -32,14 +41,14 @@ def test_an_appended_task_leaves_the_others_in_their_order(data: st.DataObject) 
 
 def test_an_urgent_task_is_placed_ahead_of_the_queue() -> None:
     problem = a_problem([[5.0], [5.0], [5.0], [5.0], [2.0]], hosts=1, deadline=[99.0, 99.0, 99.0, 99.0, 3.0])
-    plan = append(problem, Plan(np.arange(4), np.ones(5, dtype=np.int64)), 4)
+    plan = inserted(problem, Plan(np.arange(4), np.ones(5, dtype=np.int64)), 4)
     assert plan.order.tolist()[0] == 4
     assert measure(problem, decode(problem, plan)).on_time == 5
 
 
 def test_a_task_that_can_wait_goes_to_the_end() -> None:
     problem = a_problem([[5.0], [5.0], [2.0]], deadline=[5.0, 99.0, 99.0])
-    assert append(problem, a_plan([0, 1], [1, 1, 1]), 2).order.tolist() == [0, 1, 2]
+    assert inserted(problem, a_plan([0, 1], [1, 1, 1]), 2).order.tolist() == [0, 1, 2]
 
 
 def _drawn(draw: np.random.Generator, tasks: int, hosts: int) -> Problem:
@@ -55,30 +64,37 @@ def _drawn(draw: np.random.Generator, tasks: int, hosts: int) -> Problem:
     )
 
 
-def _late_and_makespan(problem: Problem, plan: Plan) -> tuple[float, float]:
+def _price(problem: Problem, plan: Plan, weights: Weights) -> tuple[int, float]:
+    """Return the missed deadlines where they come first, then makespan and mean lateness by their weights."""
     ends = np.array(spans(problem, plan)[1])
-    return float(np.maximum(ends - problem.deadline, 0.0).sum()), float(ends.max())
+    late = np.maximum(ends - problem.deadline, 0.0)
+    due = max(int(np.isfinite(problem.deadline).sum()), 1)
+    missed = int((late > 0).sum()) if weights.deadlines_first else 0
+    return missed, round(weights.makespan * float(ends.max()) + weights.lateness * float(late.sum()) / due, 6)
 
 
+@pytest.mark.parametrize(
+    "weights", [LATENESS, Weights(), Weights(deadlines_first=True), Weights(makespan=1.0, idle=0.0, lateness=0.0)]
+)
 @given(st.integers(0, 1 << 32), st.integers(1, 26), st.integers(1, 5))
 def test_no_quarter_of_the_queue_is_a_better_place_on_the_same_hosts_for_a_late_task(
-    seed: int, tasks: int, hosts: int
+    weights: Weights, seed: int, tasks: int, hosts: int
 ) -> None:
     problem = _drawn(np.random.default_rng(seed), tasks, hosts)
     new = len(problem.tasks) - 1
     known = heuristics.earliest_deadline_first(problem)
     before = Plan(known.order[known.order != new], known.counts)
-    chosen = append(problem, before, new)
+    chosen = inserted(problem, before, new, weights)
     ends = spans(problem, chosen)[1]
     if chosen.order[-1] == new and ends[new] <= problem.deadline[new]:
         return  # at the end and on time: nothing else is tried
-    found = _late_and_makespan(problem, chosen)
+    found = _price(problem, chosen, weights)
     count = _first_to_end(problem, before, new)
     for step in range(5):
         counts = known.counts.copy()
         counts[new] = count
         plain = Plan(np.insert(before.order, len(before.order) * step // 4, new), counts)
-        assert found <= _late_and_makespan(problem, plain)
+        assert found <= _price(problem, plain, weights)
 
 
 def _first_to_end(problem: Problem, before: Plan, new: int) -> int:
@@ -96,15 +112,30 @@ def test_a_late_task_is_tried_at_the_last_place_where_it_would_be_on_time() -> N
     # Behind ten of the others it is on time, and so are all: a quarter is too early for one, a half too late for it.
     deadline = [*[float(task + 1) for task in range(6)], *[99.0] * 10, 11.0]
     problem = a_problem([[1.0]] * 17, hosts=1, deadline=deadline)
-    plan = append(problem, Plan(np.arange(16), np.ones(17, dtype=np.int64)), 16)
+    plan = inserted(problem, Plan(np.arange(16), np.ones(17, dtype=np.int64)), 16)
     assert plan.order.tolist().index(16) == 10
     assert measure(problem, decode(problem, plan)).on_time == 17
 
 
-@pytest.mark.parametrize("classes", [1, 2])
-def test_a_first_task_is_the_plan(classes: int) -> None:
+def test_in_a_long_queue_the_tries_come_to_an_end() -> None:
+    """Of 1,100 others 275 and then 550 are placed anew; to try the third place 825 would have to be, past 1,000."""
+    problem = a_problem([[1.0]] * 1101, hosts=1, deadline=[*[1e6] * 1100, 0.5])
+    plan = inserted(problem, Plan(np.arange(1100), np.ones(1101, dtype=np.int64)), 1100)
+    assert plan.order.tolist().index(1100) == 550
+
+
+def test_a_first_task_is_the_plan() -> None:
     problem = unconstrained(a_problem([[4.0, 2.0]], deadline=[1.0]))
-    problem = replace(problem, classes=("a", "b")[:classes], host_class=np.arange(2) % classes,
-                      seconds=np.concatenate([problem.seconds * (1 + kind) for kind in range(classes)]))  # fmt: skip
-    plan = append(problem, a_plan([], [1]), 0)
-    assert (plan.order.tolist(), plan.counts.tolist()) == ([0], [2 if classes == 1 else 1])
+    plan = inserted(problem, a_plan([], [1]), 0)
+    assert (plan.order.tolist(), plan.counts.tolist()) == ([0], [2])
+
+
+def test_where_hosts_differ_leave_or_tasks_wait_for_others_it_is_left_to_the_search() -> None:
+    problem = a_problem([[4.0, 2.0], [4.0, 2.0]])
+    known = a_plan([0], [1, 1])
+    assert insert(problem, known, 1, Weights()) is not None
+    slower = np.concatenate([problem.seconds, 2 * problem.seconds])
+    mixed = replace(problem, classes=("a", "b"), host_class=np.arange(2), seconds=slower)
+    linked = replace(problem, depends_on=((), (0,)))
+    leaving = replace(problem, absences=(Absence(0, 5.0, 9.0),))
+    assert [insert(each, known, 1, Weights()) for each in (mixed, linked, leaving)] == [None] * 3
