@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError
 from cosched_slurm.accounting import FIELDS
+from cosched_slurm.refusals import NO_ROOM, full, refusal
+from cosched_slurm.running import run
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Sequence
 
     from cosched_slurm.settings import SlurmSettings
@@ -22,9 +24,6 @@ __all__ = ["KEPT", "SET", "Commands"]
 KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SLURM_CONF")
 # 0: indices of arrays are not cut off. %s: times of sacct are seconds since the epoch.
 SET = {"PATH": "/usr/local/bin:/usr/bin:/bin", "SLURM_BITSTR_LEN": "0", "SLURM_TIME_FORMAT": "%s"}
-# What no second try changes; all else may be the controller's state of the moment.
-_FINAL = ("invalid", "not available", "more processors", "permission", "denied", "not permitted", "unrecognized",
-          "unable to open file", "violates", "dependency problem")  # fmt: skip
 
 
 class Commands:
@@ -68,7 +67,7 @@ class Commands:
         Raises:
             ConnectorError: refused, or the answer was lost (`transient`).
         """
-        answer = self._run("sbatch", "--parsable", *options).strip().partition(";")[0]
+        answer = self._run("sbatch", "--parsable", *options, until=NO_ROOM).strip().partition(";")[0]
         if not answer.isdecimal():
             raise ConnectorError(f"sbatch answered {answer[:80]!r} and no job number", transient=True)
         return answer
@@ -127,23 +126,23 @@ class Commands:
             raise ConnectorError(f"{command[0]} gave no list of {key}: {output[:80]!r}", transient=True)
         return list(rows)
 
-    def _run(self, program: str, *arguments: str) -> str:
+    def _run(self, program: str, *arguments: str, until: re.Pattern[bytes] | None = None) -> str:
         environment = {key: os.environ[key] for key in KEPT if key in os.environ} | SET
         if self._settings.config is not None:
             environment["SLURM_CONF"] = str(self._settings.config)
         limit = self._settings.timeout
         self.calls[program] += 1
         try:
-            done = subprocess.run([self.path(program), *arguments], env=environment, stdin=subprocess.DEVNULL,
-                                  capture_output=True, timeout=limit, check=False,
-                                  start_new_session=True)  # fmt: skip  # a Ctrl-C is not for a submit under way
-        except subprocess.TimeoutExpired:
+            done = run([self.path(program), *arguments], environment, limit, until)
+        except TimeoutError:
             message = f"{program} did not answer within {limit:.0f} s: is slurmctld well?"
             raise ConnectorError(message, transient=True) from None
         except OSError as error:
             raise ConnectorError(f"{program} cannot be started: {error.strerror}", transient=True) from error
-        if done.returncode:
-            words = " ".join(done.stderr.decode(errors="replace").split())
-            final = program == "sbatch" and any(word in words.lower() for word in _FINAL)
-            raise ConnectorError(f"{program} failed: {words or f'exit code {done.returncode}'}", transient=not final)
-        return done.stdout.decode(errors="replace")
+        if done.interrupted:
+            # It sleeps a second at least before it tries again: ended before that, it has tried once.
+            raise ConnectorError(full(done.words), transient=True, refused=done.seconds < 1.0)
+        if done.code:
+            words = done.words or f"exit code {done.code}"
+            raise refusal(f"{program} failed", words, submitting=program == "sbatch")
+        return done.output

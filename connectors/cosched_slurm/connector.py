@@ -21,12 +21,14 @@ from cosched_slurm.nodes import busy, hosts
 from cosched_slurm.reports import judge
 from cosched_slurm.settings import SlurmSettings
 from cosched_slurm.strangers import Strangers
-from cosched_slurm.submission import array_options, job_script, options, processes, shape
+from cosched_slurm.submission import array_options, charged, job_script, options, processes, shape
 from cosched_slurm.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from cosched.errors import CoschedError
 
 __all__ = ["SlurmConnector"]
 
@@ -88,9 +90,19 @@ class SlurmConnector:
                 known = {name: self._report(name, record) for name, record in self._shown(again).items()}
                 outcomes.update({name: report.job for name, report in known.items() if report is not None})
         by_name = {launch.attempt: launch for launch in launches}
+        full: dict[object, str | CoschedError] = {}  # whose jobs Slurm takes no more of → its words
         for group in groups({name: own for name, own in shapes.items() if name not in outcomes}, self._largest):
+            who = charged(by_name[group[0]])
+            if who in full:
+                outcomes.update(dict.fromkeys(group, full[who]))
+                continue
             with outcomes.settle(group):
                 self._hand_over([by_name[name] for name in group], shapes[group[0]], outcomes)
+            if outcomes.refused(group[-1]):
+                full[who] = outcomes[group[-1]]
+        for name in again:
+            if outcomes.refused(name):  # an earlier submit of it may yet arrive
+                outcomes[name] = ConnectorError(str(outcomes[name]), transient=True)
         return outcomes
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
@@ -151,27 +163,40 @@ class SlurmConnector:
         return new
 
     def _hand_over(self, launches: Sequence[Launch], common: Sequence[str] | None, outcomes: Outcomes) -> None:
-        """Submit launches of one shape, as an array where they are several; one by one where Slurm refuses that.
+        """Submit launches of one shape, as an array where they are several; in halves where Slurm refuses that.
 
-        It may want no arrays, or fewer jobs than these: then some of them can go.
+        It may want no arrays, small ones, or fewer jobs than these: then some of them can go.
         """
-        if len(launches) > 1:
-            assert common is not None
-            try:
-                array = self._submit_array(launches, common)
-            except ConnectorError as error:
-                if error.transient:
-                    raise
-                if "job array" in str(error.__cause__):
-                    self._largest = 1  # this cluster has no arrays, or small ones
-            else:
-                for index, launch in enumerate(launches):
-                    with outcomes.settle([launch.attempt]):
-                        outcomes[launch.attempt] = self._submitted(launch, f"{array}_{index}")
-                return
-        for launch in launches:
+        if len(launches) == 1:
+            (launch,) = launches
             with outcomes.settle([launch.attempt]):
                 outcomes[launch.attempt] = self._submitted(launch, self._submit_one(launch))
+            return
+        assert common is not None
+        try:
+            array = self._submit_array(launches, common)
+        except ConnectorError as error:
+            if error.transient and not error.refused:
+                raise
+            self._hand_over_halves(launches, common, outcomes, error)
+        else:
+            for index, launch in enumerate(launches):
+                with outcomes.settle([launch.attempt]):
+                    outcomes[launch.attempt] = self._submitted(launch, f"{array}_{index}")
+
+    def _hand_over_halves(
+        self, launches: Sequence[Launch], common: Sequence[str], outcomes: Outcomes, error: ConnectorError
+    ) -> None:
+        half = len(launches) // 2
+        if "job array" in str(error.__cause__):  # it has none, or smaller ones
+            self._largest = min(self._largest, half)
+        first, second = launches[:half], launches[half:]
+        self._hand_over(first, common, outcomes)
+        refused = next((launch.attempt for launch in first if outcomes.refused(launch.attempt)), None)
+        if refused is not None:
+            outcomes.update(dict.fromkeys((launch.attempt for launch in second), outcomes[refused]))
+        else:
+            self._hand_over(second, common, outcomes)
 
     def _submit_one(self, launch: Launch) -> str:
         given = options(launch, self._attempts.folder(launch.attempt), self._settings)
@@ -183,6 +208,8 @@ class SlurmConnector:
         try:
             return self._slurm.submit(given)
         except ConnectorError as error:
+            if error.refused:
+                raise
             where = f" on {', '.join(launch.hosts)}" if launch.hosts else ""
             message = f"task {launch.name!r}{where} was not submitted: {error}"
             raise ConnectorError(message, transient=error.transient) from error
@@ -201,6 +228,8 @@ class SlurmConnector:
         try:
             return self._slurm.submit([*given, str(folder / "job.sh")])
         except ConnectorError as error:
+            if error.refused:
+                raise
             message = f"{len(launches)} tasks, of which {launches[0].name!r} is the first, were not submitted: {error}"
             raise ConnectorError(message, transient=error.transient) from error
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.connector import ConnectorError
 from cosched.connector.workers import WorkerProcess
 from cosched_slurm.commands import KEPT, SET, Commands
+from cosched_slurm.refusals import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,8 +37,6 @@ _FLAGS: dict[str, tuple[str, object]] = {
     "no-requeue": ("is_requeueable", False), "overcommit": ("overcommit", True),
     "spread-job": ("spreads_over_nodes", True), "use-min-nodes": ("use_min_nodes", True),
 }  # fmt: skip
-_FINAL = ("invalid", "not available", "more processors", "permission", "denied", "not permitted", "violates",
-          "dependency problem", "unknown user")  # fmt: skip
 
 
 def description(options: Sequence[str]) -> dict[str, object]:
@@ -114,8 +113,7 @@ class Library(WorkerProcess):
 
     def refusal(self, verb: str, message: str) -> ConnectorError:
         """Turn the library's words into an error; what might pass by itself is transient."""
-        final = verb == "submit" and any(word in message.lower() for word in _FINAL)
-        return ConnectorError(f"pyslurm, asked to {_PURPOSE[verb]}: {message}", transient=not final)
+        return refusal(f"pyslurm, asked to {_PURPOSE[verb]}", message, submitting=verb == "submit")
 
 
 _PURPOSE: Mapping[str, str] = {"submit": "submit a job", "cancel": "end a job", "jobs": "list the jobs",

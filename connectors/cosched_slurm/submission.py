@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cosched.connector import Launch
     from cosched_slurm.settings import SlurmSettings
 
-__all__ = ["array_options", "job_script", "options", "processes", "shape"]
+__all__ = ["array_options", "charged", "job_script", "options", "processes", "shape"]
 
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")  # no ranges, no lists, no names of files
 
@@ -52,6 +52,12 @@ def shape(launch: Launch, folder: Path, settings: SlurmSettings) -> tuple[str, .
         return None
     own = ("--job-name=", "--comment=", "--chdir=", "--output=")
     return tuple(option for option in options(launch, folder, settings) if not option.startswith(own))
+
+
+def charged(launch: Launch) -> object:
+    """Return what two launches have in common whose jobs count towards the same limits, as far as we can tell."""
+    own = {} if launch.native is None else launch.native.settings
+    return launch.owner, *(own.get(option) for option in ("account", "partition", "qos"))
 
 
 def options(launch: Launch, folder: Path, settings: SlurmSettings) -> list[str]:

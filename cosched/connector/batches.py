@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from cosched.connector.interface import ConnectorError
 from cosched.errors import CoschedError
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ class Outcomes(dict[str, "str | CoschedError"]):
             yield
         except CoschedError as error:
             self.update(dict.fromkeys(attempts, error))
+
+    def refused(self, attempt: str) -> bool:
+        """Whether the manager took it not for now, because it has too many."""
+        outcome = self.get(attempt)
+        return isinstance(outcome, ConnectorError) and outcome.refused
 
     def job(self, attempt: str) -> str:
         """Return an attempt's job.

@@ -33,11 +33,14 @@ class ConnectorError(SystemFault):
 
     Attributes:
         transient: True where the same call may succeed later (busy, unreachable); False where it never will.
+        refused: True where a submit that may succeed later was turned away for now (a limit, a full queue), so that the
+            manager certainly has nothing of it: it need not be looked for.
     """
 
-    def __init__(self, message: str, *, transient: bool) -> None:
+    def __init__(self, message: str, *, transient: bool, refused: bool = False) -> None:
         super().__init__(message)
         self.transient = transient
+        self.refused = refused
 
 
 @dataclass(frozen=True, slots=True)

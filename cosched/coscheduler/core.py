@@ -51,6 +51,7 @@ from cosched.scheduling.widths import best_seconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from cosched.coscheduler.admission import Door
     from cosched.coscheduler.decisions import Outcome
     from cosched.coscheduler.settings import Settings
     from cosched.coscheduler.task import Attempt, Task
@@ -87,7 +88,7 @@ class Coscheduler:
         self.neighbours = False
         self._dispatched_at = self._placed_at = -math.inf
         self._ledger = Ledger()
-        self._queue = Queue(settings.staging, lambda task: bool(self.awaited(task)))
+        self._queue = Queue(settings.staging, lambda task, time: bool(self.awaited(task)) or self.refused(task, time))
         self._experience = Experience()
         self._lifecycle = Lifecycle(settings, self._ledger, self._queue, self._experience)
         self._forwarding = Forwarding(settings, self._ledger, self._queue, self._lifecycle)
@@ -170,6 +171,14 @@ class Coscheduler:
         """No attempt is submitted before this time (epoch seconds), because the manager did not answer; 0 for none."""
         return self._lifecycle.paused_until
 
+    def refused(self, task: str, time: float) -> bool:
+        """Whether the manager takes no more attempts of the task's owner for now."""
+        return self._lifecycle.room(self.tasks[task].owner, time) < 1
+
+    def door(self, task: str) -> Door | None:
+        """Return what is known of the manager's limit on the task's owner; None where there is no sign of any."""
+        return self._lifecycle.admission.doors.get(self.tasks[task].owner)
+
     def attempt_of(self, task: str) -> Attempt | None:
         """Return the live attempt of a task, if there is one."""
         return self._ledger.attempt_of(task)
@@ -202,7 +211,7 @@ class Coscheduler:
     def outlook(self) -> Outlook:
         """Return what a plan must reckon with beside the tasks' profiles."""
         handover, settings = self._experience.handover.seconds, self.settings
-        return Outlook(self.corrections(), settings.quantile, handover, settings.margin, self._queue.held_back)
+        return Outlook(self.corrections(), settings.quantile, handover, settings.margin, self._held_back())
 
     def snapshot(self, time: float) -> tuple[Problem, Plan] | None:
         """Return the problem that waits to be planned and the current plan of it; None where nothing does.
@@ -307,9 +316,10 @@ class Coscheduler:
 
     def _dispatch(self, time: float) -> None:
         for name in self._queue.passing(time, self._doors()):
-            self._lifecycle.start(self.tasks[name], (), None, time)
+            if not self.refused(name, time):
+                self._lifecycle.start(self.tasks[name], (), None, time)
         for departure in self._departures(time):
-            if not self._stays(departure, time):
+            if not self.refused(departure.task, time) and not self._stays(departure, time):
                 seconds = departure.seconds - self._experience.handover.seconds
                 task = self.tasks[departure.task].on(self.domain.hosts[host].host_class for host in departure.hosts)
                 self._lifecycle.start(task, departure.hosts, seconds, time)
@@ -353,6 +363,13 @@ class Coscheduler:
     def _ready(self, task: str, time: float) -> bool:
         searched = self.settings.policy not in SEARCHED or self._queue.staged(self.tasks[task], time)
         return searched and self._queue.may_leave(task, time)
+
+    def _held_back(self) -> Mapping[str, float]:
+        """Return before which epoch time waiting tasks are not tried: their hosts are others' until then."""
+        shut = self._lifecycle.shut()
+        refused = {name: shut[self.tasks[name].owner] for name in self.waiting.counts
+                   if self.tasks[name].owner in shut} if shut else {}  # fmt: skip
+        return {**refused, **self._queue.held_back} if refused else self._queue.held_back
 
     def _arrivals(self, problem: Problem) -> list[tuple[str, int]]:
         """Return the queue of a first-come-first-served policy; a host count is chosen once and kept.

@@ -95,12 +95,13 @@ class AttemptSubmitted:
 
 @dataclass(frozen=True, slots=True)
 class SubmitFailed:
-    """A submit ended in an error; whether the manager has the job is not known where `transient`."""
+    """A submit ended in an error; whether the manager has the job is not known where `transient` and not `refused`."""
 
     time: float
     attempt: str
     message: str
     transient: bool
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,6 +123,10 @@ def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
     found = [f"task {name}, which it comes after; that is {core.tasks[name].state}" for name in core.awaited(task.id)]
     if time < core.paused_until:
         found.append(f"the resource manager does not answer; asked again in {core.paused_until - time:.0f} s")
+    door = core.door(task.id)
+    if door is not None and core.refused(task.id, time):
+        pause = max(door.until - time, 0.0)
+        found.append(f"{door.why}; tried again when a task of its owner ends, or in {pause:.0f} s")
     held_back = core.held_back_until(task.id)
     if task.held:
         found.append(f"the word of domain {task.origin}, which it comes from, that it may start")

@@ -23,6 +23,7 @@ class Ledger:
         tasks: live tasks by identifier.
         attempts: live attempts by UUID; a task has at most one.
         owned: number of live tasks by owner.
+        sent: number of live attempts by owner.
         leaving: attempts without hosts that are on their way to the manager.
     """
 
@@ -30,6 +31,7 @@ class Ledger:
         self.tasks: dict[str, Task] = {}
         self.attempts: dict[str, Attempt] = {}
         self.owned: Counter[str] = Counter()
+        self.sent: Counter[str] = Counter()
         self.leaving: set[str] = set()
         self._behind: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
         self._live: dict[str, str] = {}  # task → its live attempt
@@ -113,6 +115,7 @@ class Ledger:
         self._changed_attempts[attempt.uuid] = attempt
         del self.attempts[attempt.uuid]
         self.leaving.discard(attempt.uuid)
+        self.sent[self.tasks[attempt.task].owner] -= 1
         del self._live[attempt.task]
         self.replan()
 
@@ -128,6 +131,8 @@ class Ledger:
                 del self._behind[name]
 
     def _keep_attempt(self, attempt: Attempt) -> None:
+        if attempt.uuid not in self.attempts:
+            self.sent[self.tasks[attempt.task].owner] += 1
         self.attempts[attempt.uuid] = attempt
         if attempt.state is AttemptState.SUBMITTING and not attempt.hosts:
             self.leaving.add(attempt.uuid)

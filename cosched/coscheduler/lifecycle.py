@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
 from cosched.connector.interface import JobReport, JobState
+from cosched.coscheduler.admission import Admission
 from cosched.coscheduler.decisions import Cancel, Dispatch, Locate
 from cosched.coscheduler.dependencies import without_predecessor
 from cosched.coscheduler.events import AttemptAbsent, AttemptMissing, AttemptSubmitted, JobReported, SubmitFailed
@@ -37,10 +38,12 @@ class Lifecycle:
 
     Attributes:
         paused_until: no attempt is submitted before this epoch time, because the manager did not answer; 0 for none.
+        admission: of how many attempts of an owner the manager takes.
     """
 
     def __init__(self, settings: Settings, ledger: Ledger, queue: Queue, experience: Experience) -> None:
         self.paused_until = 0.0
+        self.admission = Admission(settings)
         self._settings = settings
         self._ledger = ledger
         self._queue = queue
@@ -49,6 +52,15 @@ class Lifecycle:
         self._lost: dict[str, int] = {}  # task → attempts whose hosts were lost
         self._asked: dict[str, float] = {}  # attempt being cancelled → when the manager was asked last
         self._failures = 0  # submits in a row that the manager did not answer
+
+    def room(self, owner: str, time: float) -> float:
+        """Return how many more attempts of an owner the manager is thought to take now."""
+        return self.admission.room(owner, self._ledger.sent[owner], time)
+
+    def shut(self) -> dict[str, float]:
+        """Return of which owners the manager has as many attempts as it takes, and when one more is tried."""
+        doors, sent = self.admission.doors, self._ledger.sent
+        return {owner: door.until for owner, door in doors.items() if sent[owner] >= door.limit} if doors else {}
 
     def start(self, task: Task, hosts: tuple[str, ...], seconds: float | None, time: float) -> None:
         """Run a task now: on these hosts, reckoned to take so long, or wherever the manager likes without any."""
@@ -121,13 +133,26 @@ class Lifecycle:
         self._failures = 0
         state = AttemptState.SUBMITTED if attempt.state is AttemptState.SUBMITTING else attempt.state
         self._ledger.put_attempt(replace(attempt, state=state, job=event.job))
+        owner = self._ledger.tasks[attempt.task].owner
+        if owner in self.admission.doors:
+            self.admission.take(owner, self._taken(owner))
         if state is AttemptState.CANCELLING:
             # The cancel may have overtaken the submit: say it again now that there is a job.
             self._ask(attempt, event.time)
 
+    def _taken(self, owner: str) -> int:
+        """Return how many live attempts of an owner the manager has."""
+        return sum(attempt.state is not AttemptState.SUBMITTING and self._ledger.tasks[attempt.task].owner == owner
+                   for attempt in self._ledger.attempts.values())  # fmt: skip
+
     def _submit_failed(self, attempt: Attempt, event: SubmitFailed) -> None:
-        if event.transient:
-            self._failures += 1
+        if event.refused:
+            owner = self._ledger.tasks[attempt.task].owner
+            self.admission.refuse(owner, self._taken(owner), event.message, event.time)
+            self._came_to_nothing(attempt, AttemptState.LOST, event.message, event.time)
+        elif event.transient:
+            if event.time >= self.paused_until:  # those that left together count once
+                self._failures += 1
             pause = self._settings.retry * 2.0 ** min(self._failures - 1, 20)
             self.paused_until = event.time + min(pause, self._settings.retry_longest)
             self._ledger.decide(Locate(attempt.uuid))

@@ -25,14 +25,14 @@ class Queue:
         offered: tasks that were offered to other domains before they leave late.
     """
 
-    def __init__(self, staging: float, awaits: Callable[[str], bool] = lambda _task: False) -> None:
+    def __init__(self, staging: float, waits: Callable[[str, float], bool] = lambda _task, _time: False) -> None:
         """Set up.
 
         Args:
             staging: seconds that a task waits for the search at most.
-            awaits: whether a task comes after one that has not completed.
+            waits: whether a task may not leave at a time for reasons that others know.
         """
-        self._awaits = awaits
+        self._waits = waits
         self.waiting = Waiting()
         self.held_back: dict[str, float] = {}
         self.asked: dict[str, int] = {}
@@ -79,7 +79,7 @@ class Queue:
 
     def may_leave(self, task: str, time: float) -> bool:
         """Whether nothing holds the task back any more."""
-        return self.held_back.get(task, 0.0) <= time and not self._awaits(task)
+        return self.held_back.get(task, 0.0) <= time and not self._waits(task, time)
 
     def staged(self, task: Task, time: float) -> bool:
         """Whether the task has waited long enough for the search."""

@@ -152,7 +152,8 @@ class Manager:
                 transient = isinstance(outcome, ConnectorError) and outcome.transient
                 _log.warning("submit", task=launch.task, attempt=launch.attempt, fault=str(outcome),
                              transient=transient)  # fmt: skip
-                self._post(SubmitFailed(self._clock.now(), launch.attempt, str(outcome), transient))
+                refused = isinstance(outcome, ConnectorError) and outcome.refused
+                self._post(SubmitFailed(self._clock.now(), launch.attempt, str(outcome), transient, refused))
             else:
                 self._post(AttemptSubmitted(self._clock.now(), launch.attempt, outcome))
 

@@ -652,6 +652,13 @@ class AnyWeather(RuleBasedStateMachine):
 
     @precondition(lambda self: any(uuid not in self.jobs for uuid in self.owner))
     @rule(number=st.integers(0, 99))
+    def the_manager_is_full(self, number: int) -> None:
+        uuid = self.pick(number, [uuid for uuid in self.owner if uuid not in self.jobs])
+        self.jobs[uuid] = JobState.REMOVED
+        self.tell(SubmitFailed(self.later(), uuid, "full", transient=True, refused=True))
+
+    @precondition(lambda self: any(uuid not in self.jobs for uuid in self.owner))
+    @rule(number=st.integers(0, 99))
     def absent_after_the_grace_and_fenced(self, number: int) -> None:
         uuid = self.pick(number, [uuid for uuid in self.owner if uuid not in self.jobs])
         self.fenced.add(uuid)

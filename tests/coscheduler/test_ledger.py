@@ -56,11 +56,20 @@ def test_live_tasks_are_counted_by_owner() -> None:
     assert ledger.owned == {"bob": 2}
 
 
+def test_live_attempts_are_counted_by_owner() -> None:
+    ledger = Ledger()
+    ledger.load([replace(a_task(1), owner="ann")], [ATTEMPT])
+    ledger.put_attempt(replace(ATTEMPT, state=AttemptState.RUNNING))
+    assert ledger.sent["ann"] == 1
+    ledger.close_attempt(ATTEMPT)
+    assert ledger.sent["ann"] == 0
+
+
 def test_attempts_without_hosts_are_leaving_until_the_manager_has_them() -> None:
     ledger = Ledger()
     first = replace(ATTEMPT, hosts=())
     second = replace(first, uuid="v", task="2")
-    ledger.load([a_task(1), a_task(2)], [first, replace(ATTEMPT, uuid="w", task="3")])
+    ledger.load([a_task(1), a_task(2), a_task(3)], [first, replace(ATTEMPT, uuid="w", task="3")])
     ledger.put_attempt(second)
     assert ledger.leaving == {"u", "v"}
     ledger.put_attempt(replace(first, state=AttemptState.SUBMITTED))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 ATTEMPT = Attempt(uuid="u", task="1", hosts=("h1",), count=1, predicted=10.0, created=0.0)
 TASK = a_task(1)
 DOWN = ConnectorError("the manager does not answer", transient=True)
+FULL = ConnectorError("the queue is full", transient=True, refused=True)
 MISTAKE = ZeroDivisionError("of the connector")
 
 
@@ -150,14 +151,14 @@ def test_a_cancel_never_overtakes_its_submit() -> None:
 @pytest.mark.parametrize(
     ("error", "transient"),
     [(DOWN, True), (ConnectorError("no such queue", transient=False), False), (UserError("bad name"), False),
-     (MISTAKE, True)],
+     (MISTAKE, True), (FULL, True)],
 )  # fmt: skip
 def test_a_submit_that_fails_is_told_with_what_may_come_of_it(error: Exception, transient: bool) -> None:
     with manager(Scripted(submit=[error])) as (running, told):
         running.submit([(ATTEMPT, TASK)])
         event = told.next()
         assert isinstance(event, SubmitFailed)
-        assert (event.attempt, event.transient) == ("u", transient)
+        assert (event.attempt, event.transient, event.refused) == ("u", transient, error is FULL)
         assert str(error) in event.message
 
 

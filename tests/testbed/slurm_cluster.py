@@ -132,6 +132,15 @@ class SlurmCluster:
         """Start slurmctld, the first time or after its end."""
         self._run("slurmctld", "slurmctld", "-D", "-i", "-f", str(self.config))
 
+    def reconfigure(self, **settings: object) -> None:
+        """Restart slurmctld with other settings; jobs go on. Returns when it answers."""
+        with self.config.open("a") as file:
+            file.writelines(f"{key}={value}\n" for key, value in settings.items())  # the last of several holds
+        self._daemons["slurmctld"].terminate()
+        self._daemons["slurmctld"].wait()
+        self.start_controller()
+        self.wait("slurmctld", self._answers)
+
     def pid(self, daemon: str) -> int:
         """Return a daemon's process, named as for `kill`."""
         return self._daemons[daemon].pid
@@ -206,6 +215,11 @@ class SlurmCluster:
     def _environment(self) -> dict[str, str]:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM", "SBATCH"))}
         return {**kept, "SLURM_CONF": str(self.config), "COSCHED_TESTBED": str(self.directory)}
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(ClusterError):
+            return bool(self.tool("scontrol", "ping"))
+        return False
 
     def _idle(self) -> set[str]:
         with contextlib.suppress(ClusterError):

@@ -70,13 +70,19 @@ def test_nodes_come_from_the_command_that_has_them(play: Play) -> None:
         ("sbatch: error: Batch job submission failed: Requested node configuration is not available", False),
         ("sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)", True),
         ("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", True),
-        ("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying", True),
     ],
 )
 def test_a_refusal_says_whether_to_try_again(play: Play, message: str, transient: bool) -> None:
     with pytest.raises(ConnectorError, match="sbatch failed") as refusal:
         play("sbatch", f"echo '{message}' >&2; exit 1").submit([])
     assert refusal.value.transient is transient
+
+
+def test_sbatch_that_waits_for_room_is_ended_and_has_certainly_submitted_nothing(play: Play) -> None:
+    script = "echo 'sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying' >&2"
+    with pytest.raises(ConnectorError, match=r"takes no more jobs for now.*sleeping") as refusal:
+        play("sbatch", f"{script}; exec sleep 60").submit([])
+    assert (refusal.value.transient, refusal.value.refused) == (True, True)
 
 
 @pytest.mark.parametrize("answer", ["", "Submitted", "-1", "4711x"])

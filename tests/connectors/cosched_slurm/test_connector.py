@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,21 +16,25 @@ if TYPE_CHECKING:
 
 _SBATCH = """\
 #!/bin/sh
-echo "$*" >> {calls}
+size=1
 for option in "$@"; do
-    case $option in --array=*) echo "sbatch: error: Batch job submission failed: {refusal}" >&2; exit 1;; esac
+    case $option in --array=*) size=$((${{option#--array=0-}} + 1));; esac
 done
-[ "$(wc -l < {calls})" -le {room} ] || {{ echo "sbatch: error: Job violates accounting/QOS policy" >&2; exit 1; }}
-wc -l < {calls}
+echo "$size" >> {calls}
+[ "$size" -le {largest} ] || {{ echo "Batch job submission failed: Invalid job array specification" >&2; exit 1; }}
+taken=$(($(cat {taken}) + size))
+[ "$taken" -le {room} ] || {{ echo "Job violates accounting/QOS policy" >&2; exit 1; }}
+echo "$taken" | tee {taken}
 """
-_POLICY, _NO_ARRAYS = "Job violates accounting/QOS policy", "Invalid job array specification"
 
 
-def _connector(folder: Path, refusal: str, room: int) -> SlurmConnector:
+def _connector(folder: Path, *, room: int = 1000, largest: int = 1000) -> SlurmConnector:
+    """Return a connector whose sbatch numbers a job by how many have been taken with it."""
     programs = folder / "bin"
     programs.mkdir()
-    for name, text in {"sbatch": _SBATCH.format(calls=folder / "calls", refusal=refusal, room=room),
-                       "srun": "#!/bin/sh\n"}.items():  # fmt: skip
+    (folder / "taken").write_text("0\n")
+    sbatch = _SBATCH.format(calls=folder / "calls", taken=folder / "taken", room=room, largest=largest)
+    for name, text in {"sbatch": sbatch, "srun": "#!/bin/sh\n"}.items():
         (programs / name).write_text(text)
         (programs / name).chmod(0o755)
     return SlurmConnector({"spool": str(folder / "spool"), "bin": str(programs)})
@@ -39,19 +44,53 @@ def _launches(count: int) -> list[Launch]:
     return [Launch(str(uuid.UUID(int=number + 1)), str(number), "job array", ("/bin/true",)) for number in range(count)]
 
 
-def test_of_more_jobs_than_a_user_may_have_some_go(tmp_path: Path) -> None:
-    connector = _connector(tmp_path, _POLICY, room=3)
-    launches = _launches(4)
-    found = connector.submit_many(launches)
-    assert [found[launch.attempt] for launch in launches[:2]] == ["2", "3"]
-    assert all(isinstance(found[launch.attempt], ConnectorError) for launch in launches[2:])
+def _calls(folder: Path) -> list[int]:
+    """Return of how many jobs each call of sbatch was."""
+    return [int(line) for line in (folder / "calls").read_text().split()]
 
 
-@pytest.mark.parametrize(("refusal", "again"), [(_NO_ARRAYS, False), (_POLICY, True)])
-def test_a_cluster_without_arrays_is_asked_for_one_once(tmp_path: Path, refusal: str, *, again: bool) -> None:
-    connector = _connector(tmp_path, refusal, room=100)
+@pytest.mark.parametrize("largest", [4, 1000])
+@pytest.mark.parametrize("room", [0, 1, 5, 6, 13, 16])
+def test_of_more_jobs_than_a_user_may_have_as_many_go_as_he_may_have(tmp_path: Path, room: int, largest: int) -> None:
+    launches = _launches(16)
+    found = _connector(tmp_path, room=room, largest=largest).submit_many(launches)
+    faults = [one for one in found.values() if isinstance(one, ConnectorError)]
+    assert len(faults) == 16 - room
+    assert all(fault.refused and fault.transient for fault in faults)
+    assert [isinstance(found[launch.attempt], str) for launch in launches] == [True] * room + [False] * (16 - room)
+    assert len(_calls(tmp_path)) <= 11
+
+
+def test_who_has_too_many_is_asked_for_once_and_others_go(tmp_path: Path) -> None:
+    launches = [replace(launch, hosts=("node01",), owner="ada" if place < 3 else "bob")
+                for place, launch in enumerate(_launches(6))]  # fmt: skip
+    found = _connector(tmp_path, room=0).submit_many(launches)
+    assert all(isinstance(one, ConnectorError) and one.refused for one in found.values())
+    assert _calls(tmp_path) == [1, 1]
+
+
+def test_a_refusal_says_nothing_of_an_earlier_submit_whose_answer_was_lost(tmp_path: Path) -> None:
+    connector = _connector(tmp_path, room=0)
+    (tmp_path / "bin" / "squeue").write_text("#!/bin/sh\necho '{\"jobs\": []}'\n")
+    (tmp_path / "bin" / "squeue").chmod(0o755)
+    (launch,) = _launches(1)
+    for first in (True, False):
+        with pytest.raises(ConnectorError) as refusal:
+            connector.submit(launch)
+        assert (refusal.value.transient, refusal.value.refused) == (True, first)
+
+
+def test_a_cluster_without_arrays_is_asked_for_one_once(tmp_path: Path) -> None:
+    connector = _connector(tmp_path, largest=1)
     launches = _launches(4)
     for pair in (launches[:2], launches[2:]):
         assert not [one for one in connector.submit_many(pair).values() if isinstance(one, ConnectorError)]
-    arrays = [line for line in (tmp_path / "calls").read_text().splitlines() if "--array=" in line]
-    assert len(arrays) == 1 + again
+    assert _calls(tmp_path) == [2, 1, 1, 1, 1]
+
+
+def test_a_cluster_with_small_arrays_gets_small_arrays(tmp_path: Path) -> None:
+    connector = _connector(tmp_path, largest=5)
+    launches = _launches(32)
+    for half in (launches[:16], launches[16:]):
+        assert not [one for one in connector.submit_many(half).values() if isinstance(one, ConnectorError)]
+    assert _calls(tmp_path) == [16, 8, 4, 4, 8, 4, 4, 4, 4, 4, 4]

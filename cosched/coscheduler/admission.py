@@ -1,0 +1,68 @@
+"""How many attempts the manager takes of each owner: as many as leave, until it says that there are too many.
+
+A limit may be on users, accounts or on the whole queue, and managers do not tell how much is left of it. So it is felt
+out: what it took of an owner is the limit, one attempt beyond it is tried after a pause that doubles, and each that is
+taken lets twice as many go.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.settings import Settings
+
+__all__ = ["Admission", "Door"]
+
+
+@dataclass(slots=True)
+class Door:
+    """What is known of an owner of whom the manager took no more.
+
+    Attributes:
+        limit: live attempts that it had taken.
+        until: when more are tried, epoch seconds.
+        step: how many are then tried beyond the limit.
+        why: the manager's words.
+        pauses: in a row.
+    """
+
+    limit: int
+    until: float
+    why: str
+    pauses: int
+    step: int = 1
+
+
+class Admission:
+    """What was found out of limits.
+
+    Attributes:
+        doors: by owner; there is none for those of whom nothing was ever refused.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.doors: dict[str, Door] = {}
+        self._settings = settings
+
+    def refuse(self, owner: str, taken: int, why: str, time: float) -> None:
+        """Note that the manager took no more while it had so many live attempts of an owner."""
+        door = self.doors.get(owner)
+        pauses = 1 if door is None else door.pauses + (time >= door.until)  # those that left together count once
+        pause = min(self._settings.retry * 2.0 ** min(pauses - 1, 20), self._settings.retry_longest)
+        self.doors[owner] = Door(taken, time + pause, why, pauses)
+
+    def take(self, owner: str, taken: int) -> None:
+        """Note that the manager took one, and has so many live attempts of the owner now."""
+        door = self.doors.get(owner)
+        if door is not None and taken > door.limit:
+            door.limit, door.pauses, door.step = taken, 0, 2 * door.step
+
+    def room(self, owner: str, live: int, time: float) -> float:
+        """Return how many attempts of an owner may leave who has so many on their way or there."""
+        door = self.doors.get(owner)
+        if door is None:
+            return math.inf
+        return max(door.limit + (door.step if time >= door.until else 0) - live, 0)

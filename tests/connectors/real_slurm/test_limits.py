@@ -1,0 +1,90 @@
+"""A real controller whose queue is full: what it takes runs, the rest waits, and nothing is submitted twice."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector import ConnectorError, JobState
+from cosched.connector.contract import Bench
+from cosched.portal.documents import TaskRequest
+from cosched_slurm import SlurmConnector
+from demo.site import Site
+from tests.history import faults, read
+from tests.testbed.slurm_cluster import SlurmCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from cosched.client import Client
+    from cosched.portal.documents import TaskView
+
+# The HTTP library leaves the socket to the garbage collector where nobody listens.
+pytestmark = [pytest.mark.pool, pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")]
+
+_SCALE = 0.02
+
+
+@pytest.fixture
+def small(cluster: SlurmCluster) -> Iterator[SlurmCluster]:  # `cluster` skips where there is no Slurm
+    with SlurmCluster(hosts=2) as small:
+        yield small
+
+
+def test_a_full_queue_refuses_at_once_and_for_now(small: SlurmCluster, tmp_path: Path) -> None:
+    """sbatch by itself would wait two minutes for room."""
+    small.reconfigure(MaxJobCount=6, MaxArraySize=4)
+    bench = Bench(lambda: SlurmConnector(small.settings), tmp_path, patience=30.0)
+    connector = bench.connector
+    assert isinstance(connector, SlurmConnector)
+    began = time.monotonic()
+    launches = [bench.shell("sleep 60") for _ in range(12)]
+    found = connector.submit_many(launches)
+    assert time.monotonic() - began < connector._settings.timeout
+    refused = [one for one in found.values() if isinstance(one, ConnectorError)]
+    assert all(one.refused for one in refused), refused
+    assert all("takes no more jobs for now" in str(one) for one in refused)
+    jobs = small.tool("squeue", "--array", "--noheader", "--format=%i").split()
+    assert 0 < len(jobs) < 12
+    assert len(jobs) == 12 - len(refused)
+    # Nothing of what was refused comes later, and what was taken is known.
+    for launch in launches:
+        report = connector.find(launch.attempt)
+        assert (report is None) == isinstance(found[launch.attempt], ConnectorError)
+        connector.cancel(launch.attempt)
+    small.wait("an empty queue", lambda: not small.tool("squeue", "--noheader"))
+    # A full controller keeps no record of an array's element that it removes: nobody knows of it any more.
+    assert {report.state for report in connector.status([launch.attempt for launch in launches]).values()} <= {
+        JobState.REMOVED, JobState.UNKNOWN}  # fmt: skip
+
+
+def test_a_daemon_keeps_the_tasks_that_a_full_queue_refuses_and_each_runs_once() -> None:
+    settings = {"dispatch": {"grace": "1s", "retry": "200ms", "retry_longest": "1s"}}
+    with Site("slurm", scale=_SCALE, settings=settings) as site, site.client() as client:
+        assert isinstance(site.pool, SlurmCluster)
+        site.pool.reconfigure(MaxJobCount=7)
+        command = tuple(site.command("sweep3d", str(_SCALE)))
+        requests = [TaskRequest(command=command, profile=(50 * _SCALE,) if place % 2 else None, hosts="1")
+                    for place in range(16)]  # fmt: skip
+        tasks = client.submit_all(requests)
+        _await(lambda: any("takes no more jobs" in task.reason for task in _waiting(client)))
+        why = client.explain(next(task.id for task in _waiting(client) if task.reason)).waits_for
+        assert any("takes no more jobs" in words and "tried again" in words for words in why)
+        site.pool.reconfigure(MaxJobCount=10000)
+        done = client.wait([task.id for task in tasks], 120.0)
+        assert {task.state for task in done} == {"completed"}
+        assert not faults(read(site.journal), [task.id for task in tasks])
+
+
+def _waiting(client: Client) -> list[TaskView]:
+    return [task for task in client.tasks().tasks if task.state == "queued"]
+
+
+def _await(so: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60.0
+    while not so():
+        assert time.monotonic() < until
+        time.sleep(0.1)
