@@ -3,12 +3,11 @@
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 
 from cosched.cli.connection import ServerOption, connect
-from cosched.cli.output import JsonOption, emit_json, print_table
+from cosched.cli.output import JsonOption, LimitOption, OffsetOption, emit_json, print_table
 from cosched.cli.times import shown_time
 
 __all__ = ["app"]
@@ -23,8 +22,8 @@ def nothing() -> None:
 
 @app.command("list")
 def list_deeds(
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many, the newest.")] = 100,
-    offset: Annotated[int, typer.Option(min=0, help="Leave out so many of the newest.")] = 0,
+    limit: LimitOption = 100,
+    offset: OffsetOption = 0,
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:

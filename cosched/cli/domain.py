@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from cosched.cli.connection import ServerOption, connect
-from cosched.cli.output import JsonOption, clean, emit_json, print_table
+from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_table
 from cosched.cli.times import shown_duration, shown_time
 from cosched.service.duration import parse_duration
 
@@ -105,8 +105,8 @@ def accuracy(server: ServerOption = "", json: JsonOption = False) -> None:
 
 @app.command()
 def log(
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many, the newest.")] = 100,
-    offset: Annotated[int, typer.Option(min=0, help="Leave out so many of the newest.")] = 0,
+    limit: LimitOption = 100,
+    offset: OffsetOption = 0,
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["JsonOption", "clean", "console", "emit_json", "finite", "print_table", "write_text"]
+__all__ = ["JsonOption", "LimitOption", "OffsetOption", "clean", "console", "emit_json", "finite", "print_table",
+           "write_text"]  # fmt: skip
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, stable and documented, instead of text.")]
+LimitOption = Annotated[int, typer.Option(min=1, max=1000, help="At most so many, the newest.")]
+OffsetOption = Annotated[int, typer.Option(min=0, help="Leave out so many of the newest.")]
 
 console = Console(soft_wrap=True, highlight=False)
 """Where tables and text for people go (standard output)."""

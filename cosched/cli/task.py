@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.many import many, read_lines
-from cosched.cli.output import JsonOption, clean, emit_json, print_table
+from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_table
 from cosched.cli.request import request_of
 from cosched.cli.submission_file import requests_of
 from cosched.cli.task_output import output_command
@@ -101,8 +101,8 @@ def list_tasks(
     state: Annotated[list[str] | None, typer.Option(help="Only tasks in this state; several times for more.")] = None,
     owner: Annotated[str, typer.Option(help="Only this user's.")] = "",
     search: Annotated[str, typer.Option(help="Only with this in name, application or ID.")] = "",
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many, the newest.")] = 100,
-    offset: Annotated[int, typer.Option(min=0, help="Leave out so many of the newest.")] = 0,
+    limit: LimitOption = 100,
+    offset: OffsetOption = 0,
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:

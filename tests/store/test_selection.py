@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.coscheduler.task import Task, TaskState
+from cosched.store import Selection, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(f"sqlite:///{tmp_path}/cosched.db")
+    opened.save([
+        Task("7", 7, "Night run", "fft", ("/x",), 1e9, "ann"),
+        Task("8", 8, "100% of it", "fft_wide", ("/x",), 1e9, "ben", state=TaskState.COMPLETED, finished=1e9),
+        Task("9", 9, "under_score", "jacobi", ("/x",), 1e9, "ann", state=TaskState.FAILED, finished=1e9),
+    ])  # fmt: skip
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("selection", "found"),
+    [
+        (Selection(), {"7", "8", "9"}),
+        (Selection((TaskState.COMPLETED, TaskState.FAILED)), {"8", "9"}),
+        (Selection(owner="ann"), {"7", "9"}),
+        (Selection((TaskState.FAILED,), "ann"), {"9"}),
+        (Selection(text="NIGHT"), {"7"}),
+        (Selection(text="fft"), {"7", "8"}),
+        (Selection(text="9"), {"9"}),
+        (Selection(text="%"), {"8"}),
+        (Selection(text="_"), {"8", "9"}),
+        (Selection(text="\\"), set()),
+        (Selection(text="' OR 1=1 --"), set()),
+    ],
+)
+def test_everything_asked_for_must_hold_and_text_means_itself(
+    store: Store, selection: Selection, found: set[str]
+) -> None:
+    assert {task.id for task in store.tasks(selection)} == found
+    assert sum(store.counts(selection).values()) == len(found)
