@@ -19,7 +19,7 @@ from cosched.scheduling.gantt import gantt as draw
 from cosched.scheduling.input_file import read_file
 from cosched.scheduling.json_elements import read_json
 from cosched.scheduling.metrics import measure
-from cosched.scheduling.policies import Objective, Policy, Statistics
+from cosched.scheduling.policies import Objective, Policy, Statistics, answers_at_once
 from cosched.scheduling.policies import plan as make_plan
 from cosched.scheduling.problem_file import from_document
 from cosched.scheduling.progress import difference
@@ -58,7 +58,7 @@ def command(
             raise UserError("the times of tunable tasks are certain: leave --quantile out")
         _plan_tunable(queue, problem.name, policy, gantt, json=json)
         return
-    policy = _answerable(policy)
+    policy = _answerable(queue, policy)
     told = _tell if verbose else None
     schedule, _, statistics = make_plan(queue, policy, budget, seed, objective.weights, told=told)
     metrics = measure(queue, schedule)
@@ -72,12 +72,12 @@ def command(
         _print(document, statistics)
 
 
-def _answerable(policy: Policy) -> Policy:
-    """Return the policy, or one that answers at once where the default one would have to be compiled first."""
-    if policy is not Policy.GENETIC or machine_code.ready():
+def _answerable(problem: Problem, policy: Policy) -> Policy:
+    """Return the policy, or one that answers at once where this one would have to be compiled first."""
+    if answers_at_once(problem, policy):
         return policy
     machine_code.keep_in_background()
-    sys.stderr.write("cosched: the search has not been compiled on this machine yet: this is the plan of the best "
+    sys.stderr.write(f"cosched: {policy} has not been compiled on this machine yet: this is the plan of the best "
                      "heuristic. It is being compiled now: ask again in a minute\n")  # fmt: skip
     return Policy.HEURISTIC
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path  # noqa: TC003  typer reads the annotations when it runs
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 
 from cosched.cli.output import JsonOption, clean, console, emit_json, print_table
 from cosched.errors import UserError
+from cosched.scheduling import machine_code
 from cosched.scheduling.policies import Policy
 from cosched.simulation.averages import INTERVAL, averaged
 from cosched.simulation.experiments import NAMES, experiment
@@ -50,6 +52,9 @@ def command(
     else:
         chosen = experiment(name)
     options = chosen.settings(_pairs(set_ or []))
+    if chosen.searches and not machine_code.ready():
+        sys.stderr.write("cosched: the search has not been compiled on this machine yet: first that, about a minute\n")
+        machine_code.keep()
     rows = averaged([chosen.run(number, options) for number in range(seed, seed + seeds)], chosen.keys)
     if plot:
         _draw(chosen.pictures(rows, seed, options), chosen.name, plot)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.errors import UserError
 from cosched.scheduling import backfill, independent, machine_code
 from cosched.scheduling.baselines import BASELINES, baseline_count
 from cosched.scheduling.best_heuristic import best_heuristic
@@ -45,6 +46,7 @@ __all__ = [
     "Objective",
     "Policy",
     "Statistics",
+    "answers_at_once",
     "plan",
     "without_search",
 ]
@@ -90,6 +92,10 @@ SEARCHED = frozenset((Policy.GENETIC, Policy.TITAN_CLASSIC))
 """Policies whose plans come from a search beside the domain."""
 
 
+COMPILED = frozenset((Policy.GENETIC, Policy.TITAN_CLASSIC, Policy.DUAL_PRICE))
+"""Policies that need machine code."""
+
+
 class Objective(StrEnum):
     """What the genetic search minimises."""
 
@@ -124,6 +130,20 @@ class Statistics:
     progress: tuple[Progress, ...] = ()
 
 
+def answers_at_once(problem: Problem, policy: Policy) -> bool:
+    """Whether nothing must be compiled before the policy plans the problem.
+
+    Raises:
+        UserError: it does not plan such problems.
+    """
+    if policy is Policy.DUAL_PRICE:
+        independent.one_host_seconds(problem)
+    if policy is Policy.TITAN_CLASSIC and problem.absences:
+        host = problem.hosts[problem.absences[0].host]
+        raise UserError(f"titan-classic knows no hosts that come and go, and {host} does: choose another policy")
+    return policy not in COMPILED or machine_code.ready()
+
+
 def plan(
     problem: Problem,
     policy: Policy = Policy.GENETIC,
@@ -151,8 +171,9 @@ def plan(
         the dual-price search.
 
     Raises:
-        UserError: a policy for independent tasks is asked for and they are not.
+        UserError: the policy does not plan such problems: the tasks are not independent, or hosts come and go.
     """
+    answers_at_once(problem, policy)
     if policy is Policy.GENETIC and independent.one_host_only(problem):
         policy = Policy.DUAL_PRICE
     if policy is Policy.HEURISTIC:

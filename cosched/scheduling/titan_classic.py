@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.errors import UserError
 from cosched.scheduling import compiled
 from cosched.scheduling.jit import compiled as machine_code
 from cosched.scheduling.problem import Plan, Problem, Weights
@@ -48,16 +47,10 @@ class TitanClassic:
         """Draw the first population.
 
         Args:
-            problem: at least one task.
+            problem: at least one task; no hosts that come and go, of which the published algorithm knows nothing.
             weights: Wm, Wi and Wc.
             seed: of the random numbers.
-
-        Raises:
-            UserError: hosts come and go, of which the published algorithm knows nothing.
         """
-        if problem.absences:
-            host = problem.hosts[problem.absences[0].host]
-            raise UserError(f"titan-classic knows no hosts that come and go, and {host} does: choose another policy")
         chosen = weights or Weights()
         self._problem = problem
         self._tables = compiled.tables(problem, chosen, 1.0)  # its own weights are not used

@@ -50,6 +50,7 @@ class Experiment:
         paper: rows as published, with the same column names as far as the paper has them.
         pictures: (rows, seed, options) → SVG by name; the rows may be means with intervals.
         note: what to know when reading the paper's rows beside ours; one line, may be empty.
+        searches: whether it needs the machine code of the searches.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Experiment:
     options: Mapping[str, Option] = field(default_factory=dict)
     paper: Sequence[Row] = ()
     note: str = ""
+    searches: bool = False
     pictures: Callable[[Sequence[Row], int, Mapping[str, float]], dict[str, str]] = _no_pictures
 
     def settings(self, given: Mapping[str, str]) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cosched.scheduling.policies import SEARCHED
 from cosched.simulation.experiment import Experiment, Option, Row
 from cosched.simulation.replay import Conditions, pictures, replay
 
@@ -55,6 +56,7 @@ def trace_experiment(
         reproduces=f"{title}: {len(trace.records)} jobs on {trace.processors} processors, {moldability}",
         keys=("policy",),
         run=run,
+        searches=any(policy in SEARCHED for policy in policies),
         options={
             "jobs": Option(0, "only so many from the start; 0: all", 0, 5e6),
             "processors": Option(0, "of the machine; 0: the trace's own", 0, 4096),

@@ -169,16 +169,41 @@ def test_a_search_says_how_fast_it_was(tmp_path: Path) -> None:
     assert "generations" not in run(path, "--policy", "edf").stdout
 
 
-def test_where_nothing_is_compiled_a_heuristic_answers(
-    problem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started: list[bool] = []
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Have no machine code; return how often its compilation has been started."""
+    found: list[bool] = []
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "none"))
-    monkeypatch.setattr(machine_code, "keep_in_background", lambda: started.append(True))
-    result = run(problem, "--json")
+    monkeypatch.setattr(machine_code, "keep_in_background", lambda: found.append(True))
+    return found
+
+
+@pytest.mark.parametrize("policy", ["genetic", "titan-classic", "dual-price"])
+def test_where_nothing_is_compiled_a_heuristic_answers(problem: Path, started: list[bool], policy: str) -> None:
+    result = run(problem, "--json", "--policy", policy)
     assert (result.exit_code, started) == (0, [True])
     assert json.loads(result.stdout)["policy"] == "heuristic"
+    assert f"{policy} has not been compiled" in result.stderr
     assert "best heuristic" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("policy", "tasks", "message"),
+    [
+        ("dual-price", [{"id": "a", "profile": [3]}, {"id": "b", "profile": [3], "depends_on": ["a"]}], "independent"),
+        ("titan-classic", [{"id": "a", "profile": [3]}], "hosts that come and go"),
+    ],
+)
+def test_a_policy_that_does_not_fit_is_refused_before_anything_is_compiled(
+    tmp_path: Path, started: list[bool], policy: str, tasks: list[object], message: str
+) -> None:
+    path = tmp_path / "problem.json"
+    reserved = [{"hosts": ["host1"], "from": 1, "until": 2}]
+    path.write_text(json.dumps({"hosts": 1, "tasks": tasks, "reservations": reserved}))
+    result = run(path, "--policy", policy)
+    assert isinstance(result.exception, UserError)
+    assert message in str(result.exception)
+    assert started == []
 
 
 def test_it_tells_of_each_better_plan_and_why(tmp_path: Path) -> None:

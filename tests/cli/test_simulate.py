@@ -9,6 +9,7 @@ from typer.testing import CliRunner, Result
 
 from cosched.cli.simulate import command
 from cosched.errors import UserError
+from cosched.scheduling import machine_code
 from cosched.simulation.experiments import NAMES
 from tests.simulation.traces import swf
 
@@ -43,6 +44,17 @@ def test_json_has_the_keys_of_the_contract() -> None:
     assert document["seed"] == 3
     assert document["options"]["tasks"] == 4
     assert [row["policy"] for row in document["rows"]] == [row["policy"] for row in document["paper"]]
+
+
+def test_it_says_that_the_search_is_compiled_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[bool] = []
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "none"))
+    monkeypatch.setattr(machine_code, "keep", lambda: kept.append(True))
+    with_search = run("titan-table-1", "--set", "tasks=2", "--set", "generations=0")
+    without = run("milan-figure-5")
+    assert (with_search.exit_code, without.exit_code, kept) == (0, 0, [True])
+    assert "first that" in with_search.stderr
+    assert without.stderr == ""
 
 
 def test_the_table_shows_means_with_intervals_beside_the_papers_figures() -> None:

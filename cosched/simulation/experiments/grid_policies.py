@@ -49,6 +49,7 @@ EXPERIMENT = Experiment(
     reproduces="Beyond the papers: agents against random, least-loaded, earliest-start and race-to-start placement",
     keys=("error", "policy"),
     run=_rows,
+    searches=True,
     options={
         "requests": Option(500, "how many", 1, 1000),
         "rate": Option(2, "requests a second", 1, 100),

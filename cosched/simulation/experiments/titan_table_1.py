@@ -80,6 +80,7 @@ EXPERIMENT = Experiment(
     reproduces="Titan paper, Table 1: 30 tasks on 16 hosts by batch queue alone and co-scheduled",
     keys=("policy",),
     run=_rows,
+    searches=True,
     options={
         "tasks": Option(30, "how many tasks", 1, 5000),
         "kernels": Option(5, "how many of the kernels are drawn from", 1, len(KERNELS)),

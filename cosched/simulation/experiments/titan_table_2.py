@@ -180,6 +180,7 @@ EXPERIMENT = Experiment(
     reproduces="Titan paper, Tables 2 and 3: 16 domains with the predictive middleware OFF and ON",
     keys=("requests", "rate", "middleware"),
     run=_rows,
+    searches=True,
     options={
         "requests": Option(0, "only this load: 200, 500 or 1000; 0: all", 0, 1000),
         "rate": Option(0, "only this rate a second: 1, 2 or 5; 0: all", 0, 5),

@@ -93,6 +93,7 @@ EXPERIMENT = Experiment(
     reproduces="Beyond the papers: what wrong predictions (log-normal 0, 5, 12, 30 %) do to each policy",
     keys=("error", "policy"),
     run=_rows,
+    searches=True,
     options={
         "tasks": Option(30, "how many tasks, of all seven kernels, on 16 hosts", 1, 5000),
         "generations": Option(100, "of the search at each change", 0, 100000),
