@@ -12,23 +12,28 @@ from cosched_condor.process import Process, together
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["PROJECTION", "SUBMITTED_ON_HOLD", "constraint", "rank_of", "reports", "waits_for_release", "whole"]
+__all__ = [
+    "COMPLETED", "NAMED", "PROJECTION", "SUBMITTED_ON_HOLD", "WITHDRAWN", "constraint", "cut_off", "keeps_output",
+    "rank_of", "reports", "running", "waits_for_release", "whole", "withdrawn",
+]  # fmt: skip
 
 PROJECTION = (
     "ClusterId", "ProcId", "JobStatus", "CoschedAttempt", "CoschedCount", "CoschedRank", "NumJobStarts",
     "JobCurrentStartDate", "JobCurrentStartExecutingDate", "EnteredCurrentStatus", "CompletionDate", "ExitBySignal",
     "ExitCode", "ExitSignal", "HoldReason", "HoldReasonCode", "RemoveReason", "VacateReason", "JobDisconnectedDate",
-    "NumShadowStarts", "RemoteHost", "LastRemoteHost",
+    "NumShadowStarts", "RemoteHost", "LastRemoteHost", "ServerTime", "StageOutFinish",
 )  # fmt: skip
-_NAMED = 200  # attempts in an expression at most, which the scheduler compares with each of its jobs
+NAMED = 200  # attempts in an expression at most, which the scheduler compares with each of its jobs
 SUBMITTED_ON_HOLD = 15  # HTCondor's hold code for `hold = true`
+_SPOOLING = 16  # and for jobs whose files are on their way to the scheduler
+WITHDRAWN = "withdrawn by cosched: its files did not get here"
 
-_IDLE, _RUNNING, _REMOVED, _COMPLETED, _HELD, _TRANSFERRING, _SUSPENDED = range(1, 8)
+_IDLE, _RUNNING, _REMOVED, COMPLETED, _HELD, _TRANSFERRING, _SUSPENDED = range(1, 8)
 
 
 def constraint(attempts: Sequence[str]) -> str:
     """Return the expression that selects the jobs of these attempts, which must be UUIDs; of very many: of all."""
-    if len(attempts) > _NAMED:
+    if len(attempts) > NAMED:
         return "CoschedAttempt =!= undefined"
     if len(attempts) == 1:
         return f'CoschedAttempt == "{attempts[0]}"'
@@ -39,6 +44,28 @@ def constraint(attempts: Sequence[str]) -> str:
 def waits_for_release(ad: Mapping[str, Any]) -> bool:
     """Whether the process is as `submit` left it: on hold until the connector releases it."""
     return ad.get("JobStatus") == _HELD and ad.get("HoldReasonCode") == SUBMITTED_ON_HOLD
+
+
+def cut_off(ad: Mapping[str, Any], after: float) -> bool:
+    """Whether the process waits for its files longer than a submission that is under way can take, seconds."""
+    waits = ad.get("JobStatus") == _HELD and ad.get("HoldReasonCode") == _SPOOLING
+    return waits and float(ad.get("ServerTime", 0)) - float(ad.get("EnteredCurrentStatus", 0)) > after
+
+
+def withdrawn(ad: Mapping[str, Any]) -> bool:
+    """Whether the process was taken back before the scheduler had its files: it is as if never submitted."""
+    # HTCondor adds whose removal it was.
+    return ad.get("JobStatus") == _REMOVED and str(ad.get("RemoveReason", "")).startswith(WITHDRAWN)
+
+
+def keeps_output(ad: Mapping[str, Any]) -> bool:
+    """Whether a process in the queue has ended and only waits for its output to be fetched."""
+    return ad.get("JobStatus") == COMPLETED and not ad.get("StageOutFinish")
+
+
+def running(ad: Mapping[str, Any]) -> bool:
+    """Whether a process in the queue has a host, as far as the scheduler knows."""
+    return ad.get("JobStatus") in (_RUNNING, _TRANSFERRING, _SUSPENDED)
 
 
 def reports(queue: Iterable[Mapping[str, Any]], history: Iterable[Mapping[str, Any]]) -> dict[str, JobReport]:
@@ -52,6 +79,8 @@ def reports(queue: Iterable[Mapping[str, Any]], history: Iterable[Mapping[str, A
     counts: dict[str, int] = {}
     for left, ads in ((False, queue), (True, history)):
         for ad in ads:
+            if withdrawn(ad):
+                continue
             attempt = str(ad.get("CoschedAttempt", ""))
             counts[attempt] = int(ad.get("CoschedCount", 1))
             process = replace(_process(ad, left=left), host=_host(ad))
@@ -87,7 +116,7 @@ def _host(ad: Mapping[str, Any]) -> str:
 def _process(ad: Mapping[str, Any], *, left: bool) -> Process:
     status = ad.get("JobStatus")
     started = _started(ad)
-    if status == _COMPLETED:
+    if status == COMPLETED:
         return _completed(ad, started)
     if status == _REMOVED and left:
         return Process(
@@ -96,7 +125,7 @@ def _process(ad: Mapping[str, Any], *, left: bool) -> Process:
     if left:  # neither removed nor completed, and yet gone: not a word we have
         return Process(reason=f"left the queue with status {status}")
     if status == _HELD:
-        if waits_for_release(ad):
+        if ad.get("HoldReasonCode") in (SUBMITTED_ON_HOLD, _SPOOLING):
             return Process(JobState.QUEUED)
         return Process(JobState.HELD, reason=_words(ad, "HoldReason"))
     return _alive(ad, status, started)

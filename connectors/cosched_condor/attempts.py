@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FENCED", "Attempts"]
 
+_PREPARES = "prepares"  # name of the mark
 _SCRIPT = """\
 #!/bin/sh
 # An attempt that was cancelled while its submission was under way must not run.
@@ -21,6 +22,21 @@ _SCRIPT = """\
 export PATH="${{PATH:-/usr/local/bin:/usr/bin:/bin}}"
 {exports}
 {command}
+"""
+# It begins in the job's own folder on the host, whose files come back; the launch's directory may not be there.
+_SPOOLED = """\
+#!/bin/sh
+export PATH="${{PATH:-/usr/local/bin:/usr/bin:/bin}}"
+cosched_folder=$PWD
+{enter}{exports}
+{command}
+"""
+_ENTER = """\
+if [ -d {directory} ]; then
+    cd {directory} || exit
+else
+    echo "cosched: there is no "{directory}" here: running in the job's own folder" >&2
+fi
 """
 
 
@@ -42,6 +58,10 @@ class Attempts(AttemptFolders):
             self.log.touch(exist_ok=True)
             self.log.chmod(self.mode() & 0o666)
 
+    def prepares(self, attempt: str) -> bool:
+        """Whether a carried script has a preparation, which leaves word of its failure among what comes back."""
+        return (self.folder(attempt) / _PREPARES).exists()
+
     def created(self, attempt: str) -> float | None:
         """Return when the attempt's script was written: nothing of it is older; None where there is none."""
         try:
@@ -49,15 +69,31 @@ class Attempts(AttemptFolders):
         except FileNotFoundError:
             return None
 
-    def write_script(self, launch: Launch) -> Path:
+    def write_script(self, launch: Launch, *, spooled: bool = False) -> Path:
         """Write what each process runs.
+
+        Args:
+            launch: the attempt.
+            spooled: the script is carried to the host, which cannot reach the spool.
 
         Raises:
             UserError: the program's name begins with a dash.
         """
+        if spooled:
+            return self._write_spooled(launch)
+        folder = shlex.quote(str(self.folder(launch.attempt)))
         return self.write(launch.attempt, "run.sh", _SCRIPT.format(
-            fence=shlex.quote(str(self.folder(launch.attempt) / "cancelled")),
+            fence=f"{folder}/cancelled",
             fenced=FENCED,
             exports=exports(launch),
-            command=prepared_command(launch, self.folder(launch.attempt)),
+            command=prepared_command(launch, folder),
         ))  # fmt: skip
+
+    def _write_spooled(self, launch: Launch) -> Path:
+        for rank in range(launch.count):  # where what each process leaves behind comes back to
+            (self.folder(launch.attempt) / str(rank)).mkdir(exist_ok=True)
+        if launch.prepare:
+            (self.folder(launch.attempt) / _PREPARES).touch()
+        enter = _ENTER.format(directory=shlex.quote(launch.directory)) if launch.directory else ""
+        return self.write(launch.attempt, "run.sh", _SPOOLED.format(
+            enter=enter, exports=exports(launch), command=prepared_command(launch, '"$cosched_folder"')))  # fmt: skip

@@ -10,7 +10,7 @@ from cosched.connector import ConnectorError
 from cosched.connector.workers import WorkerProcess
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from cosched_condor.settings import CondorSettings
 
 __all__ = ["Worker"]
 
@@ -25,6 +25,9 @@ _PURPOSE = {
     "history": "show its history",
     "act": "change a job",
     "follow": "tell its events",
+    "slots": "list its hosts",
+    "submit_spooled": "submit",
+    "retrieve": "give back what jobs wrote",
 }
 
 
@@ -32,17 +35,28 @@ class Worker(WorkerProcess):
     """A process that runs HTCondor's library for us.
 
     Args:
-        config: path of HTCondor's configuration; None for the one that HTCondor finds by itself.
-        schedd: name of the scheduler; empty for this machine's.
-        timeout: seconds that HTCondor may take for an answer.
+        settings: where HTCondor is, and how long it may take for an answer.
     """
 
-    def __init__(self, config: Path | None, schedd: str, timeout: float) -> None:
-        environment = dict(os.environ) | ({} if config is None else {"CONDOR_CONFIG": str(config)})
-        super().__init__(["cosched_condor.worker", schedd], environment, timeout, manager="HTCondor",
-                         daemon="its scheduler")  # fmt: skip
+    def __init__(self, settings: CondorSettings) -> None:
+        super().__init__(["cosched_condor.worker", settings.schedd], dict(os.environ) | _environment(settings),
+                         settings.timeout, manager="HTCondor", daemon="its scheduler")  # fmt: skip
 
     def refusal(self, verb: str, message: str) -> ConnectorError:
         """Turn the library's words into an error; what might pass by itself is transient."""
-        final = verb == "submit" and any(word in message.lower() for word in _FINAL)
+        final = verb.startswith("submit") and any(word in message.lower() for word in _FINAL)
         return ConnectorError(f"HTCondor, asked to {_PURPOSE.get(verb, verb)}: {message}", transient=not final)
+
+
+def _environment(settings: CondorSettings) -> dict[str, str]:
+    """Return what HTCondor's library reads from its environment; of tokens only where they are."""
+    found = {}
+    if settings.config is not None:
+        found["CONDOR_CONFIG"] = str(settings.config)
+    elif settings.pool:
+        found["CONDOR_CONFIG"] = "ONLY_ENV"  # a machine beside the pool needs no configuration of HTCondor's
+    if settings.pool:
+        found["_CONDOR_COLLECTOR_HOST"] = settings.pool
+    if settings.tokens is not None:
+        found["_CONDOR_SEC_TOKEN_DIRECTORY"] = str(settings.tokens)
+    return found

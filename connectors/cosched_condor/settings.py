@@ -16,6 +16,8 @@ __all__ = ["CondorSettings"]
 
 _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _DAY = 86400.0
+_TOKENS = "the absolute path of a folder with files of tokens that cosched can read"
+_KEYS = {"spooled": "files"}  # field → what it is called in the configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +25,12 @@ class CondorSettings:
     """What an administrator may choose.
 
     Attributes:
-        spool: folder of the attempts and of the event log; HTCondor must reach it under the same path.
+        spool: folder of the attempts and of the event log; HTCondor must reach it under this path, unless `spooled`.
         config: HTCondor's configuration file; None for the one that HTCondor finds by itself.
+        pool: address of the collector; empty for the one in HTCondor's configuration.
         schedd: name of the scheduler to submit to; empty for this machine's.
+        tokens: folder of the tokens to show; None for where HTCondor looks by itself.
+        spooled: files go to the scheduler and come back from it, which shares no folder with cosched.
         host_class: attribute of a machine that names its class; empty where machines have none.
         job_lease: seconds that a job may go on while its host or the scheduler is out of reach.
         keep_claim: seconds that a host stays claimed after a job, so that the next starts at once; 0 for not at all.
@@ -40,7 +45,10 @@ class CondorSettings:
 
     spool: Path
     config: Path | None
+    pool: str
     schedd: str
+    tokens: Path | None
+    spooled: bool
     host_class: str
     job_lease: int
     keep_claim: int
@@ -59,11 +67,14 @@ class CondorSettings:
         Raises:
             UserError: a key is unknown or its value is not usable; the message names it and what is expected.
         """
-        keys = SettingsTable("condor", table, [field.name for field in fields(cls)])
+        keys = SettingsTable("condor", table, [_KEYS.get(field.name, field.name) for field in fields(cls)])
         return cls(
             spool=keys.path("spool", "/var/spool/cosched/condor", "the absolute path of a folder"),
             config=keys.optional_path("config", "the absolute path of HTCondor's configuration file (condor_config)"),
-            schedd=keys.name("schedd", "a name, as `condor_status -schedd` shows it"),
+            pool=keys.name("pool", "the address of a collector, such as cm.example.org:9618"),
+            schedd=_schedd(keys),
+            tokens=_tokens(keys),
+            spooled=keys.choice("files", ("shared", "spooled")) == "spooled",
             host_class=_attribute(keys, "host_class"),
             job_lease=int(keys.seconds("job_lease", 60, 10, _DAY)),
             keep_claim=int(keys.seconds("keep_claim", 20, 0, _DAY)),
@@ -82,3 +93,27 @@ def _attribute(keys: SettingsTable, key: str) -> str:
     if not isinstance(value, str) or (value and not _ATTRIBUTE.match(value)):
         raise keys.wrong(key, value, "the name of a ClassAd attribute: letters, digits and underscores")
     return value
+
+
+def _schedd(keys: SettingsTable) -> str:
+    name = keys.name("schedd", "a name, as `condor_status -schedd` shows it")
+    if keys.get("pool") and not name:
+        raise keys.wrong("schedd", name, "the scheduler's name beside pool, as `condor_status -schedd` shows it")
+    return name
+
+
+def _tokens(keys: SettingsTable) -> Path | None:
+    """Return the folder of tokens, in which there must be one and none that others can read."""
+    folder = keys.optional_path("tokens", _TOKENS)
+    if folder is None:
+        return None
+    try:
+        files = [file for file in folder.iterdir() if file.is_file()]
+    except OSError:
+        files = []
+    if not files:
+        raise keys.wrong("tokens", str(folder), _TOKENS)
+    for file in files:
+        if file.stat().st_mode & 0o077:
+            raise keys.wrong("tokens", str(file), "files that only their owner can read: chmod 600")
+    return folder

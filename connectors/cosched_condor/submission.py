@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Description", "batches", "describe", "processes"]
 
 _HOST_NAME = "a host's name"
+_DAY = 86400
 _OWNER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}\Z")
 _PINNED = 'TARGET.Machine == "$(CoschedHost)"'
 
@@ -53,6 +54,9 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> De
     values: dict[str, SafeValue | int | bool | list[SafeValue]] = {
         "log": _path(attempts.log, "the spool"),
         "machines": launch.count,
+        "spooled": settings.spooled,
+        "own": launch.native is None,
+        "keep_seconds": int(settings.keep_days * _DAY),
         "owner": _account(launch.owner),
         "group": safe(settings.accounting_group, "the accounting group"),
         "commands": lines(launch),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector.workers import sentence, serve
+from cosched_condor.ads import WITHDRAWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +72,41 @@ class _Manager:
                 outcome = {"error": sentence(error)}
         return {"cluster": cluster, "fenced": fenced, "released": outcome}
 
+    def submit_spooled(self, description: str, items: Sequence[dict[str, str]],
+                       fences: dict[str, str]) -> dict[str, Any]:  # fmt: skip
+        """Submit one process for each item and hand the scheduler their files: nothing runs before it has them.
+
+        Args:
+            description: submit language.
+            items: variables of each process.
+            fences: as in `submit`; where there is one, all are withdrawn.
+
+        Returns:
+            The cluster; empty of fences and releases, so that it is read as that of `submit`.
+        """
+        scheduler = self._schedd()
+        result = scheduler.submit(self._library.Submit(description), itemdata=iter(items), spool=True)
+        cluster = int(result.cluster())
+        try:
+            fenced = [attempt for attempt, fence in fences.items() if Path(fence).exists()]
+            if fenced:
+                raise RuntimeError(f"attempt {fenced[0]} was cancelled while it was being submitted")
+            scheduler.spool(result)
+        except Exception:
+            self.act("Remove", f"ClusterId == {cluster}", WITHDRAWN)
+            raise
+        return {"cluster": cluster, "fenced": [], "released": {}}
+
+    def retrieve(self, constraint: str) -> None:
+        """Fetch what ended jobs wrote from the scheduler, to where their submission said."""
+        self._schedd().retrieve(constraint)
+
+    def slots(self, projection: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the slots that have a job."""
+        ads = self._library.Collector().query(self._library.AdType.Startd, constraint="JobId =!= undefined",
+                                              projection=list(projection))  # fmt: skip
+        return [_plain(ad) for ad in ads]
+
     def queue(self, constraint: str, projection: Sequence[str]) -> list[dict[str, Any]]:
         """Return the jobs in the queue that the constraint selects."""
         return [_plain(ad) for ad in self._schedd().query(constraint=constraint, projection=list(projection))]
@@ -100,6 +136,9 @@ class _Manager:
     def _schedd(self) -> Any:
         if self._schedd_found is None:
             found = self._library.Collector().locate(self._library.DaemonType.Schedd, self._schedd_name or None)
+            if found is None:
+                raise RuntimeError(f"the collector shows no scheduler {self._schedd_name}: "
+                                   "`condor_status -schedd` names those it has")  # fmt: skip
             self._schedd_found = self._library.Schedd(found)
         return self._schedd_found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +31,8 @@ def start_runner(launch: Launch, folder: Path, grace: float) -> int:
         OSError: the machine cannot start one more process, or the command is longer than it takes (E2BIG).
     """
     limit = _NO_LIMIT if launch.time_limit is None else str(launch.time_limit)
-    command = ("/bin/sh", "-c", prepared_command(launch, folder)) if launch.prepare else launch.command
+    marks = shlex.quote(str(folder))
+    command = ("/bin/sh", "-c", prepared_command(launch, marks)) if launch.prepare else launch.command
     arguments = [
         sys.executable, "-I", "-S", str(Path(runner.__file__)),
         str(folder), launch.directory or str(folder), str(launch.count), limit, str(grace), *command,

@@ -156,7 +156,7 @@ class Attempts(AttemptFolders):
             redirection=" ".join(("exec", *(streams[file] for file in files))),
             directory=directory,
             exports=variables,
-            command=prepared_command(launch, self.folder(launch.attempt)),
+            command=prepared_command(launch, shlex.quote(str(self.folder(launch.attempt)))),
         ))  # fmt: skip
 
 

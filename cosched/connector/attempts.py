@@ -101,12 +101,12 @@ def _command_line(launch: Launch) -> str:
     return shlex.join(launch.command)
 
 
-def prepared_command(launch: Launch, folder: Path) -> str:
+def prepared_command(launch: Launch, folder: str) -> str:
     """Return the lines of a shell script that run the launch's preparation, where it has one, and then its command.
 
     Args:
         launch: the attempt.
-        folder: of the attempt, where a preparation that fails leaves its mark.
+        folder: where a preparation that fails leaves its mark, as a word of the shell's (quoted).
 
     Raises:
         UserError: the program's name begins with a dash.
@@ -114,14 +114,19 @@ def prepared_command(launch: Launch, folder: Path) -> str:
     if not launch.prepare:
         return f"exec {_command_line(launch)}"
     return _PREPARED.format(prepare=shlex.join(launch.prepare), command=_command_line(launch),
-                            mark=shlex.quote(f"{folder}/{_UNPREPARED}."))  # fmt: skip
+                            mark=f"{folder}/{_UNPREPARED}.")  # fmt: skip
 
 
 def explained(report: JobReport, folder: Path) -> JobReport:
-    """Return the report of a failed attempt with the words for a preparation that failed, if one did."""
+    """Return the report of a failed attempt with the words for a preparation that failed, if one did.
+
+    Args:
+        report: of the attempt.
+        folder: of the attempt, in which the mark is, or in a folder of the process's own.
+    """
     if report.state is not JobState.FAILED:
         return report
-    marks = sorted(folder.glob(f"{_UNPREPARED}.*"))
+    marks = sorted([*folder.glob(f"{_UNPREPARED}.*"), *folder.glob(f"*/{_UNPREPARED}.*")])
     if not marks:
         return report
     rank = marks[0].name.rpartition(".")[2]

@@ -100,6 +100,16 @@ class CondorPool:
     ) -> None:
         self.stop()
 
+    @property
+    def address(self) -> str:
+        """The collector's address, "host:port"."""
+        return (self.directory / "log" / ".collector_address").read_text().partition("?")[0].lstrip("<")
+
+    def give_token(self, folder: Path, identity: str) -> None:
+        """Write a token for an identity ("ann@pool") into a folder of its own."""
+        folder.mkdir(mode=0o700)
+        self._token(folder / "token", identity, self._dropped())  # the key is the daemons' own by now
+
     def described(self) -> dict[str, object]:
         """Return what a client needs, as JSON can carry it."""
         return {"directory": str(self.directory), "config": str(self.config), "spool": str(self.spool),
@@ -107,12 +117,10 @@ class CondorPool:
 
     def start(self) -> None:
         """Start the daemons and wait until every host is there."""
-        user = self._user
-        drop = [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"] if user else []
         with (self.directory / "log" / "stdout").open("ab") as output:
             self._master = subprocess.Popen(
                 # Killed without a chance to clean up, we still take the pool with us.
-                ["setpriv", "--pdeathsig=QUIT", *drop, str(self._prefix / "usr/sbin/condor_master"), "-f"],
+                ["setpriv", "--pdeathsig=QUIT", *self._dropped(), str(self._prefix / "usr/sbin/condor_master"), "-f"],
                 env=self._environment("daemon_config"),
                 cwd=self.directory,
                 stdin=subprocess.DEVNULL,
@@ -191,10 +199,13 @@ class CondorPool:
         Raises:
             PoolError: it failed.
         """
+        return self._run([], command)
+
+    def _run(self, before: Sequence[str], command: Sequence[str]) -> str:
         places = (self._prefix / "usr/sbin", self._prefix / "usr/bin")
         program = next(place / command[0] for place in places if (place / command[0]).exists())
-        done = subprocess.run([program, *command[1:]], env=self._environment("condor_config"), capture_output=True,
-                              text=True, timeout=30, check=False)  # fmt: skip
+        done = subprocess.run([*before, program, *command[1:]], env=self._environment("condor_config"),
+                              capture_output=True, text=True, timeout=30, check=False)  # fmt: skip
         if done.returncode:
             raise PoolError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
@@ -217,16 +228,21 @@ class CondorPool:
             path = self.directory / config
             text = pool_configuration(self._prefix, self.directory, folder, self.hosts, ids)
             path.write_text(text + self._settings)
-        self._token("tokens.d/cosched", "cosched@pool")
-        self._token("daemon-tokens.d/condor", "condor@pool")
+        self._token(self.directory / "tokens.d" / "cosched", "cosched@pool")
+        self._token(self.directory / "daemon-tokens.d" / "condor", "condor@pool")
         for name in ("passwords.d/POOL", "daemon-tokens.d", "daemon-tokens.d/condor"):
             self._own(self.directory / name)
 
-    def _token(self, path: str, identity: str) -> None:
-        token = self.tool("condor_token_create", "-identity", identity, "-key", "POOL")
-        file = self.directory / path
+    def _token(self, file: Path, identity: str, options: Sequence[str] = ()) -> None:
+        create = ("condor_token_create", "-identity", identity, "-key", "POOL")
+        token = self._run(["setpriv", *options] if options else [], create)
         file.write_text(token)
         file.chmod(0o600)
+
+    def _dropped(self) -> list[str]:
+        """Return the options with which `setpriv` runs something as the daemons' user."""
+        user = self._user
+        return [f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"] if user else []
 
     def _own(self, path: Path, *, directory: bool = False) -> None:
         if directory:

@@ -59,6 +59,37 @@ def test_a_fenced_attempt_does_not_begin(attempts: Attempts, tmp_path: Path) -> 
     assert not (tmp_path / "ran").exists()
 
 
+def _carried(attempts: Attempts, launch: Launch, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script as a host does that has nothing but the script."""
+    attempts.create(launch.attempt)
+    script = attempts.write_script(launch, spooled=True)
+    folder.mkdir()
+    copy = folder / "run.sh"
+    copy.write_text(script.read_text())
+    return subprocess.run(["/bin/sh", "run.sh"], cwd=folder, env={"COSCHED_RANK": "1"}, capture_output=True, text=True,
+                          check=False)  # fmt: skip
+
+
+def test_a_carried_script_runs_in_the_directory_where_there_is_one(attempts: Attempts, tmp_path: Path) -> None:
+    there, scratch = tmp_path / "it's there", tmp_path / "scratch"
+    there.mkdir()
+    done = _carried(attempts, replace(_launch("/bin/pwd"), directory=str(there)), scratch)
+    assert (done.stdout, done.stderr) == (f"{there}\n", "")
+    done = _carried(attempts, replace(_launch("/bin/pwd"), directory="/no/such $(place)"), tmp_path / "other")
+    assert done.stdout == f"{tmp_path / 'other'}\n"
+    assert "there is no /no/such $(place) here" in done.stderr
+
+
+def test_a_carried_script_leaves_word_of_its_preparation_where_files_come_back(
+    attempts: Attempts, tmp_path: Path
+) -> None:
+    launch = replace(_launch("/bin/true"), prepare=("/bin/sh", "-c", "exit 3"), directory="/")
+    assert _carried(attempts, launch, tmp_path / "scratch").returncode == 3
+    assert (tmp_path / "scratch" / "unprepared.1").read_text() == "3\n"
+    assert attempts.prepares(launch.attempt)
+    assert (attempts.folder(launch.attempt) / "1").is_dir()
+
+
 @pytest.mark.parametrize("program", ["-h", "--help"])
 def test_a_program_that_looks_like_an_option_is_refused(attempts: Attempts, program: str) -> None:
     launch = _launch(program)

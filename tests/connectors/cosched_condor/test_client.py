@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,10 +14,10 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector import ConnectorError
 from cosched_condor.client import Worker
+from cosched_condor.settings import CondorSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def log(tmp_path: Path) -> str:
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    worker = Worker(None, "", 20.0)
+    worker = Worker(CondorSettings.read({"timeout": 20}))
     yield worker
     worker.close()
 
@@ -91,3 +92,24 @@ def test_closing_ends_the_process_and_twice_is_as_good_as_once(worker: Worker, l
     worker.close()
     worker.close()
     assert process.returncode == -signal.SIGKILL
+
+
+def test_a_token_is_named_by_its_folder_and_never_told(tmp_path: Path) -> None:
+    """Neither the command line nor the environment of the process holds it."""
+    tokens = tmp_path / "tokens.d"
+    tokens.mkdir()
+    (tokens / "cosched").write_text("a-secret")
+    (tokens / "cosched").chmod(0o600)
+    settings = {"pool": "127.0.0.1:1", "schedd": "s@h", "tokens": str(tokens)}
+    worker = Worker(CondorSettings.read(settings))
+    try:
+        (tmp_path / "events.log").touch()
+        worker.call("follow", log=str(tmp_path / "events.log"), timeout=0.0)
+        place = Path(f"/proc/{pid_of(worker)}")
+        for file in ("cmdline", "environ"):
+            assert b"a-secret" not in (place / file).read_bytes()
+        variables = (place / "environ").read_bytes().split(b"\0")
+        assert f"_CONDOR_SEC_TOKEN_DIRECTORY={tokens}".encode() in variables
+        assert {b"CONDOR_CONFIG=ONLY_ENV", b"_CONDOR_COLLECTOR_HOST=127.0.0.1:1"} <= set(variables)
+    finally:
+        worker.close()

@@ -29,8 +29,8 @@ class Played:
 
     def __init__(self, **script: Any) -> None:
         self.script: dict[str, Any] = {
-            "submit": SUBMITTED, "act": {"TotalSuccess": 1}, "queue": [], "history": [], "follow": [],
-            "hosts": [], **script,
+            "submit": SUBMITTED, "submit_spooled": SUBMITTED, "act": {"TotalSuccess": 1}, "retrieve": None,
+            "queue": [], "history": [], "follow": [], "hosts": [], "slots": [], **script,
         }  # fmt: skip
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
@@ -51,10 +51,10 @@ class Played:
 
 @pytest.fixture
 def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[CondorConnector, Played]]:
-    def connector(**script: Any) -> tuple[CondorConnector, Played]:
+    def connector(files: str = "shared", **script: Any) -> tuple[CondorConnector, Played]:
         played = Played(**script)
         monkeypatch.setattr("cosched_condor.connector.Worker", lambda *_: played)
-        return CondorConnector({"spool": str(tmp_path / "spool")}), played
+        return CondorConnector({"spool": str(tmp_path / "spool"), "files": files}), played
 
     return connector
 
@@ -160,6 +160,51 @@ def test_a_submission_that_was_cut_off_is_released_when_it_is_seen(
     connector.cancel(ATTEMPT)
     connector.find(ATTEMPT)
     assert played.verbs[2:] == ["Remove", "queue", "Remove"]
+
+
+def test_files_go_with_a_submission_from_afar(play: Callable[..., tuple[CondorConnector, Played]]) -> None:
+    connector, played = play("spooled")
+    assert connector.submit(LAUNCH) == "7.0"
+    assert played.verbs == ["submit_spooled"]
+    assert "transfer_input_files" in played.calls[0][1]["description"]
+
+
+def test_a_submission_whose_files_never_came_is_withdrawn_and_as_if_it_had_not_been(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    waits = ad(JobStatus=5, HoldReasonCode=16, EnteredCurrentStatus=1000, ServerTime=1100)
+    connector, played = play("spooled", queue=[waits])
+    report = connector.find(ATTEMPT)
+    assert report is not None
+    assert report.state is JobState.QUEUED
+    assert played.verbs == ["queue"]  # they may be on their way
+    played.script["queue"] = [{**waits, "ServerTime": 9999}]
+    connector.find(ATTEMPT)
+    assert played.verbs == ["queue", "queue", "Remove"]
+    reason = played.calls[-1][1]["reason"]
+    played.script.update(queue=[], history=[{**waits, "JobStatus": 3, "RemoveReason": f"{reason} (by user ann)"}])
+    assert connector.find(ATTEMPT) is None
+
+
+def test_a_cancel_leaves_what_ended_and_waits_for_its_output(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    connector, played = play("spooled")
+    connector.cancel(ATTEMPT)
+    assert "JobStatus != 4" in played.calls[-1][1]["constraint"]
+
+
+def test_output_is_fetched_when_it_is_asked_for_before_the_news(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    connector, played = play("spooled")
+    connector.submit(LAUNCH)
+    assert connector.output(ATTEMPT, "out", 0, 0, 9) is None
+    played.script["queue"] = [done(0, 2), done(1, 2)]
+    connector.status([ATTEMPT])
+    connector.output(ATTEMPT, "out", 0, 0, 9)
+    connector.output(ATTEMPT, "out", 1, 0, 9)
+    assert played.verbs.count("retrieve") == 1
 
 
 def test_the_history_is_asked_only_for_what_the_queue_does_not_show_whole(

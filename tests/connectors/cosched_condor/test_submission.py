@@ -46,6 +46,16 @@ def test_a_group_is_pinned(attempts: Attempts) -> None:
     ]
 
 
+def test_what_a_host_needs_is_carried_where_nothing_is_shared(attempts: Attempts) -> None:
+    settings = CondorSettings.read({"spool": str(attempts.root), "files": "spooled", "keep_days": 2})
+    text = describe(replace(_launch(), directory="/home/ann"), settings, attempts).text
+    assert "transfer_input_files = $(CoschedFolder)/run.sh" in text
+    assert "initialdir = $(CoschedFolder)/$(CoschedRank)" in text
+    assert "should_transfer_files = YES" in text
+    assert "172800" in next(line for line in text.splitlines() if line.startswith("leave_in_queue"))
+    assert not any(line.startswith(("log", "hold", "dagman_log")) for line in text.splitlines())
+
+
 def test_without_hosts_nothing_is_pinned(attempts: Attempts) -> None:
     described = _describe(attempts, _launch(hosts=()))
     assert "requirements" not in described.text

@@ -6,11 +6,12 @@ import io
 import json
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
 from cosched_condor import worker
+from cosched_condor.ads import WITHDRAWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,8 +41,10 @@ class Log:
 class Collector:
     located = 0
 
-    def locate(self, kind: str, name: str | None) -> tuple[str, str | None]:
+    def locate(self, kind: str, name: str | None) -> tuple[str, str | None] | None:
         type(self).located += 1
+        if name == "nobody":
+            return None
         return kind, name
 
     def query(self, kind: str, projection: list[str]) -> list[dict[str, Any]]:
@@ -49,8 +52,22 @@ class Collector:
 
 
 class Schedd:
+    acts: ClassVar[list[tuple[str, str, str]]] = []
+
     def __init__(self, found: tuple[str, str | None]) -> None:
         self.found = found
+
+    def submit(self, description: str, itemdata: Iterator[dict[str, str]], spool: bool) -> types.SimpleNamespace:
+        assert spool
+        return types.SimpleNamespace(cluster=lambda: 7, of=description, items=list(itemdata))
+
+    def spool(self, submitted: types.SimpleNamespace) -> None:
+        if submitted.of == "unreadable":
+            raise RuntimeError("cannot read run.sh")
+
+    def act(self, action: str, constraint: str, reason: tuple[str, int]) -> dict[str, Any]:
+        type(self).acts.append((action, constraint, reason[0]))
+        return {"TotalSuccess": 1}
 
     def query(self, constraint: str, projection: list[str]) -> list[dict[str, Any]]:
         if constraint == "down":
@@ -66,6 +83,8 @@ def library(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     vars(library).update(Collector=Collector, Schedd=Schedd, JobEventLog=Log, DaemonType=daemons, AdType=kinds)
     monkeypatch.setitem(sys.modules, "htcondor2", library)
     monkeypatch.setattr(Collector, "located", 0)
+    monkeypatch.setattr(Schedd, "acts", [])
+    vars(library).update(Submit=str, JobAction=types.SimpleNamespace(Remove="remove"))
     Log.broken = []
     return library
 
@@ -155,3 +174,24 @@ def test_after_an_error_a_log_is_told_from_its_beginning(exchange: Callable[...,
     failed, again = exchange(follow, follow)
     assert failed["error"] == "unreadable"
     assert [event["EventTypeNumber"] for event in again["answer"]] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("description", "fence", "fault"),
+    [("fine", "/no/such/mark", ""), ("unreadable", "/no/such/mark", "cannot read"), ("fine", "/", "was cancelled")],
+)
+def test_what_the_scheduler_has_no_files_of_is_withdrawn(
+    exchange: Callable[..., list[dict[str, Any]]], description: str, fence: str, fault: str
+) -> None:
+    (answer,) = exchange(("submit_spooled", {"description": description, "items": [{}], "fences": {"a": fence}}))
+    if fault:
+        assert fault in answer["error"]
+        assert Schedd.acts == [("remove", "ClusterId == 7", WITHDRAWN)]
+    else:
+        assert answer["answer"]["cluster"] == 7
+        assert Schedd.acts == []
+
+
+def test_a_scheduler_that_the_collector_does_not_show_is_named(exchange: Callable[..., list[dict[str, Any]]]) -> None:
+    (answer,) = exchange(("queue", {"constraint": "true", "projection": []}), schedd="nobody")
+    assert "shows no scheduler nobody" in answer["error"]

@@ -1,0 +1,157 @@
+"""What happened to jobs: from the event log where there is one to read, else from the queue when it may have news."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector import ConnectorError, JobReport, JobState
+from cosched_condor import ads
+from cosched_condor.eventlog import EventLog
+from cosched_condor.pace import Pace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from cosched_condor.attempts import Attempts
+    from cosched_condor.client import Worker
+    from cosched_condor.fetching import Fetching
+    from cosched_condor.jobs import Jobs
+
+__all__ = ["LogNews", "QueueNews"]
+
+_SECOND_STEP = 0.1  # seconds that the event of a hold or a removal may come after that of the eviction
+_LOOK_SECONDS = 1.5  # after which the slots are looked at for the news alone: whoever plans does so every second
+_NAP = 0.05
+_MISSES = 3  # questions in a row in which neither queue nor history knew an attempt
+_SLOT = ("JobId", "GlobalJobId", "Machine")
+
+
+class LogNews:
+    """Reads the event log, from its beginning on."""
+
+    def __init__(self, listen: Worker, attempts: Attempts) -> None:
+        self._listen = listen
+        self._attempts = attempts
+        self._log = EventLog()
+
+    def read(self, timeout: float) -> list[JobReport]:
+        """Return what happened since the last call, waiting for something.
+
+        Raises:
+            ConnectorError: the log cannot be read; the next call begins at its beginning.
+        """
+        try:
+            reports = self._log.read(self._follow(timeout))
+            if any(report.state is JobState.EVICTED for report in reports):
+                reports += self._log.read(self._follow(_SECOND_STEP))
+        except ConnectorError:
+            self._log = EventLog()  # the next worker begins at the beginning too
+            raise
+        return self._log.settled(reports)
+
+    def _follow(self, timeout: float) -> list[dict[str, Any]]:
+        events: list[dict[str, Any]] = self._listen.call("follow", wait=timeout, log=str(self._attempts.log),
+                                                         timeout=timeout)  # fmt: skip
+        return events
+
+
+class QueueNews:
+    """Asks the queue when the slots show that something happened, and fetches what ended jobs wrote.
+
+    Args:
+        ask: the process that talks to HTCondor.
+        jobs: queue and history.
+        fetching: of what ended jobs wrote.
+        attempts: the spool.
+        ours: whether a slot's job is cosched's.
+    """
+
+    def __init__(self, ask: Worker, jobs: Jobs, fetching: Fetching, attempts: Attempts,
+                 ours: Callable[[Mapping[str, Any]], bool]) -> None:  # fmt: skip
+        self._ask = ask
+        self._jobs = jobs
+        self._fetching = fetching
+        self._ours = ours
+        self._attempts = attempts
+        self._pace = Pace()
+        self._guard = threading.Lock()
+        self._looked = -_LOOK_SECONDS
+        self._live: dict[str, int] = {}  # attempt whose end was not told → questions in a row that found nothing of it
+        self._told: dict[str, tuple[JobState, str]] = {}
+
+    def seen(self, slots: Iterable[Mapping[str, Any]]) -> None:
+        """Take in ads of slots that somebody else asked for."""
+        jobs = frozenset(str(slot["JobId"]) for slot in slots if "JobId" in slot and self._ours(slot))
+        with self._guard:
+            self._looked = time.monotonic()
+            self._pace.seen(jobs, self._looked)
+
+    def stirred(self, attempts: Iterable[str] = (), after: float = 0.0) -> None:
+        """Take in that attempts were submitted, or that something was cancelled."""
+        with self._guard:
+            self._live.update(dict.fromkeys(attempts, 0))
+            self._pace.stirred(time.monotonic(), after)
+
+    def read(self, timeout: float) -> list[JobReport]:
+        """Return what happened since the last call, waiting for something.
+
+        Raises:
+            ConnectorError: HTCondor does not answer.
+        """
+        end = time.monotonic() + timeout
+        self._fetching.fetch_all()
+        while True:
+            if time.monotonic() >= self._looked + _LOOK_SECONDS:
+                self.seen(self._ask.call("slots", projection=_SLOT))
+            if self._pace.due(time.monotonic()):
+                reports = self._question()
+                if reports:
+                    return reports
+            left = end - time.monotonic()
+            if left <= 0:
+                return []
+            time.sleep(min(_NAP, left))
+
+    def _question(self) -> list[JobReport]:
+        asked = time.monotonic()
+        queue = [ad for ad in self._jobs.queue("CoschedAttempt =!= undefined")
+                 if self._attempts.known(str(ad.get("CoschedAttempt", "")))]  # fmt: skip
+        shown = {str(ad["CoschedAttempt"]) for ad in queue}
+        with self._guard:
+            live = {**self._live, **{attempt: 0 for attempt in shown if not self._is_over(attempt)}}
+        reports = self._jobs.reports(queue, sorted(live))
+        news = [report for attempt in live if (report := reports.get(attempt)) and self._is_new(report)]
+        for attempt in set(self._told) - shown - set(live):
+            del self._told[attempt]
+        with self._guard:
+            self._live = self._left(live, reports)
+            running = frozenset(f"{ad['ClusterId']}.{ad['ProcId']}" for ad in queue if ads.running(ad))
+            self._pace.answered(running, waiting=self._waits(reports), now=asked)
+        return news
+
+    def _left(self, live: Mapping[str, int], reports: Mapping[str, JobReport]) -> dict[str, int]:
+        """Return whose end is still to be told; those that were submitted meanwhile among them."""
+        left = {attempt: 0 for attempt in self._live if attempt not in live}
+        for attempt, misses in live.items():
+            if attempt not in reports and misses + 1 < _MISSES:
+                left[attempt] = misses + 1
+            elif attempt in reports and not reports[attempt].state.final:
+                left[attempt] = 0
+        return left
+
+    def _waits(self, reports: Mapping[str, JobReport]) -> bool:
+        """Whether something is to start, or was not found: a host that is taken is not yet a program that runs."""
+        return any(attempt not in reports or reports[attempt].state is JobState.QUEUED for attempt in self._live)
+
+    def _is_over(self, attempt: str) -> bool:
+        told = self._told.get(attempt)
+        return told is not None and told[0].final
+
+    def _is_new(self, report: JobReport) -> bool:
+        word = (report.state, report.reason)
+        if report.state is JobState.UNKNOWN or self._told.get(report.attempt) == word:
+            return False
+        self._told[report.attempt] = word
+        return True
