@@ -93,10 +93,10 @@ class Offering:
         self._pauses.pop(task, None)
 
     def pause(self, task: str, time: float) -> None:
-        """Do not offer a task for a while: longer each time."""
+        """Do not offer a task for a while: longer each time, and for half the time to its deadline at most."""
         tries = self._pauses.get(task, (0.0, 0))[1]
         pause = min(self._settings.again * 2.0 ** min(tries, 20), self._settings.again_longest)
-        self._pauses[task] = (time + pause, tries + 1)
+        self._pauses[task] = (time + min(pause, self._while_in_time(task, time)), tries + 1)
 
     def in_vain(self, task: str) -> tuple[float, int] | None:
         """Return when a task is offered again, epoch seconds, and how often nobody did better; None where not once."""
@@ -142,6 +142,13 @@ class Offering:
                 misjudged = abs(end - (talk.began + candidate.end))
             self._effects.statistics.forward(candidate.age, misjudged)
             self._handing.begin(talk, peer, time)
+
+    def _while_in_time(self, name: str, time: float) -> float:
+        """Return for how long a task may be kept back, seconds: as a deadline comes nearer it is offered more often."""
+        task = self._domain.task(name)
+        if task is None or task.deadline is None or task.deadline <= time:
+            return math.inf
+        return max((task.deadline - time) / 2, self._settings.look)
 
     def _offer_around(self, task: Task, here: float, time: float, *, urgent: bool = False) -> None:
         papers = self._registry.papers(task)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
 from cosched.agent.messages import Commit, Decline, Fenced, Offer, Refused, Request, Reserve, Reserved
-from tests.agent.makers import Domain, a_domain, a_task, a_wide_task
+from tests.agent.makers import NOW, Domain, a_domain, a_task, a_wide_task
 
 
 def offered() -> tuple[Domain, str]:
@@ -93,3 +96,27 @@ def test_no_neighbour_is_waited_for_without_end() -> None:
     (request,) = [body for body in domain.pass_time(1.0) if isinstance(body, Request)]
     domain.pass_time(9.0)
     assert domain.say(Offer(request.task, 1, 5.0, "b")) == []
+
+
+def declined(allowance: float) -> list[float]:
+    """Return at which second a task that is late anyway is offered; nobody wants it."""
+    domain = a_domain()
+    domain.submit(a_task(1, None, 1e4))  # takes the only host
+    domain.submit(replace(a_wide_task(2), deadline=NOW + allowance))
+    times = []
+    for second in range(1, 21):
+        for body in domain.pass_time(1.0):
+            if isinstance(body, Request):
+                times.append(float(second))
+                domain.say(Decline(body.task, body.epoch, "not now"))
+    return times
+
+
+def test_the_nearer_its_deadline_the_sooner_a_task_is_offered_again() -> None:
+    usual = declined(0.5)  # that is over before anybody could be asked
+    assert usual == declined(1e3)
+    soon = declined(8.0)
+    pauses = [second - first for first, second in pairwise(soon) if second < 8.0]
+    assert len([time for time in soon if time < 8.0]) > len([time for time in usual if time < 8.0])
+    assert pauses == sorted(pauses, reverse=True)
+    assert min(pauses) >= 1.0
