@@ -17,11 +17,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.nursery import QuickSite
 from cosched.errors import SystemFault
 from cosched.portal.documents import TaskRequest
 from cosched.simulation.kernels import KERNELS, kernel_profile
 from tests.history import faults, read
+from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

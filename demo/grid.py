@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from cosched.portal.documents import TaskDetail
 
-__all__ = ["NAMES", "forwarded", "grid", "main", "submit", "table", "where"]
+__all__ = ["NAMES", "await_neighbours", "certify", "forwarded", "free_port", "grid", "main", "peer", "submit", "table",
+           "where"]  # fmt: skip
 
 NAMES = ("alpha", "beta", "gamma")
 _FINAL = ("completed", "failed", "cancelled")
@@ -46,15 +47,15 @@ def grid(connectors: Sequence[str], *, scale: float, lease: float = 10.0) -> Ite
     with ExitStack() as stack:
         sites = [
             stack.enter_context(
-                Site(connector, scale=scale, noise=0.0, settings=_settings(name, lease), prepare=_certify)
+                Site(connector, scale=scale, noise=0.0, settings=_settings(name, lease), prepare=certify)
             )
             for name, connector in zip(NAMES, connectors, strict=False)
         ]
         for site in sites:
             for other in sites:
                 if other is not site:
-                    _peer(site, "add", str(other.folder / "peer.toml"))
-        _await_neighbours(sites)
+                    peer(site, "add", str(other.folder / "peer.toml"))
+        await_neighbours(sites)
         yield sites
 
 
@@ -121,8 +122,8 @@ def main() -> None:
         submit(sites[0], options.tasks, options.scale)
         console.print(f"{options.tasks} tasks submitted to {NAMES[0]}")
         tasks = forwarded(sites, 170.0)
-        peers = _peer(sites[0], "list", "--server", sites[0].server)
-        done = _peer(sites[0], "advice", "--server", sites[0].server)
+        peers = peer(sites[0], "list", "--server", sites[0].server)
+        done = peer(sites[0], "advice", "--server", sites[0].server)
     console.print(table(tasks, NAMES[0]))
     console.print(peers)
     console.print(f"The agent of {NAMES[0]}:\n{done}", markup=False)
@@ -137,20 +138,27 @@ def main() -> None:
 def _settings(name: str, lease: float) -> dict[str, dict[str, object]]:
     return {
         "domain": {"name": name},
-        "agent": {"listen": f"127.0.0.1:{_free_port()}", "period": 2, "lease": lease},
+        "agent": {"listen": f"127.0.0.1:{free_port()}", "period": 2, "lease": lease},
     }
 
 
-def _certify(site: Site) -> None:
-    _peer(site, "init", "--out", str(site.folder / "peer.toml"))
+def certify(site: Site) -> None:
+    """Make a domain's key, certificate and the file for its neighbours, `peer.toml` in its folder."""
+    peer(site, "init", "--out", str(site.folder / "peer.toml"))
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port that nobody uses now."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
 
 
-def _peer(site: Site, *arguments: str) -> str:
+def peer(site: Site, *arguments: str) -> str:
+    """Run `cosched peer` in a domain and return what it says.
+
+    Raises:
+        SystemFault: it fails.
+    """
     config = () if "--server" in arguments else ("--config", str(site.config))
     said, fault = io.StringIO(), io.StringIO()
     with redirect_stdout(said), redirect_stderr(fault):
@@ -160,12 +168,13 @@ def _peer(site: Site, *arguments: str) -> str:
     return said.getvalue()
 
 
-def _await_neighbours(sites: Sequence[Site]) -> None:
+def await_neighbours(sites: Sequence[Site]) -> None:
     """Wait until every daemon knows how many hosts every other has."""
     until = time.monotonic() + _PATIENCE
     for site in sites:
+        added = len(list((site.folder / "state" / "peers.d").iterdir()))
         with site.client() as client:
-            while not all(peer.hosts for peer in client.peers()):
+            while sum(bool(neighbour.hosts) for neighbour in client.peers()) < added:
                 if time.monotonic() > until:
                     raise SystemFault(f"the agents do not find one another: {client.peers()}")
                 time.sleep(0.2)

@@ -57,7 +57,7 @@ class Site:
         server: the daemon's address.
     """
 
-    def __init__(self, connector: str, *, scale: float, noise: float = 0.05, seed: int = 0,
+    def __init__(self, connector: str, *, scale: float, noise: float = 0.05, seed: int = 0, hosts: int = HOSTS,
                  settings: Mapping[str, Mapping[str, Any]] | None = None,
                  prepare: Callable[[Site], None] = lambda _site: None) -> None:  # fmt: skip
         """Describe a site.
@@ -67,12 +67,14 @@ class Site:
             scale: seconds of a kernel are multiplied by this.
             noise: sigma of the log-normal factor between model and run.
             seed: of the noise.
+            hosts: how many; a pool has always 16.
             settings: more configuration, by section and key.
             prepare: called when the configuration is written, before the daemon starts.
         """
         self.connector = connector
         self._options = ["--seed", str(seed), "--noise", str(noise)]
         self._scale = scale
+        self._hosts = hosts
         self._settings = settings or {}
         self._prepare = prepare
         self._stack = ExitStack()
@@ -180,11 +182,11 @@ class Site:
     def _serves(self) -> bool:
         try:
             with self.client() as client:
-                return client.status().hosts_up >= HOSTS
+                return client.status().hosts_up >= self._hosts
         except AbsentError:
             return False
 
-    def _manager(self, stack: ExitStack) -> dict[str, str]:
+    def _manager(self, stack: ExitStack) -> dict[str, Any]:
         """Set the resource manager up; return the connector's settings and say where the journal is."""
         if self.connector == "condor":
             from tests.testbed.condor_pool import CondorPool
@@ -201,10 +203,10 @@ class Site:
 
             cluster = self.pool = stack.enter_context(SlurmCluster(hosts=HOSTS))
             return cluster.settings
-        stack.callback(_end_local_jobs, self._spool)
-        return {"spool": str(self._spool)}
+        stack.callback(_end_local_jobs, self._spool, self._hosts)
+        return {"spool": str(self._spool), "hosts": self._hosts}
 
-    def _write(self, connector: Mapping[str, str]) -> None:
+    def _write(self, connector: Mapping[str, Any]) -> None:
         sections: dict[str, dict[str, Any]] = {
             "domain": {"name": "demo", "hardware": HARDWARE, "state": str(self.folder / "state")},
             "connector": {"kind": self.connector},
@@ -235,12 +237,12 @@ class Site:
             (folder / f"{name}.toml").write_text("\n".join(lines) + "\n")
 
 
-def _end_local_jobs(spool: Path) -> None:
+def _end_local_jobs(spool: Path, hosts: int) -> None:
     """End what still runs on the local slots when a site is left early; returns when nothing runs any more."""
     from cosched_local import LocalConnector
 
     attempts = [folder.name for folder in (spool / "attempts").glob("*")]
-    connector = LocalConnector({"spool": str(spool), "hosts": HOSTS, "grace": 0})
+    connector = LocalConnector({"spool": str(spool), "hosts": hosts, "grace": 0})
     for attempt in attempts:
         connector.cancel(attempt)
     until = time.monotonic() + _PATIENCE

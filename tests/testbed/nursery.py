@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QuickSite"]
 
-_MODULES = ["benchmarks.nursery", "cosched.cli.serve", "cosched.client", "cosched.service.daemon", "cosched_condor",
+_MODULES = ["tests.testbed.nursery", "cosched.cli.serve", "cosched.client", "cosched.service.daemon", "cosched_condor",
             "cosched_local", "cosched_slurm", "tests.history", "httptools", "uvloop", "uvicorn"]  # fmt: skip
 
 

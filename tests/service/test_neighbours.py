@@ -1,0 +1,202 @@
+"""Whole daemons that are neighbours: real processes, real mutual TLS, real jobs of the local connector."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks import storm
+from cosched.portal.documents import TaskRequest
+from demo.grid import await_neighbours, peer
+from tests.testbed.federation import federation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cosched.portal.documents import TaskDetail
+    from tests.testbed.federation import Domain, Federation
+
+# The HTTP library leaves the socket to the garbage collector where nobody listens.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
+]
+PATIENCE = 60.0
+
+
+def until(holds: Callable[[], object]) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < give_up, "it did not come about in time"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Federation]:
+    """Two domains: one host against eight."""
+    with federation({"north": 1, "south": 8}, [("north", "south", "neighbour")]) as found:
+        yield found
+
+
+def submit(domain: Domain, label: str, allowance: float, scale: float = 0.05, kernel: str = "jacobi") -> str:
+    """Submit a task that takes 40 × scale seconds on one host and 13 × scale on eight."""
+    request = TaskRequest(
+        application=kernel, parameters={"Label": label, "Scale": scale}, deadline=time.time() + allowance
+    )
+    with domain.client() as client:
+        return client.submit(request).id
+
+
+def task(domain: Domain, name: str) -> TaskDetail:
+    with domain.client() as client:
+        return client.task(name)
+
+
+def ended(domain: Domain, name: str) -> TaskDetail:
+    with domain.client() as client:
+        client.wait([name], PATIENCE)
+        return client.task(name)
+
+
+def guest_of(domain: Domain, origin: str) -> TaskDetail:
+    """Return the newest task that has come from there."""
+    with domain.client() as client:
+        found = [one for one in client.tasks(limit=1000).tasks if one.origin == origin]
+        return client.task(max(found, key=lambda one: int(one.id)).id)
+
+
+def test_a_task_that_would_be_late_is_run_by_the_neighbour_and_all_that_it_did_comes_back(pair: Federation) -> None:
+    north, south = pair.domains["north"], pair.domains["south"]
+    name = submit(north, "away", allowance=4.0, scale=0.15)
+    until(lambda: task(north, name).started is not None)
+    assert (task(north, name).state, task(north, name).peer) == ("forwarded", "south")
+    done = ended(north, name)
+    assert (done.state, done.exit_code) == ("completed", 0)
+    guest = guest_of(south, "north")
+    assert done.hosts == guest.hosts
+    assert done.actual == guest.actual
+    assert guest.owner == f"{done.owner}@north"
+    assert (done.handovers[-1].state, done.handovers[-1].outcome) == ("ended", "completed in south")
+    with north.client() as client:
+        for rank in range(len(guest.hosts)):
+            written = client.output(name, "out", rank=rank)
+            assert written is not None
+            assert written.data.decode().startswith(f"jacobi rank {rank} of {len(guest.hosts)}: ")
+    assert pair.ran()["away"] == ["south"]
+
+
+def test_a_task_that_runs_at_the_neighbour_is_cancelled_from_home(pair: Federation) -> None:
+    north, south = pair.domains["north"], pair.domains["south"]
+    name = submit(north, "cancelled", allowance=60.0, scale=2.0)
+    until(lambda: task(north, name).started is not None)
+    with north.client() as client:
+        client.cancel(name)
+    assert ended(north, name).state == "cancelled"
+    until(lambda: guest_of(south, "north").state == "cancelled")
+    kinds = [line.kind for line in pair.history() if line.task == "cancelled"]
+    assert set(kinds) == {"start"}
+
+
+def test_a_failure_at_the_neighbour_is_one_at_home(pair: Federation) -> None:
+    north = pair.domains["north"]
+    name = submit(north, "failing", allowance=4.0, scale=0.15)
+    done = ended(north, name)
+    assert (done.state, done.peer, done.exit_code) == ("failed", "south", 3)
+    assert guest_of(pair.domains["south"], "north").reason == done.reason
+
+
+@pytest.mark.timeout(240)
+def test_daemons_killed_and_cut_off_run_every_task_exactly_once() -> None:
+    report = storm.run(faults=28, seconds=40.0, seed=1)
+    print(report)
+    assert not report.wrong
+    assert report.forwarded + report.came_back
+
+
+@pytest.fixture(scope="module")
+def tree() -> Iterator[Federation]:
+    """A root with two below it, and a leaf below the left one; all but the right one have one host."""
+    hosts = {"root": 1, "left": 1, "right": 8, "leaf": 1}
+    links = [("left", "root", "upper"), ("right", "root", "upper"), ("leaf", "left", "upper")]
+    with federation(hosts, links, agent={"hops": 3, "scope": 2, "lease": "20s"}) as found:
+        yield found
+
+
+@contextmanager
+def busy(*domains: Domain) -> Iterator[None]:
+    """Take all hosts of some domains for so long that nothing else could be done there in time."""
+    request = TaskRequest(command=("/bin/sleep", "100"), profile=(100.0,))
+    blockers = []
+    for domain in domains:
+        with domain.client() as client:
+            blockers.append((domain, client.submit(request).id))
+    until(lambda: all(task(domain, name).state == "running" for domain, name in blockers))
+    yield
+    for domain, name in blockers:
+        with domain.client() as client:
+            client.cancel(name)
+
+
+def visited(domain: Domain) -> list[list[str]]:
+    """Return the domains in which each guest has been before, by the daemon's database."""
+    with closing(sqlite3.connect(f"file:{domain.folder}/state/cosched.db?mode=ro", uri=True)) as database:
+        return [json.loads(row[0]) for row in database.execute("SELECT visited FROM guests ORDER BY created")]
+
+
+def offered_in_vain(domain: Domain, name: str) -> bool:
+    with domain.client() as client:
+        return any("no other domain has offered" in reason for reason in client.explain(name).waits_for)
+
+
+def test_a_request_climbs_to_the_head_and_down_to_the_domain_that_can(tree: Federation) -> None:
+    leaf, left, root, right = (tree.domains[name] for name in ("leaf", "left", "root", "right"))
+    with busy(leaf, left, root):
+        name = submit(leaf, "climbs", allowance=30.0, scale=0.1)
+        assert (ended(leaf, name).state, task(leaf, name).peer) == ("completed", "right")
+        with leaf.client() as client:
+            written = client.output(name, "out")
+    assert tree.ran()["climbs"] == ["right"]
+    assert visited(right) == [["leaf", "left", "root"]]
+    assert task(leaf, name).handovers[-1].peer == "left"
+    assert "right through left" in task(leaf, name).handovers[-1].why
+    assert guest_of(left, "leaf").handovers[-1].peer == "root"
+    assert guest_of(root, "left").handovers[-1].peer == "right"
+    assert written is not None  # fetched through two domains
+    assert written.data.startswith(b"jacobi rank 0 of ")
+
+
+def test_no_task_goes_further_than_it_may(tree: Federation) -> None:
+    leaf, left, root, right = (tree.domains[name] for name in ("leaf", "left", "root", "right"))
+    before = len(visited(right))
+    leaf.stop()
+    leaf.config.write_text(leaf.config.read_text().replace("hops = 3", "hops = 2"))
+    leaf.start()
+    await_neighbours(list(tree.domains.values()))
+    with busy(leaf, left, root):
+        name = submit(leaf, "stays near", allowance=30.0, scale=0.1)
+        until(lambda: offered_in_vain(leaf, name) or task(leaf, name).peer)
+    assert ended(leaf, name).state == "completed"
+    assert tree.ran()["stays near"] != ["right"]
+    assert len(visited(right)) == before
+
+
+def test_a_loop_is_cut_where_it_would_close(tree: Federation) -> None:
+    leaf, root = tree.domains["leaf"], tree.domains["root"]
+    peer(leaf, "add", str(root.folder / "peer.toml"))
+    peer(root, "add", str(leaf.folder / "peer.toml"))
+    await_neighbours(list(tree.domains.values()))
+    with busy(tree.domains["right"]):
+        names = [submit(leaf, f"round-{number}", allowance=2.0) for number in range(8)]  # too many for all of them
+        assert {ended(leaf, name).state for name in names} == {"completed"}
+    ran = tree.ran()
+    assert [len(ran[f"round-{number}"]) for number in range(8)] == [1] * 8
+    for name, domain in tree.domains.items():
+        for been in visited(domain):
+            assert len(set(been)) == len(been)
+            assert name not in been
+    assert visited(root)
