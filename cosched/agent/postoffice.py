@@ -13,7 +13,7 @@ import structlog
 
 from cosched.agent import certificate
 from cosched.agent.documents import write_letter
-from cosched.agent.transport import PATIENCE, XML
+from cosched.agent.transport import ask, connected
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -115,19 +115,18 @@ class _Route(threading.Thread):
         for kept in (connection, None):
             if kept is None and connection is not None:
                 connection.close()
-            used = kept or http.client.HTTPSConnection(*self._entry.host_and_port, context=self._context,
-                                                       timeout=PATIENCE)  # fmt: skip
+            used = kept
             try:
-                used.request("POST", "/letters", body, {"Content-Type": XML})
-                answer = used.getresponse()
-                said = answer.read()
+                used = used or connected(self._entry, self._context)
+                answer = ask(used, "POST", "/letters", body)
             except (OSError, http.client.HTTPException) as error:
-                used.close()
+                if used is not None:
+                    used.close()
                 self._note(str(error) or type(error).__name__)
                 if kept is None:
                     return None
                 continue
-            self._note("" if answer.status == HTTPStatus.ACCEPTED else said.decode(errors="replace")[:300])
+            self._note("" if answer.status == HTTPStatus.ACCEPTED else answer.body.decode(errors="replace")[:300])
             return used
         return None
 

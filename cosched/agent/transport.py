@@ -22,6 +22,7 @@ import structlog
 
 from cosched.agent import certificate, outputs
 from cosched.agent.documents import LARGEST, read_letter
+from cosched.agent.limit import limited
 from cosched.agent.outputs import Reply
 from cosched.errors import SystemFault, UserError
 
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
     from cosched.agent.peerbook import Entry
     from cosched.connector.interface import Output
 
-__all__ = ["PATIENCE", "XML", "PeerServer", "call"]
+__all__ = ["PATIENCE", "XML", "PeerServer", "ask", "call", "connected"]
 
 _log = structlog.get_logger("cosched.agent")
 
 PATIENCE = 10.0
-"""Seconds for a handshake, a request, an answer."""
+"""Seconds of silence in a handshake, a request, an answer."""
+_WHOLE = 3  # times the patience for all of a conversation
 _MOST_CONNECTIONS = 64
 XML = "application/xml; charset=utf-8"
 """Media type of a letter."""
@@ -111,10 +113,15 @@ class PeerServer:
     def secure(self, connection: socket.socket) -> tuple[ssl.SSLSocket, str] | None:
         """Return the connection made secure and who is at its other end; None for a stranger."""
         connection.settimeout(PATIENCE)
+        secured: ssl.SSLSocket | None = None
         try:
-            secured = self._context.wrap_socket(connection, server_side=True)
+            secured = self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+            with limited(secured, PATIENCE):
+                secured.do_handshake()
         except (OSError, ValueError) as error:
             _log.info("refused a connection", fault=str(error))
+            if secured is not None:
+                secured.close()
             return None
         der = secured.getpeercert(binary_form=True)
         peer = self._names.get(certificate.fingerprint(der)) if der else None
@@ -177,12 +184,22 @@ class _Handler(BaseHTTPRequestHandler):
             if secured is None:
                 return
             connection, self._peer = secured
+            self._secured = connection
             connection.settimeout(self.timeout)
-            self.rfile, self.wfile = connection.makefile("rb"), connection.makefile("wb")
+            self.rfile = self._reader = connection.makefile("rb")
+            self.wfile = connection.makefile("wb")
             with contextlib.suppress(OSError), connection:
                 super().handle()
         finally:
             places.release()
+
+    def handle_one_request(self) -> None:
+        """Wait for a request as long as a quiet connection is kept; from its first byte on it has as long again."""
+        if not self._reader.peek(1):
+            self.close_connection = True
+            return
+        with limited(self._secured, self.timeout):
+            super().handle_one_request()
 
     def do_GET(self) -> None:
         self._answer("GET", b"")
@@ -212,13 +229,54 @@ def call(entry: Entry, context: ssl.SSLContext, method: str, path: str, body: by
          timeout: float = PATIENCE) -> Reply:  # fmt: skip
     """Ask a neighbour's agent something.
 
+    Args:
+        entry: the neighbour.
+        context: proves who we are, and takes nobody else for it.
+        method: "GET" or "POST".
+        path: with its query.
+        body: XML; empty for none.
+        timeout: seconds of silence after which it is given up; all of it may take three times that.
+
     Raises:
         OSError, http.client.HTTPException: it does not answer, or is not who it should be.
     """
-    connection = http.client.HTTPSConnection(*entry.host_and_port, context=context, timeout=timeout)
+    connection = connected(entry, context, timeout)
     try:
-        connection.request(method, path, body, {"Content-Type": XML} if body else {})
-        answer = connection.getresponse()
-        return Reply(answer.status, answer.read(LARGEST), dict(answer.getheaders()))
+        return ask(connection, method, path, body, timeout)
     finally:
         connection.close()
+
+
+def connected(entry: Entry, context: ssl.SSLContext, timeout: float = PATIENCE) -> http.client.HTTPSConnection:
+    """Return a connection to a neighbour's agent on which both have proved who they are; errors as `call`."""
+    host, port = entry.host_and_port
+    connection = http.client.HTTPSConnection(host, port, context=context, timeout=timeout)
+    plain = socket.create_connection((host, port), timeout)
+    try:
+        secured = context.wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
+    except BaseException:
+        plain.close()
+        raise
+    connection.sock = secured
+    try:
+        with limited(secured, _WHOLE * timeout):
+            secured.do_handshake()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def ask(connection: http.client.HTTPSConnection, method: str, path: str, body: bytes = b"",
+        timeout: float = PATIENCE) -> Reply:  # fmt: skip
+    """Ask something on a connection that may be used again afterwards, if nothing was raised; see `call`."""
+    if connection.sock is None:  # the neighbour wished to end it after its last answer
+        raise http.client.NotConnected
+    with limited(connection.sock, _WHOLE * timeout):
+        connection.request(method, path, body, {"Content-Type": XML} if body else {})
+        answer = connection.getresponse()
+        said = answer.read(LARGEST)
+        if not answer.isclosed():
+            fault = f"more than {LARGEST} bytes" if len(said) == LARGEST else "not all of what it announced"
+            raise http.client.HTTPException(f"it answers with {fault}")
+        return Reply(answer.status, said, dict(answer.getheaders()))
