@@ -6,10 +6,11 @@ import importlib.util
 import os
 from typing import TYPE_CHECKING
 
-from cosched.connector import ConnectorError
 from cosched.connector.workers import WorkerProcess
+from cosched_condor.refusals import refusal
 
 if TYPE_CHECKING:
+    from cosched.connector import ConnectorError
     from cosched_condor.settings import CondorSettings
 
 __all__ = ["Worker"]
@@ -17,8 +18,6 @@ __all__ = ["Worker"]
 if importlib.util.find_spec("htcondor2") is None:
     raise ImportError("no module named 'htcondor2'")
 
-_FINAL = ("failed to create job ad", "permission", "not authorized", "owner", "invalid", "parse", "no such",
-          "undefined")  # fmt: skip
 _PURPOSE = {
     "hosts": "list its hosts",
     "queue": "show its queue",
@@ -44,8 +43,8 @@ class Worker(WorkerProcess):
 
     def refusal(self, verb: str, message: str) -> ConnectorError:
         """Turn the library's words into an error; what might pass by itself is transient."""
-        final = verb.startswith("submit") and any(word in message.lower() for word in _FINAL)
-        return ConnectorError(f"HTCondor, asked to {_PURPOSE.get(verb, verb)}: {message}", transient=not final)
+        return refusal(f"HTCondor, asked to {_PURPOSE.get(verb, verb)}", message,
+                       submitting=verb.startswith("submit"))  # fmt: skip
 
 
 def _environment(settings: CondorSettings) -> dict[str, str]:

@@ -16,6 +16,7 @@ from cosched_condor.fetching import Fetching
 from cosched_condor.jobs import FILES_SECONDS, Jobs
 from cosched_condor.machines import Needs, machines, projection
 from cosched_condor.news import LogNews, QueueNews
+from cosched_condor.refusals import PER_SUBMISSION
 from cosched_condor.settings import CondorSettings
 from cosched_condor.submission import Batch, Description, batches, describe
 
@@ -99,8 +100,10 @@ class CondorConnector:
                 self._write_script(launch)
         ready = {one.attempt: described[one.attempt] for one in new if one.attempt not in outcomes}
         for batch in batches(ready, _AT_ONCE):
-            with outcomes.settle(batch.firsts):
-                self._hand_over(batch, outcomes)
+            self._hand_over_what_goes(batch, ready, outcomes)
+        for attempt in again:
+            if outcomes.refused(attempt):  # an earlier submit of it may yet arrive
+                outcomes[attempt] = ConnectorError(str(outcomes[attempt]), transient=True)
         return outcomes
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
@@ -172,6 +175,24 @@ class CondorConnector:
         except OSError as error:
             raise self._spool_fault(error) from error
 
+    def _hand_over_what_goes(self, batch: Batch, described: Mapping[str, Description], outcomes: Outcomes) -> None:
+        """Submit a cluster; where a limit leaves no room for all of it, as much as there is room for."""
+        attempts = list(batch.firsts)
+        with outcomes.settle(attempts):
+            self._hand_over(batch, outcomes)
+        if not outcomes.refused(attempts[0]):
+            return
+        if len(attempts) == 1:
+            if PER_SUBMISSION in str(outcomes[attempts[0]]):
+                outcomes[attempts[0]] = _too_many(len(batch.items))
+            return
+        middle = len(attempts) // 2
+        for part in (attempts[:middle], attempts[middle:]):
+            if part[0] is not attempts[0] and outcomes.refused(attempts[middle - 1]):
+                return  # no room for the end of the first half: none for the second
+            (half,) = batches({attempt: described[attempt] for attempt in part}, len(batch.items))
+            self._hand_over_what_goes(half, described, outcomes)
+
     def _hand_over(self, batch: Batch, outcomes: Outcomes) -> None:
         """Submit a cluster and release it; its number counts as ours before it is known here."""
         fences = {attempt: str(self._attempts.folder(attempt) / "cancelled") for attempt in batch.firsts}
@@ -233,3 +254,9 @@ class CondorConnector:
         place = error.filename or self._settings.spool
         return ConnectorError(f"the condor connector cannot work in its spool: {error.strerror}: {place}: make room or "
                               "correct the rights", transient=True)  # fmt: skip
+
+
+def _too_many(count: int) -> ConnectorError:
+    return ConnectorError(f"HTCondor takes fewer jobs in one submission than the {count} processes of this task: "
+                          f"raise {PER_SUBMISSION} at the scheduler, or let the task have fewer hosts",
+                          transient=False)  # fmt: skip

@@ -100,6 +100,13 @@ class CondorPool:
     ) -> None:
         self.stop()
 
+    def reconfigure(self, **settings: object) -> None:
+        """Have the running scheduler take other values of its configuration."""
+        with (self.directory / "daemon_config").open("a") as config:
+            config.writelines(f"{name} = {value}\n" for name, value in settings.items())
+        self.tool("condor_reconfig", "-daemon", "schedd")
+        self._wait("the scheduler's new values", lambda: all(self._shows(*pair) for pair in settings.items()))
+
     @property
     def address(self) -> str:
         """The collector's address, "host:port"."""
@@ -274,6 +281,9 @@ class CondorPool:
         with contextlib.suppress(PoolError):
             return "schedd" in self.tool("condor_status", "-schedd", "-af", "Name")
         return False
+
+    def _shows(self, name: str, value: object) -> bool:
+        return self.tool("condor_config_val", "-schedd", name).strip() == str(value)
 
     def _known(self, name: str) -> str:
         if name not in self.hosts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -160,6 +161,52 @@ def test_a_submission_that_was_cut_off_is_released_when_it_is_seen(
     connector.cancel(ATTEMPT)
     connector.find(ATTEMPT)
     assert played.verbs[2:] == ["Remove", "queue", "Remove"]
+
+
+def _full(room: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return a scheduler that has room for so many processes."""
+    left = [room]
+
+    def submit(request: dict[str, Any]) -> dict[str, Any]:
+        count = len(request["items"])
+        if count > left[0]:
+            raise ConnectorError("its limit MAX_JOBS_PER_OWNER is reached", transient=True, refused=True)
+        left[0] -= count
+        return {"cluster": 7 + left[0], "fenced": [], "released": {"TotalSuccess": count}}
+
+    return submit
+
+
+@pytest.mark.parametrize("room", [0, 1, 5, 8, 31, 32])
+def test_of_what_leaves_together_so_many_go_as_there_is_room_for(
+    play: Callable[..., tuple[CondorConnector, Played]], room: int
+) -> None:
+    connector, played = play(submit=_full(room))
+    launches = [replace(LAUNCH, attempt=str(uuid.uuid4()), hosts=("a",), count=1) for _ in range(32)]
+    outcomes = connector.submit_many(launches)
+    assert [isinstance(outcomes[launch.attempt], str) for launch in launches] == [True] * room + [False] * (32 - room)
+    assert all(outcomes.refused(launch.attempt) for launch in launches[room:])
+    assert played.verbs.count("submit") <= 11  # two for each halving
+
+
+def test_a_group_that_no_submission_may_have_fails_and_says_what_to_do(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    full = ConnectorError("its limit MAX_JOBS_PER_SUBMISSION is reached", transient=True, refused=True)
+    connector, _ = play(submit=full)
+    with pytest.raises(ConnectorError, match="raise MAX_JOBS_PER_SUBMISSION") as caught:
+        connector.submit(LAUNCH)
+    assert not caught.value.transient
+
+
+def test_what_may_have_been_submitted_before_is_looked_for_although_there_is_no_room(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    connector, _ = play(submit=_full(0))
+    for refused in (True, False):
+        with pytest.raises(ConnectorError) as caught:
+            connector.submit(LAUNCH)
+        assert (caught.value.transient, caught.value.refused) == (True, refused)
 
 
 def test_files_go_with_a_submission_from_afar(play: Callable[..., tuple[CondorConnector, Played]]) -> None:
