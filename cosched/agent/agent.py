@@ -144,6 +144,11 @@ class Agent:
         """Return when a task is offered again, epoch seconds, and how often nobody did better; None where not once."""
         return self._offering.in_vain(task)
 
+    @property
+    def eager(self) -> bool:
+        """Whether neighbours are asked for tasks that will be in time here, too."""
+        return self._offering.eager
+
     def usable(self) -> dict[str, Peer]:
         """Return the neighbours with which new tasks may be exchanged."""
         return {name: peer for name, peer in self.peers.items() if not peer.paused}
@@ -208,7 +213,7 @@ class Agent:
         self.hosting.ask_start(task, time)
 
     def ask_peers(self, task: str, end: float, time: float) -> None:
-        """The core would let a task leave now, and it would be late."""
+        """The core would let a task leave now that neighbours are to be asked for first."""
         self._offering.offer(task, end, time)
 
     def task_changed(self, task: Task, time: float) -> None:

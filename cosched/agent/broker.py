@@ -56,6 +56,7 @@ class Broker:
     def __init__(self, core: Coscheduler, agent: Agent | None = None) -> None:
         self.core = core
         self.agent = agent
+        core.eager = agent is not None and agent.eager
 
     def handle(self, event: Event | AgentEvent) -> BrokerOutcome:
         """Take one event and return what to write down and what to do."""

@@ -245,7 +245,7 @@ class Hosting:
         for guest in list(self._guests.values()):
             if guest.state is GuestState.HELD and time > self._heard[guest.task] + 2 * self._settings.lease:
                 self._effects.tell(CancelRequested(time, guest.task, f"{guest.peer} was silent for too long"))
-        for peer in {guest.peer for guest in self._guests.values()}:
+        for peer in dict.fromkeys(guest.peer for guest in self._guests.values()):  # in an order that a replay repeats
             if time >= self._reported.get(peer, -math.inf) + self._settings.lease / 4:
                 self._reported[peer] = time
                 self._report_all(peer, time)

@@ -17,15 +17,24 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
 
-__all__ = ["Late", "LocalDomain"]
+__all__ = ["Expected", "LocalDomain"]
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
-    """A waiting task that will miss its deadline here, and when it would end (epoch seconds, infinite for never)."""
+class Expected:
+    """A waiting task with a deadline, and when it will end here by the plan in force (infinite for never).
+
+    Both times are epoch seconds.
+    """
 
     task: Task
+    deadline: float
     end: float
+
+    @property
+    def late(self) -> bool:
+        """Whether it will miss its deadline."""
+        return self.end > self.deadline
 
 
 class LocalDomain:
@@ -64,19 +73,19 @@ class LocalDomain:
             found |= {spot.task: time + spot.end for spot in forecast[1].assignments}
         return found
 
-    def late(self, time: float) -> list[Late]:
-        """Return the waiting tasks that the plan in force lets miss their deadlines, in its order.
+    def expected(self, time: float) -> list[Expected]:
+        """Return the waiting tasks that have deadlines, in the plan's order.
 
         What comes after tasks of ours stays with them until they have completed.
         """
         waiting = [self._core.tasks[name] for name in self._core.waiting.counts]
-        asked = [task for task in waiting if task.deadline is not None and self._core.staged(task, time)
+        asked = [(task, task.deadline) for task in waiting
+                 if task.deadline is not None and self._core.staged(task, time)
                  and not self._core.awaited(task.id)]  # fmt: skip
         if not asked:
             return []
         ends = self.ends(time)
-        found = [Late(task, ends.get(task.id, math.inf)) for task in asked]
-        return [late for late in found if late.task.deadline is not None and late.end > late.task.deadline]
+        return [Expected(task, deadline, ends.get(task.id, math.inf)) for task, deadline in asked]
 
     def place(self, task: Task, time: float, booked: Sequence[Task]) -> float:
         """Return when one more task would end here, epoch seconds, and make no other late; infinite for never."""

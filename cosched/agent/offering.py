@@ -1,4 +1,4 @@
-"""Finding a better place for what will be late here.
+"""Finding a better place for what will be late here, and where it is wanted for what would end much sooner elsewhere.
 
     late here ─► Request to a few ─► Offer, Decline ─► Reserve with the best ─► Reserved ─► handed over (`handing.py`)
 
@@ -65,19 +65,26 @@ class Offering:
         self._pauses: dict[str, tuple[float, int]] = {}  # task → not offered before; tries in vain
         self._looked = -math.inf
 
+    @property
+    def eager(self) -> bool:
+        """Whether our own tasks that will be in time here are offered, too."""
+        return self._settings.sooner < 1.0
+
     def look(self, time: float) -> None:
-        """Offer what will be late here; give up on answers that do not come."""
+        """Offer what should rather run elsewhere; give up on answers that do not come."""
         for talk in list(self._talks.values()):
             if self._is_overdue(talk, time):
                 self._overdue(talk, time)
         if time < self._looked + self._settings.look or not self._peers():
             return
         self._looked = time
-        for late in self._domain.late(time):
+        for waiting in self._domain.expected(time):
             if len(self._talks) >= _MOST_TALKS:
                 break
-            if late.task.id not in self._talks and self._pauses.get(late.task.id, (0.0, 0))[0] <= time:
-                self._offer_around(late.task, late.end, time)
+            task = waiting.task
+            leaves = waiting.late or (self.eager and not task.origin)
+            if leaves and task.id not in self._talks and self._pauses.get(task.id, (0.0, 0))[0] <= time:
+                self._offer_around(task, waiting.end, time)
 
     def offer(self, name: str, here: float, time: float) -> None:
         """Offer a task at once that would leave now and end `here` (epoch seconds)."""
@@ -124,7 +131,7 @@ class Offering:
         end = time + word.end
         talk.offers[peer] = (end, talk.offers[peer][1])
         others = min((promised for other, (promised, _) in talk.offers.items() if other != peer), default=math.inf)
-        if not talk.acceptable(end, self._settings.gain):
+        if end > talk.limit:
             self._effects.send(peer, Fenced(word.task, word.epoch))
             self._next(talk, time)
             return
@@ -153,21 +160,31 @@ class Offering:
     def _offer_around(self, task: Task, here: float, time: float, *, urgent: bool = False) -> None:
         papers = self._registry.papers(task)
         asked = []
+        limit = self._limit(here, task.deadline, time)
         if papers is not None:
             excluded = {*papers.visited, *self._handing.shunned(task.id)}
             found = candidates(self._tables, self._peers(), self._knowledge, papers.document, excluded, time)
-            asked = best(found, here - self._settings.gain - time, self._settings.fanout)
+            asked = best(found, limit - time, self._settings.fanout)
         if papers is None or not asked:
             self._in_vain(task.id, time)
             return
         epoch = self._handing.next_epoch(papers.uuid)
         self._effects.statistics.offered += 1
-        self._talks[task.id] = Talk(task.id, papers, epoch, here, time, {one.peer: one for one in asked}, began=time,
-                                    urgent=urgent)  # fmt: skip
+        self._talks[task.id] = Talk(task.id, papers, epoch, here, limit, time, {one.peer: one for one in asked},
+                                    began=time, urgent=urgent)  # fmt: skip
         self._by_uuid[papers.uuid] = task.id
         request = Request(papers.uuid, epoch, papers.hops, papers.visited, papers.sent(time))
         for candidate in asked:
             self._effects.send(candidate.peer, request)
+
+    def _limit(self, here: float, deadline: float | None, time: float) -> float:
+        """Return by when a task must end elsewhere to be worth moving: in time, or clearly less late than `here`.
+
+        One that will be in time here must end sooner by a share of what it has left until then.
+        """
+        if deadline is None or here > deadline:
+            return max(here - self._settings.gain, deadline or 0.0)
+        return here - max(self._settings.sooner * (here - time), self._settings.gain)
 
     def _answered(self, peer: str, uuid: str, epoch: int, offer: tuple[float, str], time: float) -> None:
         talk = self._talk(peer, uuid, epoch)

@@ -75,6 +75,8 @@ class AgentSettings:
         lease: silence of a peer after which what it has not started is taken back.
         look: between two looks at what waits.
         gain: seconds by which another domain must be better before a task moves.
+        sooner: share of the time to its end here by which a task that will be in time must end sooner elsewhere to be
+            offered as well; 1: it stays.
         again: pause after nobody offered anything better, doubled up to `again_longest`.
     """
 
@@ -91,6 +93,7 @@ class AgentSettings:
     lease: float = 30.0
     look: float = 1.0
     gain: float = 1.0
+    sooner: float = 1.0
     again: float = 5.0
     again_longest: float = 60.0
 

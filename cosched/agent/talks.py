@@ -52,6 +52,7 @@ class Talk:
     Attributes:
         epoch: of the hand-over that may follow.
         here: when it would end here, epoch seconds.
+        limit: by when it must end elsewhere to be worth moving, epoch seconds.
         since: when the present step began.
         began: when it was offered, epoch seconds.
         urgent: it would leave here now: its hosts stand idle while answers are awaited.
@@ -65,6 +66,7 @@ class Talk:
     papers: Papers
     epoch: int
     here: float
+    limit: float
     since: float
     asked: dict[str, Candidate]
     offers: dict[str, tuple[float, str]] = field(default_factory=dict)
@@ -78,17 +80,13 @@ class Talk:
         """Of the task, epoch seconds."""
         return self.papers.document.deadline
 
-    def acceptable(self, end: float, gain: float) -> bool:
-        """Whether it is better to run the task where it ends then: in time, or clearly less late than here."""
-        return end <= self.deadline or end < self.here - gain
-
     def choice(self, gain: float) -> str:
         """Return the neighbour whose offer is best: the earliest; empty where none is better than here.
 
         Of those that differ by less than the gain the task's name chooses: else all would go to the same one.
         """
         fit = [(end // max(gain, 1e-3), crc32(f"{self.papers.uuid}{peer}".encode()), peer)
-               for peer, (end, _) in self.offers.items() if self.acceptable(end, gain)]  # fmt: skip
+               for peer, (end, _) in self.offers.items() if end <= self.limit]  # fmt: skip
         return min(fit)[2] if fit else ""
 
     def why(self, peer: str, here: str) -> str:
@@ -96,10 +94,14 @@ class Talk:
         end, where = self.offers[peer]
         there = where if where == peer else f"{where} through {peer}"
         asked = f"; {len(self.offers)} of {len(self.asked)} asked made offers" if len(self.asked) > 1 else ""
-        late = "never" if math.isinf(self.here) else f"{self.here - self.deadline:.1f} s late"
+        only = "only " if end > self.deadline else ""
+        return f"{here} would end it {self._margin(self.here)}, {there} {only}{self._margin(end)}{asked}"
+
+    def _margin(self, end: float) -> str:
+        if math.isinf(end):
+            return "never"
         margin = self.deadline - end
-        promise = f"{margin:.1f} s before its deadline" if margin >= 0 else f"only {-margin:.1f} s late"
-        return f"{here} would end it {late}, {there} {promise}{asked}"
+        return f"{margin:.1f} s before its deadline" if margin >= 0 else f"{-margin:.1f} s late"
 
 
 def candidates(
@@ -140,6 +142,6 @@ def candidates(
     return sorted(found.values(), key=lambda candidate: (candidate.end, candidate.peer))
 
 
-def best(found: list[Candidate], here: float, fanout: int) -> list[Candidate]:
-    """Return the first few that promise an end before `here` (seconds from now), or promise nothing known."""
-    return [candidate for candidate in found if candidate.estimate is None or candidate.end < here][:fanout]
+def best(found: list[Candidate], limit: float, fanout: int) -> list[Candidate]:
+    """Return the first few that promise an end by `limit` (seconds from now), or promise nothing known."""
+    return [candidate for candidate in found if candidate.estimate is None or candidate.end <= limit][:fanout]

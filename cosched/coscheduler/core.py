@@ -78,6 +78,7 @@ class Coscheduler:
         improved: the last answer of the search; None before the first.
         changed: when an answer of the search last made the plan better, epoch seconds, and what became better.
         neighbours: whether there are other domains that could take a task.
+        eager: whether they are asked also for tasks of ours that would be in time here.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -86,7 +87,9 @@ class Coscheduler:
         self.improved: ScheduleImproved | None = None
         self.changed: tuple[float, str] | None = None
         self.neighbours = False
+        self.eager = False
         self._dispatched_at = self._placed_at = -math.inf
+        self._forecast: tuple[float, tuple[Problem, Schedule] | None] | None = None  # since the last event
         self._ledger = Ledger()
         self._queue = Queue(settings.staging, lambda task, time: bool(self.awaited(task)) or self.refused(task, time))
         self._experience = Experience()
@@ -99,6 +102,7 @@ class Coscheduler:
         Events may come late, twice or in the wrong order; what no longer matters is ignored.
         """
         self._ledger.begin()
+        self._forecast = None
         match event:
             case TaskSubmitted():
                 self._accept(event.task, event.time)
@@ -135,6 +139,7 @@ class Coscheduler:
             Decisions that find out what became of each attempt meanwhile.
         """
         self._ledger.begin()
+        self._forecast = None
         self._ledger.load(tasks, attempts)
         for task in completed:
             self._experience.ended(task)
@@ -224,9 +229,14 @@ class Coscheduler:
         return None if problem is None else (problem, self.waiting.plan(problem))
 
     def forecast(self, time: float) -> tuple[Problem, Schedule] | None:
-        """Return where the waiting tasks are planned to run, in seconds from `time`; None where none waits."""
-        problem = self._problem(time)
-        return None if problem is None else (problem, decode(problem, self._plan(problem)))
+        """Return where the waiting tasks are planned to run, in seconds from `time`; None where none waits.
+
+        Until the next event, who asks again for the same time is given the same answer: an agent asks many times.
+        """
+        if self._forecast is None or self._forecast[0] != time:
+            problem = self._problem(time)
+            self._forecast = (time, None if problem is None else (problem, decode(problem, self._plan(problem))))
+        return self._forecast[1]
 
     def spans(self, time: float) -> list[tuple[str, float, float, int]] | None:
         """Return what `forecast` does but for the hosts' names, several times quicker.
@@ -329,8 +339,8 @@ class Coscheduler:
         """Whether another domain must be asked before this task leaves; then it is."""
         task = self.tasks[departure.task]
         end = time + departure.seconds
-        late = task.deadline is not None and end > task.deadline
-        if self.neighbours and late and self._forwarding.ask_peers(task.id, end, time):
+        asked = task.deadline is not None and (end > task.deadline or (self.eager and not task.origin))
+        if self.neighbours and asked and self._forwarding.ask_peers(task.id, end, time):
             return True
         if task.held:
             self._forwarding.ask_start(task.id, time)

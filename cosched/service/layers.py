@@ -124,6 +124,7 @@ def defaults(environment: Mapping[str, str], state: object) -> Layer:
             "hops": 4,
             "fanout": 3,
             "scope": 1,
+            "sooner": 1.0,
             "admit_late": True,
             "push": True,
             "period": 10.0,

@@ -268,6 +268,7 @@ class AgentSection(_Section):
     hops: Annotated[int, Field(ge=1, le=64)]
     fanout: Annotated[int, Field(ge=1, le=64)]
     scope: Annotated[int, Field(ge=0, le=64)]
+    sooner: Annotated[float, Field(gt=0, le=1)]
     admit_late: bool
     push: bool
     period: PositiveDuration

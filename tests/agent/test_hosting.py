@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.agent import Peer, PeersChanged
+from cosched.agent import LetterReceived, Peer, PeersChanged, Send
+from cosched.agent.link import Link
 from cosched.agent.messages import (
     Accepted,
     Cancel,
@@ -117,3 +118,18 @@ def test_the_end_is_reported_until_it_is_confirmed() -> None:
     domain.say(Noted((Note(UUID, 1, final=True),)))
     assert [guest.state for guest in domain.outcome.guests] == [GuestState.SETTLED]
     assert not any(isinstance(body, Report) for body in domain.pass_time(20.0))
+
+
+def test_origins_are_reported_to_in_the_same_order_in_every_process() -> None:
+    domain = a_domain()
+    names = [f"origin-{number}" for number in range(8)]
+    domain.happen(PeersChanged(domain.time, tuple(Peer(name) for name in names)))
+    for number, name in enumerate(names):
+        link = Link(name, "a", 1)
+        link.life = 1
+        uuid = UUID[:-1] + str(number)
+        domain.happen(LetterReceived(domain.time, link.write(Commit(uuid, 1, 3, (name,), DOCUMENT)), a_guest()))
+    domain.pass_time(1.0)
+    told = [one.letter.receiver for one in domain.outcome.decisions
+            if isinstance(one, Send) and isinstance(one.letter.body, Report)]  # fmt: skip
+    assert told == names

@@ -40,7 +40,9 @@ def test_who_is_late_and_who_waits() -> None:
     for number, deadline in ((2, NOW + 90.0), (3, NOW + 70.0), (4, None), (5, NOW + 1e4)):
         core.handle(TaskSubmitted(NOW, a_task(number, deadline)))
     domain = LocalDomain(core, "fast")
-    late = {one.task.id: one.end for one in domain.late(NOW)}
+    expected = domain.expected(NOW)
+    assert {one.task.id for one in expected} == {name for name in ("2", "3", "5") if domain.waits(name)}
+    late = {one.task.id: one.end for one in expected if one.late}
     waiting = {name for name in core.tasks if domain.waits(name)}
     assert late.keys() <= waiting
     assert all(end > (core.tasks[name].deadline or math.inf) for name, end in late.items())
@@ -55,5 +57,5 @@ def test_what_comes_after_another_task_stays_with_it() -> None:
     core.handle(TaskSubmitted(NOW, replace(a_task(2, NOW + 10.0), after=("1",))))
     domain = LocalDomain(core, "fast")
     assert domain.ends(NOW)["2"] > NOW + 10.0
-    assert not domain.late(NOW)
+    assert not domain.expected(NOW)
     assert not domain.waits("2")

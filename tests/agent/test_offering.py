@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from cosched.agent.messages import Commit, Decline, Fenced, Offer, Refused, Request, Reserve, Reserved
-from tests.agent.makers import NOW, Domain, a_domain, a_task, a_wide_task
+from cosched.agent.messages import Advertisement, Commit, Decline, Fenced, Offer, Refused, Request, Reserve, Reserved
+from cosched.agent.service import HostClass, Service, Step
+from tests.agent.makers import DOCUMENT, NOW, UUID, Domain, a_domain, a_guest, a_service, a_task, a_wide_task
 
 
 def offered() -> tuple[Domain, str]:
@@ -120,3 +121,40 @@ def test_the_nearer_its_deadline_the_sooner_a_task_is_offered_again() -> None:
     assert len([time for time in soon if time < 8.0]) > len([time for time in usual if time < 8.0])
     assert pauses == sorted(pauses, reverse=True)
     assert min(pauses) >= 1.0
+
+
+def test_what_will_be_in_time_here_stays() -> None:
+    domain = a_domain()
+    domain.submit(a_task(1, NOW + 90.0, 40.0, 20.0, 10.0, 5.0))
+    assert domain.started == ["1"]
+
+
+def test_where_it_is_wanted_what_ends_much_sooner_elsewhere_is_offered_too() -> None:
+    domain = a_domain(sooner=0.5)
+    (request,) = domain.submit(a_task(1, NOW + 90.0, 40.0, 20.0, 10.0, 5.0))
+    assert isinstance(request, Request)
+    assert domain.say(Offer(request.task, 1, 19.0, "b")) == [Reserve(request.task, 1)]
+    (commit,) = domain.say(Reserved(request.task, 1, 20.0, 10.0))
+    assert isinstance(commit, Commit)
+
+
+def test_an_offer_that_is_sooner_but_not_by_the_share_is_none() -> None:
+    domain = a_domain(sooner=0.5)
+    (request,) = domain.submit(a_task(1, NOW + 90.0, 40.0, 20.0, 10.0, 5.0))
+    assert isinstance(request, Request)
+    domain.say(Offer(request.task, 1, 20.5, "b"))
+    assert domain.started == ["1"]
+
+
+def test_what_waits_and_will_be_in_time_is_offered_while_it_waits() -> None:
+    domain = a_domain(sooner=0.5)
+    domain.submit(a_task(1, None, 30.0))  # takes the only host
+    domain.submit(a_task(2, NOW + 90.0, 40.0, 20.0, 10.0, 5.0))
+    assert requests(domain, 2.0) == 1
+
+
+def test_a_guest_that_will_be_in_time_here_is_not_passed_on() -> None:
+    domain = a_domain(sooner=0.5)
+    domain.say(Advertisement((a_service(), Service("c", 0.0, 1, (HostClass("fast", (Step(0.0, 4),)),)))))
+    domain.say(Commit(UUID, 1, 3, ("b",), DOCUMENT), a_guest())
+    assert requests(domain, 3.0) == 0

@@ -47,13 +47,13 @@ def test_those_who_promise_nothing_better_are_left_out() -> None:
         Candidate("c", "c", Estimate(50.0, 1, 0)),
         Candidate("up", "up", None),
     ]
-    assert [one.peer for one in best(found, 40.0, 3)] == ["b", "up"]
-    assert [one.peer for one in best(found, 60.0, 2)] == ["b", "c"]
+    assert [one.peer for one in best(found, 49.9, 3)] == ["b", "up"]
+    assert [one.peer for one in best(found, 50.0, 2)] == ["b", "c"]
 
 
 def a_talk(**offers: float) -> Talk:
     asked = {peer: Candidate(peer, peer, None) for peer in offers}
-    return Talk("1", PAPERS, 1, 100.0, 0.0, asked, {peer: (end, peer) for peer, end in offers.items()})
+    return Talk("1", PAPERS, 1, 100.0, 99.0, 0.0, asked, {peer: (end, peer) for peer, end in offers.items()})
 
 
 @pytest.mark.parametrize(
@@ -84,3 +84,5 @@ def test_why_is_said_in_one_line() -> None:
     assert talk.why("b", "a") == "a would end it 40.0 s late, b 10.0 s before its deadline; 2 of 2 asked made offers"
     talk.offers["c"] = (70.0, "far")
     assert "far through c only 10.0 s late" in talk.why("c", "a")
+    talk.here = 55.0
+    assert talk.why("b", "a").startswith("a would end it 5.0 s before its deadline, b 10.0 s before its deadline")
