@@ -59,7 +59,7 @@ class Site:
 
     def __init__(self, connector: str, *, scale: float, noise: float = 0.05, seed: int = 0, hosts: int = HOSTS,
                  settings: Mapping[str, Mapping[str, Any]] | None = None,
-                 prepare: Callable[[Site], None] = lambda _site: None) -> None:  # fmt: skip
+                 prepare: Callable[[Site], None] = lambda _site: None, accounting: bool = False) -> None:  # fmt: skip
         """Describe a site.
 
         Args:
@@ -70,6 +70,7 @@ class Site:
             hosts: how many; a pool has always 16.
             settings: more configuration, by section and key.
             prepare: called when the configuration is written, before the daemon starts.
+            accounting: Slurm has a slurmdbd.
         """
         self.connector = connector
         self._options = ["--seed", str(seed), "--noise", str(noise)]
@@ -77,6 +78,7 @@ class Site:
         self._hosts = hosts
         self._settings = settings or {}
         self._prepare = prepare
+        self._accounting = accounting
         self._stack = ExitStack()
         self._daemon: Process | None = None
         self.pool: CondorPool | SlurmCluster | None = None
@@ -201,7 +203,7 @@ class Site:
         if self.connector == "slurm":
             from tests.testbed.slurm_cluster import SlurmCluster
 
-            cluster = self.pool = stack.enter_context(SlurmCluster(hosts=HOSTS))
+            cluster = self.pool = stack.enter_context(SlurmCluster(hosts=HOSTS, accounting=self._accounting))
             return cluster.settings
         stack.callback(_end_local_jobs, self._spool, self._hosts)
         return {"spool": str(self._spool), "hosts": self._hosts}

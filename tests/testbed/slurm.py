@@ -2,7 +2,8 @@
 
 python -m tests.testbed.slurm --hosts 16   starts a cluster, prints it as one line of JSON, and stops it when
                                            interrupted, terminated or when its input ends
-python -m tests.testbed.slurm --prepare    only downloads and unpacks Slurm
+python -m tests.testbed.slurm --accounting with a slurmdbd (sacct, accounts, QOS, limits)
+python -m tests.testbed.slurm --prepare    only downloads and unpacks Slurm and its accounting
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from tests.testbed.debian import PackageError
+from tests.testbed.slurm_accounting import prefix as accounting_prefix
 from tests.testbed.slurm_cluster import ClusterError, SlurmCluster
 from tests.testbed.slurm_install import SUITE, prefix
 
@@ -32,20 +34,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--suite", default=SUITE, choices=("bookworm", "trixie", "forky"), help="Debian's, for its Slurm"
     )
+    parser.add_argument("--accounting", action="store_true", help="with a slurmdbd; for the Slurm of bookworm")
     parser.add_argument("--prepare", action="store_true", help="only download and unpack Slurm")
     options = parser.parse_args(arguments)
     try:
         if options.prepare:
             print(prefix(options.suite))
+            print(accounting_prefix())
         else:
-            _keep(options.hosts, options.suite)
+            _keep(options.hosts, options.suite, accounting=options.accounting)
     except (PackageError, ClusterError) as error:
         print(f"testbed: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _keep(hosts: int, suite: str) -> None:
+def _keep(hosts: int, suite: str, *, accounting: bool) -> None:
     """Start a cluster and keep it until nobody needs it."""
     over = threading.Event()
 
@@ -59,7 +63,7 @@ def _keep(hosts: int, suite: str) -> None:
     # Before the start, so that an early Ctrl-C still removes what was started.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
-    with SlurmCluster(hosts, suite=suite) as cluster:
+    with SlurmCluster(hosts, suite=suite, accounting=accounting) as cluster:
         print(json.dumps(cluster.described()), flush=True)
         if not sys.stdin.isatty():
             threading.Thread(target=end_with_input, daemon=True).start()

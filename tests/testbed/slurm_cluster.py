@@ -21,11 +21,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from tests.testbed.slurm_accounting import prepare_accounting
 from tests.testbed.slurm_config import cluster_configuration, free_ports
 from tests.testbed.slurm_install import SUITE, installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
 __all__ = ["ClusterError", "SlurmCluster"]
@@ -45,6 +46,7 @@ class SlurmCluster:
         hosts: how many hosts, named node01, node02, …
         job_age: seconds for which the controller remembers ended jobs (MinJobAge).
         suite: Debian's suite whose Slurm it is, or the path below which one is installed.
+        accounting: with a slurmdbd, and limits enforced; for the Slurm of `SUITE` alone.
 
     Attributes:
         directory: its folder: configuration, logs, state.
@@ -59,7 +61,7 @@ class SlurmCluster:
         PackageError: Slurm cannot be had here.
     """
 
-    def __init__(self, hosts: int = 16, job_age: int = 3600, suite: str = SUITE) -> None:
+    def __init__(self, hosts: int = 16, job_age: int = 3600, suite: str = SUITE, *, accounting: bool = False) -> None:
         self.hosts = tuple(f"node{number:02d}" for number in range(1, hosts + 1))
         self._slurm = installed(suite)
         self.bin = self._slurm.bin
@@ -68,9 +70,13 @@ class SlurmCluster:
         self.completions = self.directory / "completions"
         self.spool = self.directory / "jobs"
         self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+        self._more: Mapping[str, str] = {}
+        self._next_jobs = 10000
         try:
             self._prepare(job_age)
-            self._start()
+            if accounting:
+                self._prepare_accounting()
+            self._start(accounting=accounting)
         except BaseException:
             self.stop()
             raise
@@ -123,7 +129,7 @@ class SlurmCluster:
         """End a daemon with SIGKILL, as a crash would.
 
         Args:
-            daemon: "slurmctld", or the name of a host for its slurmd.
+            daemon: "slurmctld", "slurmdbd", or the name of a host for its slurmd.
         """
         self._daemons[daemon].kill()
         self._daemons[daemon].wait()
@@ -139,7 +145,23 @@ class SlurmCluster:
         self._daemons["slurmctld"].terminate()
         self._daemons["slurmctld"].wait()
         self.start_controller()
-        self.wait("slurmctld", self._answers)
+        self.wait("slurmctld", lambda: self._done("scontrol", "ping"))
+
+    def forget(self) -> None:
+        """Have slurmctld forget all jobs, those that run included; the accounting keeps them."""
+        self.kill("slurmctld")
+        for state in (self.directory / "state").glob("job_state*"):
+            state.unlink()
+        with self.config.open("a") as file:
+            file.write(f"FirstJobId={self._next_jobs}\n")  # numbers that the accounting does not know
+        self._next_jobs += 10000
+        self.start_controller()
+        self.wait("slurmctld", lambda: self._idle() == set(self.hosts))
+
+    def start_accounting(self) -> None:
+        """Start slurmdbd, the first time or after its end; returns when it answers."""
+        self._run("slurmdbd", "slurmdbd", "-D")
+        self.wait("slurmdbd", lambda: self._done("sacctmgr", "--noheader", "show", "cluster"))
 
     def pid(self, daemon: str) -> int:
         """Return a daemon's process, named as for `kill`."""
@@ -185,11 +207,26 @@ class SlurmCluster:
         if not self._slurm.is_old:  # later versions look for control groups unless they are told
             (self.directory / "cgroup.conf").write_text("CgroupPlugin=disabled\n")
 
-    def _start(self) -> None:
+    def _prepare_accounting(self) -> None:
+        programs, self._more, settings = prepare_accounting(self.directory, free_ports(1)[0])
+        for name, program in programs.items():
+            (self.directory / "sbin" / name).symlink_to(program)
+        with self.config.open("a") as file:
+            file.write(settings)
+
+    def _start_accounting(self) -> None:
+        self._run("mariadbd", "mariadbd", f"--defaults-file={self.directory}/mariadb.conf")
+        self.wait("mariadbd", (self.directory / "database" / "socket").exists)
+        self.start_accounting()
+        self.tool("sacctmgr", "--immediate", "add", "cluster", "testbed")
+
+    def _start(self, *, accounting: bool) -> None:
         folder = self.directory / "munge"
         self._run("munged", "munged", "--foreground", f"--socket={folder}/socket", f"--key-file={folder}/key",
                   f"--log-file={folder}/log", f"--pid-file={folder}/pid", f"--seed-file={folder}/seed")  # fmt: skip
         self.wait("munged", (folder / "socket").exists)
+        if accounting:
+            self._start_accounting()
         self.start_controller()
         for host in self.hosts:
             self._start_host(host)
@@ -214,11 +251,12 @@ class SlurmCluster:
 
     def _environment(self) -> dict[str, str]:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("SLURM", "SBATCH"))}
-        return {**kept, "SLURM_CONF": str(self.config), "COSCHED_TESTBED": str(self.directory)}
+        return {**kept, "SLURM_CONF": str(self.config), "COSCHED_TESTBED": str(self.directory), **self._more}
 
-    def _answers(self) -> bool:
+    def _done(self, *command: str) -> bool:
         with contextlib.suppress(ClusterError):
-            return bool(self.tool("scontrol", "ping"))
+            self.tool(*command)
+            return True
         return False
 
     def _idle(self) -> set[str]:
