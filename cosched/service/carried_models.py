@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 import threading
+import time
 from collections import OrderedDict
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
+
+import structlog
 
 from cosched import evaluation
 from cosched.agent.messages import Model, ModelFile
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CarriedModels", "digest"]
 
+_log = structlog.get_logger("cosched.agent")
 _MOST_REMEMBERED = 4096
 _MOST_GATHERED = 256
 _Stamp = tuple[Path, int, int]
@@ -87,9 +93,33 @@ class CarriedModels:
                     self._profiles.popitem(last=False)
         return known
 
+    def prune(self, age: float) -> int:
+        """Delete the models that nobody has asked for since `age` seconds; return how many. They may come again.
+
+        Raises:
+            SystemFault: one cannot be deleted.
+        """
+        before, gone = time.time() - age, 0
+        try:
+            for folder in [*self._folder.iterdir()] if self._folder.is_dir() else ():
+                with self._guard:  # one that is asked for just now is younger when its turn comes
+                    if folder.stat().st_mtime < before:
+                        shutil.rmtree(folder)
+                        gone += 1
+        except OSError as error:
+            raise SystemFault(f"{error.filename} cannot be deleted ({error.strerror})") from error
+        if gone:
+            _log.info("forgot", models=gone)
+        return gone
+
     def _kept(self, model: Model) -> Path:
         """Write a model's files down, each in the folder of its content; return the application's file."""
         folder = self._folder / digest(model)
+        with self._guard:
+            return self._written(model, folder)
+
+    @staticmethod
+    def _written(model: Model, folder: Path) -> Path:
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             for file in model.files:
@@ -97,6 +127,7 @@ class CarriedModels:
                     raise UserError(f"the model's file {file.name!r} is a path: a plain name is wanted")
                 if not (folder / file.name).exists():
                     _write_whole(folder / file.name, file.text)
+            os.utime(folder)  # so is known when it was asked for last
         except OSError as error:
             raise SystemFault(f"{folder} cannot be written ({error.strerror})") from error
         if model.name + ".psl" not in {file.name for file in model.files}:

@@ -98,6 +98,7 @@ class Daemon:
         if configuration.agent.listen:
             self._neighbours = Neighbours(configuration, self._core, self._engine, self._store, clock, catalogue,
                                           predictor, intake, self._desk.domain_state, outputs)  # fmt: skip
+            self._housekeeping.others.append(self._neighbours.tidy)
             self._desk.neighbours = self._neighbours
         self._web = web_server(configuration, self._desk, insight, self._store, clock)
 

@@ -1,4 +1,4 @@
-"""Forgets every hour what ended longer ago than the administrator wants it kept."""
+"""Forgets every hour what ended, or was used last, longer ago than the administrator wants it kept."""
 
 from __future__ import annotations
 
@@ -26,11 +26,16 @@ _DAY = 86400.0
 
 
 class Housekeeping(threading.Thread):
-    """Prunes the database until `stop`; not started where everything is kept."""
+    """Prunes the database, and whatever else there is, until `stop`; not started where everything is kept.
+
+    Attributes:
+        others: what else is to be done every hour; may raise SystemFault.
+    """
 
     def __init__(self, store: Store, keep_days: float, now: Callable[[], float]) -> None:
         """Set up; `now` returns seconds since the epoch."""
         super().__init__(name="housekeeping", daemon=True)
+        self.others: list[Callable[[], object]] = []
         self._store = store
         self._keep = keep_days * _DAY
         self._now = now
@@ -38,7 +43,7 @@ class Housekeeping(threading.Thread):
 
     def start(self) -> None:
         """Begin, if there is anything to forget."""
-        if self._keep:
+        if self._keep or self.others:
             super().start()
 
     def stop(self) -> None:
@@ -50,16 +55,17 @@ class Housekeeping(threading.Thread):
     def run(self) -> None:
         """Forget at the start, and every hour."""
         while not self._stopped.is_set():
-            try:
-                self.sweep()
-            except SystemFault as fault:
-                _log.warning("the database was not pruned; it is tried again in an hour", fault=str(fault))
+            for task in (self.sweep, *self.others):
+                try:
+                    task()
+                except SystemFault as fault:
+                    _log.warning("not all that is old was forgotten; it is tried again in an hour", fault=str(fault))
             self._stopped.wait(_EVERY)
 
     def sweep(self) -> int:
         """Forget all that is old enough; return how many tasks went."""
         before, gone = self._now() - self._keep, 0
-        while not self._stopped.is_set():
+        while self._keep and not self._stopped.is_set():
             count = prune(self._store, before, _AT_ONCE)
             gone += count
             if count < _AT_ONCE:

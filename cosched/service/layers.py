@@ -129,6 +129,7 @@ def defaults(environment: Mapping[str, str], state: object) -> Layer:
             "push": True,
             "period": 10.0,
             "lease": 60.0,
+            "keep_models": 2592000.0,
             "adviser": "advise",
             "advise_every": 1800.0,
             "advise_shortest": 2.0,

@@ -77,6 +77,7 @@ class Neighbours:
         self._state = state
         self._book = PeerBook(section.peers)
         models = CarriedModels(configuration.domain.state / "carried-models", configuration.models.folders, predictor)
+        self._models, self._keep_models = models, section.keep_models
         self._knowledge = ModelKnowledge(catalogue, models)
         hardware = configuration.domain.hardware
         terms = Terms(section.applications, section.commands)
@@ -127,6 +128,10 @@ class Neighbours:
     def port(self) -> int:
         """Where neighbours are listened to."""
         return self._server.port
+
+    def tidy(self) -> None:
+        """Forget the models of others that nobody has asked for in a long time."""
+        self._models.prune(self._keep_models)
 
     def faults(self) -> dict[str, str]:
         """Return why neighbours cannot be reached, by name."""

@@ -273,6 +273,7 @@ class AgentSection(_Section):
     push: bool
     period: PositiveDuration
     lease: PositiveDuration
+    keep_models: PositiveDuration
     adviser: Literal["off", "advise", "adopt"]
     advise_every: PositiveDuration
     advise_shortest: PositiveDuration

@@ -1,4 +1,4 @@
-"""Forgetting what ended long ago: tasks with their attempts, log and notices, keys of submissions, the audit log."""
+"""Forgetting what ended long ago: tasks with their attempts, hand-overs, log and notices, keys, the audit log."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, delete, func, select
 
+from cosched.agent.records import GuestState, HandoverState
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.store import schema
 
@@ -20,14 +21,16 @@ __all__ = ["prune"]
 
 _FINAL = [str(state) for state in TaskState if state.final]
 _LIVE = [str(state) for state in AttemptState if state.live]
+_HANDED = [str(state) for state in HandoverState if state.live]
 
 
 def prune(store: Store, before: float, limit: int = 500) -> int:
     """Forget up to `limit` tasks that ended before a time, and what else is older; return how many tasks went.
 
-    A task with something left to do stays, so does one that went to or came from a neighbour, and so does the newest of
-    all: numbers are never given twice. A key stays
-    as long as one of its tasks.
+    A task with something left to do stays: one that a neighbour may still have, or whose end its neighbour has not
+    confirmed, too. Of what is over with a neighbour nothing is needed any more: whoever asks to start such a task is
+    told that it must not, and what it wrote is not to be had. The newest task stays: numbers are never given twice. A
+    key stays as long as one of its tasks.
 
     Raises:
         StoreFault: nothing was forgotten.
@@ -37,6 +40,7 @@ def prune(store: Store, before: float, limit: int = 500) -> int:
     statements: list[Executable] = [
         delete(table).where(column.in_(gone))
         for table, column in ((schema.attempts, schema.attempts.c.task), (schema.events, schema.events.c.task),
+                              (schema.handovers, schema.handovers.c.task), (schema.guests, schema.guests.c.task),
                               (schema.outbox, schema.outbox.c.task), (schema.plans, schema.plans.c.task),
                               (schema.tasks, tasks))
     ]  # fmt: skip
@@ -52,7 +56,12 @@ def prune(store: Store, before: float, limit: int = 500) -> int:
 def _ended(store: Store, before: float, limit: int) -> list[str]:
     tasks, attempts = schema.tasks.c, schema.attempts.c
     busy = select(attempts.task).where(attempts.state.in_(_LIVE))
-    shared = select(schema.handovers.c.task).union_all(select(schema.guests.c.task))  # neighbours may ask for them
+    given, taken = schema.handovers.c, schema.guests.c
+    shared = (
+        select(given.task)
+        .where(given.state.in_(_HANDED))
+        .union_all(select(taken.task).where(taken.state != str(GuestState.SETTLED)))
+    )
     newest = select(func.max(tasks.number)).scalar_subquery()
     query = select(tasks.id).where(tasks.state.in_(_FINAL), tasks.finished < before, tasks.number != newest,
                                    tasks.id.not_in(busy), tasks.id.not_in(shared))  # fmt: skip

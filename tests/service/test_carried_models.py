@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from cosched import resources
 from cosched.agent.messages import Model, ModelFile
 from cosched.errors import UserError
 from cosched.prediction.predictor import Predictor
-from cosched.service.carried_models import CarriedModels
+from cosched.service.carried_models import CarriedModels, digest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +53,27 @@ def test_a_text_is_a_model_like_any(tmp_path: Path, library: Path) -> None:
     assert given.name == "model"
     assert len(given.files) == len(named.files)
     assert models.profile(given, {}, HARDWARE, 4).seconds == models.profile(named, {}, HARDWARE, 4).seconds
+
+
+def test_models_that_nobody_asks_for_any_more_go_and_may_come_again(tmp_path: Path, library: Path) -> None:
+    models = carried(tmp_path / "a", [library])
+    assert models.prune(60.0) == 0
+    old, new = (models.gathered(name) for name in ("jacobi", "sweep3d"))
+    for model in (old, new):
+        models.profile(model, {}, HARDWARE, 2)
+    os.utime(tmp_path / "a" / digest(old), (0, 0))
+    assert models.prune(60.0) == 1
+    assert [folder.name for folder in (tmp_path / "a").iterdir()] == [digest(new)]
+    assert len(models.profile(old, {}, HARDWARE, 3).seconds) == 3  # on another number of hosts: it is read anew
+
+
+def test_a_model_that_is_asked_for_stays(tmp_path: Path, library: Path) -> None:
+    models = carried(tmp_path / "a", [library])
+    model = models.gathered("jacobi")
+    models.profile(model, {}, HARDWARE, 2)
+    os.utime(tmp_path / "a" / digest(model), (0, 0))
+    models.profile(model, {}, HARDWARE, 3)
+    assert models.prune(60.0) == 0
 
 
 @pytest.mark.parametrize("name", ["../x.psl", "a/x.psl"])

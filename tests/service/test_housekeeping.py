@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.task import Task, TaskState
+from cosched.errors import SystemFault
 from cosched.service import housekeeping
 from cosched.service.housekeeping import Housekeeping
 from cosched.store import Store
@@ -26,6 +28,22 @@ def test_all_that_is_old_enough_goes_in_parts(tmp_path: Path, monkeypatch: pytes
     store.save([ended(number, 8) for number in range(1, 6)] + [ended(6, 6)])
     assert Housekeeping(store, 7, lambda: NOW).sweep() == 5
     assert [task.id for task in store.tasks()] == ["6"]
+    store.close()
+
+
+def test_what_else_there_is_to_do_is_done_also_where_tasks_are_kept(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store.save([ended(1, 8), ended(2, 1)])
+    keeper, done = Housekeeping(store, 0, lambda: NOW), threading.Event()
+
+    def fails() -> None:
+        raise SystemFault("not now")
+
+    keeper.others += [fails, done.set]
+    keeper.start()
+    assert done.wait(20)
+    keeper.stop()
+    assert len(store.tasks()) == 2
     store.close()
 
 

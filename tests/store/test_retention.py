@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.agent.messages import TaskDocument
+from cosched.agent.records import Guest, GuestState, Handover, HandoverState
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.store import Record, Store, Submission
 from cosched.store.credentials import Credentials, Deed
+from cosched.store.exchange import Exchange
 from cosched.store.outbox import Outbox
 from cosched.store.plans import Plans
 from cosched.store.retention import prune
@@ -56,6 +59,26 @@ def test_what_has_something_left_to_do_stays(store: Store) -> None:
     store.save([queued, task(2), task(3, NEW)], [attempt(2, AttemptState.CANCELLING)])
     assert prune(store, BEFORE) == 0
     assert left(store) == ["1", "2", "3"]
+
+
+def a_handover(number: int, state: HandoverState) -> Handover:
+    return Handover(f"u{number}", 1, str(number), "b", state, "why", OLD)
+
+
+def a_guest(number: int, state: GuestState) -> Guest:
+    document = TaskDocument("t", "t", "ann", 60.0, seconds=(1.0,))
+    return Guest(f"u{number}", 1, "b", str(number), state, 3, ("b",), document, OLD)
+
+
+def test_what_is_over_with_a_neighbour_goes_and_what_may_still_be_asked_for_stays(store: Store) -> None:
+    given = [a_handover(1, HandoverState.ENDED), a_handover(2, HandoverState.GRANTED)]
+    taken = [a_guest(3, GuestState.SETTLED), a_guest(4, GuestState.ENDED)]
+    store.save([task(number) for number in range(1, 6)], handovers=given, guests=taken)
+    assert prune(store, BEFORE) == 2
+    assert left(store) == ["2", "4", "5"]
+    exchange = Exchange(store)
+    assert [len(exchange.handovers(name)) for name in ("1", "2")] == [0, 1]
+    assert [exchange.guest("b", name) is None for name in ("u3", "u4")] == [True, False]
 
 
 def test_no_number_is_given_twice(store: Store) -> None:
