@@ -50,11 +50,19 @@ class Advertising:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Which ways of advertising may be advised: the shortest and the longest period in seconds, the widest scope."""
+    """Which ways of advertising may be advised.
+
+    Attributes:
+        shortest: period, seconds.
+        longest: period, seconds.
+        scope: the widest.
+        lifetime: the longest for which what was told is believed, seconds; not less than the longest period.
+    """
 
     shortest: float
     longest: float
     scope: int
+    lifetime: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,8 @@ class Adviser(threading.Thread):
         """
         super().__init__(name="adviser", daemon=True)
         self._section = section
-        self._bounds = Bounds(section.advise_shortest, section.advise_longest, section.advise_scope)
+        self._bounds = Bounds(section.advise_shortest, section.advise_longest, section.advise_scope,
+                              section.advise_lifetime)  # fmt: skip
         self._agent = agent
         self._engine = engine
         self._store = store

@@ -135,6 +135,7 @@ def defaults(environment: Mapping[str, str], state: object) -> Layer:
             "advise_shortest": 2.0,
             "advise_longest": 120.0,
             "advise_scope": 3,
+            "advise_lifetime": 600.0,
         },
         "applications": {"folders": [str(resources.etc() / "applications.d")]},
         "models": {"folders": [str(resources.models())]},

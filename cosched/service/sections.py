@@ -279,11 +279,14 @@ class AgentSection(_Section):
     advise_shortest: PositiveDuration
     advise_longest: PositiveDuration
     advise_scope: Annotated[int, Field(ge=0, le=64)]
+    advise_lifetime: PositiveDuration
 
     @model_validator(mode="after")
     def _between(self) -> AgentSection:
         if self.advise_shortest > self.advise_longest:
             raise ValueError("advise_shortest is longer than advise_longest: exchange them")
+        if self.advise_lifetime < self.advise_longest:
+            raise ValueError("advise_lifetime is shorter than advise_longest: give it the longer time")
         return self
 
     @property

@@ -159,8 +159,8 @@ def around(way: Advertising, bounds: Bounds) -> Iterator[Advertising]:
     """Give the ways that are one step from this one and within bounds; a period changes with its cache's life."""
     for factor in (0.5, 2.0):
         period = min(max(way.period * factor, bounds.shortest), bounds.longest)
-        yield replace(way, period=period, lifetime=way.lifetime * period / way.period)
-        yield replace(way, lifetime=max(way.lifetime * factor, way.period))
+        yield replace(way, period=period, lifetime=min(way.lifetime * period / way.period, bounds.lifetime))
+        yield replace(way, lifetime=min(max(way.lifetime * factor, way.period), bounds.lifetime))
     yield replace(way, push=not way.push)
     for scope in (way.scope - 1, way.scope + 1):
         if 0 <= scope <= bounds.scope:

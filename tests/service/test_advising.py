@@ -14,7 +14,9 @@ from cosched.simulation.adviser import Observed, Seen, Situation
 SETTINGS = AgentSettings("here", "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e")
 SEEN = tuple(Seen(5.0 * number, 30.0, Profile((40.0, 20.0), Source.USER)) for number in range(10))
 QUESTION = Question(
-    Situation(SETTINGS, 2, SEEN, (Observed("b", "b", Role.NEIGHBOUR, 4, "fast", 1.0, 0.0),)), Bounds(2.0, 60.0, 2), 0.0
+    Situation(SETTINGS, 2, SEEN, (Observed("b", "b", Role.NEIGHBOUR, 4, "fast", 1.0, 0.0),)),
+    Bounds(2.0, 60.0, 2, 600.0),
+    0.0,
 )
 
 

@@ -44,6 +44,8 @@ def test_the_table_of_the_kind_in_force_is_handed_over() -> None:
         ("dispatch", "attempts", 0),
         ("dispatch", "grace", "soon"),
         ("server", "listen", "127.0.0.1:70000"),
+        ("agent", "advise_shortest", 1000.0),
+        ("agent", "advise_lifetime", 60.0),
         ("models", "folders", "models"),
     ],
 )

@@ -8,7 +8,7 @@ from cosched.agent.settings import Advertising, AgentSettings, Bounds, Role
 from cosched.prediction.profile import Profile, Source
 from cosched.simulation.adviser import Observed, Outlook, Seen, Situation, advise, around, outlook
 
-BOUNDS = Bounds(2.0, 120.0, 3)
+BOUNDS = Bounds(2.0, 120.0, 3, 600.0)
 SETTINGS = AgentSettings("here", "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e")
 TASK = Profile((40.0, 20.0), Source.USER)
 
@@ -48,7 +48,12 @@ def test_no_time_leaves_all_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     "way",
-    [SETTINGS.advertising, Advertising(2.0, True, 0, 2.0), Advertising(120.0, False, 3, 720.0)],
+    [
+        SETTINGS.advertising,
+        Advertising(2.0, True, 0, 2.0),
+        Advertising(120.0, False, 3, 720.0),
+        Advertising(60.0, True, 1, 500.0),
+    ],
 )
 def test_ways_stay_within_bounds(way: Advertising) -> None:
     found = list(around(way, BOUNDS))
@@ -56,6 +61,7 @@ def test_ways_stay_within_bounds(way: Advertising) -> None:
         assert BOUNDS.shortest <= one.period <= BOUNDS.longest
         assert 0 <= one.scope <= BOUNDS.scope
         assert one.lifetime >= min(one.period, way.lifetime)
+        assert one.lifetime in (way.lifetime, min(one.lifetime, BOUNDS.lifetime))
     assert replace(way, push=not way.push) in found
 
 
