@@ -27,8 +27,8 @@ __all__ = ["read"]
 
 _SECONDS = 30.0  # for a file whose commands take their time
 _LARGEST_ANSWER = 64 << 20
-_WISHES = {"application": "application", "besteffort": "best-effort", "deadline": "deadline", "hosts": "hosts",
-           "name": "name", "profile": "profile"}  # fmt: skip
+_WISHES = {"after": "after", "application": "application", "besteffort": "best-effort", "deadline": "deadline",
+           "hosts": "hosts", "name": "name", "profile": "profile"}  # fmt: skip
 # Decided by cosched: where and when it runs, and how it is followed.
 _TAKEN = ("hold", "max_materialize", "max_idle", "submit_event_notes", "dagman_log", "dagman_workflow_mask",
           "machine_count", "getenv", "process", "procid", "itemindex", "cosched.queued", "universe")  # fmt: skip

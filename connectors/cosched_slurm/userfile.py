@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["read"]
 
-_WISHES = {"application": True, "best-effort": False, "deadline": True, "hosts": True, "name": True, "profile": True,
-           "set": True}  # fmt: skip
+_WISHES = {"after": True, "application": True, "best-effort": False, "deadline": True, "hosts": True, "name": True,
+           "profile": True, "set": True}  # fmt: skip
 # What a job takes over of the environment that it is submitted from, where its script does not say (--export).
 _USUAL = ("PATH", "LD_LIBRARY_PATH", "MANPATH", "MODULEPATH", "MODULESHOME", "LOADEDMODULES", "_LMFILES_", "SHELL",
           "LANG", "LC_ALL", "TZ")  # fmt: skip

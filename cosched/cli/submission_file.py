@@ -52,7 +52,7 @@ def _request(job: UserJob, now: float, options: Mapping[str, Any]) -> tuple[Task
         "environment": [*(f"{key}={value}" for key, value in job.environment.items()), *_words(options, "environment")],
         "settings": [*settings, *_words(options, "settings")],
         "time_limit": options.get("time_limit", ""),
-        "after": _words(options, "after"),
+        "after": dict.fromkeys([*job.after, *_words(options, "after")]),
         "notify": _words(options, "notify"),
         "best_effort": bool(options.get("best_effort")) or "best-effort" in wishes,
     }

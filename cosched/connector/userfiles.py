@@ -69,6 +69,13 @@ class UserJob:
     time_limit: float | None = None
     wishes: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def after(self) -> tuple[str, ...]:
+        """Identifiers of the tasks that the file wants it to come after."""
+        return tuple(
+            task for name, value in self.wishes if name == "after" for task in re.split(r"[\s,]+", value) if task
+        )
+
 
 Reader = Callable[[str, Place], list[UserJob]]
 

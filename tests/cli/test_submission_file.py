@@ -49,6 +49,12 @@ def test_an_array_is_as_many_requests(script: Path) -> None:
     assert [request.environment["SLURM_ARRAY_TASK_ID"] for request in requests] == list("0123456789")
 
 
+def test_a_file_names_those_it_comes_after_and_the_command_line_more(script: Path) -> None:
+    script.write_text("#!/bin/sh\n#SBATCH --array=0-1\n#COSCHED --after=3 --after 4,5\ntrue\n")
+    requests, _ = requests_of(script, now=NOW, options={"after": ["7", "4"]})
+    assert [request.after for request in requests] == [("3", "4", "5", "7")] * 2
+
+
 def test_a_preparation_beside_a_file_is_refused(script: Path) -> None:
     with pytest.raises(UserError, match="--prepare"):
         requests_of(script, now=NOW, options={"prepare": "/bin/true"})

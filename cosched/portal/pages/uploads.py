@@ -55,6 +55,7 @@ def _request(job: UserJob, form: TaskRequest) -> TaskRequest:
         name=form.name or wishes.get("name", "") or job.name,
         directory=form.directory or ("" if job.directory == str(_NOWHERE) else job.directory),
         environment=dict(job.environment),
+        after=tuple(dict.fromkeys([*job.after, *form.after])),
         best_effort=form.best_effort or "best-effort" in wishes,
         time_limit=form.time_limit or job.time_limit,
     )

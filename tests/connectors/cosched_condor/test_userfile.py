@@ -34,6 +34,12 @@ def test_wishes_and_variables_are_taken_apart(tmp_path: Path) -> None:
     assert (job.environment, job.directory, job.hosts) == ({"A": "1", "AC": "3"}, str(tmp_path / "run"), "")
 
 
+@pytest.mark.parametrize(("value", "after"), [('"1, 2"', ("1", "2")), ("17", ("17",))])
+def test_those_it_comes_after_are_named(tmp_path: Path, value: str, after: tuple[str, ...]) -> None:
+    (job,) = _read(tmp_path, f"executable = /bin/true\n+CoschedAfter = {value}\nqueue\n")
+    assert job.after == after
+
+
 def test_the_parallel_universe_is_one_task_on_as_many_hosts(tmp_path: Path) -> None:
     (job,) = _read(tmp_path, "universe = parallel\nexecutable = /bin/mpi\nmachine_count = 4\nqueue\n")
     assert (job.hosts, job.native.settings["universe"]) == ("4", "parallel")

@@ -27,6 +27,11 @@ def test_options_are_taken_apart() -> None:
     assert job.wishes == (("deadline", "now+2h"), ("set", "n=5"), ("best-effort", ""))
 
 
+def test_those_it_comes_after_are_named_once_or_several_times() -> None:
+    (job,) = read("#!/bin/sh\n#COSCHED --after=17 --after 18,19\n#COSCHED --after='20 21'\n", HERE)
+    assert job.after == ("17", "18", "19", "20", "21")
+
+
 @pytest.mark.parametrize(
     ("export", "expected"),
     [("", {"PATH": "/bin"}), ("--export=NONE", {}), ("--export=FOO,X=1", {"FOO": "bar", "X": "1"}),
@@ -53,6 +58,7 @@ def test_the_environment_is_what_the_script_asks_for(export: str, expected: dict
         ("#!/bin/sh\n#COSCHED --deadlin=1\n", r"job.sh:2: #COSCHED has '--deadlin=1'"),
         ("#!/bin/sh\n#COSCHED --best-effort=yes\n", "takes no value"),
         ("#!/bin/sh\n#COSCHED --deadline\n", "lacks its value"),
+        ("#!/bin/sh\n#COSCHED --after=\n", "lacks its value"),
         ("#!/bin/sh\n#SBATCH --qos=a\u202eb\n", "qos contains"),
     ],
 )

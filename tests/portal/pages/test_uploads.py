@@ -25,6 +25,11 @@ def test_a_file_says_what_it_wants_and_the_form_wins() -> None:
     assert (changed.name, changed.hosts, changed.deadline) == ("other", "3", 1896112800.0)
 
 
+def test_a_file_names_those_it_comes_after() -> None:
+    (request,) = requests_of(BATCH.replace("--best-effort", "--after=17"), "job.sh", {}, None)
+    assert request.after == ("17",)
+
+
 def test_an_array_is_many_tasks() -> None:
     assert len(requests_of(BATCH.replace("--mem", "--array=1-5 --mem"), "job.sh", {}, None)) == 5
 
