@@ -120,7 +120,7 @@ def test_a_mistake_of_cosched_ends_it_with_what_is_on_disk(here: Daemon, monkeyp
 
     monkeypatch.setattr(here.engine._core, "handle", mistake)
     here.engine.post(HostsObserved(here.clock.now(), ()))
-    assert failed.wait(20)
+    assert failed.wait(60)
     assert isinstance(here.engine.failed, IndexError)
 
 
@@ -131,7 +131,7 @@ def test_what_the_database_will_never_take_ends_it(here: Daemon) -> None:
     (other,) = accept(here).result(20)
     here.store.save([replace(other, id="another", number=other.number + 1)])
     accept(here)
-    assert failed.wait(20)
+    assert failed.wait(60)
     assert isinstance(here.engine.failed, RefusedError)
 
 
