@@ -11,6 +11,9 @@ alone, and little of it, because one is started for every attempt. In FOLDER it 
     out.RANK, err.RANK
 
 and it reads `stop`, which whoever sends it SIGTERM has written before: the state to end in, and why.
+
+Beside it waits a guard, a fork of it: killed without a chance to say a word, the runner leaves no process behind,
+whether or not a daemon runs. (The kernel's PR_SET_PDEATHSIG would reach its children alone and not theirs.)
 """
 
 from __future__ import annotations
@@ -224,13 +227,68 @@ def _note_start(folder: str, started: float) -> None:
     os.rename(f"{folder}/started.new", f"{folder}/started")  # noqa: PTH104
 
 
+class _Guard:
+    """A process that ends all of the attempt if this one ends without a word."""
+
+    def __init__(self) -> None:
+        watched, self._word = os.pipe()  # jobs do not inherit it: it closes with this process
+        self._pid = os.fork()
+        if self._pid:
+            os.close(watched)
+            return
+        try:
+            os.close(self._word)
+            if not os.read(watched, 1):
+                _kill_all(os.getsid(0), f"COSCHED_ATTEMPT={os.environ['COSCHED_ATTEMPT']}".encode())
+        finally:
+            os._exit(0)
+
+    def dismiss(self) -> None:
+        """Say that all is in order, and wait for its end."""
+        try:  # noqa: SIM105  as above
+            os.write(self._word, b".")
+        except OSError:
+            pass  # it was killed
+        os.waitpid(self._pid, 0)
+
+
+def _kill_all(session: int, mark: bytes) -> None:
+    """Kill whoever is in the session or bears the mark in its environment, until nobody is left but this process."""
+    while sum(_kill(int(name), session, mark) for name in os.listdir("/proc")  # noqa: PTH208  costs more
+              if name.isdigit() and int(name) != os.getpid()):  # fmt: skip
+        time.sleep(0.01)
+
+
+def _kill(pid: int, session: int, mark: bytes) -> bool:
+    """Kill a process if it belongs; False if it does not, has ended, or is not ours to end."""
+    try:
+        handle = os.pidfd_open(pid)  # first, so that the number cannot mean another one afterwards
+    except OSError:
+        return False
+    try:
+        with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
+            state, _, _, group = file.read().rpartition(")")[2].split()[:4]
+        with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123
+            belongs = int(group) == session or mark in file.read().split(b"\0")
+        if belongs and state not in "ZX":
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            return True
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
+    return False
+
+
 def main(arguments: list[str]) -> None:
     """Claim the attempt and run it, or leave it to whoever has it."""
     folder, directory, count, limit, grace, *command = arguments
     # Blocked before the claim: whoever finds the claim may send SIGTERM, and it must not be lost nor kill us.
     signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
     if claim(folder, claim_text()):
+        guard = _Guard()
         _run(folder, directory, int(count), float(limit), float(grace), command)
+        guard.dismiss()
 
 
 if __name__ == "__main__":

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.connector import JobState
 from tests.connectors.cosched_local.traces import bearing, runner_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
     from cosched.connector.contract import Bench
@@ -38,6 +38,50 @@ def test_a_runner_killed_while_no_daemon_runs_is_found_by_the_next(bench: Bench,
     bench.restart(lambda: os.kill(runner_of(spool, launch.attempt), signal.SIGKILL))
     assert bench.listen(launch, JobState.EVICTED)[-1].finished is not None
     assert bearing(launch.attempt) == []
+
+
+def test_a_runner_killed_while_no_daemon_runs_leaves_no_process(bench: Bench, spool: Path) -> None:
+    ready = bench.workplace / "ready"
+    script = 'setsid sh -c "sleep 60 & : > \\"$0\\"; wait" "$0" & trap "" TERM; sleep 60'
+    launch = bench.shell(script, str(ready), hosts=bench.up(2))
+    bench.submit(launch)
+    bench.await_file(ready)
+    bench.until(launch, JobState.RUNNING)
+
+    def meanwhile() -> None:
+        os.kill(runner_of(spool, launch.attempt), signal.SIGKILL)
+        give_up = time.monotonic() + 20
+        while left := bearing(launch.attempt):
+            assert time.monotonic() < give_up, left
+            time.sleep(0.01)
+
+    bench.restart(meanwhile)
+    assert bench.until(launch, JobState.EVICTED).exit_code is None
+
+
+def test_what_outlives_a_job_by_leaving_its_group_is_not_the_guards(bench: Bench) -> None:
+    ready = bench.workplace / "ready"
+    script = 'setsid sh -c ": > \\"$0\\"; exec sleep 60" "$0" & while [ ! -e "$0" ]; do sleep 0.01; done'
+    launch = bench.shell(script, str(ready), hosts=bench.up(1))
+    bench.submit(launch)
+    bench.until(launch, JobState.COMPLETED)
+    (left,) = bearing(launch.attempt)
+    os.kill(left, signal.SIGKILL)
+
+
+def test_a_job_whose_guard_is_killed_goes_on(bench: Bench, spool: Path) -> None:
+    launch, gate = bench.waiter(hosts=bench.up(1))
+    bench.submit(launch)
+    bench.until(launch, JobState.RUNNING)
+    runner = runner_of(spool, launch.attempt)
+    (guard,) = (pid for pid in bearing(launch.attempt) if pid != runner and "runner.py" in _command(pid))
+    os.kill(guard, signal.SIGKILL)
+    gate.touch()
+    bench.until(launch, JobState.COMPLETED)
+
+
+def _command(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
 
 
 def test_cancel_reaches_what_ignores_it_and_what_has_fled(bench: Bench) -> None:
