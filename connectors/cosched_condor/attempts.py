@@ -1,4 +1,4 @@
-"""The spool: a folder for each attempt with its script, its output and its fence, and the event log of all."""
+"""The spool: a folder for each attempt with its script, its output and its fence, and the event logs of all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from cosched.connector.attempts import FENCED, AttemptFolders, exports, prepared_command
+from cosched_condor.logs import Logs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,14 +50,12 @@ class Attempts(AttemptFolders):
 
     def __init__(self, spool: Path) -> None:
         super().__init__(spool)
-        self.log = spool / "events.log"
+        self.logs = Logs(spool, self.mode)
 
     def prepare(self) -> None:
-        """Make the spool and the event log where they are missing."""
+        """Make the spool and an event log where they are missing."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not self.log.exists():
-            self.log.touch(exist_ok=True)
-            self.log.chmod(self.mode() & 0o666)
+        self.logs.prepare()
 
     def prepares(self, attempt: str) -> bool:
         """Whether a carried script has a preparation, which leaves word of its failure among what comes back."""

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["CondorConnector"]
 
 _AT_ONCE = 1000  # processes of a cluster at most
+_DAY = 86400.0
+_KEEP_DAYS = 30.0  # at least, for which an event log is kept whose jobs were not seen to end
 _SOON = 1.0  # seconds after which the queue may show what became of a submission
 
 
@@ -50,7 +52,8 @@ class CondorConnector:
         self._listening = threading.Lock()
         self._fetching = Fetching(self._listen, self._attempts) if self._settings.spooled else None
         self._jobs = Jobs(self._ask, self._attempts, self._settings.timeout, self._fetching)
-        self._news = (LogNews(self._listen, self._attempts) if self._fetching is None else
+        self._news = (LogNews(self._listen, self._attempts.logs, max(self._settings.keep_days, _KEEP_DAYS) * _DAY)
+                      if self._fetching is None else
                       QueueNews(self._ask, self._jobs, self._fetching, self._attempts, self._has_ours))  # fmt: skip
         self._pruning = Pruning(self._settings.spool, self._settings.keep_days, self._queued)
 
@@ -216,7 +219,8 @@ class CondorConnector:
 
     def _submitted(self, batch: Batch, fences: Mapping[str, str]) -> dict[str, Any]:
         verb, wait = ("submit_spooled", FILES_SECONDS) if self._settings.spooled else ("submit", 0.0)
-        answer: dict[str, Any] = self._ask.call(verb, wait, description=batch.text, items=batch.items, fences=fences)
+        answer: dict[str, Any] = self._ask.call(verb, wait=wait, description=batch.text, items=batch.items,
+                                                fences=fences)  # fmt: skip
         return answer
 
     def _prune(self) -> None:

@@ -1,8 +1,9 @@
 """What the job event log says of attempts: events to reports.
 
-The log is the connector's own: every event in it belongs to a process of an attempt. The attempt's UUID, its number of
-processes and which of them this is stand in the note of the submit event; so a reader that begins at the beginning
-knows all after a restart. A cluster may hold several attempts, the processes of each side by side.
+The logs are the connector's own: every event in them belongs to a process of an attempt. The attempt's UUID, its
+number of processes and which of them this is stand in the note of the submit event; so a reader that begins at the
+beginning knows all after a restart. A job's events are all in one log. A cluster may hold several attempts, the
+processes of each side by side.
 """
 
 from __future__ import annotations
@@ -41,12 +42,13 @@ class _Job:
     attempt: str
     count: int
     first: int  # number of its first process in the cluster
+    log: str = ""
     processes: dict[int, Process] = field(default_factory=dict)
     told: JobReport | None = None
 
 
 class EventLog:
-    """The jobs that an event log tells of and that have not ended yet."""
+    """The jobs that the event logs tell of and that have not ended yet."""
 
     def __init__(self) -> None:
         self._jobs: dict[tuple[int, int], _Job] = {}  # by cluster and process
@@ -59,6 +61,14 @@ class EventLog:
             if report is not None:
                 news.append(report)
         return news
+
+    def lives_in(self, log: str) -> bool:
+        """Whether a job that has not ended writes into this log."""
+        return any(job.log == log for job in self._jobs.values())
+
+    def forget(self, log: str) -> None:
+        """Take jobs whose log is gone for ended."""
+        self._jobs = {place: job for place, job in self._jobs.items() if job.log != log}
 
     @staticmethod
     def settled(reports: list[JobReport]) -> list[JobReport]:
@@ -75,7 +85,7 @@ class EventLog:
     def _take(self, event: Mapping[str, Any]) -> JobReport | None:
         cluster, number = int(event.get("Cluster", -1)), int(event.get("Proc", -1))
         if event["EventTypeNumber"] == _SUBMIT:
-            self._begin(cluster, number, str(event.get("LogNotes", "")).split())
+            self._begin(cluster, number, str(event.get("LogNotes", "")).split(), str(event.get("Log", "")))
         job = self._jobs.get((cluster, number))
         if job is None:
             return None
@@ -91,13 +101,13 @@ class EventLog:
         job.told = report
         return report if changed else None
 
-    def _begin(self, cluster: int, number: int, words: list[str]) -> None:
+    def _begin(self, cluster: int, number: int, words: list[str], log: str) -> None:
         if words[:1] != ["cosched"]:
             return
         count, rank = int(words[2]), int(words[3]) if len(words) > 3 else number
         first = number - rank
         job = self._jobs.get((cluster, first)) if rank else None
-        self._jobs[cluster, number] = job or _Job(words[1], count, first)
+        self._jobs[cluster, number] = job or _Job(words[1], count, first, log)
 
 
 def _after(process: Process, event: Mapping[str, Any]) -> Process:

@@ -13,48 +13,74 @@ from cosched_condor.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
 
     from cosched_condor.attempts import Attempts
     from cosched_condor.client import Worker
     from cosched_condor.fetching import Fetching
     from cosched_condor.jobs import Jobs
+    from cosched_condor.logs import Logs
 
 __all__ = ["LogNews", "QueueNews"]
 
 _SECOND_STEP = 0.1  # seconds that the event of a hold or a removal may come after that of the eviction
 _LOOK_SECONDS = 1.5  # after which the slots are looked at for the news alone: whoever plans does so every second
 _NAP = 0.05
+_TIDY_SECONDS = 60.0  # between two looks for logs that are over
 _MISSES = 3  # questions in a row in which neither queue nor history knew an attempt
 _SLOT = ("JobId", "GlobalJobId", "Machine")
 
 
 class LogNews:
-    """Reads the event log, from its beginning on."""
+    """Reads the event logs, from their beginning on.
 
-    def __init__(self, listen: Worker, attempts: Attempts) -> None:
+    Args:
+        listen: the process that reads them.
+        logs: of the spool.
+        keep: seconds for which a log is kept whose jobs seem to live.
+    """
+
+    def __init__(self, listen: Worker, logs: Logs, keep: float) -> None:
         self._listen = listen
-        self._attempts = attempts
+        self._logs = logs
+        self._keep = keep
         self._log = EventLog()
+        self._read_to = 0.0  # epoch seconds: what is older was read
+        self._tidied = time.monotonic()
 
     def read(self, timeout: float) -> list[JobReport]:
         """Return what happened since the last call, waiting for something.
 
         Raises:
-            ConnectorError: the log cannot be read; the next call begins at its beginning.
+            ConnectorError: a log cannot be read; the next call begins at their beginnings.
         """
+        self._tidy()
         try:
             reports = self._log.read(self._follow(timeout))
             if any(report.state is JobState.EVICTED for report in reports):
                 reports += self._log.read(self._follow(_SECOND_STEP))
         except ConnectorError:
-            self._log = EventLog()  # the next worker begins at the beginning too
+            self._log, self._read_to = EventLog(), 0.0  # the next worker begins at the beginning too
             raise
         return self._log.settled(reports)
 
     def _follow(self, timeout: float) -> list[dict[str, Any]]:
-        events: list[dict[str, Any]] = self._listen.call("follow", wait=timeout, log=str(self._attempts.log),
+        logs, began = self._logs.all(), time.time()
+        events: list[dict[str, Any]] = self._listen.call("follow", wait=timeout, logs=[str(log) for log in logs],
                                                          timeout=timeout)  # fmt: skip
+        if not events:
+            self._read_to = began
         return events
+
+    def _tidy(self) -> None:
+        if time.monotonic() < self._tidied + _TIDY_SECONDS:
+            return
+        self._tidied = time.monotonic()
+        for log in self._logs.discard(self._lives, self._keep):
+            self._log.forget(str(log))
+
+    def _lives(self, log: Path) -> bool:
+        return log.stat().st_mtime >= self._read_to or self._log.lives_in(str(log))
 
 
 class QueueNews:

@@ -52,7 +52,7 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> De
     """
     limit = 0 if launch.time_limit is None else math.ceil(launch.time_limit)
     values: dict[str, SafeValue | int | bool | list[SafeValue]] = {
-        "log": _path(attempts.log, "the spool"),
+        "log": _path(attempts.logs.current, "the spool"),
         "machines": launch.count,
         "spooled": settings.spooled,
         "own": launch.native is None,

@@ -121,13 +121,17 @@ class _Manager:
         # A reason without a code is dropped by the library.
         return _plain(self._schedd().act(getattr(self._library.JobAction, action), constraint, reason=(reason, 0)))
 
-    def follow(self, log: str, timeout: float) -> list[dict[str, Any]]:
-        """Return what was added to an event log since the last call, a bounded part at once; wait for something."""
+    def follow(self, logs: Sequence[str], timeout: float) -> list[dict[str, Any]]:
+        """Return what was added to event logs since the last call, a bounded part at once; wait for something."""
         end = time.monotonic() + timeout
-        if log not in self._logs:
-            self._logs[log] = self._library.JobEventLog(log)
+        for log in self._logs.keys() - set(logs):
+            del self._logs[log]
+        for log in logs:
+            if log not in self._logs:
+                self._logs[log] = self._library.JobEventLog(log)
         while True:
-            events = [_event(event) for event in islice(self._logs[log].events(0), _EVENTS_AT_ONCE)]
+            events = list(islice((_event(event, log) for log in logs for event in self._logs[log].events(0)),
+                                 _EVENTS_AT_ONCE))  # fmt: skip
             left = end - time.monotonic()
             if events or left <= 0:
                 return events
@@ -156,11 +160,11 @@ def _plain(ad: Any) -> dict[str, Any]:
     return {key: value for key, value in dict(ad).items() if isinstance(value, str | int | float | bool)}
 
 
-def _event(event: Any) -> dict[str, Any]:
+def _event(event: Any, log: str) -> dict[str, Any]:
     # The header line alone says whether the time is UTC: "005 (012.000.000) 2026-01-31 12:00:00.123Z Job …".
     header = str(event).split("\n", 1)[0].split()
     utc = len(header) > 3 and header[3].endswith("Z")
-    return {**_plain(event), "Utc": utc}
+    return {**_plain(event), "Utc": utc, "Log": log}
 
 
 def main() -> None:

@@ -106,11 +106,11 @@ def test_an_attempt_has_one_folder(attempts: Attempts) -> None:
 @pytest.mark.parametrize("mode", [0o700, 0o770, 0o1777])
 def test_folders_are_as_open_as_the_spool(attempts: Attempts, mode: int) -> None:
     attempts.root.chmod(mode)
-    attempts.log.unlink()
+    attempts.logs.current.unlink()
     attempts.prepare()
     attempts.create("a")
     assert stat.S_IMODE(attempts.folder("a").stat().st_mode) == mode
-    assert stat.S_IMODE(attempts.log.stat().st_mode) == mode & 0o666
+    assert stat.S_IMODE(attempts.logs.current.stat().st_mode) == mode & 0o666
 
 
 def test_a_fence_needs_no_attempt_and_may_be_laid_twice(attempts: Attempts) -> None:
@@ -131,13 +131,13 @@ def test_an_attempt_is_as_old_as_its_script(attempts: Attempts) -> None:
 
 
 def test_what_the_event_log_tells_outlives_a_restart(attempts: Attempts) -> None:
-    attempts.log.write_text("events")
+    attempts.logs.current.write_text("events")
     attempts.prepare()
-    assert attempts.log.read_text() == "events"
+    assert attempts.logs.current.read_text() == "events"
 
 
 def test_a_spool_that_is_made_here_is_for_its_owner_alone(attempts: Attempts) -> None:
     """Scripts hold users' environments, and with them passwords."""
     attempts.create("a")
-    for path in (attempts.root, attempts.log, attempts.folder("a")):
+    for path in (attempts.root, attempts.logs.current, attempts.folder("a")):
         assert path.stat().st_mode & 0o077 == 0

@@ -40,53 +40,53 @@ def pid_of(worker: Worker) -> int:
 
 def test_a_process_is_started_by_the_first_call_and_kept(worker: Worker, log: str) -> None:
     assert worker._process is None
-    assert worker.call("follow", log=log, timeout=0.0) == []
+    assert worker.call("follow", logs=[log], timeout=0.0) == []
     first = pid_of(worker)
-    assert worker.call("follow", log=log, timeout=0.0) == []
+    assert worker.call("follow", logs=[log], timeout=0.0) == []
     assert pid_of(worker) == first
     assert os.getsid(first) == first  # a Ctrl-C for the daemon does not reach it
 
 
 def test_one_that_hangs_is_given_up_and_its_answer_never_passes_for_the_next(worker: Worker, log: str) -> None:
-    worker.call("follow", log=log, timeout=0.0)
+    worker.call("follow", logs=[log], timeout=0.0)
     hanging = pid_of(worker)
     os.kill(hanging, signal.SIGSTOP)
     worker._timeout = 0.1
     with pytest.raises(ConnectorError, match=r"did not answer within .* is its scheduler well\?") as caught:
-        worker.call("follow", log=log, timeout=0.0)
+        worker.call("follow", logs=[log], timeout=0.0)
     assert caught.value.transient
     worker._timeout = 20.0
-    assert worker.call("follow", log=log, timeout=0.0) == []
+    assert worker.call("follow", logs=[log], timeout=0.0) == []
     assert pid_of(worker) != hanging
 
 
 @pytest.mark.parametrize("when", ["between", "during"])
 def test_one_that_was_killed_is_replaced(worker: Worker, log: str, when: str) -> None:
-    worker.call("follow", log=log, timeout=0.0)
+    worker.call("follow", logs=[log], timeout=0.0)
     killed = pid_of(worker)
     if when == "during":
         os.kill(killed, signal.SIGSTOP)
         killer = threading.Timer(0.1, os.kill, (killed, signal.SIGKILL))
         killer.start()
         with pytest.raises(ConnectorError, match="the process that talks to HTCondor ended") as caught:
-            worker.call("follow", log=log, timeout=0.0)
+            worker.call("follow", logs=[log], timeout=0.0)
         assert caught.value.transient
         killer.join()
     else:
         os.kill(killed, signal.SIGKILL)
         os.waitid(os.P_PID, killed, os.WEXITED | os.WNOWAIT)
-    assert worker.call("follow", log=log, timeout=0.0) == []
+    assert worker.call("follow", logs=[log], timeout=0.0) == []
     assert pid_of(worker) != killed
 
 
 def test_what_the_library_refuses_says_what_was_asked_of_it(worker: Worker, tmp_path: Path) -> None:
     with pytest.raises(ConnectorError, match=r"HTCondor, asked to tell its events: .*no.log") as caught:
-        worker.call("follow", log=str(tmp_path / "no.log"), timeout=0.0)
+        worker.call("follow", logs=[str(tmp_path / "no.log")], timeout=0.0)
     assert caught.value.transient
 
 
 def test_closing_ends_the_process_and_twice_is_as_good_as_once(worker: Worker, log: str) -> None:
-    worker.call("follow", log=log, timeout=0.0)
+    worker.call("follow", logs=[log], timeout=0.0)
     process = worker._process
     assert process is not None
     worker.close()
@@ -104,7 +104,7 @@ def test_a_token_is_named_by_its_folder_and_never_told(tmp_path: Path) -> None:
     worker = Worker(CondorSettings.read(settings))
     try:
         (tmp_path / "events.log").touch()
-        worker.call("follow", log=str(tmp_path / "events.log"), timeout=0.0)
+        worker.call("follow", logs=[str(tmp_path / "events.log")], timeout=0.0)
         place = Path(f"/proc/{pid_of(worker)}")
         for file in ("cmdline", "environ"):
             assert b"a-secret" not in (place / file).read_bytes()

@@ -152,7 +152,7 @@ def test_a_request_that_a_verb_does_not_understand_does_not_end_the_worker(
 
 
 def test_a_log_is_told_once_with_the_kind_of_its_times(exchange: Callable[..., list[dict[str, Any]]]) -> None:
-    follow = ("follow", {"log": "/events.log", "timeout": 0.0})
+    follow = ("follow", {"logs": ["/events.log"], "timeout": 0.0})
     first, second = exchange(follow, follow)
     assert [(event["EventTypeNumber"], event["Utc"]) for event in first["answer"]] == [(0, True), (1, False)]
     assert second["answer"] == []
@@ -162,7 +162,7 @@ def test_a_long_log_is_told_in_parts(
     exchange: Callable[..., list[dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker, "_EVENTS_AT_ONCE", 1)
-    follow = ("follow", {"log": "/events.log", "timeout": 0.0})
+    follow = ("follow", {"logs": ["/events.log"], "timeout": 0.0})
     parts = [answer["answer"] for answer in exchange(follow, follow, follow)]
     assert [[event["EventTypeNumber"] for event in part] for part in parts] == [[0], [1], []]
 
@@ -170,7 +170,7 @@ def test_a_long_log_is_told_in_parts(
 def test_after_an_error_a_log_is_told_from_its_beginning(exchange: Callable[..., list[dict[str, Any]]]) -> None:
     """The connector forgets its jobs then: what the worker had read would be missing for good."""
     Log.broken = [RuntimeError("unreadable")]
-    follow = ("follow", {"log": "/events.log", "timeout": 0.0})
+    follow = ("follow", {"logs": ["/events.log"], "timeout": 0.0})
     failed, again = exchange(follow, follow)
     assert failed["error"] == "unreadable"
     assert [event["EventTypeNumber"] for event in again["answer"]] == [0, 1]
