@@ -99,7 +99,7 @@ class Agent:
             Report: (self.handing.reported,),
             Noted: (self.hosting.noted,),
         }
-        self._accepts: tuple[tuple[str, ...], bool] = ((), False)
+        self._accepts: tuple[tuple[str, ...], bool, str] = ((), False, "")
         self._advertised: dict[str, _Told] = {}  # by neighbour
         self._inquired: dict[str, float] = {}
         self._looked = -math.inf
@@ -123,9 +123,15 @@ class Agent:
         self.handing.restore(handovers, time)
         self.hosting.restore(guests, ended, time)
 
-    def accept(self, applications: tuple[str, ...], *, commands: bool) -> None:
-        """Say what is advertised as accepted: names of applications (empty: any), and whether commands as they are."""
-        self._accepts = (applications, commands)
+    def accept(self, applications: tuple[str, ...], *, commands: bool, manager: str = "") -> None:
+        """Say what is advertised as accepted.
+
+        Args:
+            applications: their names; empty: any.
+            commands: whether commands run as they are given, and users' own files written for our manager.
+            manager: kind of ours.
+        """
+        self._accepts = (applications, commands, manager)
 
     def known(self, time: float) -> list[Entry]:
         """Return what is known of other domains now."""
@@ -155,9 +161,8 @@ class Agent:
 
     def service(self, time: float) -> Service:
         """Return our own service as it is now."""
-        applications, commands = self._accepts
         booked = self.hosting.booked(time)
-        return Service(self.settings.name, 0.0, 0, self._domain.classes(time, booked), applications, commands)
+        return Service(self.settings.name, 0.0, 0, self._domain.classes(time, booked), *self._accepts)
 
     # ── events ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -265,7 +270,7 @@ class Agent:
             service = entry.now(time)
             if service.distance < self.settings.scope:
                 told.append(Service(service.domain, service.age, service.distance + 1, service.classes,
-                                    service.applications, service.commands))  # fmt: skip
+                                    service.applications, service.commands, service.manager))  # fmt: skip
         self._effects.send(peer, Advertisement((own, *told)))
 
     def _pause(self, task: str, time: float) -> None:

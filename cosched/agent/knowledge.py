@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Protocol
 
-from cosched.agent.messages import Parameter, TaskDocument, Variable
+from cosched.agent.messages import NativeJob, Parameter, TaskDocument, Variable
 from cosched.prediction.profile import Profile, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cosched.coscheduler.task import Task
 
 __all__ = ["FiguresOnly", "Knowledge", "document_of", "host_range"]
@@ -64,8 +66,15 @@ def document_of(task: Task, hosts: int, *, seconds: tuple[float, ...] = ()) -> T
         prepare=task.prepare,
         seconds=seconds,
         parameters=tuple(_parameter(name, value) for name, value in task.parameters.items()),
-        environment=tuple(Variable(name, value) for name, value in task.environment.items()),
+        environment=_variables(task.environment),
+        native=None
+        if task.native is None
+        else NativeJob(task.native.manager, task.native.script, _variables(task.native.settings)),
     )
+
+
+def _variables(values: Mapping[str, str]) -> tuple[Variable, ...]:
+    return tuple(Variable(name, value) for name, value in values.items())
 
 
 def _parameter(name: str, value: float | str) -> Parameter:

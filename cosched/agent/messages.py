@@ -23,6 +23,7 @@ __all__ = [
     "Letter",
     "Model",
     "ModelFile",
+    "NativeJob",
     "Note",
     "Noted",
     "Offer",
@@ -75,6 +76,15 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
+class NativeJob:
+    """What a user's own file asks of its manager, in that manager's words; see `cosched.connector.native.Native`."""
+
+    manager: str
+    script: str = ""
+    settings: tuple[Variable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TaskDocument:
     """A task as another domain has to know it.
 
@@ -86,6 +96,7 @@ class TaskDocument:
         deadline: seconds from sending.
         application: name in catalogues, whose command runs with these parameters; empty: `command` runs as it is.
         prepare: runs on each host before `command`; empty for none.
+        native: where it comes from a user's own file: it runs only beside the manager that this names.
     """
 
     name: str
@@ -103,6 +114,7 @@ class TaskDocument:
     model: Model | None = None
     parameters: tuple[Parameter, ...] = ()
     environment: tuple[Variable, ...] = ()
+    native: NativeJob | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ class Service:
         classes: its hosts.
         applications: names of the applications it runs for others; empty: any.
         commands: whether it runs commands as they are given.
+        manager: kind of its resource manager; empty where it does not say.
     """
 
     domain: str
@@ -75,6 +76,18 @@ class Service:
     classes: tuple[HostClass, ...]
     applications: tuple[str, ...] = ()
     commands: bool = False
+    manager: str = ""
+
+    def takes(self, application: str, manager: str) -> bool:
+        """Whether it runs a task for others by what it says.
+
+        Args:
+            application: of the catalogue; empty where a command runs as it is.
+            manager: for which the user's own file is written; empty where there is none.
+        """
+        if manager:
+            return self.commands and self.manager == manager
+        return self.commands or not self.applications or application in self.applications
 
 
 @dataclass(frozen=True, slots=True)

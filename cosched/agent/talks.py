@@ -129,7 +129,7 @@ def candidates(
         service = entry.now(time)
         if entry.via not in peers or entry.via in excluded or service.domain in excluded:
             continue
-        if service.applications and document.application not in service.applications and not service.commands:
+        if not service.takes(document.application, "" if document.native is None else document.native.manager):
             continue
         there = estimate(service, lambda hardware, hosts: knowledge.profile(document, hardware, hosts))
         known = found.get(entry.via)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cosched.agent.knowledge import document_of
+from cosched.connector.native import Native
 from cosched.errors import CoschedError, UserError
 from cosched.portal.documents import TaskRequest
 from cosched.prediction.profile import Profile, Source, slowest
@@ -18,7 +19,7 @@ from cosched.service.travelling import obstacle
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cosched.agent.messages import TaskDocument
+    from cosched.agent.messages import NativeJob, TaskDocument
     from cosched.coscheduler.task import Task
     from cosched.prediction.catalogue import Application, Catalogue
     from cosched.service.carried_models import CarriedModels
@@ -96,15 +97,27 @@ class GuestIntake:
             best_effort=True,
             time_limit=document.time_limit,
         )
-        if document.application in known & allowed:
+        if document.native is None and document.application in known & allowed:
             parameters = {one.name: float(one.value) if one.number else one.value for one in document.parameters}
             return replace(common, application=document.application, parameters=parameters)
         if not self._terms.commands:
-            what = f"the application {document.application!r} is" if document.application else "commands of others are"
-            raise UserError(f"{what} not run for others here")
+            raise UserError(f"{_called(document)} not run for others here")
         environment = {variable.name: variable.value for variable in document.environment}
         return replace(common, command=document.command, directory=document.directory, environment=environment,
-                       prepare=document.prepare)  # fmt: skip
+                       prepare=document.prepare, native=_native(document.native))  # fmt: skip
+
+
+def _called(document: TaskDocument) -> str:
+    if document.native is not None:
+        return "files of others' users are"
+    return f"the application {document.application!r} is" if document.application else "commands of others are"
+
+
+def _native(job: NativeJob | None) -> Native | None:
+    """Return what our own users would submit; it is checked as theirs is, now and by the connector once more."""
+    if job is None:
+        return None
+    return Native(job.manager, {setting.name: setting.value for setting in job.settings}, job.script)
 
 
 class ModelKnowledge:
@@ -134,6 +147,8 @@ class ModelKnowledge:
 
     def _entry(self, task: Task) -> Application | None:
         """Return the catalogue's entry that a task runs just as it stands there; a command may have its name alone."""
+        if task.native is not None:
+            return None
         try:
             entry = self._catalogue.get(task.application)
             values = entry.values(task.parameters)

@@ -88,7 +88,7 @@ class Neighbours:
         life = Exchange(store).begin_life(clock.now())
         self.agent = Agent(settings, LocalDomain(core, hardware), self._knowledge, life, engine.next_number)
         known = section.applications or tuple(entry.name for entry in catalogue.applications())
-        self.agent.accept(known, commands=section.commands)
+        self.agent.accept(known, commands=section.commands, manager=configuration.connector.kind)
         engine.join_agent(self.agent)
         self.adviser = Adviser(section, self.agent, engine, store, self._knowledge, clock)
         self._office = PostOffice(section.certificate, section.key)

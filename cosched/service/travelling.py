@@ -21,8 +21,6 @@ def obstacle(task: Task) -> str:
     """Say why a task stays in this domain however late it is here; empty where it is offered to others."""
     if task.deadline is None:
         return "it has no deadline: only what would be late here is offered to other domains"
-    if task.native is not None:
-        return f"its own file is written for {task.native.manager!r} and for the files of this domain"
     if task.profile is None:
         return "it has no prediction: nobody could say whether it ends sooner in another domain"
     return ""
@@ -53,6 +51,9 @@ def _staying(core: Coscheduler, name: str, agent: Agent, time: float) -> str:
     reason = obstacle(task)
     if reason:
         return f"it is not offered to other domains: {reason}"
+    manager = "" if task.native is None else task.native.manager
+    if manager and not any(entry.service.takes("", manager) for entry in agent.known(time)):
+        return f"no other domain is known that runs files of others' users for {manager!r}"
     tried = agent.in_vain(task.id)
     if tried is None:
         return ""

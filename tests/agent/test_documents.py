@@ -17,6 +17,7 @@ from cosched.agent.messages import (
     Letter,
     Model,
     ModelFile,
+    NativeJob,
     Parameter,
     Progress,
     Request,
@@ -51,12 +52,13 @@ def classes(draw: st.DrawFn) -> HostClass:
 models = st.builds(
     Model, texts, st.lists(st.builds(ModelFile, st.just("m.psl"), lines), min_size=1, max_size=3).map(tuple)
 )
+jobs = st.builds(NativeJob, texts, lines, st.lists(st.builds(Variable, texts, lines), max_size=3).map(tuple))
 tasks = st.builds(
     TaskDocument, texts, texts, texts, moments, counts, counts, st.booleans(), st.none() | seconds, texts,
     st.lists(lines, max_size=4).map(tuple), st.lists(lines, max_size=2).map(tuple),
     st.lists(runtimes, max_size=4).map(tuple), st.none() | models,
     st.lists(st.builds(Parameter, texts, lines, st.booleans(), st.none() | moments), max_size=3).map(tuple),
-    st.lists(st.builds(Variable, texts, lines), max_size=3).map(tuple),
+    st.lists(st.builds(Variable, texts, lines), max_size=3).map(tuple), st.none() | jobs,
 )  # fmt: skip
 SPECIAL = {str: texts, int: counters, float: moments, bool: st.booleans(), TaskDocument: tasks, HostClass: classes(),
            Progress: st.sampled_from(Progress)}  # fmt: skip

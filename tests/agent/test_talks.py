@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from cosched.agent import FiguresOnly, Peer, Role
 from cosched.agent.capability import Tables
+from cosched.agent.messages import NativeJob
 from cosched.agent.papers import Papers
 from cosched.agent.service import Estimate, HostClass, Service, Step
 from cosched.agent.talks import Candidate, Talk, best, candidates
@@ -39,6 +41,18 @@ def test_who_would_not_run_it_is_not_asked() -> None:
         b=Service("b", 0.0, 0, classes, ("other",)), c=Service("c", 0.0, 0, classes, ("other",), commands=True)
     )
     assert asked(tables) == ["c", "up"]
+
+
+def test_a_users_own_file_goes_only_to_its_own_kind_of_manager() -> None:
+    def service(name: str, manager: str, *, commands: bool = True) -> Service:
+        return Service(name, 0.0, 0, (HostClass("fast", (Step(0.0, 4),)),), (), commands, manager)
+
+    tables = tables_with(b=service("b", "slurm", commands=False), c=service("c", "condor"))
+    document = replace(DOCUMENT, native=NativeJob("slurm"))
+    found = candidates(tables, PEERS, FiguresOnly(), document, (), NOW)
+    assert [one.peer for one in found] == ["up"]  # what that takes is not known: it says so
+    found = candidates(tables_with(c=service("c", "slurm")), PEERS, FiguresOnly(), document, (), NOW)
+    assert [one.peer for one in found] == ["c", "up"]
 
 
 def test_those_who_promise_nothing_better_are_left_out() -> None:

@@ -37,14 +37,14 @@ default = 12
 class Domain:
     """A domain with one application in its catalogue, of which it has the model or not."""
 
-    def __init__(self, folder: Path, place: str, terms: Terms) -> None:
+    def __init__(self, folder: Path, place: str, terms: Terms, manager: str = "") -> None:
         applications = folder / place / "applications.d"
         applications.mkdir(parents=True)
         (applications / "sweep3d.toml").write_text(ENTRY.format(place=place))
         self.catalogue = Catalogue([applications])
         library, predictor = [resources.models()], Predictor([resources.models()])
         self.models = CarriedModels(folder / place / "carried", library, predictor)
-        intake = Intake(self.catalogue, predictor, HARDWARE)
+        intake = Intake(self.catalogue, predictor, HARDWARE, manager)
         self.guests = GuestIntake(intake, self.catalogue, self.models, terms, HARDWARE)
         self.knowledge = ModelKnowledge(self.catalogue, self.models)
         self.state = DomainState(NOW, 8)
@@ -152,7 +152,38 @@ def test_a_users_own_model_travels_as_any(home: Domain, tmp_path: Path) -> None:
     assert guest.profile is not None
     assert guest.profile.seconds == pytest.approx(predicted.seconds)
     assert home.knowledge.document(replace(task, model="nonsense"), 8) is None
-    assert home.knowledge.document(replace(task, native=Native("slurm")), 8) is None
+
+
+NATIVE = Native("slurm", {"partition": "long", "mem": "2G"}, "#!/bin/sh\nsrun ./sweep3d\n")
+
+
+def test_a_users_own_file_travels_to_a_domain_of_the_same_manager(home: Domain, tmp_path: Path) -> None:
+    document = home.knowledge.document(replace(a_task(home), native=NATIVE), 8)
+    assert document is not None
+    assert document.application == ""  # what runs is the file, whatever the catalogue has there
+    there = Domain(tmp_path, "there", Terms(commands=True), "slurm")
+    guest = there.guests.task(replace(document, deadline=60.0), "home", there.state)
+    assert guest.native == NATIVE
+    assert guest.profile is not None
+
+
+@pytest.mark.parametrize(
+    ("terms", "manager", "native", "words"),
+    [
+        (Terms(commands=True), "condor", NATIVE, "written for 'slurm', and this domain's .* 'condor'"),
+        (Terms(), "slurm", NATIVE, "files of others' users are not run for others"),
+        (Terms(commands=True), "slurm", Native("slurm", {"x\n#SBATCH": "1"}), "names are letters"),
+        (Terms(commands=True), "slurm", Native("slurm", {"comment": "a\nb"}), "leave it out"),
+    ],
+)
+def test_a_users_own_file_is_refused_where_it_does_not_fit(
+    home: Domain, tmp_path: Path, terms: Terms, manager: str, native: Native, words: str
+) -> None:
+    document = home.knowledge.document(replace(a_task(home), native=native), 8)
+    assert document is not None
+    there = Domain(tmp_path, "there", terms, manager)
+    with pytest.raises(UserError, match=words):
+        there.guests.task(replace(document, deadline=60.0), "home", there.state)
 
 
 def test_a_command_is_checked_as_any_users(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ TASK = Task("1", 1, "t", "a", ("/bin/a",), NOW, deadline=NOW + 10, profile=Profi
         ({}, ""),
         ({"deadline": None}, "no deadline"),
         ({"profile": None}, "no prediction"),
-        ({"native": Native("slurm")}, "written for 'slurm'"),
+        ({"native": Native("slurm")}, ""),
     ],
 )
 def test_what_may_travel(changes: dict[str, object], words: str) -> None:
@@ -57,7 +57,7 @@ def why(broker: Broker, agent: Agent | None, task: Task) -> str:
 def test_why_a_late_task_has_not_gone_elsewhere() -> None:
     broker, agent = a_domain(Peer("there"))
     native = replace(TASK, native=Native("slurm"))
-    assert "not offered to other domains: its own file" in why(broker, agent, native)
+    assert "no other domain is known that runs files of others' users for 'slurm'" in why(broker, agent, native)
     assert "other domain" not in why(broker, agent, replace(TASK, id="2", number=2, deadline=NOW + 1e4))
     assert "other domain" not in why(broker, agent, replace(TASK, id="3", number=3, deadline=None))
 
