@@ -172,7 +172,7 @@ def await_neighbours(sites: Sequence[Site]) -> None:
     """Wait until every daemon knows how many hosts every other has."""
     until = time.monotonic() + _PATIENCE
     for site in sites:
-        added = len(list((site.folder / "state" / "peers.d").iterdir()))
+        added = len(list((site.folder / "state" / "peers.d").glob("*.toml")))
         with site.client() as client:
             while sum(bool(neighbour.hosts) for neighbour in client.peers()) < added:
                 if time.monotonic() > until:

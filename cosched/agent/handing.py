@@ -32,6 +32,7 @@ __all__ = ["Handing"]
 
 _FINAL = {Progress.COMPLETED: TaskState.COMPLETED, Progress.FAILED: TaskState.FAILED,
           Progress.CANCELLED: TaskState.CANCELLED}  # fmt: skip
+_RAN = (Progress.COMPLETED, Progress.FAILED)  # what has started may say
 
 
 class Handing:
@@ -206,6 +207,10 @@ class Handing:
         if status.state is Progress.RETURNED:
             reason = f"{handover.peer} gave it back: {status.reason or 'no reason given'}"
             self._came_back(handover, HandoverState.RETURNED, reason, time)
+            return
+        if status.state in _RAN and handover.state is not HandoverState.GRANTED:
+            self._shun(handover)
+            self.reclaim(handover, f"{handover.peer} says that it has {status.state}, and was never let start it", time)
             return
         if status.end is not None:
             self.forecasts[handover.task] = time + status.end

@@ -77,6 +77,15 @@ def test_what_was_granted_is_waited_for_however_long_that_is() -> None:
     assert (str(task.state), task.peer, task.exit_code, task.actual) == ("completed", "b", 0, 8.0)
 
 
+@pytest.mark.parametrize("state", [Progress.COMPLETED, Progress.FAILED])
+def test_nobody_ends_what_it_was_never_let_start(state: Progress) -> None:
+    domain, uuid = handed()
+    said = domain.say(Report((Status(uuid, 1, state, "b", finished=1.0, actual=8.0, exit_code=0),)))
+    assert Fenced(uuid, 1) in said
+    assert states(domain) == [HandoverState.RECLAIMED]
+    assert domain.state("1") != "gone"
+
+
 def test_a_commit_is_repeated_until_it_is_answered() -> None:
     domain, uuid = handed()
     assert [type(body) for body in domain.pass_time(3.0) if getattr(body, "task", "") == uuid] == [Commit]

@@ -11,13 +11,31 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks import storm
+from cosched.agent.messages import (
+    Accepted,
+    Commit,
+    Decline,
+    Fenced,
+    Granted,
+    Offer,
+    Progress,
+    Refused,
+    Report,
+    Request,
+    Reserve,
+    Reserved,
+    Start,
+    Status,
+)
 from cosched.portal.documents import TaskRequest
 from demo.grid import await_neighbours, peer
 from tests.testbed.federation import federation
+from tests.testbed.liar import Liar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from cosched.agent.messages import Body
     from cosched.portal.documents import TaskDetail
     from tests.testbed.federation import Domain, Federation
 
@@ -200,3 +218,100 @@ def test_a_loop_is_cut_where_it_would_close(tree: Federation) -> None:
             assert len(set(been)) == len(been)
             assert name not in been
     assert visited(root)
+
+
+@pytest.fixture(scope="module")
+def deceived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Federation, Liar]]:
+    """A domain of one host whose only neighbour advertises what it does not have."""
+    with federation({"north": 1}, [], agent={"lease": "2s"}) as found:
+        liar = Liar(tmp_path_factory.mktemp("liar"), found.domains["north"])
+        await_neighbours(list(found.domains.values()))
+        yield found, liar
+        liar.stop()
+
+
+def takes(*afterwards: Callable[[Commit], Body]) -> Callable[[Body], list[Body]]:
+    """Promise everything, take the task, and say this about it then."""
+
+    def manner(body: Body) -> list[Body]:
+        match body:
+            case Request() as word:
+                return [Offer(word.task, word.epoch, 0.5, "liar")]
+            case Reserve() as word:
+                return [Reserved(word.task, word.epoch, 0.5, 30.0)]
+            case Commit() as word:
+                return [each(word) for each in afterwards]
+        return []
+
+    return manner
+
+
+def takes_no_place(body: Body) -> list[Body]:
+    if isinstance(body, Reserve):
+        return [Refused(body.task, body.epoch, "it is gone")]
+    return takes()(body)
+
+
+def declines(body: Body) -> list[Body]:
+    return [Decline(body.task, body.epoch, "not mine")] if isinstance(body, Request) else []
+
+
+def accepted(word: Commit) -> Body:
+    return Accepted(word.task, word.epoch)
+
+
+def refused(word: Commit) -> Body:
+    return Refused(word.task, word.epoch, "changed my mind")
+
+
+def reported(state: Progress) -> Callable[[Commit], Body]:
+    return lambda word: Report((Status(word.task, word.epoch, state, "liar", finished=0.0, actual=0.1, exit_code=0),))
+
+
+LIES = {
+    "never answers": (lambda _body: [], Request),
+    "declines": (declines, Request),
+    "takes no place": (takes_no_place, Reserve),
+    "does not answer to a commit": (takes(), Commit),
+    "refuses what it has promised": (takes(refused), Commit),
+    "falls silent with it": (takes(accepted), Commit),
+    "gives it back": (takes(accepted, reported(Progress.RETURNED)), Commit),
+    "says that it runs": (takes(accepted, reported(Progress.RUNNING)), Commit),
+    "says that it has ended": (takes(accepted, reported(Progress.COMPLETED)), Commit),
+    "says that it has failed": (takes(reported(Progress.FAILED)), Commit),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_neighbour_that_lies_costs_time_and_never_a_task(deceived: tuple[Federation, Liar], lie: str) -> None:
+    found, liar = deceived
+    north = found.domains["north"]
+    liar.heard.clear()
+    liar.manner, comes_to = LIES[lie]
+    name = submit(north, lie, allowance=0.5, scale=0.025)  # it takes one second here
+    assert ended(north, name).state == "completed"
+    assert liar.heard[comes_to]
+    assert found.ran()[lie] == ["north"]
+    assert not [fault for fault in found.faults([lie]) if lie in fault and "never submitted" not in fault]
+
+
+def test_who_asks_to_start_what_was_taken_back_is_refused(deceived: tuple[Federation, Liar]) -> None:
+    found, liar = deceived
+    north = found.domains["north"]
+    commits: list[Commit] = []
+    promise = takes(accepted)
+
+    def manner(body: Body) -> list[Body]:
+        if isinstance(body, Commit):
+            commits.append(body)
+        return promise(body)
+
+    liar.heard.clear()
+    liar.manner = manner
+    name = submit(north, "asked for late", allowance=1.0)
+    until(lambda: liar.heard[Fenced])  # silent for too long
+    liar.say(Start(commits[0].task, commits[0].epoch, 1))
+    assert ended(north, name).state == "completed"
+    until(lambda: liar.heard[Fenced] > 1)
+    assert not liar.heard[Granted]
+    assert found.ran()["asked for late"] == ["north"]
