@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from cosched.connector import ConnectorError
 from cosched_slurm.accounting import FIELDS
 from cosched_slurm.refusals import NO_ROOM, full, refusal
+from cosched_slurm.reservations import reservation
 from cosched_slurm.running import run
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Sequence
 
+    from cosched_slurm.reservations import Reservation
     from cosched_slurm.settings import SlurmSettings
 
 __all__ = ["KEPT", "SET", "Commands"]
@@ -95,6 +97,10 @@ class Commands:
             self._nodes = ("sinfo", "--all", "--json")  # in 22.05 it is this command that tells
             return self._listed("nodes", *self._nodes)
 
+    def reservation(self, name: str) -> Reservation:
+        """Return a reservation; one that is not there (any more) is an error that may pass."""
+        return reservation(self._run("scontrol", "--oneliner", "show", "reservation", name))
+
     def accounting(self, age: int) -> list[str] | None:
         """Return a line of `FIELDS` for each job of the last so many seconds; None where Slurm keeps no accounting."""
         if not self._accounts:
@@ -143,6 +149,6 @@ class Commands:
             # It sleeps a second at least before it tries again: ended before that, it has tried once.
             raise ConnectorError(full(done.words), transient=True, refused=done.seconds < 1.0)
         if done.code:
-            words = done.words or f"exit code {done.code}"
+            words = done.words or " ".join(done.output.split())[:200] or f"exit code {done.code}"
             raise refusal(f"{program} failed", words, submitting=program == "sbatch")
         return done.output

@@ -60,10 +60,11 @@ class SlurmConnector:
         return self._slurm.calls
 
     def hosts(self) -> Sequence[Host]:
-        """Return the nodes, those of the partition where one is set; what others' jobs have is claimed."""
-        rows = self._slurm.nodes()
+        """Return the nodes, of partition and reservation where they are set; what others' jobs have is claimed."""
+        rows, own = self._slurm.nodes(), self._settings.reservation
         theirs = self._strangers.claims(busy(rows) - self._watch.hosts())
-        return hosts(rows, self._settings.partition, self._settings.host_class, theirs)
+        reserved = self._commands.reservation(own) if own else None
+        return hosts(rows, self._settings.partition, self._settings.host_class, theirs, reserved)
 
     def submit(self, launch: Launch) -> str:
         """Submit a job and return its number.

@@ -28,6 +28,9 @@ _STATES = {
     "REQUEUED": JobState.QUEUED,
     "REQUEUE_FED": JobState.QUEUED,
     "POWER_UP_NODE": JobState.QUEUED,
+    "LAUNCH_FAILED": JobState.QUEUED,  # these three stand beside a base state, which comes first
+    "RECONFIG_FAIL": JobState.QUEUED,
+    "EXPEDITING": JobState.QUEUED,
     "REQUEUE_HOLD": JobState.HELD,
     "SPECIAL_EXIT": JobState.HELD,
     "RESV_DEL_HOLD": JobState.HELD,

@@ -10,6 +10,7 @@ from cosched_slurm.jobs import words
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from cosched_slurm.reservations import Reservation
     from cosched_slurm.strangers import Claim
 
 __all__ = ["busy", "hosts"]
@@ -18,6 +19,8 @@ _BASES = ("IDLE", "ALLOCATED", "MIXED", "COMPLETING")
 # Flags beside a base state that keep no job away.
 _HARMLESS = ("COMPLETING", "PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "POWERED_UP", "BLOCKED")
 
+_RESERVED = ("RESERVED", "MAINTENANCE")  # who is in the reservation may run there all the same
+
 
 def busy(rows: Iterable[Mapping[str, Any]]) -> set[str]:
     """Return the names of the nodes on which jobs run, anybody's."""
@@ -25,7 +28,7 @@ def busy(rows: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def hosts(rows: Iterable[Mapping[str, Any]], partition: str, prefix: str,
-          theirs: Mapping[str, Claim] | None = None) -> list[Host]:  # fmt: skip
+          theirs: Mapping[str, Claim] | None = None, own: Reservation | None = None) -> list[Host]:  # fmt: skip
     """Return the hosts, sorted by name.
 
     Args:
@@ -33,13 +36,16 @@ def hosts(rows: Iterable[Mapping[str, Any]], partition: str, prefix: str,
         partition: the partition whose nodes count; empty for all.
         prefix: what the feature begins with whose rest names the class; empty for none.
         theirs: nodes that others' jobs have.
+        own: reservation whose nodes count; None for all, of which those in others' reservations take no jobs.
     """
     found = {}
     for row in rows:
         name = str(row.get("name") or "")
         if not name or "," in name or (partition and partition not in _texts(row.get("partitions"))):
             continue
-        reason = _reason(row)
+        if own is not None and name not in own.nodes:
+            continue
+        reason = _reason(row, own)
         features = _texts(row.get("active_features") or row.get("features"))
         claim = None if reason else (theirs or {}).get(name)
         words_for = reason if claim is None else claim.reason
@@ -53,10 +59,13 @@ def _class(features: list[str], prefix: str) -> str:
     return next(named, "")
 
 
-def _reason(row: Mapping[str, Any]) -> str:
+def _reason(row: Mapping[str, Any], own: Reservation | None) -> str:
     """Return why a node takes no jobs; empty if it does."""
+    if own is not None and not own.active:
+        return f"the reservation {own.name} is not active"
+    harmless = _HARMLESS if own is None else (*_HARMLESS, *_RESERVED)
     states = [*words(row.get("state")), *words(row.get("state_flags") or [])]
-    bad = [state for state in states if state not in _BASES and state not in _HARMLESS]
+    bad = [state for state in states if state not in _BASES and state not in harmless]
     if states and not bad:
         return ""
     shown = "+".join(bad).lower() or "of no known state"

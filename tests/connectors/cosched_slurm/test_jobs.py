@@ -90,6 +90,8 @@ def test_exit_codes_and_signals(old: int, new: dict[str, Any], code: int) -> Non
         ("FAILED", JobState.FAILED), ("OUT_OF_MEMORY", JobState.FAILED), ("CANCELLED", JobState.REMOVED),
         ("TIMEOUT", JobState.REMOVED), ("DEADLINE", JobState.REMOVED), ("NODE_FAIL", JobState.EVICTED),
         ("PREEMPTED", JobState.EVICTED), ("BOOT_FAIL", JobState.EVICTED),
+        (["PENDING", "LAUNCH_FAILED", "REQUEUED"], JobState.QUEUED), (["FAILED", "LAUNCH_FAILED"], JobState.FAILED),
+        (["PENDING", "RECONFIG_FAIL"], JobState.QUEUED), (["PENDING", "REQUEUED", "EXPEDITING"], JobState.QUEUED),
         ("TELEPORTED", JobState.UNKNOWN), (["COMPLETED", "TELEPORTED"], JobState.UNKNOWN), ("", JobState.UNKNOWN),
         ([], JobState.UNKNOWN), (None, JobState.UNKNOWN), (3, JobState.UNKNOWN), ({}, JobState.UNKNOWN),
     ],

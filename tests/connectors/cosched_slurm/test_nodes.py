@@ -8,6 +8,7 @@ import pytest
 
 from cosched.connector import Host
 from cosched_slurm.nodes import hosts
+from cosched_slurm.reservations import Reservation
 
 # As `sinfo --json` of 22.05.8 printed it, without the fields that nobody reads.
 _OLD: dict[str, Any] = {
@@ -47,3 +48,20 @@ def test_only_the_partition_counts() -> None:
     rows = [_OLD, {**_OLD, "name": "node02", "partitions": ["gpu"]}, {**_OLD, "name": "node03", "partitions": None}]
     assert [host.name for host in hosts(rows, "gpu", "")] == ["node02"]
     assert [host.name for host in hosts(rows, "", "")] == ["node01", "node02", "node03"]
+
+
+@pytest.mark.parametrize("row", [{**_OLD, "state_flags": ["RESERVED"]}, {**_NEW, "state": ["IDLE", "RESERVED"]},
+                                 {**_NEW, "state": ["ALLOCATED", "RESERVED", "MAINTENANCE"]}])  # fmt: skip
+def test_a_reserved_node_takes_the_jobs_of_its_reservation_alone(row: dict[str, Any]) -> None:
+    rows = [row, {**_OLD, "name": "node02"}]
+    assert [host.up for host in hosts(rows, "", "")] == [False, True]
+    own = Reservation("mine", frozenset({"node01"}), active=True)
+    assert hosts(rows, "", "", own=own) == [Host("node01")]
+    (host,) = hosts(rows, "", "", own=Reservation("mine", own.nodes, active=False))
+    assert (host.up, host.reason) == (False, "the reservation mine is not active")
+
+
+def test_a_reserved_node_that_is_drained_is_down() -> None:
+    row = {**_OLD, "state_flags": ["RESERVED", "DRAIN"], "reason": "new memory"}
+    (host,) = hosts([row], "", "", own=Reservation("mine", frozenset({"node01"}), active=True))
+    assert (host.up, host.reason) == (False, "drain: new memory")

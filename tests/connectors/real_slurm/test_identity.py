@@ -71,7 +71,12 @@ def test_a_reservation_is_asked_for_by_name(cluster: SlurmCluster, bench: Bench,
         launch = bench.launch("/bin/true", hosts=("node04",))
         connector.submit(launch)
         bench.until(launch, JobState.COMPLETED)
+        cluster.wait("the flag of the node", lambda: "resv" in cluster.tool("sinfo", "--noheader", "--format=%t"))
+        assert [host.name for host in connector.hosts() if host.up] == ["node04"]
+        assert [host.name for host in bench.connector.hosts() if host.up] == ["node01", "node02", "node03"]
         other = SlurmConnector({**cluster.settings, "spool": str(spool), "reservation": "none"})
+        with pytest.raises(ConnectorError, match="none"):
+            other.hosts()
         with pytest.raises(ConnectorError) as refusal:
             other.submit(bench.launch("/bin/true", hosts=("node04",)))
         assert not refusal.value.transient

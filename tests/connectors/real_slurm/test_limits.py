@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from cosched_slurm import SlurmConnector
 from demo.site import Site
 from tests.history import faults, read
 from tests.testbed.slurm_cluster import SlurmCluster
+from tests.testbed.slurm_install import SUITE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +32,7 @@ _SCALE = 0.02
 
 @pytest.fixture
 def small(cluster: SlurmCluster) -> Iterator[SlurmCluster]:  # `cluster` skips where there is no Slurm
-    with SlurmCluster(hosts=2) as small:
+    with SlurmCluster(hosts=2, suite=os.environ.get("COSCHED_TESTBED_SLURM", SUITE)) as small:
         yield small
 
 
