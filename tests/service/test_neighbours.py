@@ -288,7 +288,7 @@ def test_a_neighbour_that_lies_costs_time_and_never_a_task(deceived: tuple[Feder
     north = found.domains["north"]
     liar.heard.clear()
     liar.manner, comes_to = LIES[lie]
-    name = submit(north, lie, allowance=0.5, scale=0.025)  # it takes one second here
+    name = submit(north, lie, allowance=1.0)  # it takes two seconds here
     assert ended(north, name).state == "completed"
     assert liar.heard[comes_to]
     assert found.ran()[lie] == ["north"]
