@@ -105,8 +105,8 @@ class LocalDomain:
             spot_booked = place(self._core, task, time)
             if spot_booked is not None:
                 free |= {host: max(free.get(host, 0.0), spot_booked.end - time) for host in spot_booked.hosts}
-        hosts = self._core.domain.hosts
+        kinds = self._core.domain.classes()
         times: dict[str, list[float]] = {}
         for host, end in free.items():
-            times.setdefault(hosts[host].host_class or self._hardware, []).append(end)
+            times.setdefault(kinds[host] or self._hardware, []).append(end)
         return tuple(HostClass(hardware, steps(times[hardware])) for hardware in sorted(times))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -104,13 +105,14 @@ def steps(free: Iterable[float]) -> tuple[Step, ...]:
 
     At most 64: beyond that the later of two times stands for both, so that nothing is promised too early.
     """
-    times = sorted(max(time, 0.0) for time in free)
+    alike = Counter(free)  # of hundreds of hosts most are free now
     found: list[Step] = []
-    for count, time in enumerate(times, start=1):
-        if found and found[-1].after == time:
-            found[-1] = Step(time, count)
-        else:
-            found.append(Step(time, count))
+    count = alike.total() - sum(number for time, number in alike.items() if time > 0.0)
+    if count:
+        found.append(Step(0.0, count))
+    for time in sorted(time for time in alike if time > 0.0):
+        count += alike[time]
+        found.append(Step(time, count))
     while len(found) > _MOST_STEPS:
         found = [step for place, step in enumerate(found) if place % 2 == (len(found) - 1) % 2]
     return tuple(found)

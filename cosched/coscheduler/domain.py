@@ -43,13 +43,18 @@ class Domain:
 
     def __init__(self) -> None:
         self.hosts: dict[str, Host] = {}
+        self._up: list[str] = []  # asked for at every event, and changed by few
+        self._classes: dict[str, str] = {}
         self._claimed: dict[str, float] = {}  # host that others have → since when, epoch seconds
 
     def observe(self, hosts: Iterable[Host], time: float) -> bool:
         """Take the connector's list; return True where a host came, went or changed."""
         seen = {host.name: host for host in hosts}
         changed = seen != self.hosts
-        self.hosts = seen
+        if changed:
+            self.hosts = seen
+            self._up = sorted(name for name, host in seen.items() if host.up)
+            self._classes = {name: host.host_class for name, host in seen.items()}
         self._claimed = {name: self._claimed.get(name, time) for name, host in seen.items() if host.claimed}
         return changed
 
@@ -69,11 +74,11 @@ class Domain:
 
     def up(self) -> list[str]:
         """Return the names of the usable hosts, sorted."""
-        return sorted(name for name, host in self.hosts.items() if host.up)
+        return list(self._up)
 
     def classes(self) -> dict[str, str]:
         """Return the class of each host, empty where the manager does not say."""
-        return {name: host.host_class for name, host in self.hosts.items()}
+        return dict(self._classes)
 
     @staticmethod
     def occupied(attempts: Iterable[Attempt], now: float, handover: float = 0.0) -> dict[str, float]:
