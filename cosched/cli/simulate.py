@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path  # noqa: TC003  typer reads the annotations when it runs
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from cosched.scheduling.policies import Policy
 from cosched.simulation.averages import INTERVAL, averaged
 from cosched.simulation.experiments import NAMES, experiment
 from cosched.simulation.moldability import Moldability
+from cosched.simulation.seeds import tables
 from cosched.simulation.swf import read_swf
 from cosched.simulation.trace_experiment import trace_experiment
 
@@ -31,6 +33,7 @@ def command(
     json: JsonOption = False,
     seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0, max=2**31)] = 1,
     seeds: Annotated[int, typer.Option(help="Average over so many seeds from --seed on.", min=1, max=1000)] = 1,
+    processes: Annotated[int, typer.Option(help="Seeds at once; 0: one a processor.", min=0, max=256)] = 0,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set an option.")] = None,
     plot: Annotated[list[Path] | None, typer.Option(help="Draw into this folder, or into this .svg file.")] = None,
     trace: Annotated[Path | None, typer.Option(help="Replay this trace (SWF, may be .gz) in place of one.")] = None,
@@ -55,7 +58,8 @@ def command(
     if chosen.searches and not machine_code.ready():
         sys.stderr.write("cosched: the search has not been compiled on this machine yet: first that, about a minute\n")
         machine_code.keep()
-    rows = averaged([chosen.run(number, options) for number in range(seed, seed + seeds)], chosen.keys)
+    every = tables(chosen, range(seed, seed + seeds), options, processes or len(os.sched_getaffinity(0)))
+    rows = averaged(every, chosen.keys)
     if plot:
         _draw(chosen.pictures(rows, seed, options), chosen.name, plot)
     if json:
@@ -110,19 +114,26 @@ def _pairs(words: Sequence[str]) -> dict[str, str]:
 
 def _print(chosen: Experiment, rows: Sequence[Row], seed: int, seeds: int) -> None:
     console.print(f"{chosen.reproduces}\n", style="bold", markup=False)
-    _table(rows)
+    published = {tuple(row.get(key) for key in chosen.keys): row for row in chosen.paper}
+    beside = [published.get(tuple(row.get(key) for key in chosen.keys), {}) for row in rows]
+    _table(rows, beside, chosen.keys)
     of = f"seed {seed}" if seeds == 1 else f"means over seeds {seed} to {seed + seeds - 1} ± 95 % confidence"
     console.print(of, markup=False)
-    if chosen.paper:
-        console.print("\nas published", style="bold")
-        _table(chosen.paper)
+    if any(beside):
+        console.print("in brackets: as published", markup=False)
     if chosen.note:
         console.print(chosen.note, markup=False)
 
 
-def _table(rows: Sequence[Row]) -> None:
+def _table(rows: Sequence[Row], beside: Sequence[Row], keys: Sequence[str]) -> None:
+    """Print our rows, in each measured cell the paper's value where `beside` has one."""
     columns = [column for column in dict.fromkeys(key for row in rows for key in row) if not column.endswith(INTERVAL)]
-    print_table(columns, [[_cell(row, column) for column in columns] for row in rows])
+    table = []
+    for row, paper in zip(rows, beside, strict=True):
+        known = [column not in keys and paper.get(column) is not None for column in columns]
+        table.append([_cell(row, column) + (f" ({_cell(paper, column)})" if there else "")
+                      for column, there in zip(columns, known, strict=True)])  # fmt: skip
+    print_table(columns, table)
 
 
 def _cell(row: Row, column: str) -> str:

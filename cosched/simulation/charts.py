@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["chart"]
 
 
-def chart(rows: Sequence[Row], x: str, y: str, by: str, title: str, labels: tuple[str, str]) -> str:
+def chart(rows: Sequence[Row], x: str, y: str, by: str, title: str, labels: tuple[str, str], dashed: str = "") -> str:
     """Return a plot as SVG, with bands where the rows have confidence intervals.
 
     Args:
@@ -25,18 +25,19 @@ def chart(rows: Sequence[Row], x: str, y: str, by: str, title: str, labels: tupl
         by: column whose values are the lines.
         title: above the plot.
         labels: of the axes.
+        dashed: how the names of dashed lines end; empty: none is.
     """
     names = dict.fromkeys(str(row[by]) for row in rows)
     return line_plot(
-        [_line(name, [row for row in rows if str(row[by]) == name], x, y) for name in names], title, *labels
+        [_line(name, [row for row in rows if str(row[by]) == name], x, y, dashed) for name in names], title, *labels
     )
 
 
-def _line(name: str, rows: Sequence[Row], x: str, y: str) -> Line:
+def _line(name: str, rows: Sequence[Row], x: str, y: str, dashed: str) -> Line:
     across = [_number(row[x]) for row in rows]
     upwards = [_number(row[y]) for row in rows]
     if y + INTERVAL not in rows[0]:
-        return Line(name, across, upwards)
+        return Line(name, across, upwards, dashed=bool(dashed) and name.endswith(dashed))
     halves = [_number(row[y + INTERVAL] or 0.0) for row in rows]
     low = [value - half for value, half in zip(upwards, halves, strict=True)]
     return Line(name, across, upwards, low, [value + half for value, half in zip(upwards, halves, strict=True)])

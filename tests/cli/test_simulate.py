@@ -61,7 +61,8 @@ def test_the_table_shows_means_with_intervals_beside_the_papers_figures() -> Non
     result = run("titan-table-1", "--seeds", "2", "--set", "tasks=4", "--set", "generations=1")
     assert "±" in result.stdout
     assert "means over seeds 1 to 2" in result.stdout
-    assert "4205" in result.stdout  # 70.08 minutes
+    assert "(4205)" in result.stdout  # 70.08 minutes
+    assert "in brackets: as published" in result.stdout
 
 
 @pytest.mark.parametrize(("word", "message"), [("tasks", "give NAME=VALUE"), ("x=1", "has no option 'x'")])

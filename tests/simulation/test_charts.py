@@ -26,3 +26,9 @@ def test_a_missing_value_leaves_a_gap() -> None:
     text = chart(rows, "size", "y", "by", "t", ("x", "y"))
     assert "a, 2: 4" in text
     assert "a, 1:" not in text
+
+
+def test_what_is_published_is_dashed() -> None:
+    rows: list[Row] = [{"size": size, "by": by, "y": 1.0} for by in ("ON", "ON, paper") for size in (1, 2)]
+    for given, dashed in (("", 0), ("paper", 2)):  # the line and its place in the legend
+        assert chart(rows, "size", "y", "by", "t", ("x", "y"), given).count(" dashed") == dashed
