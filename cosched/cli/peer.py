@@ -3,6 +3,7 @@
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
 import http.client
+import ipaddress
 import os
 import sys
 from dataclasses import asdict
@@ -37,16 +38,30 @@ def init(
 
     configuration = _configuration(config)
     name, agent = configuration.domain.name, configuration.agent
+    address = _called(agent.address or agent.listen)
     made = not (agent.key.exists() and agent.certificate.exists())
     if made:
         key, pem = certificate.make(name)
         _write(agent.key, key, 0o600)
         _write(agent.certificate, pem, 0o644)
-    entry = Entry(name=name, address=agent.address or agent.listen, certificate=agent.certificate.read_text())
+    entry = Entry(name=name, address=address, certificate=agent.certificate.read_text())
     target = out or Path(f"{name}.peer.toml")
     _write(target, entry.text.encode(), 0o644)
     sys.stdout.write(f"{'made' if made else 'kept'} {agent.key} and {agent.certificate}\n"
                      f"give {target} to your neighbours: they run `cosched peer add {target.name}`\n")  # fmt: skip
+
+
+def _called(address: str) -> str:
+    """Return an address by which neighbours can call us; refuses one that stands for all of this machine's."""
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        everywhere = ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        everywhere = False  # a name
+    if everywhere:
+        raise UserError(f"{address} is every address of this machine and tells neighbours none: set [agent] address to "
+                        "the host:port by which they reach it")  # fmt: skip
+    return address
 
 
 @app.command()

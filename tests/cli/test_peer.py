@@ -52,6 +52,21 @@ def test_the_key_is_private_and_kept(configs: dict[str, str], tmp_path: Path) ->
     assert (tmp_path / "again.toml").read_text() == (tmp_path / "a.peer.toml").read_text()
 
 
+@pytest.mark.parametrize("listen", ["0.0.0.0:8651", "[::]:8651"])
+def test_neighbours_are_given_an_address_that_they_can_call(
+    listen: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, made = tmp_path / "a.toml", tmp_path / "a.peer.toml"
+    text = f'[domain]\nname = "a"\nstate = "{tmp_path}/a"\n[agent]\nlisten = "{listen}"\n'
+    config.write_text(text)
+    assert run(["peer", "init", "--config", str(config), "--out", str(made)]) == 1
+    assert "set [agent] address" in capsys.readouterr().err
+    assert not made.exists()
+    config.write_text(text + 'address = "a.example.org:8651"\n')
+    assert run(["peer", "init", "--config", str(config), "--out", str(made)]) == 0
+    assert 'address = "a.example.org:8651"' in made.read_text()
+
+
 def test_who_does_not_answer_is_the_systems_fault(
     configs: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
