@@ -10,7 +10,7 @@ from cosched import resources
 def test_a_checkout_has_what_travels_with_cosched_beside_the_package() -> None:
     assert list(resources.models().glob("applications/*.psl"))
     assert list(resources.models().glob("hardware/*.hmcl"))
-    assert (resources.templates() / "condor" / "vanilla.sub").is_file()
+    assert (resources.templates() / "condor" / "job.sub").is_file()
     assert (resources.etc() / "cosched.toml").is_file()
 
 

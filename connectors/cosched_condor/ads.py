@@ -21,7 +21,7 @@ PROJECTION = (
     "ClusterId", "ProcId", "JobStatus", "CoschedAttempt", "CoschedCount", "CoschedRank", "NumJobStarts",
     "JobCurrentStartDate", "JobCurrentStartExecutingDate", "EnteredCurrentStatus", "CompletionDate", "ExitBySignal",
     "ExitCode", "ExitSignal", "HoldReason", "HoldReasonCode", "RemoveReason", "VacateReason", "JobDisconnectedDate",
-    "NumShadowStarts", "RemoteHost", "LastRemoteHost", "ServerTime", "StageOutFinish",
+    "NumShadowStarts", "RemoteHost", "LastRemoteHost", "RemoteHosts", "AllRemoteHosts", "ServerTime", "StageOutFinish",
 )  # fmt: skip
 NAMED = 200  # attempts in an expression at most, which the scheduler compares with each of its jobs
 SUBMITTED_ON_HOLD = 15  # HTCondor's hold code for `hold = true`
@@ -109,8 +109,10 @@ def rank_of(ad: Mapping[str, Any]) -> int:
 
 
 def _host(ad: Mapping[str, Any]) -> str:
-    """Return the machine of "slot1@machine"."""
-    return str(ad.get("RemoteHost") or ad.get("LastRemoteHost") or "").rpartition("@")[2]
+    """Return the machine of "slot1@machine", all of them for a job of the parallel universe."""
+    slots = str(ad.get("AllRemoteHosts") or ad.get("RemoteHosts") or ad.get("RemoteHost") or
+                ad.get("LastRemoteHost") or "")  # fmt: skip
+    return ",".join(slot.rpartition("@")[2] for slot in slots.split(","))
 
 
 def _process(ad: Mapping[str, Any], *, left: bool) -> Process:

@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from cosched.connector.attempts import FENCED, AttemptFolders, exports, prepared_command
+from cosched.connector.outputs import read_output
 from cosched_condor.logs import Logs
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["FENCED", "Attempts"]
 
 _PREPARES = "prepares"  # name of the mark
+_PROCESSES = "processes"  # name of the file with the number of a parallel job's processes
 _SCRIPT = """\
 #!/bin/sh
 # An attempt that was cancelled while its submission was under way must not run.
@@ -24,6 +26,14 @@ export PATH="${{PATH:-/usr/local/bin:/usr/bin:/bin}}"
 {exports}
 {command}
 """
+# HTCondor tells the exit code of one process of a parallel job alone.
+_PARALLEL = """\
+(
+{command}
+)
+code=$?
+echo "$code" > {folder}/code."$COSCHED_RANK"
+exit "$code\""""
 # It begins in the job's own folder on the host, whose files come back; the launch's directory may not be there.
 _SPOOLED = """\
 #!/bin/sh
@@ -57,6 +67,18 @@ class Attempts(AttemptFolders):
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.logs.prepare()
 
+    def codes(self, attempt: str) -> list[int | None]:
+        """Return the exit codes that the processes of a parallel job wrote down, by rank; none for other jobs."""
+        try:
+            count = int((self.folder(attempt) / _PROCESSES).read_text())
+        except FileNotFoundError:
+            return []
+        return [self._code(attempt, rank) for rank in range(count)]
+
+    def _code(self, attempt: str, rank: int) -> int | None:
+        written = read_output(self.folder(attempt) / f"code.{rank}", 0, 9)
+        return int(written.data) if written is not None and written.data.strip().isdigit() else None
+
     def prepares(self, attempt: str) -> bool:
         """Whether a carried script has a preparation, which leaves word of its failure among what comes back."""
         return (self.folder(attempt) / _PREPARES).exists()
@@ -68,12 +90,13 @@ class Attempts(AttemptFolders):
         except FileNotFoundError:
             return None
 
-    def write_script(self, launch: Launch, *, spooled: bool = False) -> Path:
+    def write_script(self, launch: Launch, *, spooled: bool = False, parallel: bool = False) -> Path:
         """Write what each process runs.
 
         Args:
             launch: the attempt.
             spooled: the script is carried to the host, which cannot reach the spool.
+            parallel: each process writes its exit code down.
 
         Raises:
             UserError: the program's name begins with a dash.
@@ -81,11 +104,15 @@ class Attempts(AttemptFolders):
         if spooled:
             return self._write_spooled(launch)
         folder = shlex.quote(str(self.folder(launch.attempt)))
+        command = prepared_command(launch, folder)
+        if parallel:
+            (self.folder(launch.attempt) / _PROCESSES).write_text(f"{launch.count}\n")
+            command = _PARALLEL.format(command=command, folder=folder)
         return self.write(launch.attempt, "run.sh", _SCRIPT.format(
             fence=f"{folder}/cancelled",
             fenced=FENCED,
             exports=exports(launch),
-            command=prepared_command(launch, folder),
+            command=command,
         ))  # fmt: skip
 
     def _write_spooled(self, launch: Launch) -> Path:

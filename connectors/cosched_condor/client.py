@@ -25,6 +25,7 @@ _PURPOSE = {
     "act": "change a job",
     "follow": "tell its events",
     "slots": "list its hosts",
+    "scheduler": "name its scheduler",
     "submit_spooled": "submit",
     "retrieve": "give back what jobs wrote",
 }

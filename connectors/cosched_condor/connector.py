@@ -16,9 +16,10 @@ from cosched_condor.fetching import Fetching
 from cosched_condor.jobs import FILES_SECONDS, Jobs
 from cosched_condor.machines import Needs, machines, projection
 from cosched_condor.news import LogNews, QueueNews
+from cosched_condor.ownership import Ownership
 from cosched_condor.refusals import PER_SUBMISSION
 from cosched_condor.settings import CondorSettings
-from cosched_condor.submission import Batch, Description, batches, describe
+from cosched_condor.submission import Batch, Description, batches, describe, in_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,14 +48,13 @@ class CondorConnector:
         self._ask = Worker(self._settings)
         self._listen = Worker(self._settings)
         self._needs = Needs.of(self._settings)
-        self._clusters: set[str] = set()  # all that cosched has submitted, of which this object or its news know
-        self._submitting = False
+        self._own = Ownership()
         self._listening = threading.Lock()
         self._fetching = Fetching(self._listen, self._attempts) if self._settings.spooled else None
         self._jobs = Jobs(self._ask, self._attempts, self._settings.timeout, self._fetching)
         self._news = (LogNews(self._listen, self._attempts.logs, max(self._settings.keep_days, _KEEP_DAYS) * _DAY)
                       if self._fetching is None else
-                      QueueNews(self._ask, self._jobs, self._fetching, self._attempts, self._has_ours))  # fmt: skip
+                      QueueNews(self._ask, self._jobs, self._fetching, self._attempts, self._own.has))  # fmt: skip
         self._pruning = Pruning(self._settings.spool, self._settings.keep_days, self._queued)
 
     @property
@@ -69,9 +69,12 @@ class CondorConnector:
         """
         attribute = self._settings.host_class
         slots = self._ask.call("hosts", projection=projection(attribute))
+        if not self._own.scheduler:
+            with contextlib.suppress(ConnectorError):  # it is away: then numbers have to do
+                self._own.scheduler = self._ask.call("scheduler")
         if isinstance(self._news, QueueNews):
             self._news.seen(slots)
-        return machines(slots, attribute, self._ours, self._needs)
+        return machines(slots, attribute, self._own.has, self._needs)
 
     def submit(self, launch: Launch) -> str:
         """Submit a cluster and return the number of its first process.
@@ -139,7 +142,7 @@ class CondorConnector:
         self._prepare()
         with self._listening:
             reports = self._news.read(timeout)
-        self._clusters.update(report.job.partition(".")[0] for report in reports)
+        self._own.add(report.job for report in reports)
         reports = [self._jobs.shown(report) for report in reports]
         for report in reports:
             if report.state is JobState.QUEUED and self._attempts.fenced(report.attempt):
@@ -174,7 +177,8 @@ class CondorConnector:
 
     def _write_script(self, launch: Launch) -> None:
         try:
-            self._attempts.write_script(launch, spooled=self._settings.spooled)
+            parallel = launch.native is None and in_parallel(launch, self._settings)
+            self._attempts.write_script(launch, spooled=self._settings.spooled, parallel=parallel)
         except OSError as error:
             raise self._spool_fault(error) from error
 
@@ -199,13 +203,10 @@ class CondorConnector:
     def _hand_over(self, batch: Batch, outcomes: Outcomes) -> None:
         """Submit a cluster and release it; its number counts as ours before it is known here."""
         fences = {attempt: str(self._attempts.folder(attempt) / "cancelled") for attempt in batch.firsts}
-        self._submitting = True
-        try:
+        with self._own.submitting():
             answer = self._submitted(batch, fences)
             cluster = str(answer["cluster"])
-            self._clusters.add(cluster)
-        finally:
-            self._submitting = False
+            self._own.add([cluster])
         for attempt, first in batch.firsts.items():
             with outcomes.settle([attempt]):
                 if self._attempts.fenced(attempt):
@@ -233,15 +234,6 @@ class CondorConnector:
         """Return the attempts that the queue still shows."""
         ads = self._ask.call("queue", constraint="CoschedAttempt =!= undefined", projection=["CoschedAttempt"])
         return {str(ad.get("CoschedAttempt", "")) for ad in ads}
-
-    def _ours(self, job: str) -> bool:
-        cluster = job.partition(".")[0]
-        if cluster in self._clusters:
-            return True
-        return self._submitting and cluster.isdecimal() and int(cluster) > max(map(int, self._clusters), default=0)
-
-    def _has_ours(self, slot: Mapping[str, Any]) -> bool:
-        return self._ours(str(slot["JobId"]))
 
     def _refuse_fenced(self, attempt: str) -> None:
         if self._attempts.fenced(attempt):

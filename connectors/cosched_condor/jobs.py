@@ -10,6 +10,7 @@ from cosched.connector import ConnectorError, JobReport, JobState
 from cosched.connector.attempts import explained
 from cosched_condor import ads
 from cosched_condor.attempts import FENCED
+from cosched_condor.process import by_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -68,6 +69,8 @@ class Jobs:
         """Show an attempt whose script ended at the fence as what it is."""
         if report.exit_code == FENCED and self._attempts.fenced(report.attempt):
             return replace(report, state=JobState.REMOVED, exit_code=None, reason="cancelled before it began")
+        if report.state in (JobState.COMPLETED, JobState.FAILED):
+            report = by_codes(report, self._attempts.codes(report.attempt))
         if report.state is JobState.FAILED and self._fetching is not None and self._attempts.prepares(report.attempt):
             with contextlib.suppress(ConnectorError):  # then the exit code has to do
                 self._fetching.fetch(report.attempt)

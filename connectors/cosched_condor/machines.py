@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 
     from cosched_condor.settings import CondorSettings
 
+    Ours = Callable[[Mapping[str, Any]], bool]
+
 __all__ = ["Needs", "machines", "projection"]
 
 _OUT_OF_USE = ("Drained", "Draining", "Delete", "Shutdown", "Backfill")
-_READ = ("Machine", "Name", "State", "Activity", "Offline", "Draining", "DrainReason", "Start", "JobId", "RemoteOwner",
-         "PartitionableSlot", "Cpus", "Memory", "Disk", "GPUs")  # fmt: skip
+_READ = ("Machine", "Name", "State", "Activity", "Offline", "Draining", "DrainReason", "Start", "JobId", "GlobalJobId",
+         "RemoteOwner", "PartitionableSlot", "Cpus", "Memory", "Disk", "GPUs")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +57,14 @@ def projection(class_attribute: str) -> list[str]:
     return [*_READ, class_attribute] if class_attribute else [*_READ]
 
 
-def machines(slots: Iterable[Mapping[str, Any]], class_attribute: str, ours: Callable[[str], bool],
+def machines(slots: Iterable[Mapping[str, Any]], class_attribute: str, ours: Ours,
              needs: Needs) -> list[Host]:  # fmt: skip
     """Return one host for each machine, sorted by name.
 
     Args:
         slots: ads of slots; a machine with several is up when one of them is.
         class_attribute: the attribute that names a machine's class; empty for none.
-        ours: whether a job ("12.0") is cosched's.
+        ours: whether a slot's job is cosched's.
         needs: what a job of cosched takes; a partitionable slot that has less left is claimed.
     """
     by_machine: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -73,8 +75,8 @@ def machines(slots: Iterable[Mapping[str, Any]], class_attribute: str, ours: Cal
     return [_host(name, by_machine[name], class_attribute, ours, needs) for name in sorted(by_machine)]
 
 
-def _host(name: str, slots: Sequence[Mapping[str, Any]], class_attribute: str, ours: Callable[[str], bool],
-          needs: Needs) -> Host:  # fmt: skip
+def _host(name: str, slots: Sequence[Mapping[str, Any]], class_attribute: str, ours: Ours, needs: Needs,
+          ) -> Host:  # fmt: skip
     usable = [slot for slot in slots if not _reason(slot)]
     host_class = str((usable or slots)[0].get(class_attribute, "")) if class_attribute else ""
     if not usable:
@@ -89,11 +91,11 @@ def _host(name: str, slots: Sequence[Mapping[str, Any]], class_attribute: str, o
     return Host(name, host_class, reason=f"claimed by {', '.join(owners) or 'others'}", claimed=True)
 
 
-def _theirs(slot: Mapping[str, Any], ours: Callable[[str], bool]) -> bool:
+def _theirs(slot: Mapping[str, Any], ours: Ours) -> bool:
     """Whether somebody else's job has the slot; a claim that waits for its owner's next job counts when it has one."""
     if slot.get("State") == "Owner":
         return True
-    return slot.get("State") == "Claimed" and "JobId" in slot and not ours(str(slot["JobId"]))
+    return slot.get("State") == "Claimed" and "JobId" in slot and not ours(slot)
 
 
 def _reason(slot: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cosched.connector import JobReport, JobState
@@ -10,7 +10,7 @@ from cosched.connector import JobReport, JobState
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Process", "together"]
+__all__ = ["Process", "by_codes", "together"]
 
 _NOT_EXECUTABLE = 126
 _NOT_FOUND = 127
@@ -26,7 +26,7 @@ class Process:
         finished: seconds since the epoch; None before its end.
         code: exit code, 128 + n for signal n.
         reason: HTCondor's words.
-        host: where it runs or ran; empty where that is not known.
+        host: where it runs or ran, names joined by commas for a parallel job; empty where that is not known.
     """
 
     state: JobState = JobState.UNKNOWN
@@ -51,8 +51,23 @@ def together(attempt: str, job: str, count: int, processes: Mapping[int, Process
         finished=max(ends) if state.final and ends else None,
         exit_code=_code(ranks) if state in (JobState.COMPLETED, JobState.FAILED) else None,
         reason=_reason(state, ranks),
-        hosts=tuple(process.host for process in ranks) if all(process.host for process in ranks) else (),
+        hosts=_hosts(ranks),
     )
+
+
+def by_codes(report: JobReport, codes: Sequence[int | None]) -> JobReport:
+    """Return the report of a job that has ended as its processes' exit codes make it; without codes as it is."""
+    bad = next((rank for rank, code in enumerate(codes) if code != 0), None)
+    if bad is None:
+        return report
+    code = codes[bad]
+    words = "ended without an exit code: it was killed" if code is None else _ended(code)
+    return replace(report, state=JobState.FAILED, exit_code=code, reason=f"rank {bad} {words}")
+
+
+def _hosts(ranks: Sequence[Process]) -> tuple[str, ...]:
+    known = all(process.host for process in ranks)
+    return tuple(name for process in ranks for name in process.host.split(",")) if known else ()
 
 
 def _state(ranks: Sequence[Process]) -> JobState:

@@ -17,7 +17,7 @@ __all__ = ["CondorSettings"]
 _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _DAY = 86400.0
 _TOKENS = "the absolute path of a folder with files of tokens that cosched can read"
-_KEYS = {"spooled": "files"}  # field → what it is called in the configuration
+_KEYS = {"spooled": "files", "parallel": "groups"}  # field → what it is called in the configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class CondorSettings:
         pool: address of the collector; empty for the one in HTCondor's configuration.
         schedd: name of the scheduler to submit to; empty for this machine's.
         tokens: folder of the tokens to show; None for where HTCondor looks by itself.
+        parallel: groups are jobs of the parallel universe: all of their hosts or none.
         spooled: files go to the scheduler and come back from it, which shares no folder with cosched.
         host_class: attribute of a machine that names its class; empty where machines have none.
         job_lease: seconds that a job may go on while its host or the scheduler is out of reach.
@@ -49,6 +50,7 @@ class CondorSettings:
     schedd: str
     tokens: Path | None
     spooled: bool
+    parallel: bool
     host_class: str
     job_lease: int
     keep_claim: int
@@ -68,6 +70,8 @@ class CondorSettings:
             UserError: a key is unknown or its value is not usable; the message names it and what is expected.
         """
         keys = SettingsTable("condor", table, [_KEYS.get(field.name, field.name) for field in fields(cls)])
+        if keys.get("files") == "spooled" and keys.get("groups") == "parallel":
+            raise keys.wrong("groups", "parallel", '"pinned" beside files = "spooled"')
         return cls(
             spool=keys.path("spool", "/var/spool/cosched/condor", "the absolute path of a folder"),
             config=keys.optional_path("config", "the absolute path of HTCondor's configuration file (condor_config)"),
@@ -75,6 +79,7 @@ class CondorSettings:
             schedd=_schedd(keys),
             tokens=_tokens(keys),
             spooled=keys.choice("files", ("shared", "spooled")) == "spooled",
+            parallel=keys.choice("groups", ("pinned", "parallel")) == "parallel",
             host_class=_attribute(keys, "host_class"),
             job_lease=int(keys.seconds("job_lease", 60, 10, _DAY)),
             keep_claim=int(keys.seconds("keep_claim", 20, 0, _DAY)),

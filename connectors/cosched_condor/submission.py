@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cosched_condor.attempts import Attempts
     from cosched_condor.settings import CondorSettings
 
-__all__ = ["Batch", "Description", "batches", "describe", "processes"]
+__all__ = ["Batch", "Description", "batches", "describe", "in_parallel"]
 
 _HOST_NAME = "a host's name"
 _DAY = 86400
@@ -50,19 +50,21 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> De
     Raises:
         UserError: a value cannot be carried safely.
     """
+    parallel = in_parallel(launch, settings)
     limit = 0 if launch.time_limit is None else math.ceil(launch.time_limit)
     values: dict[str, SafeValue | int | bool | list[SafeValue]] = {
         "log": _path(attempts.logs.current, "the spool"),
         "machines": launch.count,
         "spooled": settings.spooled,
         "own": launch.native is None,
+        "parallel": parallel,
         "keep_seconds": int(settings.keep_days * _DAY),
         "owner": _account(launch.owner),
         "group": safe(settings.accounting_group, "the accounting group"),
         "commands": lines(launch),
         "logs_elsewhere": launch.native is not None and "log" in launch.native.settings,
-        "variables": merged_environment(launch) if launch.native else SafeValue('"COSCHED_RANK=$(CoschedRank)"'),
-        "requirements": conjunction(launch.native, "requirements", _place(launch), "&&"),
+        "variables": _variables(launch, settings),
+        "requirements": conjunction(launch.native, "requirements", _place(launch, settings), "&&"),
         "periodic_remove": conjunction(launch.native, "periodic_remove", _over(limit), "||"),
         "job_lease": settings.job_lease,
         "keep_claim": settings.keep_claim,
@@ -72,9 +74,10 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> De
         "request_disk": settings.request_disk,
         "request_gpus": settings.request_gpus,
     }
-    template = "parallel.sub" if _in_parallel(launch) else "vanilla.sub"
-    # A user's own commands may speak of $(ProcId), which is the rank only where the cluster is the attempt's.
-    return Description(render("condor", template, values), tuple(_items(launch, attempts)), launch.native is not None)
+    # A user's own commands may speak of $(ProcId), which is the rank only where the cluster is the attempt's. And
+    # HTCondor starts all jobs of the parallel universe that are one cluster together.
+    alone = launch.native is not None or parallel
+    return Description(render("condor", "job.sub", values), tuple(_items(launch, settings, attempts)), alone)
 
 
 @dataclass(slots=True)
@@ -116,10 +119,11 @@ def batches(described: Mapping[str, Description], most: int) -> list[Batch]:
     return [*full, *open_ones.values()]
 
 
-def _items(launch: Launch, attempts: Attempts) -> Iterator[Mapping[str, str]]:
+def _items(launch: Launch, settings: CondorSettings, attempts: Attempts) -> Iterator[Mapping[str, str]]:
     """Yield the variables of each process: all that two attempts of one cluster differ in."""
     folder = _path(attempts.folder(launch.attempt), "the spool")
-    hosts = launch.hosts if launch.hosts and not _in_parallel(launch) else ("",) * processes(launch)
+    count = 1 if in_parallel(launch, settings) else launch.count
+    hosts = launch.hosts if launch.hosts and count == launch.count else ("",) * count
     for rank, host in enumerate(hosts):
         yield {
             "CoschedAttemptId": safe(launch.attempt, "the attempt"),
@@ -127,10 +131,10 @@ def _items(launch: Launch, attempts: Attempts) -> Iterator[Mapping[str, str]]:
             "CoschedTitle": safe(launch.name, "the task's name"),
             "CoschedFolder": folder,
             "CoschedDirectory": safe(launch.directory, "the working directory") or folder,
-            "CoschedNote": note(launch.attempt, processes(launch), rank),
+            "CoschedNote": note(launch.attempt, count, rank),
             "CoschedHost": safe(host, _HOST_NAME),
             "CoschedRank": str(rank),
-            "CoschedProcesses": str(processes(launch)),
+            "CoschedProcesses": str(count),
         }
 
 
@@ -142,19 +146,24 @@ def _account(owner: str) -> SafeValue:
     return SafeValue(owner)
 
 
-def processes(launch: Launch) -> int:
-    """Return how many processes HTCondor is asked for: a job of the parallel universe is one, on many hosts."""
-    return 1 if _in_parallel(launch) else launch.count
+def in_parallel(launch: Launch, settings: CondorSettings) -> bool:
+    """Whether HTCondor is asked for one job on all of the hosts."""
+    if launch.native is not None:
+        return launch.native.settings.get("universe") == "parallel"
+    return settings.parallel and launch.count > 1
 
 
-def _in_parallel(launch: Launch) -> bool:
-    return launch.native is not None and launch.native.settings.get("universe") == "parallel"
+def _variables(launch: Launch, settings: CondorSettings) -> SafeValue:
+    """Return the value of `environment`; what else cosched's own jobs see is in their script."""
+    if launch.native is not None:
+        return merged_environment(launch)
+    return SafeValue('"COSCHED_RANK=$(Node)"' if in_parallel(launch, settings) else '"COSCHED_RANK=$(CoschedRank)"')
 
 
-def _place(launch: Launch) -> str:
+def _place(launch: Launch, settings: CondorSettings) -> str:
     if not launch.hosts:
         return ""
-    if not _in_parallel(launch):
+    if not in_parallel(launch, settings):
         return _PINNED
     names = ", ".join(f'"{safe(host, _HOST_NAME)}"' for host in launch.hosts)
     return f"member(TARGET.Machine, {{{names}}})"

@@ -38,6 +38,7 @@ class _Manager:
         self._library = htcondor2
         self._schedd_name = schedd
         self._schedd_found: Any = None
+        self._scheduler = ""
         self._logs: dict[str, Any] = {}
 
     def hosts(self, projection: Sequence[str]) -> list[dict[str, Any]]:
@@ -46,6 +47,11 @@ class _Manager:
         spelled = {name.lower(): name for name in projection}
         ads = collector.query(self._library.AdType.Startd, projection=list(projection))
         return [{spelled.get(key.lower(), key): value for key, value in _plain(ad).items()} for ad in ads]
+
+    def scheduler(self) -> str:
+        """Return the scheduler's name, as it stands in the identifiers of its jobs."""
+        self._schedd()
+        return self._scheduler
 
     def submit(self, description: str, items: Sequence[dict[str, str]], fences: dict[str, str]) -> dict[str, Any]:
         """Submit on hold, one process for each item, and release what is not fenced.
@@ -143,6 +149,7 @@ class _Manager:
             if found is None:
                 raise RuntimeError(f"the collector shows no scheduler {self._schedd_name}: "
                                    "`condor_status -schedd` names those it has")  # fmt: skip
+            self._scheduler = str(found["Name"])
             self._schedd_found = self._library.Schedd(found)
         return self._schedd_found
 

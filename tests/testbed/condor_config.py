@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["pool_configuration"]
+__all__ = ["SECOND_SCHEDULER", "pool_configuration"]
 
 _COMMON = """\
 # Written by the testbed for one pool; removed with it.
@@ -117,6 +117,20 @@ _HOST = """\
 {key}.STARTD_ADDRESS_FILE = $(LOG)/.startd_address.{name}
 {key}.STARTD_CLAIM_ID_FILE = $(LOG)/.startd_claim.{name}
 {key}.EXECUTE = $(EXECUTE)/{name}
+"""
+
+
+SECOND_SCHEDULER = """
+SCHEDD2 = $(SBIN)/condor_schedd
+SCHEDD2_ARGS = -f -local-name SCHEDD2
+SCHEDD2.SCHEDD_NAME = second
+SCHEDD2.SCHEDD_LOG = $(LOG)/SchedLog.second
+SCHEDD2.SPOOL = $(LOCAL_DIR)/queue2
+SCHEDD2.HISTORY = $(LOCAL_DIR)/queue2/history
+SCHEDD2.SCHEDD_ADDRESS_FILE = $(LOCAL_DIR)/queue2/.schedd_address
+SCHEDD2.SCHEDD_DAEMON_AD_FILE = $(LOCAL_DIR)/queue2/.schedd_classad
+DAEMON_LIST = $(DAEMON_LIST), SCHEDD2
+DC_DAEMON_LIST = $(DC_DAEMON_LIST) SCHEDD2
 """
 
 

@@ -23,7 +23,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tests.testbed.condor_config import pool_configuration
+from tests.testbed.condor_config import SECOND_SCHEDULER, pool_configuration
 from tests.testbed.condor_install import prefix as installed
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class CondorPool:
 
     Args:
         hosts: how many hosts, named node01, node02, …
+        second: there is another scheduler, named "second".
         directory: its folder, not yet there or empty; must be reachable for user nobody where root starts the pool. A
             new folder below the system's temporary folder by default.
         settings: lines of configuration that win over those of the testbed.
@@ -62,10 +63,12 @@ class CondorPool:
         PoolError: it did not come up.
     """
 
-    def __init__(self, hosts: int = 16, directory: Path | None = None, settings: str = "") -> None:
+    def __init__(self, hosts: int = 16, directory: Path | None = None, settings: str = "", *,
+                 second: bool = False) -> None:  # fmt: skip
         self.hosts = tuple(f"node{number:02d}" for number in range(1, hosts + 1))
         self._prefix = installed()
-        self._settings = settings
+        self._schedulers = 2 if second else 1
+        self._settings = settings + (SECOND_SCHEDULER if second else "")
         self._user = _daemons_user()
         if directory is not None and directory.exists() and any(directory.iterdir()):
             raise PoolError(f"{directory} is not empty: choose a new folder")
@@ -221,7 +224,7 @@ class CondorPool:
         self.directory.mkdir(parents=True, exist_ok=True)
         self.directory.chmod(0o755)
         self._check_reachable()
-        for name in ("log", "queue", "execute", "passwords.d", *(f"execute/{host}" for host in self.hosts)):
+        for name in ("log", "queue", "queue2", "execute", "passwords.d", *(f"execute/{host}" for host in self.hosts)):
             self._own(self.directory / name, directory=True)
         self.spool.mkdir()
         self.spool.chmod(0o1777)
@@ -279,7 +282,7 @@ class CondorPool:
 
     def _schedd_answers(self) -> bool:
         with contextlib.suppress(PoolError):
-            return "schedd" in self.tool("condor_status", "-schedd", "-af", "Name")
+            return len(self.tool("condor_status", "-schedd", "-af", "Name").split()) == self._schedulers
         return False
 
     def _shows(self, name: str, value: object) -> bool:

@@ -59,6 +59,19 @@ def test_a_fenced_attempt_does_not_begin(attempts: Attempts, tmp_path: Path) -> 
     assert not (tmp_path / "ran").exists()
 
 
+def test_processes_of_a_parallel_job_write_their_codes_down(attempts: Attempts) -> None:
+    launch = _launch("/bin/sh", "-c", 'exit "$((COSCHED_RANK * 3))"')
+    attempts.create(launch.attempt)
+    assert attempts.codes(launch.attempt) == []
+    script = attempts.write_script(launch, parallel=True)
+    assert attempts.codes(launch.attempt) == [None, None]
+    done = subprocess.run([script], env={"COSCHED_RANK": "1"}, check=False)
+    assert done.returncode == 3
+    assert attempts.codes(launch.attempt) == [None, 3]
+    (attempts.folder(launch.attempt) / "code.0").write_text("rubbish\n")
+    assert attempts.codes(launch.attempt) == [None, 3]
+
+
 def _carried(attempts: Attempts, launch: Launch, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a script as a host does that has nothing but the script."""
     attempts.create(launch.attempt)

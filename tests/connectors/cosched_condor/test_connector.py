@@ -31,6 +31,7 @@ class Played:
     def __init__(self, **script: Any) -> None:
         self.script: dict[str, Any] = {
             "submit": SUBMITTED, "submit_spooled": SUBMITTED, "act": {"TotalSuccess": 1}, "retrieve": None,
+            "scheduler": "s@h",
             "queue": [], "history": [], "follow": [], "hosts": [], "slots": [], **script,
         }  # fmt: skip
         self.calls: list[tuple[str, dict[str, Any]]] = []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _hosts(slots: Sequence[Mapping[str, object]], attribute: str = "", **needs: float) -> list[Host]:
-    return machines(slots, attribute, lambda job: job.startswith("7."), Needs(**needs))
+    return machines(slots, attribute, lambda slot: str(slot["JobId"]).startswith("7."), Needs(**needs))
 
 
 def test_a_machine_with_anothers_job_is_claimed_and_one_with_ours_is_not() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.connector import JobState
-from cosched_condor.process import Process, together
+from cosched_condor.process import Process, by_codes, together
 
 _RUNS = Process(JobState.RUNNING, started=5.0)
 _WAITS = Process(JobState.QUEUED)
@@ -68,3 +68,23 @@ def test_final_means_that_nothing_runs(ranks: list[Process]) -> None:
     assert report.state.final == all(process.state.final for process in ranks)
     assert (report.finished is not None) == report.state.final
     assert report.exit_code is None or report.state in (JobState.COMPLETED, JobState.FAILED)
+
+
+@pytest.mark.parametrize(
+    ("codes", "state", "code"),
+    [
+        ([], JobState.COMPLETED, 0),
+        ([0, 0], JobState.COMPLETED, 0),
+        ([0, 137, 3], JobState.FAILED, 137),
+        ([0, None], JobState.FAILED, None),
+    ],
+)
+def test_a_parallel_job_has_completed_when_each_process_says_so(
+    codes: list[int | None], state: JobState, code: int | None
+) -> None:
+    """HTCondor tells of the first process alone."""
+    ended = together("a", "7.0", 1, {0: Process(JobState.COMPLETED, 1.0, 2.0, 0, host="a,b")})
+    assert ended.hosts == ("a", "b")
+    report = by_codes(ended, codes)
+    assert (report.state, report.exit_code) == (state, code)
+    assert bool(report.reason) == (state is JobState.FAILED)

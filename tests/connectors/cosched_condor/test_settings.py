@@ -28,7 +28,7 @@ def test_all_keys_are_read(tmp_path: Path) -> None:
              "files": "spooled", "host_class": "Kind", "request_gpus": 2,
              "job_lease": 90, "keep_claim": 0, "timeout": 5}  # fmt: skip
     assert CondorSettings.read(table) == CondorSettings(
-        tmp_path, config, "cm:9618", "s@h", tokens, True, "Kind", 90, 0, 5.0, 7.0, "", 1, 0, 0, 2
+        tmp_path, config, "cm:9618", "s@h", tokens, True, False, "Kind", 90, 0, 5.0, 7.0, "", 1, 0, 0, 2
     )
 
 

@@ -56,6 +56,19 @@ def test_what_a_host_needs_is_carried_where_nothing_is_shared(attempts: Attempts
     assert not any(line.startswith(("log", "hold", "dagman_log")) for line in text.splitlines())
 
 
+def test_groups_are_one_job_of_the_parallel_universe_where_that_is_configured(attempts: Attempts) -> None:
+    settings = CondorSettings.read({"spool": str(attempts.root), "groups": "parallel"})
+    launches = {name: describe(_launch(hosts=hosts), settings, attempts)
+                for name, hosts in (("group", ("a", "b")), ("one", ("a",)))}  # fmt: skip
+    group = launches["group"]
+    expected = {"universe = parallel", "machine_count = 2", 'requirements = member(TARGET.Machine, {"a", "b"})',
+                'My.ParallelShutdownPolicy = "WAIT_FOR_ALL"', 'environment = "COSCHED_RANK=$(Node)"'}  # fmt: skip
+    assert expected <= set(group.text.splitlines())
+    assert group.alone
+    assert [item["CoschedProcesses"] for item in group.items] == ["1"]
+    assert "universe = vanilla" in launches["one"].text.splitlines()
+
+
 def test_without_hosts_nothing_is_pinned(attempts: Attempts) -> None:
     described = _describe(attempts, _launch(hosts=()))
     assert "requirements" not in described.text

@@ -41,11 +41,11 @@ class Log:
 class Collector:
     located = 0
 
-    def locate(self, kind: str, name: str | None) -> tuple[str, str | None] | None:
+    def locate(self, kind: str, name: str | None) -> dict[str, str | None] | None:
         type(self).located += 1
         if name == "nobody":
             return None
-        return kind, name
+        return {"Kind": kind, "Name": name}
 
     def query(self, kind: str, projection: list[str]) -> list[dict[str, Any]]:
         return [{"Machine": "node01", "Kind": kind, "Asked": ",".join(projection), "Start": object()}]
@@ -54,7 +54,7 @@ class Collector:
 class Schedd:
     acts: ClassVar[list[tuple[str, str, str]]] = []
 
-    def __init__(self, found: tuple[str, str | None]) -> None:
+    def __init__(self, found: dict[str, str | None]) -> None:
         self.found = found
 
     def submit(self, description: str, itemdata: Iterator[dict[str, str]], spool: bool) -> types.SimpleNamespace:
@@ -72,7 +72,7 @@ class Schedd:
     def query(self, constraint: str, projection: list[str]) -> list[dict[str, Any]]:
         if constraint == "down":
             raise RuntimeError("Failed to\nconnect")
-        return [{"Of": str(self.found[1]), "Constraint": constraint, "Asked": len(projection)}]
+        return [{"Of": str(self.found["Name"]), "Constraint": constraint, "Asked": len(projection)}]
 
 
 @pytest.fixture
@@ -195,3 +195,7 @@ def test_what_the_scheduler_has_no_files_of_is_withdrawn(
 def test_a_scheduler_that_the_collector_does_not_show_is_named(exchange: Callable[..., list[dict[str, Any]]]) -> None:
     (answer,) = exchange(("queue", {"constraint": "true", "projection": []}), schedd="nobody")
     assert "shows no scheduler nobody" in answer["error"]
+
+
+def test_the_scheduler_has_the_name_that_the_collector_knows(exchange: Callable[..., list[dict[str, Any]]]) -> None:
+    assert exchange(("scheduler", {}), schedd="s@h") == [{"answer": "s@h"}]

@@ -8,17 +8,17 @@ import pytest
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
+import functools
 from dataclasses import replace
 
 from cosched.connector import JobState
+from cosched.connector.contract import Bench
 from cosched.errors import UserError
 from cosched_condor import CondorConnector
+from tests.testbed.condor_pool import CondorPool
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from cosched.connector.contract import Bench
-    from tests.testbed.condor_pool import CondorPool
 
 pytestmark = pytest.mark.pool
 
@@ -52,6 +52,31 @@ def test_our_own_jobs_claim_nothing_and_say_where_they_run(bench: Bench) -> None
         gate.touch()
         bench.until(launch, JobState.COMPLETED)
     assert not any(host.claimed for host in bench.connector.hosts())
+
+
+def test_another_schedulers_jobs_are_not_ours_whatever_their_numbers(tmp_path: Path) -> None:
+    with CondorPool(hosts=3, second=True) as pool:
+        names = pool.tool("condor_status", "-schedd", "-af", "Name").split()
+        assert len(names) == 2
+        benches = []
+        for name in sorted(names):
+            folder = pool.spool / name.partition("@")[0]
+            folder.mkdir()
+            folder.chmod(0o1777)
+            settings = {"config": str(pool.config), "spool": str(folder), "schedd": name}
+            benches.append(Bench(functools.partial(CondorConnector, settings), folder, 30.0))
+        (first, one), (second, two) = (bench.running(host) for bench, host in zip(benches, ("node01", "node02"),
+                                                                                  strict=True))  # fmt: skip
+        assert benches[0].report(first).job == benches[1].report(second).job == "1.0"
+        for bench, host, other in ((benches[0], "node02", "node01"), (benches[1], "node01", "node02")):
+            bench.await_claim(host, claimed=True)
+            bench.await_claim(other, claimed=False)
+        one.touch()
+        two.touch()
+        benches[0].listen(first, JobState.COMPLETED)
+        benches[1].listen(second, JobState.COMPLETED)
+        for bench in benches:
+            bench.clear()
 
 
 def test_a_job_is_charged_to_its_owner_in_the_accounting_group(pool: CondorPool, bench: Bench, spool: Path) -> None:

@@ -139,9 +139,9 @@ def test_a_submission_that_was_under_way_at_its_cancel_is_removed(
     assert isinstance(connector, CondorConnector)
     write = connector._attempts.write_script
 
-    def cancelled_meanwhile(launch: Launch, *, spooled: bool) -> Path:
+    def cancelled_meanwhile(launch: Launch, **options: bool) -> Path:
         connector.cancel(launch.attempt)
-        return write(launch, spooled=spooled)
+        return write(launch, **options)
 
     monkeypatch.setattr(connector._attempts, "write_script", cancelled_meanwhile)
     with pytest.raises(ConnectorError, match="cancelled") as refusal:

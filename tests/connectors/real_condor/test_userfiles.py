@@ -174,7 +174,8 @@ def test_the_parallel_universe_is_all_or_nothing_on_the_hosts_that_cosched_chose
 ) -> None:
     text = (
         "universe = parallel\nexecutable = /bin/sh\narguments = \"-c 'echo $_CONDOR_PROCNO $COSCHED_HOSTS'\"\n"
-        "output = node.$(Node).out\nmachine_count = 2\nqueue\n"
+        "output = node.$(Node).out\nmachine_count = 2\n"
+        '+ParallelShutdownPolicy = "WAIT_FOR_ALL"\nqueue\n'
     )
     launch = launched(text, "node02", "node03")
     bench.submit(launch)
