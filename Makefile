@@ -30,6 +30,7 @@ test:
 test-pyslurm:
 	@[ -n "$(SLURM_PREFIX)" ] || { echo "name an installed Slurm 25.11: make test-pyslurm SLURM_PREFIX=/path" >&2; exit 1; }
 	@tools/setup test
+	@$(PYTHON_IN_VENV) -m tests.testbed.slurm --check $(SLURM_PREFIX)
 	$(PYTHON_IN_VENV) -m tests.testbed.slurm --prepare
 	SLURM_INCLUDE_DIR=$(SLURM_PREFIX)/include SLURM_LIB_DIR=$(SLURM_PREFIX)/lib $(PYTHON_IN_VENV) -m pip install -q 'pyslurm==25.11.*'
 	LD_LIBRARY_PATH=$(SLURM_PREFIX)/lib/slurm:$(SLURM_PREFIX)/lib COSCHED_TESTBED_SLURM=$(SLURM_PREFIX) COSCHED_TESTBED_INTERFACE=pyslurm \

@@ -4,17 +4,19 @@
 
 The floor is a chain of the manager's own: jobs that all wait in its queue, pinned to one host, one after the other.
 cosched's gap is measured the same way, on a host for which its tasks queue with cosched and leave one at a time. Starts
-and ends are those that the jobs write themselves.
+and ends are those that the jobs write themselves. The jobs of both chains are as long as one another and uneven, half a
+second to one and a half: managers look at their queues in a rhythm, and jobs of one length would keep time with it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
 import time
 import uuid
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import fmean, median, quantiles
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -28,7 +30,7 @@ from demo.site import Site
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SCRIPT = 'echo "start $(date +%s.%N)" >> "$0"; sleep 1; echo "end $(date +%s.%N)" >> "$0"'
+_SCRIPT = 'echo "start $(date +%s.%N)" >> "$0"; sleep "$1"; echo "end $(date +%s.%N)" >> "$0"'
 _PATIENCE = 300.0
 
 
@@ -43,10 +45,10 @@ def main() -> None:
     more = {key: json.loads(value) for key, _, value in (word.partition("=") for word in options.set)}
     rows = measure(options.connector, options.jobs, more)
     table = Table(title=f"{options.connector}: seconds from an end to the next start, {options.jobs} jobs")
-    for heading in ("chain", "median", "90 %", "longest"):
+    for heading in ("chain", "mean", "median", "90 %", "longest"):
         table.add_column(heading)
     for name, row in rows.items():
-        table.add_row(name, *(f"{row[key]:.3f}" for key in ("median", "90 %", "longest")))
+        table.add_row(name, *(f"{row[key]:.3f}" for key in ("mean", "median", "90 %", "longest")))
     Console().print(table)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=2))
@@ -62,13 +64,19 @@ def measure(connector: str, jobs: int, more: dict[str, Any]) -> dict[str, dict[s
     return rows
 
 
+def _lengths(jobs: int) -> list[str]:
+    """Return how long each job of a chain sleeps, seconds."""
+    generator = random.Random(1)
+    return [f"{generator.uniform(0.5, 1.5):.3f}" for _ in range(jobs)]
+
+
 def _floor(connector: str, pool: Any, jobs: int) -> list[str]:
     """Let the manager work through a queue of its own."""
     settings = {**pool.settings} if connector == "slurm" else {"config": str(pool.config), "spool": str(pool.spool)}
     manager = load(connector, settings)
     file = _journal(pool)
-    launches = [Launch(str(uuid.uuid4()), "floor", "floor", ("/bin/sh", "-c", _SCRIPT, str(file)), ("node01",))
-                for _ in range(jobs)]  # fmt: skip
+    launches = [Launch(str(uuid.uuid4()), "floor", "floor", ("/bin/sh", "-c", _SCRIPT, str(file), length), ("node01",))
+                for length in _lengths(jobs)]  # fmt: skip
     try:
         for launch in launches:
             manager.submit(launch)
@@ -91,8 +99,10 @@ def _ours(site: Site, pool: Any, jobs: int) -> list[str]:
         blocker = client.submit(TaskRequest(command=("/bin/sleep", "600"), profile=(*[None] * (rest - 1), 600.0)))
         while client.task(blocker.id).state != "running":
             time.sleep(0.2)
-        request = TaskRequest(command=("/bin/sh", "-c", _SCRIPT, str(file)), profile=(1.0,))
-        tasks = client.submit_all([request] * jobs)
+        tasks = client.submit_all(
+            [TaskRequest(command=("/bin/sh", "-c", _SCRIPT, str(file), length), profile=(1.0,))
+             for length in _lengths(jobs)]
+        )  # fmt: skip
         client.wait([task.id for task in tasks], _PATIENCE)
         client.cancel(blocker.id)
     return file.read_text().splitlines()
@@ -111,7 +121,7 @@ def _gaps(lines: Sequence[str]) -> dict[str, float]:
     if kinds != ["start", "end"] * (len(kinds) // 2):
         raise SystemExit("two jobs of the chain were at work at the same time")
     gaps = [times[place + 1][0] - times[place][0] for place in range(1, len(times) - 1, 2)]
-    return {"median": median(gaps), "90 %": quantiles(gaps, n=10)[8], "longest": max(gaps)}
+    return {"mean": fmean(gaps), "median": median(gaps), "90 %": quantiles(gaps, n=10)[8], "longest": max(gaps)}
 
 
 if __name__ == "__main__":

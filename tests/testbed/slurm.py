@@ -13,18 +13,21 @@ import json
 import signal
 import sys
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.testbed.debian import PackageError
 from tests.testbed.slurm_accounting import prefix as accounting_prefix
 from tests.testbed.slurm_cluster import ClusterError, SlurmCluster
-from tests.testbed.slurm_install import SUITE, prefix
+from tests.testbed.slurm_install import SUITE, check_release, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import FrameType
 
 __all__ = ["main"]
+
+PYSLURM = "25.11"  # the Slurm that the package's release on PyPI is for
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,9 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--accounting", action="store_true", help="with a slurmdbd; for the Slurm of bookworm")
     parser.add_argument("--prepare", action="store_true", help="only download and unpack Slurm")
+    parser.add_argument("--check", type=Path, metavar="PREFIX", help="only see whether pyslurm can be built against it")
     options = parser.parse_args(arguments)
     try:
-        if options.prepare:
+        if options.check is not None:
+            check_release(options.check, PYSLURM)
+        elif options.prepare:
             print(prefix(options.suite))
             print(accounting_prefix())
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,7 @@ from tests.testbed.relink import relink
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["SUITE", "Slurm", "installed", "prefix"]
+__all__ = ["SUITE", "Slurm", "check_release", "installed", "prefix"]
 
 SUITE = "bookworm"
 _PLUGINS = "usr/lib/x86_64-linux-gnu/slurm-wlm"
@@ -65,6 +66,28 @@ def installed(which: str = SUITE) -> Slurm:
         raise PackageError(f"there is no {missing[0]}: name the prefix of a Slurm that was built with munge")
     daemons = {name: root / "sbin" / name for name in names} | {"munged": prefix() / "usr/sbin/munged"}
     return Slurm(root / "bin", plugins, daemons)
+
+
+def check_release(root: Path, release: str) -> None:
+    """See to it that programs can be built against a Slurm of this release below a folder.
+
+    Raises:
+        PackageError: there is none, it is another one, or its headers are missing.
+    """
+    installed(str(root.absolute()))
+    try:
+        shown = subprocess.run(
+            [root / "bin" / "sbatch", "--version"], capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise PackageError(f"{root}/bin/sbatch does not run here: {error}") from error
+    version = shown.strip().removeprefix("slurm").strip()
+    if not version.startswith(f"{release}."):
+        raise PackageError(f"the Slurm below {root} is {version or 'of no known version'} and pyslurm's is {release}: "
+                           f'name the prefix of a Slurm {release}; for others there is interface = "cli"')  # fmt: skip
+    header = root / "include" / "slurm" / "slurm.h"
+    if not header.exists():
+        raise PackageError(f"there is no {header}, which pyslurm is built against: install Slurm's headers too")
 
 
 def prefix(suite: str = SUITE) -> Path:

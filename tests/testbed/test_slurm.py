@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.testbed.debian import PackageError
+from tests.testbed.slurm import main
 from tests.testbed.slurm_cluster import ClusterError, SlurmCluster
 from tests.testbed.slurm_config import free_ports
 from tests.testbed.slurm_install import prefix
@@ -25,6 +27,30 @@ def installed() -> None:
         prefix()
     except PackageError as error:
         pytest.skip(f"Debian's Slurm cannot be had here: {error}")
+
+
+@pytest.mark.parametrize(
+    ("version", "missing", "message"),
+    [
+        ("25.11.2", "", ""),
+        ("24.11.5", "", "24.11.5 and pyslurm's is 25.11"),
+        ("25.11.2", "bin/sbatch", "no .*/bin/sbatch"),
+        ("25.11.2", "lib/slurm/auth_munge.so", "with munge"),
+        ("25.11.2", "include/slurm/slurm.h", "headers"),
+    ],
+)
+def test_a_slurm_that_pyslurm_does_not_fit_is_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], version: str, missing: str, message: str
+) -> None:
+    for name in ("bin/sbatch", "sbin/slurmctld", "lib/slurm/auth_munge.so", "include/slurm/slurm.h"):
+        if name != missing:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(f"#!/bin/sh\necho slurm {version}\n")
+            (tmp_path / name).chmod(0o755)
+    assert main(["--check", str(tmp_path)]) == (2 if message else 0)
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == bool(message)
+    assert re.search(message, said)
 
 
 def test_the_command_starts_a_cluster_and_leaves_nothing() -> None:
