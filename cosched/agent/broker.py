@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.decisions import Decision, Outcome
     from cosched.coscheduler.events import Event
+    from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task
 
 __all__ = ["AgentEvent", "Broker", "BrokerOutcome"]
@@ -38,6 +39,7 @@ class BrokerOutcome:
         attempts: that changed.
         handovers: that changed.
         guests: that changed.
+        reservations: that changed.
         decisions: of the core, then letters to send.
         events: of the core's, in order: the one that was handled, where it is one, and what the agent made of it.
     """
@@ -48,6 +50,7 @@ class BrokerOutcome:
     guests: tuple[Guest, ...] = ()
     decisions: tuple[Decision | Send, ...] = ()
     events: tuple[Event, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
 
 
 class Broker:
@@ -87,11 +90,12 @@ class Broker:
         guests: Iterable[Guest],
         ended: Mapping[str, Task],
         time: float,
+        reservations: Iterable[Reservation] = (),
     ) -> BrokerOutcome:
         """Take up where a former process stopped; see `Coscheduler.restore` and `Agent.restore`."""
         gathered = _Gathered()
         effects = None if self.agent is None else self.agent.begin()
-        gathered.add(self.core.restore(tasks, attempts, completed, time))
+        gathered.add(self.core.restore(tasks, attempts, completed, time, reservations))
         if self.agent is not None:
             self.agent.restore(handovers, guests, ended, time)
         return self._settle(gathered, effects)
@@ -128,10 +132,12 @@ class _Gathered:
         self._attempts: dict[str, Attempt] = {}
         self._decisions: list[Decision | Send] = []
         self._events: list[Event] = []
+        self._reservations: dict[str, Reservation] = {}
 
     def add(self, outcome: Outcome, event: Event | None = None) -> None:
         self._tasks |= {task.id: task for task in outcome.tasks}
         self._attempts |= {attempt.uuid: attempt for attempt in outcome.attempts}
+        self._reservations |= {reservation.id: reservation for reservation in outcome.reservations}
         self._decisions += [decision for decision in outcome.decisions if not isinstance(decision, AskStart | AskPeers)]
         if event is not None:
             self._events.append(event)
@@ -144,4 +150,5 @@ class _Gathered:
             () if effects is None else tuple(effects.guests.values()),
             (*self._decisions, *(() if effects is None else effects.sends)),
             tuple(self._events),
+            tuple(self._reservations.values()),
         )

@@ -15,7 +15,7 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d{2})", re.ASCII)
 _FORMS = "write now+2h30m, 18:00, 2030-01-31T18:00 or 2030-01-31T18:00+01:00"
 
 
-def read_deadline(text: str, now: float) -> tuple[float, str]:
+def read_deadline(text: str, now: float, what: str = "deadline") -> tuple[float, str]:
     """Return a deadline in seconds since the epoch, and what was assumed about it (empty for nothing).
 
     A time without a zone is one of this machine's zone; a time of day is the next such.
@@ -23,22 +23,23 @@ def read_deadline(text: str, now: float) -> tuple[float, str]:
     Args:
         text: as typed.
         now: seconds since the epoch.
+        what: what the time is to people.
 
     Raises:
         UserError: not a time, past, too far away, or a time that the clocks skip.
     """
     if text.startswith("now+"):
-        return check_deadline(now + parse_duration(text.removeprefix("now+")), now), ""
+        return check_deadline(now + parse_duration(text.removeprefix("now+")), now, what), ""
     try:
         given = _clock(text, now) or datetime.fromisoformat(text)
     except ValueError as error:
-        raise UserError(f"the deadline {text!r} is not a time: {_FORMS}") from error
+        raise UserError(f"the {what} {text!r} is not a time: {_FORMS}") from error
     try:
         seconds = given.timestamp()
     except (ValueError, OverflowError) as error:  # the first and last days of the calendar
-        raise UserError(f"the deadline {text!r} is out of range: give one within ten years") from error
-    checked = check_deadline(seconds, now)
-    return checked, "" if given.tzinfo is not None else _local(given, text)
+        raise UserError(f"the {what} {text!r} is out of range: give one within ten years") from error
+    checked = check_deadline(seconds, now, what)
+    return checked, "" if given.tzinfo is not None else _local(given, text, what)
 
 
 def _clock(text: str, now: float) -> datetime | None:
@@ -50,10 +51,10 @@ def _clock(text: str, now: float) -> datetime | None:
     return chosen if chosen > current else chosen + timedelta(days=1)
 
 
-def _local(given: datetime, text: str) -> str:
+def _local(given: datetime, text: str, what: str) -> str:
     """Say which moment a time without a zone was taken for; refuse one that this zone does not have."""
     seconds = given.timestamp()
     if datetime.fromtimestamp(seconds, UTC).astimezone().replace(tzinfo=None) != given:
-        raise UserError(f"the deadline {text!r} does not exist here, the clocks are set forward over it: {_FORMS}")
+        raise UserError(f"the {what} {text!r} does not exist here, the clocks are set forward over it: {_FORMS}")
     twice = given.replace(fold=1).timestamp() != seconds
-    return f"the deadline is {shown(seconds)}" + (", the first of the two moments with this time" if twice else "")
+    return f"the {what} is {shown(seconds)}" + (", the first of the two moments with this time" if twice else "")

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cosched.cli.connection import ServerOption, connect
+from cosched.cli.deadline import read_deadline
 from cosched.cli.output import JsonOption, emit_json, print_table
 from cosched.cli.times import shown_time
+
+if TYPE_CHECKING:
+    from cosched.portal.documents import HostView
 
 __all__ = ["app"]
 
@@ -26,10 +31,73 @@ def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
         emit_json([asdict(host) for host in hosts])
         return
     rows = [
-        (host.name, host.host_class, "up" if host.up else "down", host.task, shown_time(host.free_at), host.reason)
+        (host.name, host.host_class, _state(host), host.task, shown_time(host.free_at), host.reason or host.reserved)
         for host in hosts
     ]
     print_table(("HOST", "CLASS", "STATE", "TASK", "FREE AT", "REASON"), rows)
+
+
+@app.command()
+def reserve(
+    hosts: Annotated[list[str], typer.Argument(metavar="HOST…", help="From `cosched host list`.")],
+    until: Annotated[str, typer.Option(metavar="TIME", help="now+2h30m, 18:00, 2030-01-31T18:00, …")],
+    from_: Annotated[str, typer.Option("--from", metavar="TIME", help="Likewise; left out: now.")] = "",
+    name: Annotated[str, typer.Option(help="What for, for people.")] = "",
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Keep hosts for others for a while: no task starts that would run into it. For administrators."""
+    from cosched.portal.documents import ReservationRequest
+
+    now = time.time()
+    begin, begins = read_deadline(from_, now, "start of the reservation") if from_ else (None, "")
+    end, ends = read_deadline(until, now, "end of the reservation")
+    with connect(server) as client:
+        made = client.reserve(ReservationRequest(hosts=tuple(hosts), start=begin, end=end, name=name))
+    for note in filter(None, (begins, ends)):
+        sys.stderr.write(f"cosched: {note}\n")
+    if made.tasks:
+        sys.stderr.write(f"cosched: predicted to run into it, and left to run: {', '.join(made.tasks)}\n")
+    if json:
+        emit_json(asdict(made))
+        return
+    sys.stdout.write(f"{made.id}: {', '.join(made.hosts)} reserved from {shown_time(made.start)} "
+                     f"until {shown_time(made.end)}\n")  # fmt: skip
+
+
+@app.command("reservations")
+def list_reservations(server: ServerOption = "", json: JsonOption = False) -> None:
+    """List the reservations that are not over, and who made them."""
+    with connect(server) as client:
+        found = client.reservations()
+    if json:
+        emit_json([asdict(each) for each in found])
+        return
+    rows = [(each.id, each.name, " ".join(each.hosts), shown_time(each.start), shown_time(each.end), each.owner)
+            for each in found]  # fmt: skip
+    print_table(("ID", "NAME", "HOSTS", "FROM", "UNTIL", "BY"), rows)
+
+
+@app.command()
+def release(
+    ids: Annotated[list[str], typer.Argument(metavar="ID…", help="From `cosched host reservations`.")],
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Give reservations up. For administrators."""
+    with connect(server) as client:
+        for each in ids:
+            client.release(each)
+    if json:
+        emit_json([{"id": each} for each in ids])
+        return
+    sys.stdout.write("".join(f"reservation {each} released\n" for each in ids))
+
+
+def _state(host: HostView) -> str:
+    if not host.up:
+        return "down"
+    return "reserved" if host.reserved else "up"
 
 
 @app.command("glue")

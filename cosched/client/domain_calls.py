@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cosched.client.caller import Caller
+from dataclasses import asdict
+
+from cosched.client.caller import Caller, segment
 from cosched.client.decoding import decode
 from cosched.portal.documents import (
     Accuracy,
@@ -11,6 +13,8 @@ from cosched.portal.documents import (
     PeerView,
     PlanView,
     RecordView,
+    ReservationRequest,
+    ReservationView,
     RunView,
     SearchPoint,
     Status,
@@ -25,6 +29,18 @@ class DomainCalls(Caller):
     def hosts(self) -> list[HostView]:
         """Return all hosts of the domain."""
         return [decode(HostView, item) for item in self._call("GET", "/hosts")]
+
+    def reserve(self, request: ReservationRequest) -> ReservationView:
+        """Keep hosts for others for a while."""
+        return decode(ReservationView, self._call("POST", "/reservations", asdict(request)))
+
+    def reservations(self) -> list[ReservationView]:
+        """Return the reservations that are not over, the first to begin first."""
+        return [decode(ReservationView, item) for item in self._call("GET", "/reservations")]
+
+    def release(self, reservation_id: str) -> None:
+        """Give a reservation up."""
+        self._response("DELETE", f"/reservations/{segment(reservation_id)}")
 
     def glue(self, *, ldif: bool = False) -> str:
         """Return the domain described in GLUE 2.0, as XML, or as LDIF for a directory."""

@@ -12,6 +12,7 @@ At most one attempt of a task is live at any time, and none is given up before t
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,10 @@ from cosched.coscheduler.events import (
     CancelRequested,
     Event,
     HostsObserved,
+    HostsReserved,
     OfferEnded,
     PeerReported,
+    ReservationReleased,
     ScheduleImproved,
     StartPermitted,
     TaskForwarded,
@@ -36,6 +39,7 @@ from cosched.coscheduler.forwarding import Forwarding
 from cosched.coscheduler.ledger import Ledger
 from cosched.coscheduler.lifecycle import Lifecycle
 from cosched.coscheduler.queue import Queue
+from cosched.coscheduler.reservations import Reservations, around, clear
 from cosched.coscheduler.task import TaskState
 from cosched.coscheduler.waiting import Outlook
 from cosched.scheduling.baselines import BASELINES, baseline_count
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.admission import Door
     from cosched.coscheduler.decisions import Outcome
+    from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.settings import Settings
     from cosched.coscheduler.task import Attempt, Task
     from cosched.coscheduler.waiting import Waiting
@@ -75,6 +80,7 @@ class Coscheduler:
     Attributes:
         settings: what the administrator set.
         domain: the hosts.
+        reservations: hosts that are kept for others.
         improved: the last answer of the search; None before the first.
         changed: when an answer of the search last made the plan better, epoch seconds, and what became better.
         neighbours: whether there are other domains that could take a task.
@@ -84,6 +90,7 @@ class Coscheduler:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.domain = Domain()
+        self.reservations = Reservations()
         self.improved: ScheduleImproved | None = None
         self.changed: tuple[float, str] | None = None
         self.neighbours = False
@@ -111,6 +118,8 @@ class Coscheduler:
                     self._lifecycle.cancel(self.tasks[event.task], event.reason, event.time)
             case HostsObserved():
                 self._observe(event)
+            case HostsReserved() | ReservationReleased():
+                self._reserve(event)
             case ScheduleImproved():
                 self._improve(event)
             case Tick():
@@ -125,7 +134,12 @@ class Coscheduler:
         return self._ledger.outcome()
 
     def restore(
-        self, tasks: Iterable[Task], attempts: Iterable[Attempt], completed: Iterable[Task], time: float
+        self,
+        tasks: Iterable[Task],
+        attempts: Iterable[Attempt],
+        completed: Iterable[Task],
+        time: float,
+        reservations: Iterable[Reservation] = (),
     ) -> Outcome:
         """Take up where a former process stopped.
 
@@ -134,6 +148,7 @@ class Coscheduler:
             attempts: their live attempts.
             completed: tasks that ended well, oldest first: what their run times taught.
             time: now, epoch seconds.
+            reservations: those that are not over.
 
         Returns:
             Decisions that find out what became of each attempt meanwhile.
@@ -141,6 +156,8 @@ class Coscheduler:
         self._ledger.begin()
         self._forecast = None
         self._ledger.load(tasks, attempts)
+        for reservation in reservations:
+            self.reservations.put(reservation)
         for task in completed:
             self._experience.ended(task)
         for task in sorted(self.tasks.values(), key=lambda task: task.number):
@@ -205,7 +222,12 @@ class Coscheduler:
         return self._queue.staged(task, time)
 
     def taken(self, time: float) -> dict[str, float]:
-        """Return when each taken host is expected to be free, epoch seconds."""
+        """Return when each taken host is expected to be free, epoch seconds: it is at work, or kept for others."""
+        busy = self.busy(time)
+        return busy | {host: max(end, busy.get(host, end)) for host, end in self.reservations.kept(time).items()}
+
+    def busy(self, time: float) -> dict[str, float]:
+        """Return when each host that is at work, for us or others, is expected to be free, epoch seconds."""
         own = self.domain.occupied(self.attempts.values(), time, self._experience.handover.seconds)
         return {**self.domain.claims(time), **own}
 
@@ -225,8 +247,11 @@ class Coscheduler:
         """
         if self.settings.policy not in SEARCHED:
             return None
-        problem = self._problem(time)
-        return None if problem is None else (problem, self.waiting.plan(problem))
+        problem = self.problem(time)
+        if problem is None:
+            return None
+        plan = self.waiting.plan(problem)
+        return clear(problem, plan), plan
 
     def forecast(self, time: float) -> tuple[Problem, Schedule] | None:
         """Return where the waiting tasks are planned to run, in seconds from `time`; None where none waits.
@@ -234,9 +259,12 @@ class Coscheduler:
         Until the next event, who asks again for the same time is given the same answer: an agent asks many times.
         """
         if self._forecast is None or self._forecast[0] != time:
-            problem = self._problem(time)
-            self._forecast = (time, None if problem is None else (problem, decode(problem, self._plan(problem))))
+            self._forecast = (time, self._decoded(self.problem(time)))
         return self._forecast[1]
+
+    def unreserved(self, time: float) -> tuple[Problem, Schedule] | None:
+        """Return what `forecast` would if no hosts were reserved."""
+        return self._decoded(self.problem(time, reserved=False))
 
     def spans(self, time: float) -> list[tuple[str, float, float, int]] | None:
         """Return what `forecast` does but for the hosts' names, several times quicker.
@@ -244,13 +272,22 @@ class Coscheduler:
         Returns:
             Each waiting task with its start, its end and its number of hosts, in planned order.
         """
-        problem = self._problem(time)
+        problem = self.problem(time)
         if problem is None:
             return None
         plan = self._plan(problem)
-        starts, ends = spans(problem, plan)
+        starts, ends = spans(clear(problem, plan), plan)
         counts = plan.counts.tolist()
         return [(problem.tasks[task], starts[task], ends[task], counts[task]) for task in plan.order.tolist()]
+
+    def problem(self, time: float, *, reserved: bool = True) -> Problem | None:
+        """Return what waits to be planned, in seconds from `time`; None where nothing is."""
+        up, classes = self.domain.up(), self.domain.classes()
+        taken = self.taken(time) if reserved else self.busy(time)
+        problem = self.waiting.problem(self.tasks, up, taken, time, self.outlook(), classes)
+        if problem is not None and self._ledger.linked:
+            problem = linked(problem, self.tasks, partial(self.foreseen_end, time=time), time)
+        return around(problem, self.reservations, time) if problem is not None and reserved else problem
 
     # ── what events do ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -268,11 +305,11 @@ class Coscheduler:
 
         The search will do better; until it has, and where there is none, a task that is in a hurry is not the last.
         """
-        problem = self._problem(time) if 0 < len(self.waiting) <= _MOST_PLACED_IN else None
+        problem = self.problem(time) if 0 < len(self.waiting) <= _MOST_PLACED_IN else None
         if problem is not None and problem.tasks[-1] == task:
             plan = self.waiting.plan(problem)
             known = Plan(plan.order[:-1], plan.counts, plan.classes)
-            better = insert(problem, known, len(problem.tasks) - 1, self.settings.weights)
+            better = insert(clear(problem, known), known, len(problem.tasks) - 1, self.settings.weights)
             if better is not None:
                 self.waiting.adopt(problem, better)
 
@@ -291,9 +328,19 @@ class Coscheduler:
             self._ledger.replan()
         self._lifecycle.call_back(self.domain.mine(), event.time)
 
+    def _reserve(self, event: HostsReserved | ReservationReleased) -> None:
+        self.reservations.forget(event.time)
+        if isinstance(event, HostsReserved):
+            reservation = event.reservation
+            if reservation.id not in self.reservations and not reservation.over(event.time):
+                self.reservations.put(reservation)
+                self._ledger.put_reservation(reservation)
+        elif (known := self.reservations.pop(event.reservation)) is not None:
+            self._ledger.put_reservation(replace(known, released=event.time))
+
     def _improve(self, event: ScheduleImproved) -> None:
         """Take a plan over unless the current one has become better meanwhile."""
-        problem = self._problem(event.time)
+        problem = self.problem(event.time)
         if problem is None:
             return
         wanted = self.waiting.reordered(event.order, event.counts)
@@ -308,7 +355,9 @@ class Coscheduler:
         self.improved = event
 
     def _compare(self, problem: Problem, proposed: Plan, time: float) -> None:
-        before, after = (measure_plan(problem, plan) for plan in (self.waiting.plan(problem), proposed))
+        current = self.waiting.plan(problem)
+        problem = clear(problem, current, proposed)
+        before, after = (measure_plan(problem, plan) for plan in (current, proposed))
         bound, weights = lower_bound(problem), self.settings.weights
         # For comparison, Titan's own search is followed wherever it leads: what is here may be better than it would do.
         classic = self.settings.policy == Policy.TITAN_CLASSIC
@@ -316,13 +365,6 @@ class Coscheduler:
             self.waiting.adopt(problem, proposed)
             why = difference(Figures.of(before), Figures.of(after))
             self.changed = (time, why) if why else self.changed
-
-    def _problem(self, time: float) -> Problem | None:
-        up, classes = self.domain.up(), self.domain.classes()
-        problem = self.waiting.problem(self.tasks, up, self.taken(time), time, self.outlook(), classes)
-        if problem is None or not self._ledger.linked:
-            return problem
-        return linked(problem, self.tasks, partial(self.foreseen_end, time=time), time)
 
     def _dispatch(self, time: float) -> None:
         for name in self._queue.passing(time, self._doors()):
@@ -355,15 +397,23 @@ class Coscheduler:
             return []
         taken = self.taken(time)
         idle = [host for host in self.domain.up() if host not in taken]
-        problem = self._problem(time) if idle else None
+        problem = self.problem(time) if idle else None
         if problem is None:
             return []
-        speeds = Speeds.of(problem)
+        speeds, kept = Speeds.of(problem), self.reservations.needed(time)
         if self.settings.policy in BASELINES:
             may_leave = partial(self._queue.may_leave, time=time)
-            return departures_in_order(self._arrivals(problem), idle, may_leave, speeds)
-        schedule = decode(problem, self._plan(problem))
-        return departures(schedule.assignments, idle, partial(self._ready, time=time), speeds)
+            return departures_in_order(self._arrivals(problem), idle, may_leave, speeds, kept)
+        plan = self._plan(problem)
+        schedule = decode(clear(problem, plan), plan)
+        return departures(schedule.assignments, idle, partial(self._ready, time=time), speeds, kept)
+
+    def _decoded(self, problem: Problem | None) -> tuple[Problem, Schedule] | None:
+        if problem is None:
+            return None
+        plan = self._plan(problem)
+        problem = clear(problem, plan)
+        return problem, decode(problem, plan)
 
     def _plan(self, problem: Problem) -> Plan:
         if self.settings.policy in REPLANNED | MAPPED:  # what waits is in order of arrival: no search has changed it

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task
 
 __all__ = ["AskPeers", "AskStart", "Cancel", "Decision", "Dispatch", "Locate", "Outcome", "Replan"]
@@ -76,3 +77,4 @@ class Outcome:
     tasks: tuple[Task, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     decisions: tuple[Decision, ...] = field(default=())
+    reservations: tuple[Reservation, ...] = ()

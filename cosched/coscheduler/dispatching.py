@@ -59,7 +59,11 @@ class Speeds:
 
 
 def departures(
-    assignments: Sequence[Assignment], idle: Sequence[str], ready: Callable[[str], bool], speeds: Speeds
+    assignments: Sequence[Assignment],
+    idle: Sequence[str],
+    ready: Callable[[str], bool],
+    speeds: Speeds,
+    kept: Mapping[str, float] | None = None,
 ) -> list[Departure]:
     """Choose the tasks that leave now under a plan.
 
@@ -72,11 +76,12 @@ def departures(
         idle: hosts that are up and free.
         ready: whether a task may leave yet.
         speeds: how long tasks take which hosts.
+        kept: when hosts are kept for others next, seconds from now; the plan heeds that.
     """
     left = set(idle)
     leaving: list[Departure] = []
     behind: list[Assignment] = []
-    needed: dict[str, float] = {}  # when the plan needs a host next
+    needed = dict(kept or {})  # when the plan, or somebody else, needs a host next
     for assignment in assignments:
         if assignment.start <= _NOW and left.issuperset(assignment.hosts) and ready(assignment.task):
             leaving.append(Departure(assignment.task, assignment.hosts, assignment.end - assignment.start))
@@ -117,7 +122,11 @@ def _fill(assignment: Assignment, left: set[str], needed: dict[str, float], spee
 
 
 def departures_in_order(
-    queue: Sequence[tuple[str, int]], idle: Sequence[str], ready: Callable[[str], bool], speeds: Speeds
+    queue: Sequence[tuple[str, int]],
+    idle: Sequence[str],
+    ready: Callable[[str], bool],
+    speeds: Speeds,
+    kept: Mapping[str, float] | None = None,
 ) -> list[Departure]:
     """Choose the tasks that leave now under strict first-come-first-served: the head or nobody.
 
@@ -126,17 +135,26 @@ def departures_in_order(
         idle: hosts that are up and free; a task takes those of its fastest class first, then by name.
         ready: whether a task may leave yet.
         speeds: how long tasks take which hosts.
+        kept: when hosts are kept for others next, seconds from now.
     """
-    left = sorted(idle)
+    left = set(idle)
     leaving: list[Departure] = []
     for task, count in queue:
         if count > len(left) or not ready(task):
             break
-        left.sort(key=lambda host: (speeds.on(task, count, (speeds.kinds[host],)), host))
-        chosen = tuple(left[:count])
-        seconds = speeds.on(task, count, {speeds.kinds[host] for host in chosen})
-        if not math.isfinite(seconds):
+        chosen = _fastest(task, count, left, speeds, kept or {})
+        if not chosen:
             break
-        leaving.append(Departure(task, chosen, seconds))
-        left = left[count:]
+        leaving.append(Departure(task, chosen, speeds.on(task, count, {speeds.kinds[host] for host in chosen})))
+        left.difference_update(chosen)
     return leaving
+
+
+def _fastest(task: str, count: int, left: Iterable[str], speeds: Speeds, kept: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the fastest hosts that are free for as long as the slowest of them takes; none where there are none."""
+    alone = {host: speeds.on(task, count, (speeds.kinds[host],)) for host in left}
+    for slowest in sorted({seconds for seconds in alone.values() if math.isfinite(seconds)}):
+        able = [host for host in left if alone[host] <= slowest <= kept.get(host, math.inf)]
+        if len(able) >= count:
+            return tuple(sorted(able, key=lambda host: (alone[host], host))[:count])
+    return ()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cosched.connector.interface import Host, JobReport
+    from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Task, TaskState
 
 __all__ = [
@@ -16,9 +17,11 @@ __all__ = [
     "CancelRequested",
     "Event",
     "HostsObserved",
+    "HostsReserved",
     "JobReported",
     "OfferEnded",
     "PeerReported",
+    "ReservationReleased",
     "ScheduleImproved",
     "StartPermitted",
     "SubmitFailed",
@@ -52,6 +55,22 @@ class HostsObserved:
 
     time: float
     hosts: tuple[Host, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HostsReserved:
+    """Hosts are to be kept for others for a while."""
+
+    time: float
+    reservation: Reservation
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationReleased:
+    """A reservation is given up; one that is not known is over already."""
+
+    time: float
+    reservation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +218,8 @@ Event = (
     TaskSubmitted
     | CancelRequested
     | HostsObserved
+    | HostsReserved
+    | ReservationReleased
     | ScheduleImproved
     | AttemptSubmitted
     | SubmitFailed

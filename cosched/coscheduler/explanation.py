@@ -16,6 +16,7 @@ from cosched.scheduling.widths import best_seconds
 
 if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment
@@ -113,10 +114,23 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> Explanation:
     mine = next(a for a in schedule.assignments if a.task == task.id)
     slack = None if task.deadline is None else task.deadline - time - mine.end
     low, high = _ends(core, task, mine.hosts, time + mine.start + core.outlook().handover)
+    earlier = _earlier_unreserved(core, mine, time)
+    changes = _changes(core, problem, mine)
+    if earlier:
+        changes.append(f"without reservations it would end {earlier:.1f} s earlier")
     return Explanation(
-        task.id, task.state, (*obstacles, *_ahead(core, schedule.assignments, mine)),
-        time + mine.start, time + mine.end, low, high, mine.hosts, slack, tuple(_changes(core, problem, mine)),
+        task.id, task.state, (*obstacles, *_ahead(core, schedule.assignments, mine, time, delayed=earlier > 0)),
+        time + mine.start, time + mine.end, low, high, mine.hosts, slack, tuple(changes),
     )  # fmt: skip
+
+
+def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> float:
+    """Return how many seconds earlier a waiting task would end if no hosts were reserved, 0.0 for not at all."""
+    forecast = core.unreserved(time) if core.reservations.live(time) else None
+    if forecast is None:
+        return 0.0
+    earlier = mine.end - next(each.end for each in forecast[1].assignments if each.task == mine.task)
+    return earlier if earlier > 1e-6 else 0.0
 
 
 def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
@@ -143,8 +157,12 @@ def _impossible(core: Coscheduler, task: Task) -> str:
     return f"it needs at least {least} hosts and {len(core.domain.up())} are up: it starts when more come back"
 
 
-def _ahead(core: Coscheduler, assignments: tuple[Assignment, ...], mine: Assignment) -> list[str]:
-    """Name what occupies the planned hosts before the task: running tasks and tasks planned earlier."""
+def _ahead(core: Coscheduler, assignments: tuple[Assignment, ...], mine: Assignment, time: float, *,
+           delayed: bool) -> list[str]:  # fmt: skip
+    """Name what occupies the planned hosts before the task: running tasks, tasks planned earlier, reservations.
+
+    Where reservations delay the task, those of other hosts are named, too: it may be for them that it takes these.
+    """
     hosts = set(mine.hosts)
     planned = [a.task for a in assignments if a.start < mine.start and hosts.intersection(a.hosts)]
     taken = [a.task for a in core.attempts.values() if hosts.intersection(a.hosts)]
@@ -156,11 +174,22 @@ def _ahead(core: Coscheduler, assignments: tuple[Assignment, ...], mine: Assignm
         found.append(
             f"taken by others: {', '.join(f'{name} ({core.domain.hosts[name].reason})' for name in others[:3])}"
         )
+    reserved = core.reservations.on(core.domain.hosts if delayed else hosts, time, time + mine.start, time)
+    if reserved:
+        found.append(f"reserved: {'; '.join(_reserved(each, time) for each in reserved[:3])}")
     if planned:
         found.append(f"planned before it on those hosts: {_some(planned)}")
     if not found and mine.start > 0:
         found.append(f"its planned start in {mine.start:.1f} s")
     return found or ["nothing: it leaves as soon as the search has looked at it"]
+
+
+def _reserved(reservation: Reservation, time: float) -> str:
+    hosts = _some(sorted(reservation.hosts))
+    if reservation.begin <= time:
+        return f"{hosts} for {reservation.title}, another {reservation.end - time:.0f} s"
+    begins, lasts = reservation.begin - time, reservation.end - reservation.begin
+    return f"{hosts} for {reservation.title}, in {begins:.0f} s for {lasts:.0f} s"
 
 
 def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]:

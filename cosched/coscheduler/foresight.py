@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.coscheduler.reservations import around
 from cosched.coscheduler.waiting import Outlook, run_times
-from cosched.scheduling.decoder import decode, first_to_end, spans
+from cosched.scheduling.decoder import decode, dependency_order, first_to_end, spans
 from cosched.scheduling.problem import Plan, Problem
 from cosched.scheduling.schedule import Assignment
+from cosched.scheduling.timelines import soonest_around
 from cosched.scheduling.widths import best_seconds
 
 if TYPE_CHECKING:
@@ -151,7 +153,8 @@ def _anywhere(plan: Plan) -> NDArray[np.int64] | None:
 def _waiting(core: Coscheduler, time: float) -> tuple[Problem, Plan]:
     forecast = core.forecast(time)
     if forecast is not None:
-        return forecast[0], core.waiting.plan(forecast[0])
+        # It may be without reservations that begin behind what waits: one more task could run into them.
+        return around(forecast[0], core.reservations, time), core.waiting.plan(forecast[0])
     hosts, free, class_of = core.domain.up(), core.taken(time), core.domain.classes()
     classes = tuple(sorted({class_of[host] for host in hosts}))
     problem = Problem(
@@ -164,7 +167,8 @@ def _waiting(core: Coscheduler, time: float) -> tuple[Problem, Plan]:
         release=np.empty(0),
         deadline=np.empty(0),
     )
-    return problem, Plan(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+    nothing = Plan(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+    return around(problem, core.reservations, time), nothing
 
 
 def _with_one_more(problem: Problem, rows: NDArray[np.float64], deadline: float, earliest: float = 0.0) -> Problem:
@@ -180,6 +184,11 @@ def _with_one_more(problem: Problem, rows: NDArray[np.float64], deadline: float,
 
 def _soonest(problem: Problem, plan: Plan, ahead: list[int], new: int) -> Assignment:
     """Return the place of the task `new` behind these, on the host count that ends first (ties: the smaller)."""
+    if problem.absences:
+        known = Plan(plan.order, np.append(plan.counts, 1), _anywhere(plan))
+        around_them = soonest_around(problem, dependency_order(problem, ahead), known, new)
+        assert around_them is not None, "reservations end, and some host count can be used"
+        return around_them
     before = decode(problem, Plan(np.array(ahead, dtype=np.int64), np.append(plan.counts, 1), _anywhere(plan)))
     free = dict(zip(problem.hosts, problem.free.tolist(), strict=True))
     for assignment in before.assignments:

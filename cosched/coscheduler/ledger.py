@@ -11,6 +11,7 @@ from cosched.coscheduler.task import AttemptState
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task
 
 __all__ = ["Ledger"]
@@ -41,13 +42,17 @@ class Ledger:
         """Begin with an event: nothing has changed yet."""
         self._changed_tasks: dict[str, Task] = {}
         self._changed_attempts: dict[str, Attempt] = {}
+        self._changed_reservations: dict[str, Reservation] = {}
         self._decisions: list[Decision] = []
         self._replan = False
 
     def outcome(self) -> Outcome:
         """Return what the event has changed and decided; a new snapshot for the search comes last."""
         decisions = (*self._decisions, Replan()) if self._replan else tuple(self._decisions)
-        return Outcome(tuple(self._changed_tasks.values()), tuple(self._changed_attempts.values()), decisions)
+        reservations = tuple(self._changed_reservations.values())
+        return Outcome(
+            tuple(self._changed_tasks.values()), tuple(self._changed_attempts.values()), decisions, reservations
+        )
 
     def decide(self, *decisions: Decision) -> None:
         """Have something done once the changes are written down."""
@@ -117,6 +122,11 @@ class Ledger:
         self.leaving.discard(attempt.uuid)
         self.sent[self.tasks[attempt.task].owner] -= 1
         del self._live[attempt.task]
+        self.replan()
+
+    def put_reservation(self, reservation: Reservation) -> None:
+        """Write a reservation down as it is now; the plan must heed it."""
+        self._changed_reservations[reservation.id] = reservation
         self.replan()
 
     def _link(self, task: Task) -> None:

@@ -29,6 +29,7 @@ from cosched.portal import (
     metrics,
     outputs,
     pages,
+    reservation_routes,
     submission,
 )
 from cosched.portal.answers import UNCHANGED, Answer
@@ -95,6 +96,7 @@ def build(service: Service, access: Access, host_names: Collection[str] | None =
         _tasks(service, answers),
         outputs.routes(service),
         _domain(service),
+        reservation_routes.routes(service, access),
         glue_routes.routes(service, portal),
         events.routes(service.feed),
         credentials.routes(Grants(access), portal),

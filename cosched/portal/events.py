@@ -34,7 +34,7 @@ _EVENT = {
     "type": "object",
     "required": ["event", "data"],
     "properties": {
-        "event": {"enum": ["task", "plan", "hosts", "ready", "reset"]},
+        "event": {"enum": ["task", "plan", "hosts", "reservation", "ready", "reset"]},
         "data": {"type": "string", "contentMediaType": "application/json"},
         "id": {"type": "string"},
     },

@@ -28,7 +28,7 @@ class Happening:
     """Something that followers may want to know.
 
     Attributes:
-        kind: "task", "plan" or "hosts".
+        kind: "task", "plan", "hosts" or "reservation".
         key: of several with the same kind and key only the last one matters.
         document: makes what is told, only when somebody is told.
         owner: who may know of it, beside operators; None for everybody.

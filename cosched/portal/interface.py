@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         NetworkView,
         PeerView,
         PlanView,
+        ReservationRequest,
+        ReservationView,
         Status,
         TaskDetail,
         TaskPage,
@@ -90,6 +92,18 @@ class Service(Protocol):
 
     def hosts(self, asker: Principal) -> Sequence[HostView]:
         """Return all hosts of the domain."""
+        ...
+
+    def reserve(self, asker: Principal, request: ReservationRequest) -> ReservationView:
+        """Keep hosts for others; for administrators."""
+        ...
+
+    def reservations(self, asker: Principal) -> Sequence[ReservationView]:
+        """Return the reservations that are not over, the first to begin first."""
+        ...
+
+    def release(self, asker: Principal, identifier: str) -> ReservationView:
+        """Give a reservation up, and return what it was; for administrators."""
         ...
 
     def peers(self) -> Sequence[PeerView]:

@@ -30,17 +30,18 @@ def parse_deadline(given: float | str, now: float) -> float:
     return check_deadline(given if isinstance(given, (int, float)) else _parse(given), now)
 
 
-def check_deadline(deadline: float, now: float) -> float:
-    """Return the deadline if it lies ahead and is meant.
+def check_deadline(deadline: float, now: float, what: str = "deadline") -> float:
+    """Return the deadline, or another time called `what`, if it lies ahead and is meant.
 
     Raises:
         UserError: past, or more than ten years away.
     """
     if not math.isfinite(deadline) or deadline > now + HORIZON:
-        raise UserError("the deadline is more than ten years away: leave it out if there is none")
+        advice = "leave it out if there is none" if what == "deadline" else "give an earlier one"
+        raise UserError(f"the {what} is more than ten years away: {advice}")
     if deadline <= now:
         past = shown(deadline) if deadline >= 0 else f"{deadline:g}"
-        raise UserError(f"the deadline {past} is past, it is {shown(now)}: give a later one")
+        raise UserError(f"the {what} {past} is past, it is {shown(now)}: give a later one")
     return deadline
 
 

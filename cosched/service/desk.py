@@ -10,7 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from cosched import __version__
-from cosched.coscheduler.events import CancelRequested, HostsObserved, JobReported
+from cosched.coscheduler.events import (
+    CancelRequested,
+    HostsObserved,
+    HostsReserved,
+    JobReported,
+    ReservationReleased,
+)
 from cosched.coscheduler.experience import corrected
 from cosched.coscheduler.foresight import place
 from cosched.errors import SystemFault, UserError
@@ -18,6 +24,7 @@ from cosched.portal.documents import Effect, Forecast, Status, TaskPage
 from cosched.portal.feed import Feed
 from cosched.portal.glue import Published
 from cosched.portal.problems import ConflictError, NotFoundError, QuotaError
+from cosched.service import reserving
 from cosched.service.intake import DomainState, offered_notice
 from cosched.service.news import happenings
 from cosched.service.peer_views import network_view, peer_views
@@ -42,6 +49,8 @@ if TYPE_CHECKING:
         NetworkView,
         PeerView,
         PlanView,
+        ReservationRequest,
+        ReservationView,
         TaskDetail,
         TaskRequest,
         TaskView,
@@ -159,6 +168,29 @@ class Desk:
     def hosts(self, asker: Principal) -> list[HostView]:
         """Return all hosts; see `Service`."""
         return self._ask(partial(host_views, asker))
+
+    def reserve(self, asker: Principal, request: ReservationRequest) -> ReservationView:
+        """Keep hosts for others; see `Service`."""
+        reserving.administrator(asker)
+        hosts, there = self._ask(lambda core, time: (set(core.domain.hosts), len(core.reservations.live(time))))
+        now = self._engine.now()
+        reservation = reserving.made(request, asker.name, now, hosts, there)
+        self._wait(self._engine.do(HostsReserved(now, reservation)))
+        return self._reservation(asker, reservation.id)
+
+    def reservations(self, asker: Principal) -> list[ReservationView]:
+        """Return the reservations that are not over; see `Service`."""
+        return self._ask(partial(reserving.reservation_views, asker))
+
+    def release(self, asker: Principal, identifier: str) -> ReservationView:
+        """Give a reservation up; see `Service`."""
+        reserving.administrator(asker)
+        known = self._reservation(asker, identifier)
+        self._wait(self._engine.do(ReservationReleased(self._engine.now(), identifier)))
+        return known
+
+    def _reservation(self, asker: Principal, identifier: str) -> ReservationView:
+        return self._ask(lambda core, time: reserving.found(asker, core, time, identifier))
 
     def published(self, asker: Principal) -> Published:
         """Return what is told of the domain; see `Service`."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cosched.agent.records import Guest, Handover
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
+    from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task
     from cosched.service.clock import Clock
     from cosched.service.manager import Manager
@@ -154,6 +155,7 @@ class Engine(threading.Thread):
         waiting = [task for task in tasks if not task.state.final]
         names = {task.id for task in waiting}
         guests, ended = self._exchange.guests()
+        now = self._clock.now()
         outcome = self._broker.restore(
             waiting,
             [a for a in live if a.task in names],
@@ -161,7 +163,8 @@ class Engine(threading.Thread):
             self._exchange.handovers(),
             guests,
             ended,
-            self._clock.now(),
+            now,
+            self._store.reservations(now),
         )
         self._act(outcome.decisions)
         self._replan = True
@@ -265,7 +268,7 @@ class Engine(threading.Thread):
         while True:
             try:
                 self._store.save(step.tasks.values(), step.attempts.values(), step.records, step.submissions,
-                                 step.handovers.values(), step.guests.values())  # fmt: skip
+                                 step.handovers.values(), step.guests.values(), step.reservations.values())  # fmt: skip
             except StoreFault as fault:
                 if not self.store_fault:
                     _log.error("store", fault=str(fault))
@@ -320,13 +323,17 @@ class _Step:
         self.records: list[Record] = []
         self.handovers: dict[tuple[str, int], Handover] = {}
         self.guests: dict[tuple[str, str], Guest] = {}
+        self.reservations: dict[str, Reservation] = {}
         self.decisions: list[Decision | Send] = []
         self.submissions: list[Submission] = []
 
     @property
     def changes(self) -> bool:
         """Whether there is anything to write."""
-        return bool(self.tasks or self.attempts or self.records or self.handovers or self.guests or self.submissions)
+        return bool(
+            self.tasks or self.attempts or self.records or self.handovers or self.guests or self.submissions
+            or self.reservations
+        )  # fmt: skip
 
     def add(self, outcome: BrokerOutcome) -> None:
         self.events += outcome.events
@@ -334,6 +341,7 @@ class _Step:
         self.attempts |= {attempt.uuid: attempt for attempt in outcome.attempts}
         self.handovers |= {(handover.uuid, handover.epoch): handover for handover in outcome.handovers}
         self.guests |= {(guest.peer, guest.uuid): guest for guest in outcome.guests}
+        self.reservations |= {reservation.id: reservation for reservation in outcome.reservations}
         self.decisions += outcome.decisions
         for event in outcome.events:
             line = record(event, outcome.attempts)

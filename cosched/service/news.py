@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.events import HostsObserved, ScheduleImproved
+from cosched.coscheduler.events import HostsObserved, HostsReserved, ReservationReleased, ScheduleImproved
 from cosched.portal.feed import Happening
 from cosched.service.views import task_view
 
@@ -27,11 +27,19 @@ def happenings(tasks: Iterable[Task], events: Iterable[Event]) -> list[Happening
                 told.append(Happening("plan", "", partial(_plan, event)))
             case HostsObserved():
                 told.append(Happening("hosts", "", partial(_hosts, event)))
+            case HostsReserved() | ReservationReleased():
+                told.append(Happening("reservation", "", partial(_reservation, event)))
     return told
 
 
 def _plan(event: ScheduleImproved) -> dict[str, float]:
     return {"time": event.time, "makespan": event.makespan, "bound": event.bound, "evaluations": event.evaluations}
+
+
+def _reservation(event: HostsReserved | ReservationReleased) -> dict[str, float | str]:
+    if isinstance(event, HostsReserved):
+        return {"time": event.time, "id": event.reservation.id, "kept": True}
+    return {"time": event.time, "id": event.reservation, "kept": False}
 
 
 def _hosts(event: HostsObserved) -> dict[str, float]:

@@ -36,6 +36,7 @@ def host_views(asker: Principal, core: Coscheduler, time: float) -> list[HostVie
     """Return all hosts, by name, and what occupies each; of other users' tasks only that they do."""
     occupied = _occupied(core)
     claims = core.domain.claims(time)
+    reserved = {host: each.title for each in core.reservations.live(time) if each.begin <= time for host in each.hosts}
     views = []
     for host in sorted(core.domain.hosts.values(), key=lambda host: host.name):
         attempt = occupied.get(host.name)
@@ -47,6 +48,7 @@ def host_views(asker: Principal, core: Coscheduler, time: float) -> list[HostVie
                 reason=host.reason,
                 task="" if attempt is None else _shown(asker, core, attempt.task)[0],
                 free_at=claims.get(host.name) if attempt is None else expected_end(attempt, time),
+                reserved=reserved.get(host.name, ""),
             )
         )
     return views

@@ -11,8 +11,10 @@ from cosched.coscheduler.events import (
     AttemptSubmitted,
     CancelRequested,
     HostsObserved,
+    HostsReserved,
     JobReported,
     PeerReported,
+    ReservationReleased,
     StartPermitted,
     SubmitFailed,
     TaskForwarded,
@@ -69,13 +71,23 @@ def record(event: Event, attempts: Iterable[Attempt] = ()) -> Record | None:
         case JobReported(time, report) if _task(report.attempt, attempts):
             detail = f"{report.attempt} {report.reason}".rstrip()
             return Record(time, f"job {report.state}", _task(report.attempt, attempts), detail)
-        case HostsObserved(time, hosts):
-            down = [host.name for host in hosts if not host.up]
-            return Record(time, "hosts observed", "", f"{len(hosts) - len(down)} up; down: {', '.join(down) or 'none'}")
+        case HostsObserved() | HostsReserved() | ReservationReleased():
+            return _of_hosts(event)
         case TaskForwarded() | TaskReturned() | PeerReported() | StartPermitted():
             return _exchanged(event)
         case _:
             return None
+
+
+def _of_hosts(event: HostsObserved | HostsReserved | ReservationReleased) -> Record:
+    match event:
+        case HostsObserved(time, hosts):
+            down = [host.name for host in hosts if not host.up]
+            return Record(time, "hosts observed", "", f"{len(hosts) - len(down)} up; down: {', '.join(down) or 'none'}")
+        case HostsReserved(time, reservation):
+            return Record(time, "hosts reserved", "", f"{reservation.title}: {', '.join(reservation.hosts)}")
+        case ReservationReleased(time, identifier):
+            return Record(time, "reservation released", "", identifier)
 
 
 def _exchanged(event: TaskForwarded | TaskReturned | PeerReported | StartPermitted) -> Record:

@@ -1,4 +1,4 @@
-"""Forgetting what ended long ago: tasks with their attempts, hand-overs, log and notices, keys, the audit log."""
+"""Forgetting what ended long ago: tasks with attempts, hand-overs, log and notices, reservations, keys, audit log."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def prune(store: Store, before: float, limit: int = 500) -> int:
     statements += [delete(schema.submission_keys).where(_same_key(owner, key)) for owner, key in keys]
     old = and_(schema.events.c.task == "", schema.events.c.time < before)
     store.write(*statements, delete(schema.events).where(old), delete(schema.audit).where(schema.audit.c.time < before),
-                delete(schema.tokens).where(schema.tokens.c.expires < before))  # fmt: skip
+                delete(schema.tokens).where(schema.tokens.c.expires < before),
+                delete(schema.reservations).where(schema.reservations.c.end < before))  # fmt: skip
     store.forget_counts()
     return len(gone)
 

@@ -31,6 +31,7 @@ __all__ = [
     "metadata",
     "outbox",
     "plans",
+    "reservations",
     "sessions",
     "submission_keys",
     "tasks",
@@ -234,4 +235,17 @@ plans = Table(
     # Where a task was planned, a list of [time, start, end, hosts]; in the row without a name how the search went.
     Column("task", String(64), primary_key=True),
     Column("points", JSON, nullable=False),
+)
+
+reservations = Table(
+    "reservations",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("hosts", JSON, nullable=False),
+    Column("begin", Double, nullable=False),
+    Column("end", Double, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("owner", String(64), nullable=False),
+    Column("created", Double, nullable=False),
+    Column("released", Double),
 )

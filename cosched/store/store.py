@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, func, insert, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
+from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.store import schema
 from cosched.store.database import label, open_engine
@@ -124,6 +125,7 @@ class Store:
         self._save_attempts = _upsert(dialect, schema.attempts, "uuid")
         self._save_handovers = _upsert(dialect, schema.handovers, "uuid", "epoch")
         self._save_guests = _upsert(dialect, schema.guests, "peer", "uuid")
+        self._save_reservations = _upsert(dialect, schema.reservations, "id")
 
     def close(self) -> None:
         """Close the connections."""
@@ -136,7 +138,7 @@ class Store:
 
     def save(self, tasks: Iterable[Task] = (), attempts: Iterable[Attempt] = (), events: Iterable[Record] = (),
              submissions: Iterable[Submission] = (), handovers: Iterable[Handover] = (),
-             guests: Iterable[Guest] = ()) -> None:  # fmt: skip
+             guests: Iterable[Guest] = (), reservations: Iterable[Reservation] = ()) -> None:  # fmt: skip
         """Write all of it or nothing; on return it survives a crash of the machine.
 
         Several steps may be written at once: of two values for one task or attempt the later counts.
@@ -157,6 +159,7 @@ class Store:
             _execute(connection, insert(schema.events), records)
             _execute(connection, self._save_handovers, list(map(handover_row, handovers)))
             _execute(connection, self._save_guests, list(map(guest_row, guests)))
+            _execute(connection, self._save_reservations, [asdict(each) for each in reservations])
             _execute(connection, insert(schema.submission_keys), keys)
             _execute(connection, self._put_in, notices)
         if new_tasks:
@@ -178,6 +181,12 @@ class Store:
         query = select(schema.tasks).where(schema.tasks.c.state == str(TaskState.COMPLETED))
         rows = self.read(query.order_by(schema.tasks.c.finished.desc(), schema.tasks.c.number.desc()).limit(limit))
         return tuple(map(task_of, reversed(rows)))
+
+    def reservations(self, after: float) -> tuple[Reservation, ...]:
+        """Return the reservations that were not released and end after a time (epoch seconds)."""
+        table = schema.reservations
+        rows = self.read(select(table).where(table.c.released.is_(None), table.c.end > after).order_by(table.c.begin))
+        return tuple(Reservation(**{**row, "hosts": tuple(row["hosts"])}) for row in rows)
 
     def tasks(self, selection: Selection | None = None, limit: int = 100, offset: int = 0) -> tuple[Task, ...]:
         """Return tasks of a selection (none given: all), the newest first."""

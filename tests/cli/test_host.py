@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from cosched.cli.main import run
 from cosched.connector.interface import Host
 from cosched.coscheduler.events import HostsObserved
@@ -10,8 +12,6 @@ from tests.service.makers import serving
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_hosts_are_listed_with_what_is_wrong_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,3 +31,34 @@ def test_the_domain_is_described_for_information_services(tmp_path: Path, capsys
         assert "<TotalInstances>3</TotalInstances>" in capsys.readouterr().out
         assert run(["host", "glue", "--ldif", "--server", address]) == 0
         assert "GLUE2ExecutionEnvironmentTotalInstances: 3\n" in capsys.readouterr().out
+
+
+def test_hosts_are_reserved_shown_and_released(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(tmp_path, hosts=2) as (_, address):
+        capsys.readouterr()
+        words = ["host", "reserve", "h01", "--until", "now+1h", "--name", "course", "--server", address]
+        assert run(words) == 0
+        *_, made = capsys.readouterr().out.splitlines()  # ahead of it is what the daemon logs
+        identifier, said = made.split(": ", 1)
+        assert said.startswith("h01 reserved from 2")
+        assert run(["host", "list", "--server", address]) == 0
+        assert capsys.readouterr().out == "HOST  STATE     REASON\nh01   reserved  course\nh02   up\n"
+        assert run(["host", "reservations", "--server", address]) == 0
+        assert capsys.readouterr().out.splitlines()[1].split()[:3] == [identifier, "course", "h01"]
+        assert run(["host", "reservations", "--json", "--server", address]) == 0
+        (listed,) = json.loads(capsys.readouterr().out)
+        assert listed["end"] - listed["start"] == pytest.approx(3600, abs=5)
+        assert run(["host", "release", identifier, "--server", address]) == 0
+        assert capsys.readouterr().out.endswith(f"reservation {identifier} released\n")
+        assert run(["host", "release", identifier, "--server", address]) == 1
+        assert "there is no reservation" in capsys.readouterr().err
+
+
+def test_a_reservation_with_a_wrong_time_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(tmp_path, hosts=2) as (_, address):
+        capsys.readouterr()
+        assert run(["host", "reserve", "h01", "--until", "soon", "--server", address]) == 1
+        assert "the end of the reservation 'soon' is not a time" in capsys.readouterr().err
+        words = ["host", "reserve", "h01", "--from", "now+2h", "--until", "now+1h", "--server", address]
+        assert run(words) == 1
+        assert "not after it begins" in capsys.readouterr().err

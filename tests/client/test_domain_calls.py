@@ -7,7 +7,7 @@ import pytest
 from cosched.client import Client
 from cosched.connector.interface import JobReport, JobState
 from cosched.coscheduler.events import AttemptSubmitted, JobReported
-from cosched.portal.documents import TaskRequest
+from cosched.portal.documents import ReservationRequest, TaskRequest
 from tests.service.makers import serving
 
 if TYPE_CHECKING:
@@ -38,3 +38,12 @@ def test_the_plans_of_a_task_are_told(tmp_path: Path) -> None:
         (point,), (spot,) = client.plans(task.id), client.plan().placements
         assert point.hosts == len(spot.hosts)
         assert point.end - point.start == pytest.approx(spot.end - spot.start)
+
+
+def test_hosts_are_reserved_and_released(tmp_path: Path) -> None:
+    with serving(tmp_path) as (daemon, address), Client(address) as client:
+        wanted = ReservationRequest(hosts=("h01",), end=daemon.clock.now() + 60, name="course")
+        made = client.reserve(wanted)
+        assert (made.hosts, made.end, made.name, client.reservations()) == (("h01",), wanted.end, "course", [made])
+        client.release(made.id)
+        assert client.reservations() == []

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -21,12 +21,15 @@ from cosched.coscheduler.events import (
     CancelRequested,
     Event,
     HostsObserved,
+    HostsReserved,
     JobReported,
+    ReservationReleased,
     ScheduleImproved,
     SubmitFailed,
     TaskSubmitted,
     Tick,
 )
+from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.coscheduler.waiting import run_times
 from cosched.prediction.profile import Profile, Source
@@ -47,6 +50,9 @@ from tests.coscheduler.makers import (
     start,
     submit,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def test_a_task_leaves_for_idle_hosts_and_completes() -> None:
@@ -547,6 +553,92 @@ def test_what_runs_have_taught_widens_what_is_planned_with() -> None:
     assert planned > 1.2 * expected
 
 
+def reserve(core: Coscheduler, host: int, begin: float, end: float, time: float = 0.0) -> Reservation:
+    each = Reservation(f"r{host}", (f"node{host:02d}",), begin, end, "course")
+    core.handle(HostsReserved(time, each))
+    return each
+
+
+POLICIES = ["genetic", "edf", "two-phase", "easy", "conservative", "fcfs-calculated", "fcfs-maximum"]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_task_starts_only_where_it_ends_before_a_reservation(policy: str) -> None:
+    core = a_core(2, policy=policy)
+    reserve(core, 1, 8.0, 20.0)
+    (long,) = dispatched(submit(core, a_task(1, [10.0])))
+    assert long.hosts == ("node02",)
+    assert not dispatched(submit(core, a_task(2, [9.0]), 1.0))
+    core.handle(CancelRequested(1.0, "2"))
+    (short,) = dispatched(submit(core, a_task(3, [7.0]), 1.0))
+    assert short.hosts == ("node01",)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_no_task_starts_on_a_host_while_it_is_reserved(policy: str) -> None:
+    core = a_core(1, policy=policy)
+    reserve(core, 1, 0.0, 20.0)
+    assert not dispatched(submit(core, a_task(1, [1.0])))
+    assert not dispatched(core.handle(Tick(19.0)))
+    assert [attempt.hosts for attempt in dispatched(core.handle(Tick(20.5)))] == [("node01",)]
+
+
+def test_a_released_reservation_is_nobodys() -> None:
+    core = a_core(1)
+    each = reserve(core, 1, 0.0, 20.0)
+    submit(core, a_task(1, [1.0]))
+    outcome = core.handle(ReservationReleased(3.0, each.id))
+    assert outcome.reservations == (replace(each, released=3.0),)
+    assert len(dispatched(outcome)) == 1
+    assert core.handle(ReservationReleased(4.0, each.id)).reservations == ()
+
+
+def test_a_reservation_is_written_down_once_and_searched_around() -> None:
+    core = a_core(1)
+    each = Reservation("r1", ("node01",), 5.0, 20.0)
+    outcome = core.handle(HostsReserved(0.0, each))
+    assert (outcome.reservations, outcome.decisions) == ((each,), (Replan(),))
+    assert core.handle(HostsReserved(0.0, each)).reservations == ()
+    over = replace(each, id="r2", begin=-9.0, end=0.0)
+    assert core.handle(HostsReserved(0.0, over)).reservations == ()  # over before it was told
+    submit(core, a_task(1, [10.0]))
+    snapshot = core.snapshot(0.0)
+    assert snapshot is not None
+    assert [tuple(absence) for absence in snapshot[0].absences] == [(0, 5.0, 20.0)]
+
+
+def test_a_task_that_runs_into_a_reservation_is_left_to_run_and_its_host_is_kept_after_it() -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, attempt, 0.0)
+    assert core.handle(HostsReserved(1.0, Reservation("r1", ("node01",), 5.0, 20.0))).decisions == (Replan(),)
+    assert core.taken(6.0) == {"node01": 20.0}
+    submit(core, a_task(2, [1.0]), 6.0)
+    assert not dispatched(complete(core, attempt, 0.0, 12.0))
+    assert len(dispatched(core.handle(Tick(20.0)))) == 1
+
+
+def test_a_restart_keeps_reservations() -> None:
+    core = a_core(1)
+    core.restore([], [], [], 0.0, [Reservation("r1", ("node01",), 0.0, 20.0)])
+    assert not dispatched(submit(core, a_task(1, [1.0]), 1.0))
+
+
+def test_a_reservation_far_ahead_does_not_make_planning_slow() -> None:
+    """Where holes are filled decoding takes ten times as long: only where a task could run into the reservation."""
+    core = a_core(2, staging=100.0)
+    submit(core, a_task(1, [10.0]))
+    reserve(core, 1, 50.0, 60.0)
+    snapshot = core.snapshot(0.0)
+    assert snapshot is not None
+    assert snapshot[0].absences == ()
+    submit(core, a_task(2, [45.0]))
+    submit(core, a_task(3, [45.0]))
+    snapshot = core.snapshot(0.0)
+    assert snapshot is not None
+    assert len(snapshot[0].absences) == 1
+
+
 def test_attempts_of_another_database_have_other_names() -> None:
     (ours,) = dispatched(submit(a_core(), a_task(1)))
     other = a_core(instance="00000000-0000-0000-0000-000000000001")
@@ -577,6 +669,7 @@ class AnyWeather(RuleBasedStateMachine):
         self.completed: list[str] = []  # tasks whose job truly completed
         self.owner: dict[str, str] = {}
         self.after: dict[str, tuple[str, ...]] = {}  # task → those that it comes after
+        self.kept: dict[str, Reservation] = {}
         self.tell(HostsObserved(0.0, mixed_hosts()))
 
     def tell(self, event: Event) -> None:
@@ -601,6 +694,7 @@ class AnyWeather(RuleBasedStateMachine):
                         used = {self.core.domain.hosts[host].host_class for host in attempt.hosts}
                         assert task.profile.hardware == "+".join(sorted(used)), "judged by other hosts"
                         assert math.isfinite(task.profile.on(attempt.count))
+                    self.runs_into_nothing(attempt.hosts, event.time, event.time + (attempt.predicted or 0.0))
                     self.owner[attempt.uuid] = task.id
                 case Cancel(uuid):
                     self.fenced.add(uuid)
@@ -608,6 +702,11 @@ class AnyWeather(RuleBasedStateMachine):
                         self.jobs[uuid] = JobState.REMOVED
                 case Locate() | Replan():
                     pass
+
+    def runs_into_nothing(self, hosts: Sequence[str], start: float, end: float) -> None:
+        for each in self.kept.values():
+            apart = end <= each.begin + 1e-6 or start >= each.end - 1e-6
+            assert apart or not set(hosts) & set(each.hosts), "it runs into a reservation"
 
     def later(self) -> float:
         self.time += 0.7
@@ -716,6 +815,21 @@ class AnyWeather(RuleBasedStateMachine):
         kinds = (kind,) * len(order)
         self.tell(ScheduleImproved(self.later(), tuple(order), (count,) * len(order), classes=kinds))
 
+    @rule(hosts=st.sets(st.integers(1, 3), min_size=1), begin=st.floats(-5, 20), length=st.floats(0.1, 30))
+    def hosts_are_reserved(self, hosts: set[int], begin: float, length: float) -> None:
+        names = tuple(f"node{number:02d}" for number in sorted(hosts))
+        time = self.later()
+        each = Reservation(f"r{len(self.log)}", names, time + begin, time + begin + length)
+        self.kept[each.id] = each
+        self.tell(HostsReserved(time, each))
+
+    @precondition(lambda self: bool(self.kept))
+    @rule(number=st.integers(0, 99))
+    def a_reservation_is_released(self, number: int) -> None:
+        name = self.pick(number, list(self.kept))
+        del self.kept[name]
+        self.tell(ReservationReleased(self.later(), name))
+
     @rule()
     def time_goes_by(self) -> None:
         self.time += 5.0
@@ -751,6 +865,8 @@ class AnyWeather(RuleBasedStateMachine):
         if forecast is None:
             return
         assert not check(*forecast)
+        for spot in forecast[1].assignments:
+            self.runs_into_nothing(spot.hosts, self.time + spot.start, self.time + spot.end)
         starts = {spot.task: spot.start for spot in forecast[1].assignments}
         for name, start_of in starts.items():
             running = [self.core.attempt_of(other) for other in self.core.awaited(name)]

@@ -52,6 +52,23 @@ def test_a_task_that_may_not_leave_yet_keeps_its_hosts() -> None:
     assert leaving(plan, ["a"], lambda task: task == "old") == []
 
 
+def test_nobody_fills_a_host_that_others_need_before_it_ends() -> None:
+    plan = [Assignment("x", ("a", "b"), 9.0, 13.0)]
+    hosts = {"a": 0, "b": 0}
+    speeds = Speeds(hosts, {"x": 0, "y": 1}, np.full((1, 2, 2), 4.0))
+    plan.append(Assignment("y", ("a",), 13.0, 17.0))
+    assert departures(plan, ["a", "b"], anyone, speeds, {"a": 3.0}) == [("y", ("b",), 4.0)]
+
+
+def test_in_order_the_fastest_hosts_are_taken_that_nobody_needs_before_it_ends() -> None:
+    speeds = Speeds({"a": 0, "b": 1, "c": 1}, {"1": 0}, np.array([[[2.0, 2.0]], [[6.0, 6.0]]]))
+    hosts = ["a", "b", "c"]
+    assert departures_in_order([("1", 1)], hosts, anyone, speeds, {"a": 2.0}) == [("1", ("a",), 2.0)]
+    assert departures_in_order([("1", 1)], hosts, anyone, speeds, {"a": 1.0}) == [("1", ("b",), 6.0)]
+    assert departures_in_order([("1", 2)], hosts, anyone, speeds, {"a": 5.0}) == [("1", ("b", "c"), 6.0)]
+    assert departures_in_order([("1", 2)], hosts, anyone, speeds, {"a": 5.0, "b": 1.0}) == []
+
+
 def test_in_order_the_head_blocks() -> None:
     queue = [("1", 1), ("2", 3), ("3", 1)]
     speeds = Speeds({"a": 0, "b": 0, "c": 0}, {"1": 0, "2": 1, "3": 2}, np.full((1, 3, 3), 5.0))

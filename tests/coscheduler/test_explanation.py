@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from cosched.connector.interface import JobState
-from cosched.coscheduler.events import ScheduleImproved, SubmitFailed
+from cosched.coscheduler.events import HostsReserved, ScheduleImproved, SubmitFailed
 from cosched.coscheduler.explanation import explain
+from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import TaskState
 from cosched.prediction.profile import Profile, Source
 from tests.coscheduler.makers import a_core, a_task, dispatched, report, start, submit
@@ -26,6 +27,38 @@ def test_a_waiting_task_says_what_runs_where_it_will_and_what_would_help() -> No
     assert (found.planned_start, found.planned_end, found.planned_hosts) == (14.0, 19.0, ("node01",))
     assert found.slack == -3.0
     assert found.would_change == ("first in the queue it would end 4.0 s earlier",)
+
+
+def test_a_reservation_that_it_waits_for_is_named() -> None:
+    core = a_core(1)
+    core.handle(HostsReserved(0.0, Reservation("r1", ("node01",), 0.0, 20.0, "course")))
+    submit(core, a_task(1, [4.0]), 1.0)
+    found = explain(core, "1", 2.0)
+    assert found is not None
+    assert found.waits_for == ("reserved: node01 for course, another 18 s",)
+    assert (found.planned_start, found.would_change) == (20.0, ("without reservations it would end 18.0 s earlier",))
+
+
+def test_a_reservation_that_it_does_not_fit_in_before_is_named() -> None:
+    core = a_core(2)
+    (running,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, running, 0.0)
+    core.handle(HostsReserved(0.0, Reservation("r1", ("node02",), 3.0, 20.0)))
+    submit(core, a_task(2, [4.0]))
+    found = explain(core, "2", 0.0)
+    assert found is not None
+    assert found.planned_hosts == ("node01",)
+    assert found.waits_for == ("running on hosts it will use: 1", "reserved: node02 for r1, in 3 s for 17 s")
+    assert found.would_change == ("without reservations it would end 10.0 s earlier",)
+
+
+def test_a_reservation_that_is_in_nobodys_way_is_not_named() -> None:
+    core = a_core(1, staging=9.0)
+    core.handle(HostsReserved(0.0, Reservation("r1", ("node01",), 30.0, 40.0)))
+    submit(core, a_task(1, [4.0]))
+    found = explain(core, "1", 0.0)
+    assert found is not None
+    assert (found.waits_for, found.would_change) == (("nothing: it leaves as soon as the search has looked at it",), ())
 
 
 def test_a_faster_host_count_is_named() -> None:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from cosched.connector.interface import Host
 from cosched.coscheduler import foresight
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.events import HostsObserved, TaskSubmitted
+from cosched.coscheduler.events import HostsObserved, HostsReserved, TaskSubmitted
 from cosched.coscheduler.foresight import place
+from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Task
 from cosched.prediction.profile import Profile, Source
@@ -41,6 +42,19 @@ def test_alone_it_takes_the_count_that_ends_first() -> None:
     spot = place(a_core(4), a_task(9, (10.0, 6.0, 6.0, 8.0)), NOW)
     assert spot is not None
     assert (spot.start, spot.end, len(spot.hosts)) == (NOW, NOW + 6, 2)
+
+
+@pytest.mark.parametrize("waiting", [False, True])
+def test_it_goes_where_it_ends_before_a_reservation_or_behind_it(waiting: bool) -> None:
+    core = a_core(2, *([a_task(1, (5.0,))] if waiting else []))
+    core.handle(HostsReserved(NOW, Reservation("r", ("h0", "h1"), NOW + 20, NOW + 30)))
+    before = place(core, a_task(8, (12.0,)), NOW)
+    behind = place(core, a_task(9, (21.0,)), NOW)
+    wide = place(core, a_task(9, (math.inf, 16.0)), NOW)
+    assert before is not None
+    assert behind is not None
+    assert wide is not None
+    assert (before.end, behind.start, wide.start) == (NOW + 12, NOW + 30, NOW + (30 if waiting else 0))
 
 
 def test_it_goes_behind_the_queue() -> None:

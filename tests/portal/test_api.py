@@ -18,6 +18,8 @@ from cosched.portal.documents import (
     NetworkView,
     PeerView,
     PlanView,
+    ReservationRequest,
+    ReservationView,
     Status,
     TaskDetail,
     TaskPage,
@@ -52,6 +54,8 @@ DETAIL: dict[str, Any] = VIEW | {
 PEER = PeerView(name="b", address="b.example:8642", role="upper", paused=False, heard=None, hosts=16, free=4,
                 hardware=("sgi_origin2000",), given=2, taken=0, fault="")  # fmt: skip
 
+RESERVATION = ReservationView(id="r1", name="course", hosts=("h1", "h2"), start=5.0, end=9.0, owner="chief",
+                              created=1.0, tasks=("7",))  # fmt: skip
 _WAY = AdvertisingView(period=10.0, push=True, scope=1, lifetime=60.0)
 NETWORK = NetworkView(since=1.5, offered=3, in_vain=1, forwarded=2, came_back=0, taken=0, hops=None, staleness=0.5,
                       misjudged=None, letters_each=7.0, spreading=20, sent={"request": 3}, received={"offer": 2},
@@ -106,6 +110,18 @@ class Recorder:
     def hosts(self, asker: Principal) -> list[HostView]:
         self._ask("hosts")
         return [HostView(name="h1", host_class="", up=True, reason="", task="", free_at=None)]
+
+    def reserve(self, asker: Principal, request: ReservationRequest) -> ReservationView:
+        self._ask("reserve", asker.role, request)
+        return RESERVATION
+
+    def reservations(self, asker: Principal) -> list[ReservationView]:
+        self._ask("reservations")
+        return [RESERVATION]
+
+    def release(self, asker: Principal, identifier: str) -> ReservationView:
+        self._ask("release", asker.role, identifier)
+        return RESERVATION
 
     def published(self, asker: Principal) -> Published:
         self._ask("published")

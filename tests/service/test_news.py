@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from cosched.connector.interface import Host
-from cosched.coscheduler.events import HostsObserved, ScheduleImproved, Tick
+from cosched.coscheduler.events import HostsObserved, HostsReserved, ReservationReleased, ScheduleImproved, Tick
+from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Task
 from cosched.service.news import happenings
 
@@ -16,3 +17,12 @@ def test_tasks_plans_and_hosts_are_news() -> None:
     assert told[0].document().owner == "me"
     assert told[1].document() == {"time": 2.0, "makespan": 9.0, "bound": 8.0, "evaluations": 50}
     assert told[2].document() == {"time": 3.0, "up": 1, "down": 1}
+
+
+def test_reservations_are_news_for_everybody() -> None:
+    each = Reservation("r1", ("h1",), 1.0, 2.0)
+    told = happenings([], [HostsReserved(0.5, each), ReservationReleased(0.7, "r1")])
+    assert [(one.kind, one.owner, one.document()) for one in told] == [
+        ("reservation", None, {"time": 0.5, "id": "r1", "kept": True}),
+        ("reservation", None, {"time": 0.7, "id": "r1", "kept": False}),
+    ]

@@ -7,12 +7,15 @@ from cosched.coscheduler.events import (
     AttemptSubmitted,
     CancelRequested,
     HostsObserved,
+    HostsReserved,
     JobReported,
+    ReservationReleased,
     ScheduleImproved,
     SubmitFailed,
     TaskSubmitted,
     Tick,
 )
+from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Attempt, Task
 from cosched.store import Record, record
 
@@ -36,6 +39,12 @@ def test_events_of_a_task_name_it() -> None:
 def test_hosts_that_are_down_are_named() -> None:
     hosts = (Host("h1"), Host("h2", up=False))
     assert record(HostsObserved(1.0, hosts)) == Record(1.0, "hosts observed", "", "1 up; down: h2")
+
+
+def test_reservations_are_logged() -> None:
+    each = Reservation("r1", ("h1", "h2"), 3.0, 4.0, "course")
+    assert record(HostsReserved(1.0, each)) == Record(1.0, "hosts reserved", "", "course: h1, h2")
+    assert record(ReservationReleased(2.0, "r1")) == Record(2.0, "reservation released", "", "r1")
 
 
 def test_what_changed_nothing_is_not_logged() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from cosched.agent.messages import TaskDocument
 from cosched.agent.records import Guest, GuestState, Handover, HandoverState
+from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.store import Record, Store, Submission
 from cosched.store.credentials import Credentials, Deed
@@ -79,6 +80,12 @@ def test_what_is_over_with_a_neighbour_goes_and_what_may_still_be_asked_for_stay
     exchange = Exchange(store)
     assert [len(exchange.handovers(name)) for name in ("1", "2")] == [0, 1]
     assert [exchange.guest("b", name) is None for name in ("u3", "u4")] == [True, False]
+
+
+def test_reservations_are_forgotten_when_they_are_long_over(store: Store) -> None:
+    store.save(reservations=[Reservation("old", ("h1",), 1.0, OLD), Reservation("new", ("h1",), 1.0, NEW)])
+    prune(store, BEFORE)
+    assert [each.id for each in store.reservations(0.0)] == ["new"]
 
 
 def test_no_number_is_given_twice(store: Store) -> None:

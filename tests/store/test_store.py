@@ -14,6 +14,7 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
+from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.store import Record, Selection, Store, Submission
 from cosched.store.faults import RefusedError, StoreFault
@@ -204,3 +205,15 @@ def test_lists_are_the_same_whichever_way_they_are_asked_for(store: Store) -> No
             names = ("number", "name", "owner", "state", "hosts", "held", "deadline")
             assert [[row[name] for name in names] for row in found] == [[row[name] for name in names] for row in same]
             assert [row["number"] for row in found] == [it.number for it in store.tasks(quick, limit, offset)]
+
+
+def test_reservations_that_are_not_over_are_there_after_a_restart(url: str, store: Store) -> None:
+    course = Reservation("r1", ("h1", "h2"), 100.0, 200.0, "course", "chief", 50.0)
+    others = [replace(course, id="r2", begin=90.0), replace(course, id="r3", end=120.0)]
+    store.save(reservations=[course, *others])
+    store.save(reservations=[replace(others[0], released=60.0)])
+    store.close()
+    opened = Store(url)
+    assert opened.reservations(110.0) == (course, others[1])
+    assert opened.reservations(120.0) == (course,)
+    opened.close()

@@ -19,6 +19,8 @@ from cosched.portal.documents.domain import (
     Accuracy,
     HostView,
     PeerView,
+    ReservationRequest,
+    ReservationView,
     Status,
 )
 from cosched.portal.documents.library import (
@@ -82,6 +84,8 @@ __all__ = [
     "PlanView",
     "ProfileView",
     "RecordView",
+    "ReservationRequest",
+    "ReservationView",
     "RunView",
     "SearchPoint",
     "Status",

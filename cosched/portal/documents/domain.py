@@ -8,6 +8,8 @@ __all__ = [
     "Accuracy",
     "HostView",
     "PeerView",
+    "ReservationRequest",
+    "ReservationView",
     "Status",
 ]
 
@@ -16,7 +18,7 @@ __all__ = [
 class HostView:
     """A host; `task` and `free_at` say what occupies it and until when that is expected.
 
-    Another user's task has no name here: what is not free has `free_at`.
+    Another user's task has no name here: what is not free has `free_at`. `reserved` says for what the host is kept now.
     """
 
     name: str
@@ -25,6 +27,41 @@ class HostView:
     reason: str
     task: str
     free_at: float | None
+    reserved: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationRequest:
+    """Hosts to be kept for others until `end`.
+
+    Attributes:
+        start: from when; null: from now.
+        name: what for, for people.
+    """
+
+    hosts: tuple[str, ...]
+    end: float
+    start: float | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationView:
+    """Hosts that are kept for others.
+
+    Attributes:
+        owner: who made it.
+        tasks: tasks that are predicted to run into it and are left to run; of other users' nothing.
+    """
+
+    id: str
+    name: str
+    hosts: tuple[str, ...]
+    start: float
+    end: float
+    owner: str
+    created: float
+    tasks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

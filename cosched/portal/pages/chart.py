@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import tzinfo
 
-    from cosched.portal.documents import HostView
+    from cosched.portal.documents import HostView, ReservationView
 
-__all__ = ["Bar", "Block", "Chart", "chart"]
+__all__ = ["Band", "Bar", "Block", "Chart", "chart"]
 
 WIDTH = 1200.0  # of the plot, in SVG units
 _LETTER = 6.1  # width of a letter at font size 11
@@ -79,6 +79,17 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
+class Band:
+    """A reservation as it is drawn: `path` in SVG's words, its name where it fits, and what is said of it."""
+
+    path: str
+    label: str
+    x: float
+    y: float
+    tip: str
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """Everything the template draws; lengths in SVG units."""
 
@@ -92,10 +103,12 @@ class Chart:
     width: float
     height: float
     legend: tuple[tuple[str, int], ...]
+    bands: tuple[Band, ...] = ()
 
 
 def chart(blocks: Sequence[Block], hosts: Sequence[HostView], window: tuple[float, float], now: float,
-          order: Sequence[str], zone: tzinfo | None) -> Chart:  # fmt: skip
+          order: Sequence[str], zone: tzinfo | None,
+          reservations: Sequence[ReservationView] = ()) -> Chart:  # fmt: skip
     """Lay out a schedule.
 
     Args:
@@ -105,6 +118,7 @@ def chart(blocks: Sequence[Block], hosts: Sequence[HostView], window: tuple[floa
         now: drawn as a line.
         order: applications that keep their colours, whatever else is shown.
         zone: of whoever looks.
+        reservations: drawn below the tasks, each as a band with its name.
     """
     left, right = window
     row = min(_TALLEST, max(_LOWEST, _HEIGHT / max(len(hosts), 1)))
@@ -126,6 +140,8 @@ def chart(blocks: Sequence[Block], hosts: Sequence[HostView], window: tuple[floa
         width=WIDTH,
         height=row * max(len(hosts), 1),
         legend=tuple(colours.items()),
+        bands=tuple(band for each in reservations if each.end > left and each.start < right
+                    and (band := _band(each, place, scale, right, now, zone)) is not None),
     )  # fmt: skip
 
 
@@ -144,11 +160,9 @@ def _bar(block: Block, place: Mapping[str, int], scale: _Scale, right: float, no
     rows = sorted(place[host] for host in block.hosts if host in place)
     if not rows:
         return None
-    x, width = scale.x(block.start), max(scale.x(min(block.end, right)) - scale.x(block.start), 0.8)
-    gap = min(1.0, scale.row / 6)
+    x, width = _extent(block.start, min(block.end, right), scale)
     runs = list(_runs(rows))
-    path = "".join(f"M{x:.1f} {first * scale.row + gap:.1f}h{width:.1f}v{count * scale.row - 2 * gap:.1f}h-{width:.1f}z"
-                   for first, count in runs)  # fmt: skip
+    path = _path(x, width, runs, scale.row, min(1.0, scale.row / 6))
     first, count = max(runs, key=lambda run: run[1])
     label = block.name or block.task
     fits = len(label) * _LETTER <= width - 8 and count * scale.row >= 12
@@ -163,6 +177,34 @@ def _bar(block: Block, place: Mapping[str, int], scale: _Scale, right: float, no
         y=(first + count / 2) * scale.row,
         tip=_tip(block, now, zone),
     )
+
+
+def _band(each: ReservationView, place: Mapping[str, int], scale: _Scale, right: float, now: float,
+          zone: tzinfo | None) -> Band | None:  # fmt: skip
+    rows = sorted(place[host] for host in each.hosts if host in place)
+    if not rows:
+        return None
+    x, width = _extent(each.start, min(each.end, right), scale)
+    runs = list(_runs(rows))
+    first, count = max(runs, key=lambda run: run[1])
+    label = each.name or "reserved"
+    fits = len(label) * _LETTER <= width - 8 and count * scale.row >= 12
+    hosts = f"{len(each.hosts)} hosts" if len(each.hosts) > 1 else "1 host"
+    tip = (f"{each.name or each.id}\n{hosts} reserved by {each.owner}\n"
+           f"{clock(each.start, now, zone)} to {clock(each.end, now, zone)}")  # fmt: skip
+    middle = (first + count / 2) * scale.row
+    return Band(_path(x, width, runs, scale.row, 0.0), label if fits else "", x + width / 2, middle, tip)
+
+
+def _extent(start: float, end: float, scale: _Scale) -> tuple[float, float]:
+    """Return where a time begins on paper, and how wide it is."""
+    return scale.x(start), max(scale.x(end) - scale.x(start), 0.8)
+
+
+def _path(x: float, width: float, runs: Sequence[tuple[int, int]], row: float, gap: float) -> str:
+    """Return the outline of groups of neighbouring rows, in SVG's words."""
+    return "".join(f"M{x:.1f} {first * row + gap:.1f}h{width:.1f}v{count * row - 2 * gap:.1f}h-{width:.1f}z"
+                   for first, count in runs)  # fmt: skip
 
 
 def _tip(block: Block, now: float, zone: tzinfo | None) -> str:

@@ -39,7 +39,7 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
         blocks = _blocks(insight, asker, plan, now - _PAST * length)
         order = [entry.name for entry in insight.applications()]
         picture = chart(blocks, hosts, (now - _PAST * length, now + (1 - _PAST) * length), now, order,
-                        zone_of(request.cookies.get("zone", "")))  # fmt: skip
+                        zone_of(request.cookies.get("zone", "")), service.reservations(asker))  # fmt: skip
         queue = sorted((spot for spot in plan.placements if not spot.running), key=lambda spot: spot.start)
         return renderer.page(request, "schedule.html", chart=picture, plan=plan, queue=queue[:_QUEUE],
                              waiting=len(queue), span=span, spans=list(_SPANS), hosts=hosts,

@@ -79,7 +79,7 @@
     let stream = null, known = false;
     const follow = () => {
       stream = new EventSource("/api/v1/events");
-      for (const kind of ["task", "plan", "hosts", "reset"]) stream.addEventListener(kind, changed);
+      for (const kind of ["task", "plan", "hosts", "reservation", "reset"]) stream.addEventListener(kind, changed);
       stream.addEventListener("ready", () => { if (known) changed(); known = true; });
       stream.onopen = () => light(true);
       stream.onerror = () => light(false);

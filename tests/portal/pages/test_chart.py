@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cosched.portal.documents import ReservationView
 from cosched.portal.pages.chart import WIDTH, Block, chart
 from tests.portal.pages.makers import NOW, host
 
@@ -75,3 +76,15 @@ def test_a_thousand_tasks_on_256_hosts_are_a_thousand_paths_of_few_bytes() -> No
     assert sum(len(bar.path) for bar in drawn.bars) < 100_000
     assert len(drawn.rows) <= 52  # names that have room
     assert all(re.fullmatch(r"(M[\d.]+ [\d.]+h[\d.]+v[\d.]+h-[\d.]+z)+", bar.path) for bar in drawn.bars)
+
+
+def test_a_reservation_is_a_band_with_its_name() -> None:
+    kept = [ReservationView(id="r1", name="course", hosts=("h1", "h2", "gone"), start=NOW + 20, end=NOW + 900,
+                            owner="chief", created=NOW),
+            ReservationView(id="r2", name="", hosts=("gone",), start=NOW, end=NOW + 9, owner="c", created=NOW),
+            ReservationView(id="r3", name="", hosts=("h1",), start=NOW + 200, end=NOW + 900, owner="c", created=NOW),
+            ]  # fmt: skip
+    (band,) = chart([], HOSTS, (NOW, NOW + 100), NOW, [], UTC, kept).bands
+    assert (band.label, band.path.count("M"), band.path.startswith("M240.0 ")) == ("course", 1, True)
+    assert f"h{WIDTH * 0.8:.1f}" in band.path
+    assert band.tip.startswith("course\n3 hosts reserved by chief\n")

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cosched.access import Principal, Role
+from cosched.portal.documents import ReservationRequest
 from tests.portal.pages.makers import portal
 
 if TYPE_CHECKING:
@@ -36,3 +38,16 @@ def test_parts_are_asked_for_by_themselves_and_compressed(tmp_path: Path) -> Non
 def test_an_empty_domain_has_a_schedule(tmp_path: Path) -> None:
     with portal(tmp_path, hosts=0) as here:
         assert "Nothing waits." in here.person("ann").see("/schedule")
+
+
+def test_a_reservation_is_a_band_on_the_schedule_and_named_on_the_domains_page(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        (host, *_) = here.daemon.engine.ask(lambda core, _time: core.domain.up()).result(10)
+        wanted = ReservationRequest(hosts=(host,), end=here.daemon.clock.now() + 3600, name="<course>")
+        here.daemon.desk.reserve(Principal("chief", Role.ADMINISTRATOR), wanted)
+        ann = here.person("ann")
+        text = ann.see("/schedule?span=1h")
+        assert text.count('<path class="kept"') == 1
+        assert '<text class="label kept"' in text
+        assert "<course>" not in text
+        assert "reserved: <bdi>&lt;course&gt;</bdi>" in ann.see("/domain")
