@@ -110,6 +110,20 @@ class CondorPool:
         self.tool("condor_reconfig", "-daemon", "schedd")
         self._wait("the scheduler's new values", lambda: all(self._shows(*pair) for pair in settings.items()))
 
+    def advertise(self, **values: str) -> None:
+        """Have the collector show a machine that has no daemons; `forget` undoes it."""
+        self._tell("UPDATE_STARTD_AD", MyType='"Machine"', TargetType='"Job"', **values)
+
+    def forget(self, slot: str) -> None:
+        """Have the collector show a slot no more."""
+        self._tell("INVALIDATE_STARTD_ADS", MyType='"Query"', TargetType='"Machine"',
+                   Requirements=f'Name == "{slot}"')  # fmt: skip
+
+    def _tell(self, what: str, **values: str) -> None:
+        ad = self.directory / "ad"
+        ad.write_text("".join(f"{name} = {value}\n" for name, value in values.items()))
+        self.tool("condor_advertise", what, str(ad))
+
     @property
     def address(self) -> str:
         """The collector's address, "host:port"."""

@@ -20,6 +20,8 @@ from tests.testbed.condor_pool import CondorPool
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cosched.connector import Host
+
 pytestmark = pytest.mark.pool
 
 
@@ -52,6 +54,48 @@ def test_our_own_jobs_claim_nothing_and_say_where_they_run(bench: Bench) -> None
         gate.touch()
         bench.until(launch, JobState.COMPLETED)
     assert not any(host.claimed for host in bench.connector.hosts())
+
+
+def test_a_host_that_is_drained_is_down_for_its_reason_until_it_is_given_back(pool: CondorPool, bench: Bench) -> None:
+    pool.tool("condor_drain", "-graceful", "-reason", "new disk", "slot1@node04")
+    try:
+        bench.await_host("node04", up=False)
+        assert _host(bench, "node04").reason == "draining: new disk"
+    finally:
+        pool.tool("condor_drain", "-cancel", "slot1@node04")
+    bench.await_host("node04", up=True)
+    launch, diary = bench.diary(hosts=("node04",))
+    bench.submit(launch)
+    bench.until(launch, JobState.COMPLETED)
+    assert diary.read_text() == "0\n"
+
+
+def test_a_job_on_a_host_that_is_drained_in_haste_is_evicted_and_its_host_down(pool: CondorPool, bench: Bench) -> None:
+    launch, _ = bench.running("node04")
+    pool.tool("condor_drain", "-fast", "-reason", "fire", "slot1@node04")
+    try:
+        assert bench.listen(launch, JobState.EVICTED)[-1].reason
+        bench.await_host("node04", up=False)
+        bench.connector.cancel(launch.attempt)
+        bench.listen(launch, JobState.REMOVED)
+    finally:
+        pool.tool("condor_drain", "-cancel", "slot1@node04")
+    bench.await_host("node04", up=True)
+
+
+def test_a_machine_that_is_shown_as_offline_is_down(pool: CondorPool, bench: Bench) -> None:
+    pool.advertise(Name='"slot1@node99"', Machine='"node99"', State='"Unclaimed"', Activity='"Idle"', Offline="true",
+                   MyAddress='"<127.0.0.1:9>"', StartdIpAddr='"<127.0.0.1:9>"', Cpus="1")  # fmt: skip
+    try:
+        assert "offline" in _host(bench, "node99").reason
+        assert not _host(bench, "node99").up
+    finally:
+        pool.forget("slot1@node99")
+    assert "node99" not in [host.name for host in bench.connector.hosts()]
+
+
+def _host(bench: Bench, name: str) -> Host:
+    return next(host for host in bench.connector.hosts() if host.name == name)
 
 
 def test_another_schedulers_jobs_are_not_ours_whatever_their_numbers(tmp_path: Path) -> None:

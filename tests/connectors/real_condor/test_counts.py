@@ -1,0 +1,72 @@
+"""What a daemon asks of a real pool while nothing happens: counted, as `GET /api/v1/status` shows it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
+
+from cosched.connector import JobState
+from cosched.coscheduler.events import JobReported
+from cosched.service.clock import Clock
+from cosched.service.manager import Manager
+from cosched_condor import CondorConnector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from cosched.connector.contract import Bench
+    from cosched.coscheduler.events import Event
+    from tests.testbed.condor_pool import CondorPool
+
+pytestmark = pytest.mark.pool
+
+_WATCHED = 8.0
+
+
+@pytest.mark.parametrize("files", ["shared", "spooled"])
+def test_while_jobs_run_the_queue_is_asked_by_the_look_at_all_tasks_alone(
+    pool: CondorPool, bench: Bench, shared: Path, files: str
+) -> None:
+    """Which comes once a minute: here every four seconds."""
+    folder = shared / "other"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    connector = CondorConnector({"config": str(pool.config), "spool": str(folder), "files": files})
+    launches = [bench.waiter(hosts=(host,)) for host in bench.up(2)]
+    told: list[Event] = []
+    live = [launch.attempt for launch, _ in launches]
+    manager = Manager(connector, told.append, Clock(), grace=30.0, watch=1.0, status=4.0, live=lambda: live)
+    manager.start()
+    try:
+        connector.submit_many([launch for launch, _ in launches])
+        _await(lambda: _seen(told, JobState.RUNNING) >= set(live))
+        time.sleep(5.0)  # slots and queue agree
+        before = dict(manager.calls())
+        time.sleep(_WATCHED)
+        after = dict(manager.calls())
+        asked = {verb: after[verb] - before.get(verb, 0) for verb in after}
+        assert asked.pop("hosts") <= _WATCHED + 2
+        assert asked.pop("slots", 0) <= _WATCHED / 1.5 + 2  # the same look, where nobody has looked for a while
+        assert asked.pop("queue") <= _WATCHED / 4.0 + 1
+        assert not any(asked.values()), asked
+        for _, gate in launches:
+            gate.touch()
+        _await(lambda: _seen(told, JobState.COMPLETED) >= set(live))
+    finally:
+        manager.stop()
+
+
+def _seen(told: list[Event], state: JobState) -> set[str]:
+    return {event.report.attempt for event in told if isinstance(event, JobReported) and event.report.state is state}
+
+
+def _await(so: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60.0
+    while not so():
+        assert time.monotonic() < until
+        time.sleep(0.05)
