@@ -18,6 +18,7 @@ Needs pytest and a POSIX shell on the hosts.
 """
 
 from cosched.connector.contract.bench import Bench
+from cosched.connector.contract.crashes import CrashContract
 from cosched.connector.contract.events import EventsContract
 from cosched.connector.contract.hosts import HostsContract
 from cosched.connector.contract.life import LifeContract
@@ -39,6 +40,7 @@ class ConnectorContract(
     EventsContract,
     RestartContract,
     ManyContract,
+    CrashContract,
 ):
     """The contract. Inherit it in a class whose name starts with `Test` and give the fixture `connect`.
 
