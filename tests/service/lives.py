@@ -91,6 +91,7 @@ class Pool:
     Attributes:
         shows_fences: whether an attempt that was cancelled before it arrived is shown as removed, or not at all.
         completed: how often each task truly ran from start to end.
+        room: how many jobs it has at most; it refuses what is more.
     """
 
     def __init__(self, hosts: int, *, shows_fences: bool) -> None:
@@ -101,12 +102,15 @@ class Pool:
         self.fenced: set[str] = set()
         self.log: list[JobReport] = []
         self.completed: Counter[str] = Counter()
+        self.room = 99
 
     def submit(self, launch: Launch) -> None:
         if launch.attempt in self.fenced:
             raise ConnectorError("it was cancelled before", transient=False)
         if launch.attempt in self.jobs:
             return
+        if len(self.alive()) >= self.room:
+            raise ConnectorError("too many jobs", transient=True, refused=True)
         assert not self.completed[launch.task], f"task {launch.task} is run again after it completed"
         for uuid in self.alive():
             other = self.launches[uuid]

@@ -157,7 +157,7 @@ class Weather:
         pool, world = life.pool, self._world
         alive = pool.alive()
         host = self._random.choice(sorted(pool.hosts))
-        match self._random.randrange(7):
+        match self._random.randrange(8):
             case 0:
                 key = self._random.choice(list(SUBMISSIONS))
                 life.submit(SUBMISSIONS[key], key)
@@ -171,6 +171,8 @@ class Weather:
                 world.loses_answers = self._random.random() < 0.4
             case 6:
                 world.store_writes = False
+            case 7:
+                pool.room = self._random.choice([0, 1, 2, 99])
 
     def _maybe_crash(self, world: World) -> None:
         if self._steps > 0 and self.crashes < 7 and (not self.crashes or self._random.random() < 0.15):
@@ -179,6 +181,7 @@ class Weather:
 
     def _clear(self, pool: Pool) -> None:
         self._world.manager_answers, self._world.loses_answers = True, False
+        pool.room = 99
         for name in pool.hosts:
             pool.give_host(name)
 
@@ -188,6 +191,17 @@ def test_a_submit_whose_answer_is_lost_is_adopted(tmp_path: Path, monkeypatch: p
         story = Story(tmp_path, world)
         story.run(in_order)
     assert len(story.pool.jobs) == len(TASKS)
+
+
+def test_a_manager_with_room_for_one_job_takes_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with World().in_force(monkeypatch) as world:
+        story = Story(tmp_path, world)
+        story.pool.room = 1
+        story.run(in_order)
+    assert len(story.pool.launches) == len(TASKS)
+    assert world.reached.count("before find") == 0  # what was refused is not looked for
 
 
 def test_a_manager_that_does_not_answer_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
