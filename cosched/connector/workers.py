@@ -174,8 +174,11 @@ def serve(verbs: object, failed: Callable[[], None] = lambda: None) -> None:
             except Exception as error:
                 failed()
                 answer = {"error": sentence(error), "kind": type(error).__name__}
-            answers.write(json.dumps(answer) + "\n")
-            answers.flush()
+            try:
+                answers.write(json.dumps(answer) + "\n")
+                answers.flush()
+            except BrokenPipeError:
+                os._exit(0)  # whoever asked was killed: there is nobody left to tell, of this fault neither
 
 
 def sentence(error: Exception) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -96,3 +98,21 @@ def test_one_that_is_abandoned_ends_at_once_and_is_not_started_again(worker: Wor
     with pytest.raises(ConnectorError, match="cosched is ending"):
         worker.call("argument")
     assert worker._process is None
+
+
+def test_one_whose_daemon_was_killed_ends_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "played_worker.py").write_text(_MODULE.replace("time.sleep(60)", "sys.stdin.readline()"))
+    path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH", ""))))
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-m", "played_worker", "x"], env={**os.environ, "PYTHONPATH": path},
+                          stdin=pipe, stdout=pipe, stderr=pipe) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        # At work until its input ends, as it does with its daemon.
+        process.stdin.write(b'{"verb": "hang", "arguments": {}}\n')
+        process.stdin.flush()
+        process.stdout.close()
+        process.stdin.close()
+        assert process.stderr.read() == b""
+        assert process.wait(20) == 0
