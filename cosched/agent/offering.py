@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from cosched.agent.messages import Fenced, Request, Reserve
-from cosched.agent.talks import Talk, best, candidates
+from cosched.agent.talks import Talk, best, candidates, upper
 from cosched.coscheduler.events import OfferEnded
 
 if TYPE_CHECKING:
@@ -163,8 +163,11 @@ class Offering:
         limit = self._limit(here, task.deadline, time)
         if papers is not None:
             excluded = {*papers.visited, *self._handing.shunned(task.id)}
-            found = candidates(self._tables, self._peers(), self._knowledge, papers.document, excluded, time)
+            peers = self._peers()
+            found = candidates(self._tables, peers, self._knowledge, papers.document, excluded, time)
             asked = best(found, limit - time, self._settings.fanout)
+            if here > papers.document.deadline:
+                asked += upper(asked, peers, excluded, papers.document.deadline - time)
         if papers is None or not asked:
             self._in_vain(task.id, time)
             return

@@ -22,7 +22,7 @@ class Peer:
 
     Attributes:
         name: of the domain; what its certificate stands for.
-        role: a request for which nobody else is known goes to the upper one.
+        role: the upper one is asked, too, where nobody known ends a task in time.
         paused: nothing new is offered to it or taken from it; what is under way goes on.
     """
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cosched.agent.service import Estimate
     from cosched.agent.settings import Peer
 
-__all__ = ["Candidate", "Talk", "best", "candidates"]
+__all__ = ["Candidate", "Talk", "best", "candidates", "upper"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +145,20 @@ def candidates(
 def best(found: list[Candidate], limit: float, fanout: int) -> list[Candidate]:
     """Return the first few that promise an end by `limit` (seconds from now), or promise nothing known."""
     return [candidate for candidate in found if candidate.estimate is None or candidate.end <= limit][:fanout]
+
+
+def upper(asked: list[Candidate], peers: Mapping[str, Peer], excluded: Collection[str],
+          allowance: float) -> list[Candidate]:  # fmt: skip
+    """Return the upper agent where nobody that is asked promises an end in time: it may know of domains that we do not.
+
+    Args:
+        asked: chosen by what is known.
+        peers: usable neighbours by name.
+        excluded: domains that the task must not go to or through.
+        allowance: seconds to the deadline.
+    """
+    if any(candidate.end <= allowance for candidate in asked):
+        return []
+    known = {*excluded, *(candidate.peer for candidate in asked)}
+    return [Candidate(peer.name, peer.name, None) for peer in peers.values()
+            if peer.role is Role.UPPER and peer.name not in known]  # fmt: skip

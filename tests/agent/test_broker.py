@@ -206,6 +206,20 @@ def test_a_request_climbs_to_the_head_and_down_to_the_one_that_can() -> None:
     assert [guest.visited for guest in grid.nodes["rr"].disk.guests.values()] == [("ll", "l", "root", "r")]
 
 
+def test_the_upper_one_is_asked_where_nobody_that_is_known_ends_it_in_time() -> None:
+    grid = Grid(1)
+    grid.add("root", 1, 1.0, [Peer("left", Role.LOWER), Peer("right", Role.LOWER)], scope=1)
+    grid.add("right", 4, 4.0, [Peer("root", Role.UPPER)], scope=1)
+    grid.add("left", 1, 1.0, [Peer("root", Role.UPPER), Peer("leaf", Role.LOWER)], scope=1)
+    grid.add("leaf", 1, 1.0, [Peer("left", Role.UPPER)], scope=1)
+    grid.run(START + 30.0)
+    assert tables(grid, "leaf").keys() == {"left", "root"}  # both as slow as itself
+    grid.nodes["leaf"].submit("t", (80.0, 60.0, 50.0, 40.0), 30.0)
+    grid.run(START + 200.0)
+    assert not grid.faults_of_history()
+    assert [run[1] for run in grid.history] == ["right"]
+
+
 def test_our_own_then_the_best_neighbour_then_the_upper_one() -> None:
     grid = a_tree(scope=0)
     grid.nodes["l"].submit("here", WORK, 100.0)

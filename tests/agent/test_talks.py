@@ -10,7 +10,7 @@ from cosched.agent.capability import Tables
 from cosched.agent.messages import NativeJob
 from cosched.agent.papers import Papers
 from cosched.agent.service import Estimate, HostClass, Service, Step
-from cosched.agent.talks import Candidate, Talk, best, candidates
+from cosched.agent.talks import Candidate, Talk, best, candidates, upper
 from tests.agent.makers import DOCUMENT, NOW, UUID, a_service
 
 PEERS = {"b": Peer("b"), "c": Peer("c"), "up": Peer("up", Role.UPPER)}
@@ -63,6 +63,14 @@ def test_those_who_promise_nothing_better_are_left_out() -> None:
     ]
     assert [one.peer for one in best(found, 49.9, 3)] == ["b", "up"]
     assert [one.peer for one in best(found, 50.0, 2)] == ["b", "c"]
+
+
+def test_the_upper_one_is_asked_too_where_nobody_promises_an_end_in_time() -> None:
+    late = [Candidate("b", "b", Estimate(10.0, 1, 0))]
+    assert [one.peer for one in upper(late, PEERS, (), 9.0)] == ["up"]
+    assert upper(late, PEERS, (), 10.0) == []
+    assert upper(late, PEERS, ("up",), 9.0) == []
+    assert upper([Candidate("up", "up", None)], PEERS, (), 9.0) == []
 
 
 def a_talk(**offers: float) -> Talk:

@@ -42,9 +42,12 @@ if TYPE_CHECKING:
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(240),
     pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 PATIENCE = 60.0
+# Tests that share domains run in one worker: each would have its own otherwise.
+PAIR, TREE, DECEIVED = (pytest.mark.xdist_group(f"neighbours-{name}") for name in ("pair", "tree", "deceived"))
 
 
 def until(holds: Callable[[], object]) -> None:
@@ -88,6 +91,7 @@ def guest_of(domain: Domain, origin: str) -> TaskDetail:
         return client.task(max(found, key=lambda one: int(one.id)).id)
 
 
+@PAIR
 def test_a_task_that_would_be_late_is_run_by_the_neighbour_and_all_that_it_did_comes_back(pair: Federation) -> None:
     north, south = pair.domains["north"], pair.domains["south"]
     name = submit(north, "away", allowance=4.0, scale=0.15)
@@ -108,6 +112,7 @@ def test_a_task_that_would_be_late_is_run_by_the_neighbour_and_all_that_it_did_c
     assert pair.ran()["away"] == ["south"]
 
 
+@PAIR
 def test_a_task_that_runs_at_the_neighbour_is_cancelled_from_home(pair: Federation) -> None:
     north, south = pair.domains["north"], pair.domains["south"]
     name = submit(north, "cancelled", allowance=60.0, scale=2.0)
@@ -120,6 +125,7 @@ def test_a_task_that_runs_at_the_neighbour_is_cancelled_from_home(pair: Federati
     assert set(kinds) == {"start"}
 
 
+@PAIR
 def test_a_failure_at_the_neighbour_is_one_at_home(pair: Federation) -> None:
     north = pair.domains["north"]
     name = submit(north, "failing", allowance=4.0, scale=0.15)
@@ -128,7 +134,6 @@ def test_a_failure_at_the_neighbour_is_one_at_home(pair: Federation) -> None:
     assert guest_of(pair.domains["south"], "north").reason == done.reason
 
 
-@pytest.mark.timeout(240)
 def test_daemons_killed_and_cut_off_run_every_task_exactly_once() -> None:
     report = storm.run(faults=28, seconds=40.0, seed=1)
     print(report)
@@ -171,6 +176,7 @@ def offered_in_vain(domain: Domain, name: str) -> bool:
         return any("no other domain has offered" in reason for reason in client.explain(name).waits_for)
 
 
+@TREE
 def test_a_request_climbs_to_the_head_and_down_to_the_domain_that_can(tree: Federation) -> None:
     leaf, left, root, right = (tree.domains[name] for name in ("leaf", "left", "root", "right"))
     with busy(leaf, left, root):
@@ -188,6 +194,7 @@ def test_a_request_climbs_to_the_head_and_down_to_the_domain_that_can(tree: Fede
     assert written.data.startswith(b"jacobi rank 0 of ")
 
 
+@TREE
 def test_no_task_goes_further_than_it_may(tree: Federation) -> None:
     leaf, left, root, right = (tree.domains[name] for name in ("leaf", "left", "root", "right"))
     before = len(visited(right))
@@ -203,6 +210,7 @@ def test_no_task_goes_further_than_it_may(tree: Federation) -> None:
     assert len(visited(right)) == before
 
 
+@TREE
 def test_a_loop_is_cut_where_it_would_close(tree: Federation) -> None:
     leaf, root = tree.domains["leaf"], tree.domains["root"]
     peer(leaf, "add", str(root.folder / "peer.toml"))
@@ -282,6 +290,7 @@ LIES = {
 }  # fmt: skip
 
 
+@DECEIVED
 @pytest.mark.parametrize("lie", LIES)
 def test_a_neighbour_that_lies_costs_time_and_never_a_task(deceived: tuple[Federation, Liar], lie: str) -> None:
     found, liar = deceived
@@ -295,6 +304,7 @@ def test_a_neighbour_that_lies_costs_time_and_never_a_task(deceived: tuple[Feder
     assert not [fault for fault in found.faults([lie]) if lie in fault and "never submitted" not in fault]
 
 
+@DECEIVED
 def test_who_asks_to_start_what_was_taken_back_is_refused(deceived: tuple[Federation, Liar]) -> None:
     found, liar = deceived
     north = found.domains["north"]
