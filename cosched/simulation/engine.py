@@ -99,10 +99,16 @@ class SimulatedDomain:
 
     def set_host(self, name: str, *, up: bool) -> None:
         """Take a host off now, with what runs on it, or give it back."""
-        self._hosts[name] = replace(self._hosts[name], up=up, reason="" if up else "taken off")
+        self.set_hosts((name,), up=up)
+
+    def set_hosts(self, names: Iterable[str], *, up: bool) -> None:
+        """Take hosts off now, with what runs on them, or give them back."""
+        for name in names:
+            self._hosts[name] = replace(self._hosts[name], up=up, reason="" if up else "taken off")
         for job in self._jobs.values():
-            if not up and job.over is None and name in job.attempt.hosts:
-                report = JobReport(job.attempt.uuid, JobState.EVICTED, reason=f"{name} was taken off")
+            off = [name for name in job.attempt.hosts if not self._hosts[name].up]
+            if off and job.over is None:
+                report = JobReport(job.attempt.uuid, JobState.EVICTED, reason=f"{off[0]} was taken off")
                 self.post(JobReported(self.time, report))
                 job.over = JobReport(job.attempt.uuid, JobState.REMOVED)
         self.post(HostsObserved(self.time, tuple(self._hosts.values())))

@@ -45,11 +45,12 @@ class Experiment:
         name: as on the command line.
         reproduces: the paper and what of it, in one line.
         keys: the columns that say which row it is; the others are measured.
-        run: (seed, options) → rows; the same arguments give the same rows.
+        run: (seed, options) → rows; the same arguments give the same rows but for `machine`.
         options: by name.
         paper: rows as published, with the same column names as far as the paper has them.
         pictures: (rows, seed, options) → SVG by name; the rows may be means with intervals.
         note: what to know when reading the paper's rows beside ours; one line, may be empty.
+        machine: the columns that depend on the machine too, not on the arguments alone.
         searches: whether it needs the machine code of the searches.
     """
 
@@ -61,6 +62,7 @@ class Experiment:
     paper: Sequence[Row] = ()
     note: str = ""
     searches: bool = False
+    machine: tuple[str, ...] = ()
     pictures: Callable[[Sequence[Row], int, Mapping[str, float]], dict[str, str]] = _no_pictures
 
     def settings(self, given: Mapping[str, str]) -> dict[str, float]:

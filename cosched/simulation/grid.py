@@ -5,7 +5,6 @@ Without agents the domains do not know of one another, and each works off what i
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,13 +12,14 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
 from cosched.agent import Agent, Broker, LetterReceived, LocalDomain, PeersChanged, Send
-from cosched.agent.knowledge import document_of
+from cosched.agent.documents import read_letter, write_letter
 from cosched.agent.messages import Commit, Request
 from cosched.coscheduler.events import CancelRequested, TaskSubmitted, Tick
 from cosched.coscheduler.foresight import place
 from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Task
 from cosched.simulation.engine import SimulatedDomain
+from cosched.simulation.kernel_knowledge import KernelKnowledge
 from cosched.simulation.kernels import kernel_profile
 from cosched.simulation.placement import Outlook, Placement, choose
 from cosched.simulation.planner import Planner
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cosched.agent import AgentSettings, BrokerOutcome, Peer
     from cosched.agent.broker import AgentEvent
     from cosched.agent.messages import Letter, TaskDocument
+    from cosched.agent.statistics import Figures
     from cosched.coscheduler.decisions import Decision
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.task import Attempt
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from cosched.simulation.engine import Run
     from cosched.simulation.network import Network
 
-__all__ = ["Grid", "GridTask", "Middleware", "Site", "host_names"]
+__all__ = ["Absence", "Grid", "GridTask", "Middleware", "Site", "host_names"]
 
 _NAMESPACE = UUID("5d5a2a38-7a56-4c0f-8c1c-2b4f0b6e7d11")
 _TICK = 1.0  # seconds between two looks of an agent
@@ -82,24 +83,40 @@ class GridTask:
 
 
 @dataclass(frozen=True, slots=True)
+class Absence:
+    """A domain's hosts go down at `start`, with what runs on them, and come back at `end`; seconds.
+
+    Its agent and its queue stay: who leaves the network as well is cut off by a `Cut`.
+    """
+
+    site: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
 class Middleware:
     """How the domains of a grid work.
 
     Attributes:
         policy: of each domain.
         agents: whether they hand tasks to one another.
-        generations: of the genetic search at each change.
+        generations: of the genetic search at each change; None: there is no search.
         agent: settings of the agents; each gets a name and an instance of its own.
         noise: what a task really takes ÷ what was predicted.
         placement: which domains a request is submitted to: see `placement`.
+        documents: whether letters are written as XML, validated by the schema and read again, as between daemons.
+        absences: of domains.
     """
 
     policy: str
     agents: bool
-    generations: int
+    generations: int | None
     agent: AgentSettings
     noise: Callable[[str], float]
     placement: Placement = Placement.HOME
+    documents: bool = False
+    absences: tuple[Absence, ...] = ()
 
 
 def host_names(site: Site) -> list[str]:
@@ -132,7 +149,7 @@ class Grid:
         """
         self.network = network
         self._calendar = calendar
-        knowledge = _Kernels(slowness, profiles)
+        knowledge = KernelKnowledge(slowness, profiles)
         self._middleware = middleware
         self._outstanding = 0
         self._draw = random.Random(seed)  # noqa: S311  a repeatable draw, not a secret
@@ -158,6 +175,10 @@ class Grid:
         if self._middleware.agents:
             for domain in self.domains.values():
                 domain.begin()
+        for absence in self._middleware.absences:
+            domain = self.domains[absence.site]
+            self._calendar.at(absence.start, partial(domain.set_up, up=False))
+            self._calendar.at(absence.end, partial(domain.set_up, up=True))
         until = max(task.submitted for task in tasks) + _PATIENCE
         while self._outstanding and self._calendar.step(until):
             pass
@@ -165,6 +186,17 @@ class Grid:
         if len(found) < len(tasks):
             raise RuntimeError(f"{len(tasks) - len(found)} tasks have never run")
         return found
+
+    @property
+    def repeated(self) -> int:
+        """How many runs came to their end beyond one for each task."""
+        runs = [run.name for domain in self.domains.values() for run in domain.runs]
+        return len(runs) - len(set(runs))
+
+    def figures(self) -> list[Figures]:
+        """Return what each agent has counted."""
+        agents = [domain.agent for domain in self.domains.values()]
+        return [agent.figures() for agent in agents if agent is not None]
 
     def ended(self) -> None:
         """One more task has run."""
@@ -181,26 +213,33 @@ class Grid:
                 self.domains[other].call_off(name)
 
     def _submit(self, task: GridTask) -> None:
-        spots = {name: domain.outlook(task) for name, domain in self.domains.items()}
-        chosen = choose(self._middleware.placement, task.site, spots, self._draw)
+        placement, spots = self._middleware.placement, {}
+        if placement is not Placement.HOME:
+            spots = {name: domain.outlook(task) for name, domain in self.domains.items()}
+        chosen = choose(placement, task.site, spots, self._draw)
         self._copies[task.name] = chosen
         for name in chosen:
             self.domains[name].submit(task)
 
     def send(self, letter: Letter) -> None:
         """Bring a letter to its receiver."""
-        self.network.carry(lambda: self.domains[letter.receiver].receive(letter))
+        if self._middleware.documents:
+            document = write_letter(letter)
+            self.network.bytes += len(document)
+            letter = read_letter(document)
+        self.network.carry(letter.sender, letter.receiver, lambda: self.domains[letter.receiver].receive(letter))
 
 
 class _Domain(SimulatedDomain):
     """A domain with its agent."""
 
     def __init__(
-        self, grid: Grid, site: Site, knowledge: _Kernels, middleware: Middleware, calendar: Calendar, seed: int
+        self, grid: Grid, site: Site, knowledge: KernelKnowledge, middleware: Middleware, calendar: Calendar, seed: int
     ) -> None:
         instance = str(uuid5(_NAMESPACE, site.name))
         settings = Settings(instance, policy=middleware.policy, seed=seed)
-        planner = Planner(middleware.generations, seed) if middleware.policy == "genetic" else None
+        searched = middleware.policy == "genetic" and middleware.generations is not None
+        planner = Planner(middleware.generations or 0, seed) if searched else None
         super().__init__(settings, host_names(site), _realised(middleware.noise), planner, calendar)
         self._grid = grid
         self._site = site
@@ -211,6 +250,7 @@ class _Domain(SimulatedDomain):
         if middleware.agents:
             own = replace(middleware.agent, name=site.name, instance=instance)
             agent = Agent(own, LocalDomain(self.core, site.hardware), knowledge, 1, self._number)
+        self.agent = agent
         self._broker = Broker(self.core, agent)
 
     def begin(self) -> None:
@@ -223,6 +263,10 @@ class _Domain(SimulatedDomain):
         accepted = self._task(task, self._number())
         self._names[task.name] = accepted.id
         self.post(TaskSubmitted(self.time, accepted))
+
+    def set_up(self, *, up: bool) -> None:
+        """Take all hosts off, with what runs on them, or give them back."""
+        self.set_hosts(host_names(self._site), up=up)
 
     def outlook(self, task: GridTask) -> Outlook:
         """Say how a request would fare here."""
@@ -283,31 +327,6 @@ class _Domain(SimulatedDomain):
     def completed(self, run: Run) -> None:
         super().completed(run)
         self._grid.ended()
-
-
-class _Kernels:
-    """Knows how long the kernels take on every class of hardware."""
-
-    def __init__(self, slowness: Mapping[str, float], profiles: Callable[[str], Profile]) -> None:
-        self._slowness = slowness
-        self._profiles = profiles
-        self._known: dict[tuple[str, str], Profile] = {}
-
-    def on(self, kernel: str, hardware: str) -> Profile:
-        """Return the kernel's times on a class of hardware."""
-        key = (kernel, hardware)
-        if key not in self._known:
-            self._known[key] = self._profiles(kernel).scaled(self._slowness[hardware])
-        return self._known[key]
-
-    def document(self, task: Task, hosts: int) -> TaskDocument:
-        """Describe a task by its kernel's name; see `Knowledge`."""
-        return document_of(task, hosts)
-
-    def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:
-        """Return a task's times elsewhere, None where none of so many hosts can run it; see `Knowledge`."""
-        times = self.on(document.application, hardware)
-        return times.limited(hosts) if any(map(math.isfinite, times.seconds[:hosts])) else None
 
 
 def _realised(noise: Callable[[str], float]) -> Callable[[Task, int], float]:

@@ -4,17 +4,20 @@ import pytest
 
 from cosched.agent import AgentSettings, Peer
 from cosched.simulation.calendar import Calendar
-from cosched.simulation.grid import Grid, GridTask, Middleware, Site
+from cosched.simulation.grid import Absence, Grid, GridTask, Middleware, Site
 from cosched.simulation.network import Network
 from cosched.simulation.placement import Placement
 
 SLOWNESS = {"fast": 1.0, "slow": 4.0}
 
 
-def a_grid(*, agents: bool = False, loss: float = 0.0, placement: Placement = Placement.HOME) -> Grid:
+def a_grid(
+    *, agents: bool = False, loss: float = 0.0, placement: Placement = Placement.HOME, documents: bool = False,
+    absences: tuple[Absence, ...] = (),
+) -> Grid:  # fmt: skip
     calendar = Calendar()
     sites = [Site("A", 2, "slow", (Peer("B"),)), Site("B", 4, "fast", (Peer("A"),))]
-    middleware = Middleware("genetic", agents, 2, AgentSettings("", ""), lambda _: 1.0, placement)
+    middleware = Middleware("genetic", agents, 2, AgentSettings("", ""), lambda _: 1.0, placement, documents, absences)
     return Grid(sites, SLOWNESS, middleware, Network(calendar, 0.1, loss, 3), calendar, 1)
 
 
@@ -39,6 +42,23 @@ def test_with_agents_what_would_be_late_is_handed_over_and_ends_in_time() -> Non
 def test_lost_letters_cost_time_and_no_task() -> None:
     found = a_grid(agents=True, loss=0.3).run(requests(12))
     assert len(found) == 12
+
+
+def test_letters_may_pass_through_their_documents_and_nothing_else_changes() -> None:
+    plain, written = a_grid(agents=True), a_grid(agents=True, documents=True)
+    assert plain.run(requests(6)) == written.run(requests(6))
+    assert plain.network.bytes == 0
+    assert written.network.bytes > 200 * written.network.carried
+    assert [one.sent for one in plain.figures()] == [one.sent for one in written.figures()]
+
+
+def test_what_runs_in_a_domain_that_leaves_runs_once_more() -> None:
+    grid = a_grid(agents=True, absences=(Absence("B", 20.0, 30.0),))
+    found = grid.run(requests(4))
+    assert len(found) == 4
+    assert grid.repeated == 0
+    assert all(run.finished <= 20.0 or run.started >= 30.0 for where, run in found.values() if where == "B")
+    assert max(run.finished for _, run in found.values()) > 50.0
 
 
 def test_the_same_seed_gives_the_same_runs() -> None:

@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 from cosched.simulation.calendar import Calendar
-from cosched.simulation.network import Network
+from cosched.simulation.network import Cut, Network
 
 
-def arrivals(**conditions: float) -> list[float]:
+def arrivals(sender: str = "a", receiver: str = "b", cuts: tuple[Cut, ...] = (), **conditions: float) -> list[float]:
+    """Return when 400 letters of the first moment arrive."""
     calendar = Calendar()
-    network = Network(calendar, seed=5, **conditions)
+    network = Network(calendar, seed=5, cuts=cuts, **conditions)
     seen: list[float] = []
     for _ in range(400):
-        network.carry(lambda: seen.append(calendar.time))
+        network.carry(sender, receiver, lambda: seen.append(calendar.time))
     while calendar.step(100.0):
         pass
     assert network.carried == 400
@@ -26,3 +27,15 @@ def test_letters_take_half_to_one_and_a_half_of_the_mean() -> None:
 
 def test_some_are_lost() -> None:
     assert 250 < len(arrivals(delay=1.0, loss=0.3)) < 310
+
+
+def test_some_come_twice() -> None:
+    assert 500 < len(arrivals(delay=1.0, twice=0.3)) < 540
+
+
+def test_nothing_passes_a_cut_while_it_lasts() -> None:
+    now = Cut(frozenset({"a", "c"}), 0.0, 5.0)
+    assert arrivals(cuts=(now,)) == arrivals("b", "c", (now,)) == []
+    assert len(arrivals("a", "c", (now,))) == len(arrivals("b", "d", (now,))) == 400
+    assert len(arrivals(cuts=(Cut(frozenset({"a"}), 5.0, 9.0),))) == 400
+    assert len(arrivals(cuts=(Cut(frozenset({"a"}), 0.0, 0.0),))) == 400

@@ -20,6 +20,8 @@ NAMES = (
     "wrong-predictions",
     "titan-table-2",
     "grid-policies",
+    "grid-faults",
+    "grid-scale",
 )
 
 

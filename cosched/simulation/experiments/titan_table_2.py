@@ -9,14 +9,15 @@ A1 and A8 are of the fastest kind, A6, A7, A12 and A16 of the slowest, as the pa
 and for being over-stretched; the others take the kinds between in turn. A deadline is uniform between the shortest time
 of a kernel on the fastest kind and its time on one host of the slowest, plus an allowance for staging and latency. OFF:
 every domain works off what is submitted to it, first come, first served, each user asking for an arbitrary number of
-hosts, as in Table 1. ON: each domain under the genetic search, its agent handing over what would miss its deadline.
-LOCAL: ON without agents.
+hosts, as in Table 1. ON: each domain under the genetic search, its agent handing over what would miss its deadline, and
+what would end elsewhere in half of the time to its end here (`sooner`). LOCAL: ON without agents.
 """
 
 from __future__ import annotations
 
 import random
 import statistics
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cosched.agent import AgentSettings, Peer, Role
@@ -25,9 +26,9 @@ from cosched.scheduling.gantt import Bar, gantt
 from cosched.simulation.calendar import Calendar
 from cosched.simulation.charts import chart
 from cosched.simulation.experiment import Experiment, Option, Row
-from cosched.simulation.grid import Grid, GridTask, Middleware, Site, host_names
+from cosched.simulation.grid import Absence, Grid, GridTask, Middleware, Site, host_names
 from cosched.simulation.kernels import HOSTS, KERNELS, kernel_profile
-from cosched.simulation.network import Network
+from cosched.simulation.network import Cut, Network
 from cosched.simulation.placement import Placement
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from cosched.simulation.engine import Run
 
-__all__ = ["EXPERIMENT", "row"]
+__all__ = ["EXPERIMENT", "NAMES", "Conditions", "row"]
 
 _DOMAINS, _CLASSES, _SLOWEST = 16, 6, 4.0
 _SLOWNESS = {f"class-{place + 1}": _SLOWEST ** (place / (_CLASSES - 1)) for place in range(_CLASSES)}
@@ -43,6 +44,25 @@ _KINDS = (1, 2, 3, 4, 5, 6, 6, 1, 2, 3, 4, 6, 5, 2, 3, 6)  # of A1 to A16
 _LOADS = (200, 500, 1000)
 _RATES = (1, 2, 5)
 _SHOWN = ("OFF", "LOCAL", "ON")
+_WORKLOADS = ((200, 1), (500, 2), (1000, 5))  # low, medium and high
+NAMES = tuple(f"A{number + 1}" for number in range(_DOMAINS))
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What goes wrong in a run beyond the experiment's options, and how agents advertise; as is, nothing does.
+
+    Attributes:
+        twice: share of the letters that come a second time.
+        cuts: times of partition.
+        absences: of domains.
+        agent: what is set about the agents otherwise.
+    """
+
+    twice: float = 0.0
+    cuts: tuple[Cut, ...] = ()
+    absences: tuple[Absence, ...] = ()
+    agent: AgentSettings | None = None
 
 
 def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
@@ -52,10 +72,24 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
         raise UserError("the paper has 200, 500 and 1000 requests at 1, 2 and 5 a second: "
                         "give one of these as requests and rate, or 0 for all")  # fmt: skip
     shown = [label for label in _SHOWN if label != "LOCAL" or options["local"]]
-    return [row(load, rate, label, seed, options) for load in loads for rate in rates for label in shown]
+    rows = []
+    for load in loads:
+        for rate in rates:
+            found = [row(load, rate, label, seed, options) for label in shown]
+            rows += _reduced(found)
+    return rows
 
 
-def row(load: int, rate: int, label: str, seed: int, options: Mapping[str, float]) -> Row:
+def _reduced(rows: Sequence[Row]) -> list[Row]:
+    """Add by how much each makespan is below that of the first row, OFF."""
+    off = float(rows[0]["makespan"] or 0)
+    return [one | {"reduction": 1 - float(one["makespan"] or 0) / off if place else None}
+            for place, one in enumerate(rows)]  # fmt: skip
+
+
+def row(
+    load: int, rate: int, label: str, seed: int, options: Mapping[str, float], conditions: Conditions | None = None
+) -> Row:
     """Return the row of one cell.
 
     Args:
@@ -64,29 +98,35 @@ def row(load: int, rate: int, label: str, seed: int, options: Mapping[str, float
         label: OFF, LOCAL or ON; agents (the same as ON); or a `Placement`, under the genetic search.
         seed: of everything drawn.
         options: of this experiment.
+        conditions: what goes wrong; None: nothing beyond the options.
     """
-    tasks, found, network = _run(load, rate, label, seed, options)
-    return {"requests": load, "rate": rate, "middleware": label, **_measured(tasks, found),
-            "messages": network.carried / len(tasks)}  # fmt: skip
+    tasks, found, grid = _run(load, rate, label, seed, options, conditions or Conditions())
+    measured: Row = {"requests": load, "rate": rate, "middleware": label, **_measured(tasks, found),
+                     "messages": grid.network.carried / len(tasks), "repeated": grid.repeated}  # fmt: skip
+    return measured | ({"bytes": grid.network.bytes / len(tasks)} if options["documents"] else {})
 
 
 def _run(
-    load: int, rate: int, label: str, seed: int, options: Mapping[str, float]
-) -> tuple[list[GridTask], dict[str, tuple[str, Run]], Network]:
-    """Return the requests, where and how each ran, and the network that they were handed over by."""
+    load: int, rate: int, label: str, seed: int, options: Mapping[str, float], conditions: Conditions
+) -> tuple[list[GridTask], dict[str, tuple[str, Run]], Grid]:
+    """Return the requests, where and how each ran, and the domains."""
     tasks = _requests(load, rate, seed, options["allowance"])[: int(options["first"]) or None]
     calendar = Calendar()
-    network = Network(calendar, options["delay"], options["loss"], seed)
+    network = Network(calendar, options["delay"], options["loss"], seed, conditions.twice, conditions.cuts)
+    scope = _DOMAINS if options["tree"] else 0  # whom all know nobody need tell of
+    agent = replace(conditions.agent or AgentSettings("", ""), scope=scope, sooner=options["sooner"])
     middleware = Middleware(
         policy="fcfs-arbitrary" if label == "OFF" else "genetic",
         agents=label in ("ON", "agents"),
         generations=int(options["generations"]),
-        agent=AgentSettings("", "", scope=_DOMAINS if options["tree"] else 0),  # whom all know nobody need tell of
+        agent=agent,
         noise=lambda name: random.Random(f"{seed}/{name}").lognormvariate(0.0, options["noise"]),  # noqa: S311  repeatable
         placement=Placement(label) if label in set(Placement) else Placement.HOME,
+        documents=bool(options["documents"]),
+        absences=conditions.absences,
     )
     grid = Grid(_sites(tree=bool(options["tree"])), _SLOWNESS, middleware, network, calendar, seed)
-    return tasks, grid.run(tasks), network
+    return tasks, grid.run(tasks), grid
 
 
 def _requests(load: int, rate: int, seed: int, allowance: float) -> list[GridTask]:
@@ -103,14 +143,13 @@ def _requests(load: int, rate: int, seed: int, allowance: float) -> list[GridTas
 
 def _sites(*, tree: bool) -> list[Site]:
     """Return the domains A1 to A16: in a tree of four lower agents each, or each knowing all others."""
-    names = [f"A{number + 1}" for number in range(_DOMAINS)]
     sites = []
-    for place, name in enumerate(names):
+    for place, name in enumerate(NAMES):
         if tree:
-            upper = (Peer(names[(place - 1) // 4], Role.UPPER),) if place else ()
-            peers = upper + tuple(Peer(lower, Role.LOWER) for lower in names[4 * place + 1 : 4 * place + 5])
+            upper = (Peer(NAMES[(place - 1) // 4], Role.UPPER),) if place else ()
+            peers = upper + tuple(Peer(lower, Role.LOWER) for lower in NAMES[4 * place + 1 : 4 * place + 5])
         else:
-            peers = tuple(Peer(other) for other in names if other != name)
+            peers = tuple(Peer(other) for other in NAMES if other != name)
         sites.append(Site(name, HOSTS, f"class-{_KINDS[place]}", peers))
     return sites
 
@@ -130,15 +169,21 @@ def _measured(tasks: Sequence[GridTask], found: Mapping[str, tuple[str, Run]]) -
 
 
 def _pictures(rows: Sequence[Row], seed: int, options: Mapping[str, float]) -> dict[str, str]:
-    """Draw Figs 6 and 7 over the loads, and where one load and rate are chosen the runs as in Fig. 5."""
-    labelled = [one | {"line": f"{one['middleware']}, {one['rate']} a second"} for one in rows]
+    """Draw Tables 2 and 3, Figs 6 and 7 beside the paper's, and of one load and rate the runs as in Fig. 5."""
+    both = [one | {"line": str(one["middleware"])} for one in rows]
+    both += [one | {"line": f"{one['middleware']}, paper"} for one in _published() if _is_shown(one, rows)]
+    typical = [one for one in both if (one["requests"], one["rate"]) in _WORKLOADS] or both
+    pictures = (
+        ("average_delay", typical, "Fig. 6: time before the deadline", "mean of deadline - end (s)"),
+        ("utilisation", typical, "Fig. 7: utilisation", "share of the hosts' time"),
+        ("on_time", typical, "Table 3: deadlines met", "share of the requests"),
+        *((f"makespan-{rate}", [one for one in both if one["rate"] == rate],
+           f"Table 2: makespan, {rate} requests a second", "makespan (s)")
+          for rate in dict.fromkeys(one["rate"] for one in rows)),
+    )  # fmt: skip
     found = {
-        column: chart(labelled, "requests", column, "line", title, ("requests", label))
-        for column, title, label in (
-            ("average_delay", "Fig. 6: time before the deadline", "mean of deadline - end (s)"),
-            ("utilisation", "Fig. 7: utilisation", "share of the hosts' time"),
-            ("makespan", "Table 2: makespan", "makespan (s)"),
-        )
+        name: chart(some, "requests", name.partition("-")[0], "line", title, ("requests", label), "paper")
+        for name, some, title, label in pictures
     }
     if options["requests"] and options["rate"]:
         for one in rows:
@@ -147,8 +192,12 @@ def _pictures(rows: Sequence[Row], seed: int, options: Mapping[str, float]) -> d
     return found
 
 
+def _is_shown(published: Row, rows: Sequence[Row]) -> bool:
+    return any(all(one[key] == published[key] for key in ("requests", "rate", "middleware")) for one in rows)
+
+
 def _run_view(load: int, rate: int, label: str, seed: int, options: Mapping[str, float]) -> str:
-    tasks, found, _ = _run(load, rate, label, seed, options)
+    tasks, found, _ = _run(load, rate, label, seed, options, Conditions())
     due = {task.name: task.deadline for task in tasks}
     bars = [Bar(name, run.application, run.hosts, run.started, run.finished, due[name])
             for name, (_, run) in found.items()]  # fmt: skip
@@ -169,7 +218,8 @@ def _published() -> list[Row]:
     return [
         {"requests": load, "rate": rate, "middleware": label, "makespan": float(makespan),
          "average_delay": float(delay), "utilisation": utilisation / 100,
-         "on_time": met[load, rate][place] if (load, rate) in met else None}
+         "on_time": met[load, rate][place] if (load, rate) in met else None,
+         "reduction": 1 - makespan / pair[0][0] if place else None}
         for (load, rate), pair in table.items()
         for place, (label, (makespan, delay, utilisation)) in enumerate(zip(("OFF", "ON"), pair, strict=True))
     ]  # fmt: skip
@@ -186,11 +236,13 @@ EXPERIMENT = Experiment(
         "rate": Option(0, "only this rate a second: 1, 2 or 5; 0: all", 0, 5),
         "first": Option(0, "only the first so many requests of each load; 0: all", 0, 1000),
         "local": Option(0, "1: also LOCAL, the search in each domain without agents", 0, 1),
+        "sooner": Option(0.5, "of the time to its end, by which a task in time must end sooner to be moved", 0, 1),
         "tree": Option(0, "1: agents in a tree of four lower ones each; 0: each knows all others", 0, 1),
         "allowance": Option(10.0, "seconds for staging and latency in every deadline", 0, 1e4),
         "noise": Option(0.0, "standard deviation of ln(actual ÷ predicted)", 0, 2),
         "delay": Option(0.05, "mean seconds of a letter", 0, 60),
         "loss": Option(0.0, "share of the letters that are lost", 0, 0.5),
+        "documents": Option(0, "1: letters pass through their XML documents, as between daemons", 0, 1),
         "generations": Option(20, "of each domain's search at each change", 0, 100000),
     },
     paper=_published(),

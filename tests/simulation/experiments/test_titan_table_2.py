@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cosched.errors import UserError
-from cosched.simulation.experiments.titan_table_2 import EXPERIMENT
+from cosched.simulation.experiments.titan_table_2 import EXPERIMENT, row
 
 
 @pytest.mark.parametrize("tree", ["0", "1"])
@@ -13,6 +13,8 @@ def test_the_middleware_moves_tasks_and_meets_more_deadlines(tree: str) -> None:
     assert [row["middleware"] for row in (off, local, on)] == ["OFF", "LOCAL", "ON"]
     assert float(on["on_time"] or 0) > float(off["on_time"] or 0)
     assert float(on["makespan"] or 0) < float(off["makespan"] or 0)
+    assert on["reduction"] == 1 - float(on["makespan"] or 0) / float(off["makespan"] or 0)
+    assert off["reduction"] is None
     assert off["moved"] == local["moved"] == off["messages"] == 0
     assert float(on["moved"] or 0) > 0
 
@@ -34,5 +36,20 @@ def test_the_published_tables_are_whole() -> None:
 def test_the_figures_and_of_one_load_the_runs_are_drawn() -> None:
     options = EXPERIMENT.settings({"requests": "200", "rate": "5", "first": "8", "generations": "0"})
     pictures = EXPERIMENT.pictures(EXPERIMENT.run(1, options), 1, options)
-    assert list(pictures) == ["average_delay", "utilisation", "makespan", "runs-OFF", "runs-ON"]
+    assert list(pictures) == ["average_delay", "utilisation", "on_time", "makespan-5", "runs-OFF", "runs-ON"]
+    assert "ON, paper, 200: 218" in pictures["makespan-5"]
     assert "200 requests at 5 a second, middleware ON, seed 1" in pictures["runs-ON"]
+
+
+def test_documents_in_place_of_objects_change_nothing_but_are_counted() -> None:
+    settings = {"requests": "200", "rate": "5", "first": "30", "generations": "0"}
+    rows = [row(200, 5, "ON", 1, EXPERIMENT.settings(settings | {"documents": given})) for given in ("0", "1")]
+    assert float(rows[1].pop("bytes") or 0) > 1000.0
+    assert rows[0] == rows[1]
+
+
+def test_what_would_be_in_time_stays_where_the_paper_s_rule_is_kept() -> None:
+    settings = {"requests": "200", "rate": "5", "first": "30", "generations": "0"}
+    moved = [float(row(200, 5, "ON", 1, EXPERIMENT.settings(settings | {"sooner": given}))["moved"] or 0)
+             for given in ("1", "0.5")]  # fmt: skip
+    assert moved[0] < moved[1]
