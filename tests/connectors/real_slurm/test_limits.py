@@ -73,8 +73,8 @@ def test_a_daemon_keeps_the_tasks_that_a_full_queue_refuses_and_each_runs_once()
                     for place in range(16)]  # fmt: skip
         tasks = client.submit_all(requests)
         _await(lambda: any("takes no more jobs" in task.reason for task in _waiting(client)))
-        why = client.explain(next(task.id for task in _waiting(client) if task.reason)).waits_for
-        assert any("takes no more jobs" in words and "tried again" in words for words in why)
+        _await(lambda: any("takes no more jobs" in words and "tried again" in words
+                           for task in _waiting(client) for words in client.explain(task.id).waits_for))  # fmt: skip
         site.pool.reconfigure(MaxJobCount=10000)
         done = client.wait([task.id for task in tasks], 120.0)
         assert {task.state for task in done} == {"completed"}
