@@ -2,13 +2,28 @@
 
 With EXPLORE=1 in the environment they go on looking: what they find becomes a test of its own, not a run that failed by
 chance.
+
+Tests of one `xdist_group` run in one worker. pytest-xdist 3.8 appends the group to a name that pytest 9.2 does not read
+any more, so that groups were taken apart; here it gets to where it is read.
 """
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "cosched", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="EXPLORE" not in os.environ
 )
 settings.load_profile("cosched")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Name the tests of a group by it, as the scheduler that keeps groups together wants it."""
+    if not getattr(config.option, "loadgroup", False):
+        return
+    for item in items:
+        groups = sorted({str(mark.args[0]) for mark in item.iter_markers("xdist_group")})
+        if groups and "@" not in item.nodeid:
+            item._id = type(item._id).parse(f"{item.nodeid}@{'_'.join(groups)}")

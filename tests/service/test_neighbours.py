@@ -91,13 +91,29 @@ def guest_of(domain: Domain, origin: str) -> TaskDetail:
         return client.task(max(found, key=lambda one: int(one.id)).id)
 
 
+@contextmanager
+def busy(*domains: Domain) -> Iterator[None]:
+    """Take all hosts of some domains: what is submitted meanwhile waits there until another domain has it."""
+    request = TaskRequest(command=("/bin/sleep", "100"), profile=(100.0,))
+    blockers = []
+    for domain in domains:
+        with domain.client() as client:
+            blockers.append((domain, client.submit(request).id))
+    until(lambda: all(task(domain, name).state == "running" for domain, name in blockers))
+    yield
+    for domain, name in blockers:
+        with domain.client() as client:
+            client.cancel(name)
+
+
 @PAIR
 def test_a_task_that_would_be_late_is_run_by_the_neighbour_and_all_that_it_did_comes_back(pair: Federation) -> None:
     north, south = pair.domains["north"], pair.domains["south"]
-    name = submit(north, "away", allowance=4.0, scale=0.15)
-    until(lambda: task(north, name).started is not None)
-    assert (task(north, name).state, task(north, name).peer) == ("forwarded", "south")
-    done = ended(north, name)
+    with busy(north):
+        name = submit(north, "away", allowance=4.0, scale=0.15)
+        until(lambda: task(north, name).started is not None)
+        assert (task(north, name).state, task(north, name).peer) == ("forwarded", "south")
+        done = ended(north, name)
     assert (done.state, done.exit_code) == ("completed", 0)
     guest = guest_of(south, "north")
     assert done.hosts == guest.hosts
@@ -115,8 +131,9 @@ def test_a_task_that_would_be_late_is_run_by_the_neighbour_and_all_that_it_did_c
 @PAIR
 def test_a_task_that_runs_at_the_neighbour_is_cancelled_from_home(pair: Federation) -> None:
     north, south = pair.domains["north"], pair.domains["south"]
-    name = submit(north, "cancelled", allowance=60.0, scale=2.0)
-    until(lambda: task(north, name).started is not None)
+    with busy(north):
+        name = submit(north, "cancelled", allowance=60.0, scale=2.0)
+        until(lambda: task(north, name).started is not None)
     with north.client() as client:
         client.cancel(name)
     assert ended(north, name).state == "cancelled"
@@ -128,8 +145,9 @@ def test_a_task_that_runs_at_the_neighbour_is_cancelled_from_home(pair: Federati
 @PAIR
 def test_a_failure_at_the_neighbour_is_one_at_home(pair: Federation) -> None:
     north = pair.domains["north"]
-    name = submit(north, "failing", allowance=4.0, scale=0.15)
-    done = ended(north, name)
+    with busy(north):
+        name = submit(north, "failing", allowance=4.0, scale=0.15)
+        done = ended(north, name)
     assert (done.state, done.peer, done.exit_code) == ("failed", "south", 3)
     assert guest_of(pair.domains["south"], "north").reason == done.reason
 
@@ -148,21 +166,6 @@ def tree() -> Iterator[Federation]:
     links = [("left", "root", "upper"), ("right", "root", "upper"), ("leaf", "left", "upper")]
     with federation(hosts, links, agent={"hops": 3, "scope": 2, "lease": "20s"}) as found:
         yield found
-
-
-@contextmanager
-def busy(*domains: Domain) -> Iterator[None]:
-    """Take all hosts of some domains for so long that nothing else could be done there in time."""
-    request = TaskRequest(command=("/bin/sleep", "100"), profile=(100.0,))
-    blockers = []
-    for domain in domains:
-        with domain.client() as client:
-            blockers.append((domain, client.submit(request).id))
-    until(lambda: all(task(domain, name).state == "running" for domain, name in blockers))
-    yield
-    for domain, name in blockers:
-        with domain.client() as client:
-            client.cancel(name)
 
 
 def visited(domain: Domain) -> list[list[str]]:
@@ -297,7 +300,9 @@ def test_a_neighbour_that_lies_costs_time_and_never_a_task(deceived: tuple[Feder
     north = found.domains["north"]
     liar.heard.clear()
     liar.manner, comes_to = LIES[lie]
-    name = submit(north, lie, allowance=1.0)  # it takes two seconds here
+    with busy(north):
+        name = submit(north, lie, allowance=1.0)
+        until(lambda: liar.heard[comes_to])
     assert ended(north, name).state == "completed"
     assert liar.heard[comes_to]
     assert found.ran()[lie] == ["north"]
@@ -318,10 +323,11 @@ def test_who_asks_to_start_what_was_taken_back_is_refused(deceived: tuple[Federa
 
     liar.heard.clear()
     liar.manner = manner
-    name = submit(north, "asked for late", allowance=1.0)
-    until(lambda: liar.heard[Fenced])  # silent for too long
-    liar.say(Start(commits[0].task, commits[0].epoch, 1))
+    with busy(north):
+        name = submit(north, "asked for late", allowance=1.0)
+        until(lambda: liar.heard[Fenced])  # silent for too long
+        liar.say(Start(commits[0].task, commits[0].epoch, 1))
+        until(lambda: liar.heard[Fenced] > 1)
     assert ended(north, name).state == "completed"
-    until(lambda: liar.heard[Fenced] > 1)
     assert not liar.heard[Granted]
     assert found.ran()["asked for late"] == ["north"]
