@@ -274,7 +274,7 @@ def _spans_around(
     free, times = np.empty(hosts), np.empty(hosts)
     for place in range(hosts):
         free[problem.host_index[place]] = problem.free[place]
-    lines = timelines(free, problem.absences)
+    lines = timelines(free, problem.absences, problem.seconds.min())
     seconds = np.empty(classes)
     for position in range(order.shape[0]):
         task = order[position]

@@ -23,20 +23,23 @@ class Timelines(NamedTuple):
         begin: (N, R) with a mark at the end of time.
         end: (N, R); before the first one the host is not there either.
         used: (N,).
+        shortest: no task takes less time; what lies between two intervals and is shorter counts as one with them.
     """
 
     begin: NDArray[np.float64]
     end: NDArray[np.float64]
     used: NDArray[np.int64]
+    shortest: float
 
 
 @compiled
-def timelines(free: NDArray[np.float64], absences: NDArray[np.float64]) -> Timelines:
+def timelines(free: NDArray[np.float64], absences: NDArray[np.float64], shortest: float) -> Timelines:
     """Return the hosts' time before any task is placed.
 
     Args:
         free: (N,) by host.
         absences: (A, 3) host, begin and end, ascending.
+        shortest: run time of all.
     """
     hosts = free.shape[0]
     used = np.ones(hosts, dtype=np.int64)
@@ -49,7 +52,7 @@ def timelines(free: NDArray[np.float64], absences: NDArray[np.float64]) -> Timel
         host = int(absences[index, 0])
         begin[host, used[host]], end[host, used[host]] = absences[index, 1], absences[index, 2]
         used[host] += 1
-    return Timelines(begin, end, used)
+    return Timelines(begin, end, used, shortest)
 
 
 @compiled
@@ -84,7 +87,7 @@ def _wider(lines: Timelines) -> Timelines:
     hosts, room = lines.begin.shape
     begin, end = np.full((hosts, 2 * room), np.inf), np.full((hosts, 2 * room), np.inf)
     begin[:, :room], end[:, :room] = lines.begin, lines.end
-    return Timelines(begin, end, lines.used)
+    return Timelines(begin, end, lines.used, lines.shortest)
 
 
 @compiled
@@ -154,9 +157,28 @@ def _take(lines: Timelines, times: NDArray[np.float64], threshold: float, count:
         taken[best] = True
     for host in range(hosts):
         if taken[host]:
-            place = _behind(lines, host, start)
-            for index in range(lines.used[host], place, -1):
-                lines.begin[host, index] = lines.begin[host, index - 1]
-                lines.end[host, index] = lines.end[host, index - 1]
-            lines.begin[host, place], lines.end[host, place] = start, start + threshold
-            lines.used[host] += 1
+            _occupy(lines, host, start, start + threshold)
+
+
+@compiled
+def _occupy(lines: Timelines, host: int, start: float, end: float) -> None:
+    """Take a host's time; it becomes one with what was taken where no task would fit in between: few are kept so."""
+    place, used = _behind(lines, host, start), lines.used[host]
+    follows = lines.end[host, place - 1] + lines.shortest > start
+    leads = place < used and end + lines.shortest > lines.begin[host, place]
+    if follows and leads:
+        lines.end[host, place - 1] = lines.end[host, place]
+        for index in range(place, used - 1):
+            lines.begin[host, index] = lines.begin[host, index + 1]
+            lines.end[host, index] = lines.end[host, index + 1]
+        lines.used[host] -= 1
+    elif follows:
+        lines.end[host, place - 1] = end
+    elif leads:
+        lines.begin[host, place] = start
+    else:
+        for index in range(used, place, -1):
+            lines.begin[host, index] = lines.begin[host, index - 1]
+            lines.end[host, index] = lines.end[host, index - 1]
+        lines.begin[host, place], lines.end[host, place] = start, end
+        lines.used[host] += 1
