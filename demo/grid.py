@@ -36,18 +36,21 @@ _PATIENCE = 60.0
 
 
 @contextmanager
-def grid(connectors: Sequence[str], *, scale: float, lease: float = 10.0) -> Iterator[list[Site]]:
+def grid(
+    connectors: Sequence[str], *, scale: float, lease: float = 10.0, commands: bool = False
+) -> Iterator[list[Site]]:
     """Run one domain for each connector, every one a neighbour of every other.
 
     Args:
         connectors: "local", "condor" or "slurm".
         scale: seconds that one published second takes.
         lease: of the agents, seconds.
+        commands: whether they run commands of others, and files of their users.
     """
     with ExitStack() as stack:
         sites = [
             stack.enter_context(
-                Site(connector, scale=scale, noise=0.0, settings=_settings(name, lease), prepare=certify)
+                Site(connector, scale=scale, noise=0.0, settings=_settings(name, lease, commands), prepare=certify)
             )
             for name, connector in zip(NAMES, connectors, strict=False)
         ]
@@ -135,10 +138,10 @@ def main() -> None:
         raise SystemExit("a task did not complete, or none was forwarded")
 
 
-def _settings(name: str, lease: float) -> dict[str, dict[str, object]]:
+def _settings(name: str, lease: float, commands: bool) -> dict[str, dict[str, object]]:
     return {
         "domain": {"name": name},
-        "agent": {"listen": f"127.0.0.1:{free_port()}", "period": 2, "lease": lease},
+        "agent": {"listen": f"127.0.0.1:{free_port()}", "period": 2, "lease": lease, "commands": commands},
     }
 
 

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.cli.main import run
+from cosched.portal.documents import TaskRequest
 from demo.grid import NAMES, forwarded, grid, submit, where
 from tests import history
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from cosched.portal.documents import TaskDetail
     from demo.site import Site
@@ -51,6 +54,30 @@ def test_tasks_are_forwarded_and_daemons_killed_in_the_middle_lose_none() -> Non
             written = client.output(went.id, "out")
         assert written is not None
         assert written.data.decode().startswith(f"{went.application} rank 0 of {went.count}: ")
+
+
+@pytest.mark.pool
+@pytest.mark.timeout(300)
+@pytest.mark.xdist_group("slurm")
+def test_a_users_own_batch_script_is_run_by_the_other_domains_slurm(tmp_path: Path) -> None:
+    script = tmp_path / "own.sh"
+    script.write_text("#!/bin/sh\n#SBATCH --comment=theirs\necho ran on $SLURM_JOB_NODELIST of $COSCHED_HOSTS\n")
+    with grid(("slurm", "slurm"), scale=0.5, lease=60.0, commands=True) as sites:
+        with sites[0].client() as client:
+            blocker = client.submit(TaskRequest(command=("/bin/sleep", "200"), profile=(*[None] * 15, 200.0)))
+            give_up = time.monotonic() + 60
+            while client.task(blocker.id).state != "running":
+                assert time.monotonic() < give_up
+                time.sleep(0.2)
+            options = ["--profile", "5", "--deadline", "now+1m", "--server", sites[0].server]
+            assert run(["task", "submit", "--file", str(script), *options]) == 0
+            own = max(client.tasks(limit=10).tasks, key=lambda task: int(task.id))
+            (done,) = client.wait([own.id], 120.0)
+            written = client.output(own.id, "out")
+            client.cancel(blocker.id)
+        assert (done.state, done.peer) == ("completed", "beta")
+        assert written is not None
+        assert written.data.decode() == f"ran on {done.hosts[0]} of {done.hosts[0]}\n"
 
 
 @pytest.mark.pool
