@@ -1,7 +1,8 @@
-"""A lower bound of the makespan, so that every schedule is shown with its gap."""
+"""Lower bounds: of the makespan, so that every schedule is shown with its gap, and of the missed deadlines."""
 
 from __future__ import annotations
 
+from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.problem import Problem
 
-__all__ = ["lower_bound", "tight_bound"]
+__all__ = ["fewest_missed", "lower_bound", "tight_bound"]
 
 
 def lower_bound(problem: Problem) -> float:
@@ -45,6 +46,32 @@ def tight_bound(problem: Problem) -> float:
     from cosched.scheduling.prices import machine_prices  # no other bound needs machine code
 
     return max(bound, float(machine_prices(problem.seconds[problem.host_class, :, 0].T)[1]))
+
+
+def fewest_missed(problem: Problem) -> int:
+    """Return a number of deadlines that every schedule misses.
+
+    If tasks could be split at will, over hosts and in time, only the hosts' time up to each deadline would have to hold
+    what is due by then, each task at the cheapest count that can be in time at all. Whom to give up in that case
+    is known: in the order of deadlines, whenever the time does not suffice, the dearest so far (J. M. Moore, Management
+    Science 15(1), 1968).
+    """
+    due = np.flatnonzero(np.isfinite(problem.deadline))
+    seconds = best_seconds(narrowed(problem))
+    in_time = _earliest_end(problem, seconds) <= problem.deadline[:, None]
+    cheapest = np.where(in_time, _areas(seconds), np.inf).min(axis=1)
+    kept: list[float] = []  # host-seconds, negative: the largest is at the front of the heap
+    needed = 0.0
+    for task in due[np.argsort(problem.deadline[due], kind="stable")].tolist():
+        if cheapest[task] == np.inf:
+            continue
+        offered = float(np.maximum(problem.deadline[task] - problem.free, 0.0).sum())
+        needed += float(cheapest[task])
+        if needed <= offered * (1 + 1e-9):
+            heappush(kept, -float(cheapest[task]))
+        else:
+            needed += heappushpop(kept, -float(cheapest[task]))
+    return len(due) - len(kept)
 
 
 def _earliest_end(problem: Problem, seconds: NDArray[np.float64]) -> NDArray[np.float64]:

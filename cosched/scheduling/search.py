@@ -15,13 +15,13 @@ from deap import base, tools
 
 from cosched.errors import UserError
 from cosched.scheduling import compiled, operators
-from cosched.scheduling.bounds import tight_bound
+from cosched.scheduling.bounds import fewest_missed, tight_bound
 from cosched.scheduling.decoder import spans
 from cosched.scheduling.metrics import MISSED
 from cosched.scheduling.population import Population
 from cosched.scheduling.problem import Plan, Problem, Weights
 from cosched.scheduling.progress import Figures
-from cosched.scheduling.scouts import Scouts, are_of_use
+from cosched.scheduling.scout import Scout, is_of_use
 from cosched.scheduling.seeding import seeds
 from cosched.scheduling.widths import choices, with_widths, without_widths
 
@@ -41,7 +41,8 @@ _THRESHOLDS = 6  # of the two-phase method, each with three or four lists
 _PATIENCE = 200  # generations without a better plan before new blood comes in
 _LINES = 1.01  # generations at a line of the logbook, as a multiple of those at the one before
 _KICKS = 8  # mutations of an immigrant
-_SCOUTING = 4  # one generation in so many is not the scouts', where there are any
+_SHARED = 4  # of so many generations all but one are the scout's at first, later one
+_EAGER = 4  # annealings that the scout is eager for
 
 
 class _Cost(base.Fitness):  # type: ignore[misc]  # DEAP has no types
@@ -100,9 +101,10 @@ class Search:
         self._remember(self._seeds, 0)
         self._people = self._settle()
         self._children = self._people.copy()
-        self._scouts = None
-        if checked.deadlines_first and are_of_use(problem):
-            self._scouts = Scouts(problem, tables, self.bound, self._state, self._people)
+        self._scout, self._unavoidable = None, 0
+        if checked.deadlines_first and is_of_use(problem):
+            self._scout = Scout(problem, tables, self.bound, self._state, self._best.order)
+            self._unavoidable = fewest_missed(problem)
         self._log()
 
     @property
@@ -141,14 +143,14 @@ class Search:
 
     def _generation(self) -> None:
         self.generations += 1
-        if self._scouts is not None and self._missed > 0 and self.generations % _SCOUTING:
-            self._follow(self._scouts)
+        if self._scout is not None and self._scouts_turn(self._scout):
+            self._follow(self._scout)
             return
         people, children = self._people, self._children
         self._toolbox.mate(people.orders, people.counts, children.orders, children.counts)
         self._toolbox.mutate(children.orders, children.counts)
-        if self._scouts is not None and self._missed > 0:
-            self._scouts.rescue(children)
+        if self._scout is not None and self._missed > 0:
+            self._scout.rescue(children)
         children.costs = self._toolbox.evaluate(children.orders, children.counts)
         best = self._toolbox.select(people.orders, people.counts, people.costs,
                                     children.orders, children.counts, children.costs)  # fmt: skip
@@ -165,11 +167,16 @@ class Search:
         """Deadlines that the best plan misses, where they come first."""
         return int(self.objective // MISSED)
 
-    def _follow(self, scouts: Scouts) -> None:
-        """Let the scouts go on for a generation; a plan of theirs that misses fewer deadlines is where all settle."""
-        self.evaluations += scouts.generation()
-        if scouts.missed.min() < self._missed:
-            found = Population.of([scouts.best()])
+    def _scouts_turn(self, scout: Scout) -> bool:
+        """Return whether this generation is the scout's: most are, until it has looked for long or nothing is left."""
+        eager = scout.annealings < _EAGER
+        return self._missed > self._unavoidable and (self.generations % _SHARED > 0) == eager
+
+    def _follow(self, scout: Scout) -> None:
+        """Let the scout go on for a generation; a plan of its that misses fewer deadlines is where all settle."""
+        self.evaluations += scout.generation()
+        if scout.missed < self._missed:
+            found = Population.of([scout.best()])
             found.costs = self._toolbox.evaluate(found.orders, found.counts)
             self._remember(found, 0)
             self._immigrate()
@@ -214,7 +221,7 @@ def warm_up() -> None:
     one = Problem(("task",), ("host",), ("class",), np.zeros(1, dtype=np.int64), np.zeros(1), np.ones((1, 1, 1)),
                   np.zeros(1), np.full(1, 0.5))  # fmt: skip
     search = Search(one, Weights(deadlines_first=True))
-    search.step(_SCOUTING)
+    search.step(_SHARED)
     search.figures()
 
 

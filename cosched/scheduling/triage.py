@@ -1,129 +1,163 @@
-"""Whom to keep on time and whom to give up, for identical hosts: the search's operators where deadlines come first.
+"""Whom to keep on time and whom to give up, on identical hosts: how plans are read where deadlines come first.
 
-A plan is read as a list of claims. In its order each task takes its hosts if it ends in time with them, else the
-cheapest useful count that does; who cannot end in time on any is given up and goes behind all others, in the way of
-nobody. How many are given up says little about how near a plan is to one fewer, so lateness is forgiven in part: one of
-less than `mercy` seconds stays in place, on the hosts with which it ends first, and costs a part of a missed deadline.
-Mercy shrinks to nothing by and by, as a temperature would. Loading this module loads numba.
+A plan is read as a list of claims. In its order each task takes the hosts that it asks for if it ends in time with
+them, else the cheapest useful count that does; who cannot end in time on any is given up and goes behind all others, in
+the way of nobody. How many are given up says little about how near a plan is to one fewer, so lateness is forgiven in
+part: one of less than `mercy` seconds stays in place, on the hosts with which it ends first, and costs a part of a
+missed deadline. Loading this module loads numba.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cosched.scheduling.jit import compiled
-from cosched.scheduling.operators import draw
+from cosched.scheduling.widths import choices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.scheduling.compiled import Tables
+    from cosched.scheduling.problem import Problem
 
-__all__ = ["recall", "triage"]
+__all__ = ["Claims", "Reading", "claims", "reading", "reread", "rescue"]
+
+
+class Claims(NamedTuple):
+    """A problem as triage reads it: identical hosts, no dependencies.
+
+    Attributes:
+        seconds: (m, W) run times on 1 … W hosts.
+        free: (N,) when each host becomes free, ascending.
+        release: (m,) earliest starts.
+        deadline: (m,) deadlines.
+        counts: useful host counts of all tasks, those of j in counts[first[j]:first[j+1]], fewest host-seconds first.
+        first: (m+1,) see `counts`.
+        shortest: (m,) each task's shortest run time.
+    """
+
+    seconds: NDArray[np.float64]
+    free: NDArray[np.float64]
+    release: NDArray[np.float64]
+    deadline: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    first: NDArray[np.int64]
+    shortest: NDArray[np.float64]
+
+
+class Reading(NamedTuple):
+    """A plan as triage left it, and what it takes to read on from any place of it.
+
+    Attributes:
+        order: (m,) the tasks that are kept, behind them those given up.
+        asked: (m,) by task, the host count to try first; 0 for the cheapest that is in time.
+        counts: (m,) by task, the host count that it takes; those given up keep that of an earlier reading.
+        ends: (m,) by task, when those that are kept end.
+        free: (m+1, N) when hosts become free, ascending, ahead of each place.
+        costs: (m+1,) what the lateness ahead of each place costs.
+        given_up: (m,) room for those given up.
+    """
+
+    order: NDArray[np.int64]
+    asked: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    ends: NDArray[np.float64]
+    free: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    given_up: NDArray[np.int64]
+
+
+def claims(problem: Problem, tables: Tables) -> Claims:
+    """Lay out a problem of identical hosts, which has these tables."""
+    seconds = tables.seconds[0]
+    counts = [row[np.argsort(row * seconds[task, row - 1], kind="stable")] for task, row in enumerate(choices(problem))]
+    shortest = np.array([seconds[task, row - 1].min() for task, row in enumerate(counts)])
+    first = np.cumsum([0, *[len(row) for row in counts]], dtype=np.int64)
+    return Claims(np.ascontiguousarray(seconds), tables.free, tables.release, tables.deadline,
+                  np.concatenate(counts).astype(np.int64), first, shortest)  # fmt: skip
+
+
+def reading(problem: Claims, order: NDArray[np.int64]) -> Reading:
+    """Return room for a reading; its plan has this order, everybody asks for the cheapest count that is in time."""
+    tasks, hosts = len(order), len(problem.free)
+    free = np.zeros((tasks + 1, hosts))
+    free[0] = problem.free
+    asked = np.zeros(tasks, dtype=np.int64)
+    cheapest = problem.counts[problem.first[:-1]]
+    return Reading(order.copy(), asked, cheapest, np.zeros(tasks), free, np.zeros(tasks + 1), order.copy())
 
 
 @compiled
-def triage(
-    problem: Tables, widths: NDArray[np.int64], first: NDArray[np.int64], mercy: float, unit: float,
-    orders: NDArray[np.int64], counts: NDArray[np.int64],
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:  # fmt: skip
-    """Rewrite each plan of a population as above, and judge it.
+def reread(problem: Claims, mercy: float, limit: float, begin: int, plan: Reading) -> tuple[int, float]:
+    """Read a plan from some place on, and leave it as it was read.
 
     Args:
-        problem: identical hosts, no dependencies.
-        widths: useful host counts of all tasks: those of j are widths[first[j]:first[j+1]].
-        first: see `widths`.
+        problem: see `claims`.
         mercy: seconds; 0 for none.
-        unit: host-seconds that weigh as much as a missed deadline: of equals, those that need less are better.
-        orders: (P, m), changed in place.
-        counts: (P, m), changed in place.
+        limit: a cost above which the plan is of no interest.
+        begin: the place; what the reading holds of the places ahead of it is right.
+        plan: from `begin` on only its order and what the tasks ask for are looked at.
 
     Returns:
-        (P,) costs and (P,) numbers of missed deadlines.
+        How many tasks are kept, and the cost; (-1, a part of the cost) as soon as that is above the limit.
     """
-    individuals, tasks = orders.shape
-    free, given_up = np.empty(problem.free.shape[0]), np.empty(tasks, dtype=np.int64)
-    costs, missed = np.zeros(individuals), np.zeros(individuals, dtype=np.int64)
-    shortest = _shortest(problem, widths, first)
-    hopeless = problem.deadline - shortest + mercy  # once no host is free before
-    for plan in range(individuals):
-        free[:] = problem.free
-        kept, lost, area, forgiven = 0, 0, 0.0, 0.0
-        for position in range(tasks):
-            task = orders[plan, position]
-            due = problem.deadline[task]
-            if free[0] >= hopeless[task] and free[0] + shortest[task] > due:
-                given_up[lost] = task
-                lost += 1
-                continue
-            count = counts[plan, task]
-            end = max(free[count - 1], problem.release[task]) + problem.seconds[0, task, count - 1]
-            if end > due:
-                count, end = _claim(problem, widths[first[task] : first[task + 1]], task, free)
-                late = end - due
-                if late > 0.0:
-                    if late >= mercy:
-                        given_up[lost] = task
-                        lost += 1
-                        continue
-                    missed[plan] += 1
-                    forgiven += late
-                counts[plan, task] = count
-            orders[plan, kept] = task
+    seconds, _, release, deadline, useful, first, shortest = problem  # once: a look into a tuple takes its time
+    order, asked, counts, ends, free, costs, given_up = plan
+    cost, kept, lost = costs[begin], begin, 0
+    a_second = 1.0 / mercy if mercy > 0.0 else 0.0
+    for place in range(begin, order.shape[0]):
+        task = order[place]
+        due, ready, count, end = deadline[task], release[task], asked[task], np.inf
+        earliest = max(free[kept, 0], ready) + shortest[task]
+        if earliest <= due or earliest - due < mercy:
+            if count > 0:
+                end = max(free[kept, count - 1], ready) + seconds[task, count - 1]
+            if count == 0 or end > due:
+                asked[task], end = 0, np.inf
+                for index in range(first[task], first[task + 1]):
+                    other = useful[index]
+                    others_end = max(free[kept, other - 1], ready) + seconds[task, other - 1]
+                    if others_end < end:
+                        count, end = other, others_end
+                    if end <= due:
+                        break
+        if end > due and end - due >= mercy:
+            given_up[lost] = task
+            lost += 1
+        else:
+            cost += max(0.0, end - due) * a_second
+            order[kept], counts[task], ends[task] = task, count, end
+            _occupy(free, kept, count, end)
             kept += 1
-            area += count * problem.seconds[0, task, count - 1]
-            place = count
-            while place < free.shape[0] and free[place] <= end:
-                free[place - count] = free[place]
-                place += 1
-            for host in range(place - count, place):
-                free[host] = end
-        orders[plan, kept:] = given_up[:lost]
-        missed[plan] += lost
-        costs[plan] = lost + area / unit
-        if forgiven > 0.0:
-            costs[plan] += forgiven / mercy
-    return costs, missed
+            costs[kept] = cost
+        if cost + lost > limit:
+            return -1, cost + lost
+    order[kept:] = given_up[:lost]
+    return kept, cost + lost
 
 
 @compiled
-def _shortest(problem: Tables, widths: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return each task's shortest run time, (m,) seconds."""
-    shortest = np.full(first.shape[0] - 1, np.inf)
-    for task in range(shortest.shape[0]):
-        for count in widths[first[task] : first[task + 1]]:
-            shortest[task] = min(shortest[task], problem.seconds[0, task, count - 1])
-    return shortest
+def _occupy(free: NDArray[np.float64], row: int, count: int, end: float) -> None:
+    """Write into the next row when hosts become free once the first `count` of this one are taken until `end`."""
+    hosts, place = free.shape[1], count
+    while place < hosts and free[row, place] <= end:
+        free[row + 1, place - count] = free[row, place]
+        place += 1
+    for host in range(place - count, place):
+        free[row + 1, host] = end
+    for host in range(place, hosts):
+        free[row + 1, host] = free[row, host]
 
 
 @compiled
-def _claim(problem: Tables, widths: NDArray[np.int64], task: int, free: NDArray[np.float64]) -> tuple[int, float]:
-    """Return the cheapest count that ends in time and its end, else the count that ends first."""
-    best, best_end, least = widths[0], np.inf, np.inf
-    for count in widths:
-        seconds = problem.seconds[0, task, count - 1]
-        end = max(free[count - 1], problem.release[task]) + seconds
-        if end <= problem.deadline[task]:
-            if count * seconds < least:
-                best, best_end, least = count, end, count * seconds
-        elif least == np.inf and end < best_end:
-            best, best_end = count, end
-    return best, best_end
-
-
-@compiled
-def recall(state: NDArray[np.uint64], share: float, missed: NDArray[np.int64], orders: NDArray[np.int64]) -> None:
-    """In that share of the plans, draw one of as many tasks at the end as miss their deadlines ahead of some other."""
-    individuals, tasks = orders.shape
-    for plan in range(individuals):
-        kept = tasks - missed[plan]
-        if kept == tasks or draw(state) >= share:
-            continue
-        origin = kept + int(draw(state) * missed[plan])
-        target = min(int(draw(state) * (kept + 1)), origin)
-        task = orders[plan, origin]
-        for place in range(origin, target, -1):
-            orders[plan, place] = orders[plan, place - 1]
-        orders[plan, target] = task
+def rescue(problem: Claims, room: Reading, orders: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+    """Rewrite a population, orders and counts of (P, m) each, by triage without mercy; `room` is any reading."""
+    for plan in range(orders.shape[0]):
+        room.order[:] = orders[plan]
+        room.asked[:] = counts[plan]
+        room.counts[:] = counts[plan]
+        reread(problem, 0.0, np.inf, 0, room)
+        orders[plan, :] = room.order
+        counts[plan, :] = room.counts

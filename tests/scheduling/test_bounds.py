@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.scheduling.bounds import lower_bound, tight_bound
+from cosched.scheduling.bounds import fewest_missed, lower_bound, tight_bound
 from cosched.scheduling.decoder import decode
+from cosched.scheduling.metrics import measure
 from tests.scheduling.problems import a_matrix, a_problem, plans, problems
 
 if TYPE_CHECKING:
@@ -43,3 +44,25 @@ def test_one_host_tasks_on_several_classes_are_bounded_by_prices() -> None:
     problem = a_matrix(np.array([[2.0, 6.0], [6.0, 2.0], [4.0, 4.0]]))
     assert tight_bound(problem) == pytest.approx(4.0)  # the area on the best machines alone says 8/3 and 4
     assert tight_bound(a_matrix(np.array([[1.0, 3.0]] * 8))) == pytest.approx(6.0, rel=1e-3)
+
+
+@given(st.data())
+def test_no_plan_misses_fewer_deadlines_than_the_bound(data: st.DataObject) -> None:
+    problem = data.draw(problems(absences=True))
+    metrics = measure(problem, decode(problem, data.draw(plans(problem))))
+    assert fewest_missed(problem) <= metrics.with_deadline - metrics.on_time
+
+
+@pytest.mark.parametrize(
+    ("problem", "fewest"),
+    [
+        (a_problem([[9.0]] * 3), 0),  # no deadlines
+        (a_problem([[4.0, 3.0], [4.0]], deadline=[2.0, 4.0]), 1),  # one is too long for its own
+        (a_problem([[2.0], [3.0], [2.0]], hosts=1, deadline=[2.0, 5.0, 6.0]), 1),  # the dearest goes, not the last
+        (a_problem([[2.0], [2.0]], deadline=[4.0, 4.0], free=[4.0, 2.0]), 1),  # a busy host
+        (a_problem([[4.0, 3.0]] * 2, deadline=[3.0, 6.0]), 0),  # 6 host-seconds in time, though 4 are the least
+        (a_problem([[4.0, 3.0]] * 3, deadline=[3.0] * 3), 2),
+    ],
+)
+def test_fewest_missed_worked_out_by_hand(problem: Problem, fewest: int) -> None:
+    assert fewest_missed(problem) == fewest

@@ -11,7 +11,7 @@ from cosched.scheduling.compiled import tables
 from cosched.scheduling.decoder import spans
 from cosched.scheduling.population import Population
 from cosched.scheduling.problem import Problem, Weights
-from cosched.scheduling.scouts import Scouts, are_of_use
+from cosched.scheduling.scout import Scout, is_of_use
 from tests.scheduling.problems import a_plan, a_problem
 
 UNLIKE = np.arange(1.0, 9.0).reshape(2, 2, 2)
@@ -22,23 +22,27 @@ def missed(problem: Problem, order: list[int], counts: list[int]) -> int:
     return int((np.array(spans(problem, a_plan(order, counts))[1]) > problem.deadline).sum())
 
 
-def test_scouts_find_whom_to_give_up() -> None:
+def test_a_scout_finds_whom_to_give_up() -> None:
     # One host: all but the longest task can be in time, and in order of deadlines all but the first are late.
     lengths = [9.0, *[2.0] * 7]
     problem = a_problem([[length] for length in lengths], hosts=1, deadline=[9.0, *np.arange(2.0, 16.0, 2.0)])
     plan = a_plan(list(range(8)), [1] * 8)
     assert missed(problem, plan.order.tolist(), plan.counts.tolist()) > 1
     bound = lower_bound(problem)
-    people = Population.of([plan] * 10)
-    scouts = Scouts(problem, tables(problem, Weights(), bound), bound, np.array([5], dtype=np.uint64), people)
+    scout = Scout(problem, tables(problem, Weights(), bound), bound, np.array([5], dtype=np.uint64), plan.order)
     fewest = 8
-    for _ in range(150):
-        assert scouts.generation() >= 10
-        found = scouts.best()
-        assert missed(problem, found.order.tolist(), found.counts.tolist()) == scouts.missed.min()
-        fewest = min(fewest, int(scouts.missed.min()))
+    for _ in range(80):
+        assert scout.generation() > 0
+        found = scout.best()
+        assert missed(problem, found.order.tolist(), found.counts.tolist()) == scout.missed
+        fewest = min(fewest, scout.missed)
     assert fewest == 1
-    assert people.orders.tolist() == [list(range(8))] * 10  # theirs are copies
+    assert scout.annealings == 2  # of 25 and 50 generations
+    assert plan.order.tolist() == list(range(8))  # its own is a copy
+    people = Population.of([plan] * 3)
+    scout.rescue(people)
+    rows = zip(people.orders.tolist(), people.counts.tolist(), strict=True)
+    assert [missed(problem, *row) for row in rows] == [5] * 3  # whoever is late behind the first, but for two, stays so
 
 
 @pytest.mark.parametrize(
@@ -54,5 +58,5 @@ def test_scouts_find_whom_to_give_up() -> None:
         ),
     ],
 )
-def test_scouts_need_deadlines_and_tasks_and_hosts_without_ties(problem: Problem, use: bool) -> None:
-    assert are_of_use(problem) is use
+def test_a_scout_needs_deadlines_and_tasks_and_hosts_without_ties(problem: Problem, use: bool) -> None:
+    assert is_of_use(problem) is use

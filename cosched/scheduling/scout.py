@@ -1,0 +1,88 @@
+"""A second search that looks for plans with fewer missed deadlines and for nothing else.
+
+The objective cares for makespan, idle time and lateness between plans that miss as many deadlines, and so leads away
+from those that are next to missing one fewer: tasks that are late anyway want to be less so. A scout judges plans by
+`triage` and anneals one of them again and again, each time half as fast; mercy shrinks to nothing as it cools.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.annealing import anneal
+from cosched.scheduling.problem import Plan
+from cosched.scheduling.triage import claims, reading, rescue
+from cosched.scheduling.widths import single_class
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.compiled import Tables
+    from cosched.scheduling.population import Population
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["Scout", "is_of_use"]
+
+_STEPS = 200  # of a generation
+_FIRST = 25  # generations of the first annealing
+_HOT, _COLD = 0.06, 0.02  # temperatures at the beginning and at the end of an annealing
+_MERCY = 0.3  # at the beginning, as a share of the makespan's lower bound
+_LARGEST = 500_000  # tasks times hosts: beyond that a generation takes too long
+
+
+def is_of_use(problem: Problem) -> bool:
+    """Return whether there are deadlines, no dependencies, and hosts of one kind that are always there."""
+    simple = single_class(problem) is not None and not problem.absences and not any(problem.depends_on)
+    few = len(problem.tasks) * len(problem.hosts) <= _LARGEST
+    return few and simple and bool(np.isfinite(problem.deadline).any())
+
+
+class Scout:
+    """One plan and its annealing.
+
+    Attributes:
+        missed: the fewest deadlines missed by a plan of the last generation.
+        annealings: done so far.
+    """
+
+    def __init__(
+        self, problem: Problem, tables: Tables, bound: float, state: NDArray[np.uint64], order: NDArray[np.int64]
+    ) -> None:
+        """Start from an order of all tasks.
+
+        Args:
+            problem: one that a scout is of use to.
+            tables: of the problem.
+            bound: of the makespan, in seconds.
+            state: of the random numbers.
+            order: (m,).
+        """
+        self._state = state
+        self._claims = claims(problem, tables)
+        self._plan, self._trial, self._best = [reading(self._claims, order) for _ in range(3)]
+        self._full_mercy = _MERCY * bound
+        self._generation, self._length = 0, _FIRST
+        self.missed = len(order)
+        self.annealings = 0
+
+    def generation(self) -> int:
+        """Go on for one generation; return how many plans were judged."""
+        part = self._generation / self._length
+        mercy = self._full_mercy * (1 - part) ** 2
+        temperature = _HOT * (_COLD / _HOT) ** part
+        self.missed = anneal(self._state, self._claims, mercy, temperature, _STEPS, self._plan, self._trial, self._best)
+        self._generation += 1
+        if self._generation == self._length:
+            self._generation, self._length = 0, 2 * self._length
+            self.annealings += 1
+        return _STEPS + 1
+
+    def best(self) -> Plan:
+        """Return the last generation's plan with the fewest missed deadlines."""
+        return Plan(self._best.order.copy(), self._best.counts.copy())
+
+    def rescue(self, people: Population) -> None:
+        """Rewrite plans, of whomever, so that tasks are on time that can be, and those that cannot in nobody's way."""
+        rescue(self._claims, self._trial, people.orders, people.counts)
