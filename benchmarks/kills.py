@@ -1,6 +1,6 @@
 """A daemon that is killed again and again beside a real resource manager: is anything lost, does anything run twice?
 
-    python -m benchmarks.kills --connector local|condor|slurm [--kills 500] [--minutes 60] [--seed 1]
+    python -m benchmarks.kills --connector local|condor|slurm [--kills 500] [--minutes 60] [--seed 1] [--set KEY=JSON]
 
 The daemon gets SIGKILL at random moments, while it starts as well as while it works, and tasks keep coming. At the end
 a checker that knows nothing of cosched reads the journal that the tasks themselves have kept.
@@ -15,7 +15,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cosched.errors import SystemFault
 from cosched.portal.documents import TaskRequest
@@ -24,7 +24,7 @@ from tests.history import faults, read
 from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cosched.client import Client
     from cosched.portal.documents import TaskView
@@ -92,10 +92,12 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--minutes", type=float, default=60.0, help="stop killing after this")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=JSON", help="setting of the connector")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     options = parser.parse_args()
     began = time.monotonic()
-    kills, tasks, wrong = run(options.connector, options.kills, 60 * options.minutes, options.seed)
+    more = {key: json.loads(value) for key, _, value in (word.partition("=") for word in options.set)}
+    kills, tasks, wrong = run(options.connector, options.kills, 60 * options.minutes, options.seed, more)
     figures = {"connector": options.connector, "kills": kills, "seed": options.seed, "tasks": tasks,
                "seconds": round(time.monotonic() - began), "faults": list(wrong)}  # fmt: skip
     print(json.dumps(figures, indent=2))
@@ -104,12 +106,13 @@ def main() -> None:
     raise SystemExit(1 if wrong else 0)
 
 
-def run(connector: str, kills: int, seconds: float, seed: int) -> tuple[int, int, Sequence[str]]:
+def run(connector: str, kills: int, seconds: float, seed: int,
+        more: Mapping[str, Any]) -> tuple[int, int, Sequence[str]]:  # fmt: skip
     """Return how often the daemon was killed, how many tasks there were, and everything that is wrong."""
     chance = random.Random(seed)
     until = time.monotonic() + seconds
     killed = 0
-    with QuickSite(connector, scale=_SCALE, settings=_SETTINGS) as site:
+    with QuickSite(connector, scale=_SCALE, settings={**_SETTINGS, f"connector.{connector}": more}) as site:
         submitter = _Submitter(site, seed)
         submitter.start()
         while killed < kills and time.monotonic() < until:

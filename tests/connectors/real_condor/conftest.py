@@ -1,4 +1,4 @@
-"""One real pool for all of these tests, and a spool of its own for each."""
+"""Real pools for these tests, one for each of their groups, and a spool of its own for each test."""
 
 from __future__ import annotations
 
@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     from cosched_condor import CondorConnector
 
 
+# Whole contracts, which wait more than they work: beside the others in processes of their own.
+_APART = ("test_remote", "test_parallel")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep all tests of this pool in one process: a pool is started once."""
+    """Keep all tests of a pool in one process: a pool is started once."""
     for item in items:
         if "real_condor" in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group("condor"))
+            name = item.path.stem
+            item.add_marker(pytest.mark.xdist_group(f"condor-{name}" if name in _APART else "condor"))
 
 
 @pytest.fixture(scope="session")
