@@ -82,7 +82,7 @@ def test_a_crashed_scheduler_comes_back_with_its_jobs(pool: CondorPool, bench: B
 
 def test_a_scheduler_that_does_not_answer_freezes_nobody(pool: CondorPool, spool: Path, bench: Bench) -> None:
     """A submit whose answer is lost is an error that may pass; then the attempt is unknown or found, and runs once."""
-    impatient = CondorConnector({"config": str(pool.config), "spool": str(spool), "timeout": 1})
+    impatient = CondorConnector({"config": str(pool.config), "spool": str(spool), "timeout": 3})
     launch, diary = bench.diary(hosts=("node01",))
     (scheduler,) = pool.processes_of("schedd")
     assert impatient.find(launch.attempt) is None
