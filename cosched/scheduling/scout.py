@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Scout", "is_of_use"]
 
-_STEPS = 200  # of a generation
-_FIRST = 25  # generations of the first annealing
+_PLACED = 6_000  # tasks that a generation's steps place at most: a generation of a long queue is to be short, too
+_STEPS = (10, 200)  # the least and the most of a generation
+_FIRST = 5_000  # steps of the first annealing
 _HOT, _COLD = 0.06, 0.02  # temperatures at the beginning and at the end of an annealing
 _MERCY = 0.3  # at the beginning, as a share of the makespan's lower bound
 _LARGEST = 500_000  # tasks times hosts: beyond that a generation takes too long
@@ -63,7 +64,8 @@ class Scout:
         self._claims = claims(problem, tables)
         self._plan, self._trial, self._best = [reading(self._claims, order) for _ in range(3)]
         self._full_mercy = _MERCY * bound
-        self._generation, self._length = 0, _FIRST
+        self._steps = int(np.clip(_PLACED // len(order), *_STEPS))
+        self._generation, self._length = 0, _FIRST // self._steps
         self.missed = len(order)
         self.annealings = 0
 
@@ -72,12 +74,14 @@ class Scout:
         part = self._generation / self._length
         mercy = self._full_mercy * (1 - part) ** 2
         temperature = _HOT * (_COLD / _HOT) ** part
-        self.missed = anneal(self._state, self._claims, mercy, temperature, _STEPS, self._plan, self._trial, self._best)
+        self.missed = anneal(
+            self._state, self._claims, mercy, temperature, self._steps, self._plan, self._trial, self._best
+        )
         self._generation += 1
         if self._generation == self._length:
             self._generation, self._length = 0, 2 * self._length
             self.annealings += 1
-        return _STEPS + 1
+        return self._steps + 1
 
     def best(self) -> Plan:
         """Return the last generation's plan with the fewest missed deadlines."""
