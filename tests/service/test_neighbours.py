@@ -153,7 +153,7 @@ def test_a_failure_at_the_neighbour_is_one_at_home(pair: Federation) -> None:
 
 
 def test_daemons_killed_and_cut_off_run_every_task_exactly_once() -> None:
-    report = storm.run(faults=28, seconds=40.0, seed=1)
+    report = storm.run(faults=28, seconds=30.0, seed=1)
     print(report)
     assert not report.wrong
     assert report.forwarded + report.came_back
