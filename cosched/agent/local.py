@@ -68,7 +68,7 @@ class LocalDomain:
     def ends(self, time: float) -> dict[str, float]:
         """Return when live tasks are expected to end here, epoch seconds; those for which that is not known are out."""
         found = {attempt.task: expected_end(attempt, time) for attempt in self._core.attempts.values()}
-        forecast = self._core.forecast(time)
+        forecast = self._core.prospect.forecast(time)
         if forecast is not None:
             found |= {spot.task: time + spot.end for spot in forecast[1].assignments}
         return found
@@ -97,8 +97,8 @@ class LocalDomain:
     def classes(self, time: float, booked: Sequence[Task]) -> tuple[HostClass, ...]:
         """Return free hosts over time by class, as the plan in force and what is booked leave them."""
         free = dict.fromkeys(self._core.domain.up(), 0.0)
-        free |= {host: end - time for host, end in self._core.taken(time).items() if host in free}
-        forecast = self._core.forecast(time)
+        free |= {host: end - time for host, end in self._core.prospect.taken(time).items() if host in free}
+        forecast = self._core.prospect.forecast(time)
         for spot in () if forecast is None else forecast[1].assignments:
             free |= dict.fromkeys(spot.hosts, spot.end)
         for task in booked:

@@ -16,7 +16,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.dependencies import foreseen_end, linked
 from cosched.coscheduler.dispatching import Departure, Speeds, departures, departures_in_order
 from cosched.coscheduler.domain import Domain
 from cosched.coscheduler.events import (
@@ -38,16 +37,16 @@ from cosched.coscheduler.experience import Experience
 from cosched.coscheduler.forwarding import Forwarding
 from cosched.coscheduler.ledger import Ledger
 from cosched.coscheduler.lifecycle import Lifecycle
+from cosched.coscheduler.prospect import Prospect
 from cosched.coscheduler.queue import Queue
-from cosched.coscheduler.reservations import Reservations, around, clear
+from cosched.coscheduler.reservations import Reservations, clear
 from cosched.coscheduler.task import TaskState
-from cosched.coscheduler.waiting import Outlook
 from cosched.scheduling.baselines import BASELINES, baseline_count
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.decoder import decode, spans
+from cosched.scheduling.decoder import decode
 from cosched.scheduling.insertion import insert
 from cosched.scheduling.metrics import measure_plan, objective
-from cosched.scheduling.policies import MAPPED, REPLANNED, SEARCHED, Policy, without_search
+from cosched.scheduling.policies import SEARCHED, Policy
 from cosched.scheduling.problem import Plan
 from cosched.scheduling.progress import Figures, difference
 from cosched.scheduling.widths import best_seconds
@@ -63,7 +62,6 @@ if TYPE_CHECKING:
     from cosched.coscheduler.waiting import Waiting
     from cosched.prediction.feedback import Correction
     from cosched.scheduling.problem import Problem
-    from cosched.scheduling.schedule import Schedule
 
 __all__ = ["Coscheduler"]
 
@@ -81,6 +79,7 @@ class Coscheduler:
         settings: what the administrator set.
         domain: the hosts.
         reservations: hosts that are kept for others.
+        prospect: what waits as a problem, and where it is planned to run.
         improved: the last answer of the search; None before the first.
         changed: when an answer of the search last made the plan better, epoch seconds, and what became better.
         neighbours: whether there are other domains that could take a task.
@@ -96,12 +95,13 @@ class Coscheduler:
         self.neighbours = False
         self.eager = False
         self._dispatched_at = self._placed_at = -math.inf
-        self._forecast: tuple[float, tuple[Problem, Schedule] | None] | None = None  # since the last event
         self._ledger = Ledger()
         self._queue = Queue(settings.staging, lambda task, time: bool(self.awaited(task)) or self.refused(task, time))
         self._experience = Experience()
         self._lifecycle = Lifecycle(settings, self._ledger, self._queue, self._experience)
         self._forwarding = Forwarding(settings, self._ledger, self._queue, self._lifecycle)
+        self.prospect = Prospect(settings, self._ledger, self._queue, self.domain, self.reservations,
+                                 self._experience, self._lifecycle)  # fmt: skip
 
     def handle(self, event: Event) -> Outcome:
         """Take one event and return what to write down and what to do.
@@ -109,7 +109,7 @@ class Coscheduler:
         Events may come late, twice or in the wrong order; what no longer matters is ignored.
         """
         self._ledger.begin()
-        self._forecast = None
+        self.prospect.forget()
         match event:
             case TaskSubmitted():
                 self._accept(event.task, event.time)
@@ -154,7 +154,7 @@ class Coscheduler:
             Decisions that find out what became of each attempt meanwhile.
         """
         self._ledger.begin()
-        self._forecast = None
+        self.prospect.forget()
         self._ledger.load(tasks, attempts)
         for reservation in reservations:
             self.reservations.put(reservation)
@@ -209,10 +209,6 @@ class Coscheduler:
         """Return those that a live task comes after and that have not completed yet: before that it cannot leave."""
         return self._ledger.awaited(self.tasks[task])
 
-    def foreseen_end(self, task: str, time: float) -> float | None:
-        """Return when a task that does not wait will have completed, epoch seconds; None where nobody can say."""
-        return foreseen_end(self.attempt_of(task), time, self._experience.handover.seconds)
-
     def held_back_until(self, task: str) -> float | None:
         """Return before which time a task is not tried again, epoch seconds; None where it may leave at once."""
         return self._queue.held_back.get(task)
@@ -221,73 +217,9 @@ class Coscheduler:
         """Whether the search has looked at a waiting task, or had its time to."""
         return self._queue.staged(task, time)
 
-    def taken(self, time: float) -> dict[str, float]:
-        """Return when each taken host is expected to be free, epoch seconds: it is at work, or kept for others."""
-        busy = self.busy(time)
-        return busy | {host: max(end, busy.get(host, end)) for host, end in self.reservations.kept(time).items()}
-
-    def busy(self, time: float) -> dict[str, float]:
-        """Return when each host that is at work, for us or others, is expected to be free, epoch seconds."""
-        own = self.domain.occupied(self.attempts.values(), time, self._experience.handover.seconds)
-        return {**self.domain.claims(time), **own}
-
     def corrections(self) -> dict[str, Correction]:
         """Return what runs have taught of the models, by key."""
         return dict(self._experience.corrections)
-
-    def outlook(self) -> Outlook:
-        """Return what a plan must reckon with beside the tasks' profiles."""
-        handover, settings = self._experience.handover.seconds, self.settings
-        return Outlook(self.corrections(), settings.quantile, handover, settings.margin, self._held_back())
-
-    def snapshot(self, time: float) -> tuple[Problem, Plan] | None:
-        """Return the problem that waits to be planned and the current plan of it; None where nothing does.
-
-        The problem's origin is `time`. Under a baseline policy there is nothing to search.
-        """
-        if self.settings.policy not in SEARCHED:
-            return None
-        problem = self.problem(time)
-        if problem is None:
-            return None
-        plan = self.waiting.plan(problem)
-        return clear(problem, plan), plan
-
-    def forecast(self, time: float) -> tuple[Problem, Schedule] | None:
-        """Return where the waiting tasks are planned to run, in seconds from `time`; None where none waits.
-
-        Until the next event, who asks again for the same time is given the same answer: an agent asks many times.
-        """
-        if self._forecast is None or self._forecast[0] != time:
-            self._forecast = (time, self._decoded(self.problem(time)))
-        return self._forecast[1]
-
-    def unreserved(self, time: float) -> tuple[Problem, Schedule] | None:
-        """Return what `forecast` would if no hosts were reserved."""
-        return self._decoded(self.problem(time, reserved=False))
-
-    def spans(self, time: float) -> list[tuple[str, float, float, int]] | None:
-        """Return what `forecast` does but for the hosts' names, several times quicker.
-
-        Returns:
-            Each waiting task with its start, its end and its number of hosts, in planned order.
-        """
-        problem = self.problem(time)
-        if problem is None:
-            return None
-        plan = self._plan(problem)
-        starts, ends = spans(clear(problem, plan), plan)
-        counts = plan.counts.tolist()
-        return [(problem.tasks[task], starts[task], ends[task], counts[task]) for task in plan.order.tolist()]
-
-    def problem(self, time: float, *, reserved: bool = True) -> Problem | None:
-        """Return what waits to be planned, in seconds from `time`; None where nothing is."""
-        up, classes = self.domain.up(), self.domain.classes()
-        taken = self.taken(time) if reserved else self.busy(time)
-        problem = self.waiting.problem(self.tasks, up, taken, time, self.outlook(), classes)
-        if problem is not None and self._ledger.linked:
-            problem = linked(problem, self.tasks, partial(self.foreseen_end, time=time), time)
-        return around(problem, self.reservations, time) if problem is not None and reserved else problem
 
     # ── what events do ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -305,7 +237,7 @@ class Coscheduler:
 
         The search will do better; until it has, and where there is none, a task that is in a hurry is not the last.
         """
-        problem = self.problem(time) if 0 < len(self.waiting) <= _MOST_PLACED_IN else None
+        problem = self.prospect.problem(time) if 0 < len(self.waiting) <= _MOST_PLACED_IN else None
         if problem is not None and problem.tasks[-1] == task:
             plan = self.waiting.plan(problem)
             known = Plan(plan.order[:-1], plan.counts, plan.classes)
@@ -340,7 +272,7 @@ class Coscheduler:
 
     def _improve(self, event: ScheduleImproved) -> None:
         """Take a plan over unless the current one has become better meanwhile."""
-        problem = self.problem(event.time)
+        problem = self.prospect.problem(event.time)
         if problem is None:
             return
         wanted = self.waiting.reordered(event.order, event.counts)
@@ -395,41 +327,22 @@ class Coscheduler:
     def _departures(self, time: float) -> list[Departure]:
         if not len(self.waiting):
             return []
-        taken = self.taken(time)
+        taken = self.prospect.taken(time)
         idle = [host for host in self.domain.up() if host not in taken]
-        problem = self.problem(time) if idle else None
+        problem = self.prospect.problem(time) if idle else None
         if problem is None:
             return []
         speeds, kept = Speeds.of(problem), self.reservations.needed(time)
         if self.settings.policy in BASELINES:
             may_leave = partial(self._queue.may_leave, time=time)
             return departures_in_order(self._arrivals(problem), idle, may_leave, speeds, kept)
-        plan = self._plan(problem)
+        plan = self.prospect.plan(problem)
         schedule = decode(clear(problem, plan), plan)
         return departures(schedule.assignments, idle, partial(self._ready, time=time), speeds, kept)
-
-    def _decoded(self, problem: Problem | None) -> tuple[Problem, Schedule] | None:
-        if problem is None:
-            return None
-        plan = self._plan(problem)
-        problem = clear(problem, plan)
-        return problem, decode(problem, plan)
-
-    def _plan(self, problem: Problem) -> Plan:
-        if self.settings.policy in REPLANNED | MAPPED:  # what waits is in order of arrival: no search has changed it
-            return without_search(problem, Policy(self.settings.policy), self.settings.seed)
-        return self.waiting.plan(problem)
 
     def _ready(self, task: str, time: float) -> bool:
         searched = self.settings.policy not in SEARCHED or self._queue.staged(self.tasks[task], time)
         return searched and self._queue.may_leave(task, time)
-
-    def _held_back(self) -> Mapping[str, float]:
-        """Return before which epoch time waiting tasks are not tried: their hosts are others' until then."""
-        shut = self._lifecycle.shut()
-        refused = {name: shut[self.tasks[name].owner] for name in self.waiting.counts
-                   if self.tasks[name].owner in shut} if shut else {}  # fmt: skip
-        return {**refused, **self._queue.held_back} if refused else self._queue.held_back
 
     def _arrivals(self, problem: Problem) -> list[tuple[str, int]]:
         """Return the queue of a first-come-first-served policy; a host count is chosen once and kept.

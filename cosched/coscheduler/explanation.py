@@ -106,14 +106,14 @@ def _ends(core: Coscheduler, task: Task, hosts: tuple[str, ...], start: float) -
 
 def _explain_waiting(core: Coscheduler, task: Task, time: float) -> Explanation:
     obstacles = _obstacles(core, task, time)
-    forecast = core.forecast(time)
+    forecast = core.prospect.forecast(time)
     problem, schedule = forecast if forecast is not None else (None, None)
     if problem is None or schedule is None or task.id not in problem.tasks:
         why = () if core.awaited(task.id) else (_impossible(core, task),)
         return Explanation(task.id, task.state, (*obstacles, *why))
     mine = next(a for a in schedule.assignments if a.task == task.id)
     slack = None if task.deadline is None else task.deadline - time - mine.end
-    low, high = _ends(core, task, mine.hosts, time + mine.start + core.outlook().handover)
+    low, high = _ends(core, task, mine.hosts, time + mine.start + core.prospect.outlook().handover)
     earlier = _earlier_unreserved(core, mine, time)
     changes = _changes(core, problem, mine)
     if earlier:
@@ -126,7 +126,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> Explanation:
 
 def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> float:
     """Return how many seconds earlier a waiting task would end if no hosts were reserved, 0.0 for not at all."""
-    forecast = core.unreserved(time) if core.reservations.live(time) else None
+    forecast = core.prospect.unreserved(time) if core.reservations.live(time) else None
     if forecast is None:
         return 0.0
     earlier = mine.end - next(each.end for each in forecast[1].assignments if each.task == mine.task)

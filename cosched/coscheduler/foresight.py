@@ -104,7 +104,7 @@ def _earliest(core: Coscheduler, task: Task, problem: Problem, plan: Plan, time:
     for name in before:
         end = planned.get(name)
         if end is None:
-            foreseen = core.foreseen_end(name, time)
+            foreseen = core.prospect.foreseen_end(name, time)
             if foreseen is None:
                 return None
             end = foreseen - time
@@ -151,11 +151,11 @@ def _anywhere(plan: Plan) -> NDArray[np.int64] | None:
 
 
 def _waiting(core: Coscheduler, time: float) -> tuple[Problem, Plan]:
-    forecast = core.forecast(time)
+    forecast = core.prospect.forecast(time)
     if forecast is not None:
         # It may be without reservations that begin behind what waits: one more task could run into them.
         return around(forecast[0], core.reservations, time), core.waiting.plan(forecast[0])
-    hosts, free, class_of = core.domain.up(), core.taken(time), core.domain.classes()
+    hosts, free, class_of = core.domain.up(), core.prospect.taken(time), core.domain.classes()
     classes = tuple(sorted({class_of[host] for host in hosts}))
     problem = Problem(
         tasks=(),

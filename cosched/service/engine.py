@@ -305,7 +305,7 @@ class Engine(threading.Thread):
         self._replan = False
         if self.search is not None:
             now = self._clock.now()
-            snapshot = self._core.snapshot(now)
+            snapshot = self._core.prospect.snapshot(now)
             if snapshot is not None:
                 self.search.plan(now, *snapshot)
         took = time.monotonic() - began

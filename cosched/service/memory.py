@@ -116,7 +116,7 @@ class PlanMemory(threading.Thread):
             _log.info("plan", why=self._core.changed[1], evaluations=event.evaluations)
 
     def _look(self, time: float) -> None:
-        planned = self._core.spans(time)
+        planned = self._core.prospect.spans(time)
         if planned is None:
             return
         with self._guard:

@@ -62,7 +62,7 @@ def plan_view(asker: Principal, core: Coscheduler, time: float) -> PlanView:
         for attempt in core.attempts.values()
         if attempt.hosts
     ]  # fmt: skip
-    forecast = core.forecast(time)
+    forecast = core.prospect.forecast(time)
     planned = () if forecast is None else forecast[1].assignments
     places += [
         _placement(asker, core, spot.task, spot.hosts, time + spot.start, time + spot.end, running=False)

@@ -41,7 +41,7 @@ class Planner:
 
     def answer(self, core: Coscheduler, time: float) -> ScheduleImproved | None:
         """Return the best plan found for what waits now; None where nothing is to be searched."""
-        snapshot = core.snapshot(time)
+        snapshot = core.prospect.snapshot(time)
         if snapshot is None:
             return None
         problem, plan = snapshot

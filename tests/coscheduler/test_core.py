@@ -166,7 +166,7 @@ def test_waiting_for_a_fast_host_can_be_better_than_a_slow_one_that_is_idle() ->
     core = a_mixed_core()
     submit(core, on_both(1, [4.0], [9.0]))
     assert not dispatched(submit(core, on_both(2, [2.0], [20.0])))
-    forecast = core.forecast(0.0)
+    forecast = core.prospect.forecast(0.0)
     assert forecast is not None
     assert [(item.hosts, item.end) for item in forecast[1].assignments] == [(("node01",), 6.0)]
 
@@ -469,7 +469,7 @@ def test_the_time_a_manager_takes_to_start_a_job_is_planned_with() -> None:
     (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
     start(core, attempt, 0.5)
     submit(core, a_task(2, [10.0]))
-    forecast = core.forecast(0.5)
+    forecast = core.prospect.forecast(0.5)
     assert forecast is not None
     assert [(spot.start, spot.end) for spot in forecast[1].assignments] == [(10.0, 20.5)]
     (second,) = dispatched(complete(core, attempt, 0.5, 10.5))
@@ -492,7 +492,7 @@ def test_baselines_run_strictly_in_order_of_arrival(policy: str, order: list[lis
     core = a_core(4, policy=policy)
     leaving = [attempt.task for number in (1, 2, 3) for attempt in dispatched(submit(core, a_task(number)))]
     assert leaving == order[0]
-    assert core.snapshot(0.0) is None
+    assert core.prospect.snapshot(0.0) is None
 
 
 def test_a_restart_adopts_what_lives_and_queues_what_waits() -> None:
@@ -537,7 +537,7 @@ def test_hosts_are_planned_for_the_share_of_runs_that_is_set(quantile: float, pl
     assert attempt.predicted == pytest.approx(planned)
     assert [task.predicted for task in outcome.tasks] == [10.0], "accuracy is measured by what is expected"
     submit(core, replace(task, id="2"), 1.0)
-    problem, schedule = core.forecast(1.0) or pytest.fail("nothing waits")
+    problem, schedule = core.prospect.forecast(1.0) or pytest.fail("nothing waits")
     assert problem.seconds[0, 0, 0] == pytest.approx(planned)
     assert schedule.assignments[0].start == pytest.approx(planned)  # from now: the first has not begun yet
 
@@ -548,7 +548,7 @@ def test_what_runs_have_taught_widens_what_is_planned_with() -> None:
         (attempt,) = dispatched(submit(core, a_task(number, [10.0]), 100.0 * number))
         complete(core, attempt, 100.0 * number, 100.0 * number + actual)
     expected, learned = 10.0 * core.corrections()["app/test"].factor, core.corrections()["app/test"]
-    (planned,) = run_times(a_task(9, [10.0]), core.outlook(), ("",), 1)[0] - core.outlook().handover
+    (planned,) = run_times(a_task(9, [10.0]), core.prospect.outlook(), ("",), 1)[0] - core.prospect.outlook().handover
     assert planned == pytest.approx(expected * math.exp(1.6449 * math.sqrt(learned.variance)), rel=1e-4)
     assert planned > 1.2 * expected
 
@@ -602,7 +602,7 @@ def test_a_reservation_is_written_down_once_and_searched_around() -> None:
     over = replace(each, id="r2", begin=-9.0, end=0.0)
     assert core.handle(HostsReserved(0.0, over)).reservations == ()  # over before it was told
     submit(core, a_task(1, [10.0]))
-    snapshot = core.snapshot(0.0)
+    snapshot = core.prospect.snapshot(0.0)
     assert snapshot is not None
     assert [tuple(absence) for absence in snapshot[0].absences] == [(0, 5.0, 20.0)]
 
@@ -612,7 +612,7 @@ def test_a_task_that_runs_into_a_reservation_is_left_to_run_and_its_host_is_kept
     (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
     start(core, attempt, 0.0)
     assert core.handle(HostsReserved(1.0, Reservation("r1", ("node01",), 5.0, 20.0))).decisions == (Replan(),)
-    assert core.taken(6.0) == {"node01": 20.0}
+    assert core.prospect.taken(6.0) == {"node01": 20.0}
     submit(core, a_task(2, [1.0]), 6.0)
     assert not dispatched(complete(core, attempt, 0.0, 12.0))
     assert len(dispatched(core.handle(Tick(20.0)))) == 1
@@ -629,12 +629,12 @@ def test_a_reservation_far_ahead_does_not_make_planning_slow() -> None:
     core = a_core(2, staging=100.0)
     submit(core, a_task(1, [10.0]))
     reserve(core, 1, 50.0, 60.0)
-    snapshot = core.snapshot(0.0)
+    snapshot = core.prospect.snapshot(0.0)
     assert snapshot is not None
     assert snapshot[0].absences == ()
     submit(core, a_task(2, [45.0]))
     submit(core, a_task(3, [45.0]))
-    snapshot = core.snapshot(0.0)
+    snapshot = core.prospect.snapshot(0.0)
     assert snapshot is not None
     assert len(snapshot[0].absences) == 1
 
@@ -861,7 +861,7 @@ class AnyWeather(RuleBasedStateMachine):
 
     @invariant()
     def the_plan_keeps_to_the_order(self) -> None:
-        forecast = self.core.forecast(self.time)
+        forecast = self.core.prospect.forecast(self.time)
         if forecast is None:
             return
         assert not check(*forecast)

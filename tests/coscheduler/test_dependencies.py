@@ -39,7 +39,7 @@ def test_a_chain_is_planned_ahead_behind_what_runs() -> None:
     start(core, first, 0.0)
     submit(core, a_task(2, [5.0], after=("1",)), 4.0)
     submit(core, a_task(3, [3.0], after=("2",)), 4.0)
-    problem, schedule = core.forecast(4.0) or pytest.fail("nothing is planned")
+    problem, schedule = core.prospect.forecast(4.0) or pytest.fail("nothing is planned")
     assert problem.depends_on == ((), (0,))
     assert {spot.task: (spot.start, spot.end) for spot in schedule.assignments} == {"2": (6.0, 11.0), "3": (11.0, 14.0)}
 
@@ -90,7 +90,7 @@ def test_what_comes_after_a_task_without_a_model_is_planned_when_that_has_comple
     (first,) = dispatched(submit(core, a_task(1, None)))
     submit(core, a_task(2, after=("1",)))
     submit(core, a_task(3, after=("2",)))
-    assert core.forecast(1.0) is None
+    assert core.prospect.forecast(1.0) is None
     found = explain(core, "2", 1.0)
     assert found is not None
     assert found.waits_for == ("task 1, which it comes after; that is dispatching",)

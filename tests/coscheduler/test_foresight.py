@@ -89,12 +89,12 @@ def test_a_forecast_is_possible_and_changes_nothing(
     queue: list[tuple[tuple[float, ...], float | None]], seconds: tuple[float, ...], deadline: float | None
 ) -> None:
     core = a_core(4, *(a_task(number, *item) for number, item in enumerate(queue, start=1)))
-    before = core.forecast(NOW)
+    before = core.prospect.forecast(NOW)
     spot = place(core, a_task(99, seconds, deadline), NOW)
     assert spot is not None
     assert NOW <= spot.start < spot.end
     assert spot.end - spot.start == pytest.approx(seconds[len(spot.hosts) - 1])
-    after = core.forecast(NOW)
+    after = core.prospect.forecast(NOW)
     assert (before is None) == (after is None) == (not queue)
     if before is not None and after is not None:
         assert before[1] == after[1]
