@@ -17,7 +17,6 @@ from cosched.prediction.profile import Profile, Source, slowest
 from cosched.service.deadline import parse_deadline, shown
 from cosched.service.duration import parse_duration
 from cosched.service.targets import Targets
-from cosched.service.travelling import obstacle
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,7 +102,7 @@ class Intake:
         if request.model and (request.application or request.profile is not None):
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
         task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
-        if not task.best_effort and not (domain.offers and not obstacle(task)):
+        if not task.best_effort and not domain.offers:
             _check_slack(task, domain)
         return task
 

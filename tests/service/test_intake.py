@@ -83,13 +83,14 @@ def test_a_deadline_that_cannot_be_met_is_answered_with_the_earliest(intake: Int
     with pytest.raises(UserError, match=r"shortest prediction is 10 s, on 8 hosts; the earliest deadline .* is 2025-"):
         intake.task(request, DOMAIN)
     assert intake.task(replace(request, best_effort=True), DOMAIN).best_effort
-    # Where there are neighbours it is offered to them, unless it cannot travel.
+    # Where there are neighbours it is offered to them, also from a user's own file.
     offering = replace(DOMAIN, offers=True)
     assert "here, late, if none of them" in offered_notice(intake.task(request, offering), offering)
     assert offered_notice(intake.task(replace(request, deadline=NOW + 11), offering), offering) == ""
-    native = Native("local", script="#!/bin/sh\ntrue\n")
+    from_a_file = replace(request, command=("/job.sh",), native=Native("local", script="#!/bin/sh\ntrue\n"))
+    assert "here, late, if none of them" in offered_notice(intake.task(from_a_file, offering), offering)
     with pytest.raises(UserError, match="cannot be met"):
-        intake.task(replace(request, command=("/job.sh",), native=native), offering)
+        intake.task(from_a_file, DOMAIN)
     # Runs have shown that the model is too slow by a factor of two.
     assert intake.task(request, replace(DOMAIN, corrections={"halving/fast": Correction(0.5, 1)})).deadline == NOW + 9
 
