@@ -24,7 +24,7 @@ __all__ = ["EventLog", "note"]
 
 # Numbers of events, as HTCondor's manual lists them under "Job Event Log Codes".
 _SUBMIT, _EXECUTE, _EVICTED, _TERMINATED = 0, 1, 4, 5
-_SHADOW_EXCEPTION, _ABORTED, _HELD, _RELEASED = 7, 9, 12, 13
+_SHADOW_EXCEPTION, _ABORTED, _HELD, _RELEASED, _NODE_EXECUTE = 7, 9, 12, 13, 14
 _DISCONNECTED, _RECONNECTED, _RECONNECT_FAILED = 22, 23, 24
 _LOST = (_EVICTED, _SHADOW_EXCEPTION, _DISCONNECTED, _RECONNECT_FAILED)
 # The job went on while the scheduler was away; if it cannot be reached again, another event tells.
@@ -119,6 +119,9 @@ def _after(process: Process, event: Mapping[str, Any]) -> Process:
         return _ended(process, event)
     if number == _EXECUTE:
         return Process(JobState.RUNNING, started=_time(event), host=str(event.get("SlotName", "")).rpartition("@")[2])
+    if number == _NODE_EXECUTE and process.state is JobState.QUEUED:
+        # A parallel job executes when all of its nodes do at once: of a quick one nothing but this may tell.
+        return replace(process, started=_time(event))
     if number == _SUBMIT or (number == _HELD and event.get("HoldReasonCode") == SUBMITTED_ON_HOLD):
         return Process(JobState.QUEUED)
     if number == _RELEASED:

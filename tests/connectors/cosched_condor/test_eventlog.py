@@ -10,7 +10,8 @@ from cosched.connector import JobReport, JobState
 from cosched_condor.eventlog import EventLog, note
 
 _SUBMIT, _EXECUTE, _EVICTED, _TERMINATED, _IMAGE_SIZE = 0, 1, 4, 5, 6
-_ABORTED, _HELD, _RELEASED, _DISCONNECTED, _RECONNECTED, _RECONNECT_FAILED = 9, 12, 13, 22, 23, 24
+_ABORTED, _HELD, _RELEASED, _NODE_EXECUTE = 9, 12, 13, 14
+_DISCONNECTED, _RECONNECTED, _RECONNECT_FAILED = 22, 23, 24
 
 
 def _event(number: int, second: int = 0, rank: int = 0, **values: object) -> dict[str, Any]:
@@ -55,6 +56,21 @@ def test_a_group_starts_with_the_last_of_its_processes() -> None:
     reports = EventLog().read([*_submitted(2), _event(_EXECUTE, 1, 0), _event(_EXECUTE, 4, 1)])
     assert _states(reports) == ["queued", "running"]
     assert reports[-1].started == 1769860804.5
+
+
+def test_a_parallel_job_whose_first_node_ended_before_the_last_began_has_a_start() -> None:
+    """HTCondor writes no start of the job then."""
+    began = [_event(_NODE_EXECUTE, 3, Node=0), _event(_NODE_EXECUTE, 4, Node=1)]
+    reports = EventLog().read([*_submitted(), *began, _ENDED])
+    assert _states(reports) == ["queued", "completed"]
+    assert reports[-1].started == 1769860804.5
+
+
+def test_a_parallel_job_runs_when_all_of_its_nodes_do() -> None:
+    began = [_event(_NODE_EXECUTE, 3, Node=0), _event(_NODE_EXECUTE, 4, Node=1), _event(_EXECUTE, 5)]
+    reports = EventLog().read([*_submitted(), *began])
+    assert _states(reports) == ["queued", "running"]
+    assert reports[-1].started == 1769860805.5
 
 
 def test_a_signal_is_128_and_its_number() -> None:
