@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import select
@@ -11,12 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched_local.runner import kill
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = ["Claim", "ended", "kill_all"]
 
 _PROC = Path("/proc")
+_NONE = -1  # number of no session
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,6 @@ def ended(handle: int) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Stat:
     state: str
-    session: int
     begun: int
 
 
@@ -95,7 +96,7 @@ def _stat(pid: int) -> _Stat | None:
         fields = (_PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return _Stat(fields[0], int(fields[3]), int(fields[19]))
+    return _Stat(fields[0], int(fields[19]))
 
 
 def kill_all(attempt: str, claim: Claim) -> bool:
@@ -107,11 +108,11 @@ def kill_all(attempt: str, claim: Claim) -> bool:
         return True
     # A number is not given out again while a session bears it; if somebody has it, the session was not ours.
     stat = _stat(claim.pid)
-    session = claim.pid if stat is None or stat.begun == claim.begun else None
+    session = claim.pid if stat is None or stat.begun == claim.begun else _NONE
     mark = f"COSCHED_ATTEMPT={attempt}".encode()
     left = False
     for pid in _numbers():
-        left |= _kill(pid, session, mark)
+        left |= kill(pid, session, mark)
     return not left
 
 
@@ -120,29 +121,3 @@ def _numbers() -> Iterator[int]:
     with os.scandir(_PROC) as entries:
         numbers = [int(entry.name) for entry in entries if entry.name.isdigit()]
     return (number for number in numbers if number != own)
-
-
-def _kill(pid: int, session: int | None, mark: bytes) -> bool:
-    """Kill the process if it belongs; True if it does and may still be there."""
-    try:
-        handle = os.pidfd_open(pid)
-    except OSError:
-        return False
-    try:
-        stat = _stat(pid)
-        if stat is None or stat.state in "ZX" or not (stat.session == session or _bears(pid, mark)):
-            return False
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(handle, signal.SIGKILL)
-        return True
-    except PermissionError:
-        return False  # another user's process: not one we started
-    finally:
-        os.close(handle)
-
-
-def _bears(pid: int, mark: bytes) -> bool:
-    try:
-        return mark in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
-    except OSError:
-        return False

@@ -24,7 +24,7 @@ import signal
 import sys
 import time
 
-__all__ = ["claim", "claim_text", "main", "write_durably", "write_end"]
+__all__ = ["claim", "claim_text", "kill", "main", "write_durably", "write_end"]
 
 _CANNOT_START = {errno.ENOENT: 127, errno.ENOTDIR: 127}
 _SHORT_OF = (errno.EAGAIN, errno.ENOMEM, errno.ENFILE, errno.EMFILE, errno.ENOSPC, errno.EDQUOT)
@@ -45,9 +45,9 @@ class _StartError(Exception):
 
 def claim_text() -> str:
     """Return what tells this process from every other: pid, start time in clock ticks since boot, boot."""
-    with open("/proc/self/stat") as file:  # noqa: PTH123  pathlib costs more than the rest of the runner
+    with open("/proc/self/stat") as file:
         begun = file.read().rpartition(")")[2].split()[19]
-    with open("/proc/sys/kernel/random/boot_id") as file:  # noqa: PTH123
+    with open("/proc/sys/kernel/random/boot_id") as file:
         return f"{os.getpid()} {begun} {file.read().strip()}\n"
 
 
@@ -60,7 +60,7 @@ def claim(folder: str, text: str) -> bool:
     except FileExistsError:
         return False
     finally:
-        os.unlink(aside)  # noqa: PTH108
+        os.unlink(aside)
     _sync(folder)
     return True
 
@@ -71,7 +71,7 @@ def write_end(
     """Write how the attempt ended, whole and durably or not at all."""
     aside = f"{folder}/end.{os.getpid()}"
     write_durably(aside, f"{state} {started} {finished} {code}\n{' '.join(reason.split())}\n")
-    os.rename(aside, f"{folder}/end")  # noqa: PTH104
+    os.rename(aside, f"{folder}/end")
     _sync(folder)
 
 
@@ -98,7 +98,7 @@ def _sync(folder: str) -> None:
 def _stop(folder: str) -> tuple[str, str] | None:
     """Return the state and the reason for which the attempt shall end, or None."""
     try:
-        with open(f"{folder}/stop") as file:  # noqa: PTH123
+        with open(f"{folder}/stop") as file:
             state, _, reason = file.read().partition("\n")
     except FileNotFoundError:
         return None
@@ -160,7 +160,7 @@ class _Processes:
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:
-    try:  # noqa: SIM105  importing contextlib costs more than the rest of this module
+    try:
         os.killpg(group, number)
     except (ProcessLookupError, PermissionError):
         pass  # gone, or it took another user's rights and is not ours to end
@@ -222,9 +222,9 @@ def _start(processes: _Processes, directory: str, count: int, command: list[str]
 
 
 def _note_start(folder: str, started: float) -> None:
-    with open(f"{folder}/started.new", "w") as file:  # noqa: PTH123
+    with open(f"{folder}/started.new", "w") as file:
         file.write(f"{started}\n")
-    os.rename(f"{folder}/started.new", f"{folder}/started")  # noqa: PTH104
+    os.rename(f"{folder}/started.new", f"{folder}/started")
 
 
 class _Guard:
@@ -245,7 +245,7 @@ class _Guard:
 
     def dismiss(self) -> None:
         """Say that all is in order, and wait for its end."""
-        try:  # noqa: SIM105  as above
+        try:
             os.write(self._word, b".")
         except OSError:
             pass  # it was killed
@@ -254,30 +254,39 @@ class _Guard:
 
 def _kill_all(session: int, mark: bytes) -> None:
     """Kill whoever is in the session or bears the mark in its environment, until nobody is left but this process."""
-    while sum(_kill(int(name), session, mark) for name in os.listdir("/proc")  # noqa: PTH208  costs more
+    while sum(kill(int(name), session, mark) for name in os.listdir("/proc")
               if name.isdigit() and int(name) != os.getpid()):  # fmt: skip
         time.sleep(0.01)
 
 
-def _kill(pid: int, session: int, mark: bytes) -> bool:
-    """Kill a process if it belongs; False if it does not, has ended, or is not ours to end."""
+def kill(pid: int, session: int, mark: bytes) -> bool:
+    """Kill a process if it is of the session or bears the mark; True if it does and may still be there.
+
+    False, too, where it is another user's and not ours to end.
+    """
     try:
         handle = os.pidfd_open(pid)  # first, so that the number cannot mean another one afterwards
     except OSError:
         return False
     try:
-        with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123
-            state, _, _, group = file.read().rpartition(")")[2].split()[:4]
-        with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123
-            belongs = int(group) == session or mark in file.read().split(b"\0")
-        if belongs and state not in "ZX":
-            signal.pidfd_send_signal(handle, signal.SIGKILL)
-            return True
+        with open(f"/proc/{pid}/stat", "rb") as file:  # bytes: a process may be called anything
+            state, _, _, group = file.read().rpartition(b")")[2].split()[:4]
+        if state in b"ZX" or not (int(group) == session or _bears(pid, mark)):
+            return False
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
     except OSError:
-        pass
+        return False
     finally:
         os.close(handle)
-    return False
+    return True
+
+
+def _bears(pid: int, mark: bytes) -> bool:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return mark in file.read().split(b"\0")
+    except OSError:
+        return False  # it ended, or is another user's
 
 
 def main(arguments: list[str]) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.connector import JobState
+from cosched_local.runner import kill
 from tests.connectors.cosched_local.traces import bearing, runner_of
 
 if TYPE_CHECKING:
@@ -144,3 +147,13 @@ def test_a_job_starts_with_no_signal_ignored(bench: Bench) -> None:
     masks = [int(line.split()[1], 16) for line in seen.read_text().splitlines()]
     assert len(masks) == 2
     assert not any(mask & 0x7FFFFFFF for mask in masks)  # 32 and above belong to the C library
+
+
+def test_a_process_whose_name_is_no_text_is_killed_like_others(tmp_path: Path) -> None:
+    """The guard ended at such a name, whosever process it was, and left the attempt's own."""
+    program = os.fsencode(tmp_path) + b"/\xff\xfe"
+    shutil.copy(b"/bin/sleep", program)
+    with subprocess.Popen([program, b"60"], env={"COSCHED_ATTEMPT": "a"}) as process:
+        assert not kill(process.pid, -1, b"COSCHED_ATTEMPT=b")
+        assert kill(process.pid, -1, b"COSCHED_ATTEMPT=a")
+        assert process.wait(20) == -signal.SIGKILL
