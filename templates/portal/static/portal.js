@@ -16,6 +16,13 @@
     element, name: element.dataset.live, every: Number(element.dataset.every || 1000), due: 0, busy: false, stale: false,
   }));
 
+  // A second reload would begin the first anew: where the answer is slow, none would ever come to its end.
+  let leaving = false;
+  function toTheLogin() {
+    if (!leaving) location.reload();
+    leaving = true;
+  }
+
   async function renew(part) {
     part.busy = true;
     part.stale = false;
@@ -25,7 +32,7 @@
       address.searchParams.set("part", part.name);
       const answer = await fetch(address, { headers: { Accept: "text/html" } });
       // The login has ended: the answer is its page, not a part of ours.
-      if (answer.redirected || answer.status === 401) location.reload();
+      if (answer.redirected || answer.status === 401) toTheLogin();
       else if (answer.ok) replace(part.element, await answer.text());
     } catch {
       // The stream's own state says that cosched is away; what is on the page stays.
@@ -59,7 +66,7 @@
   }
 
   function turn() {
-    if (document.hidden) return;
+    if (document.hidden || leaving) return;
     const now = performance.now();
     for (const part of parts) if (part.stale && !part.busy && now >= part.due) renew(part);
   }

@@ -17,7 +17,7 @@ from tests.testbed.browser import chromium
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, Dialog, Page
+    from playwright.sync_api import Browser, Dialog, Page, Route
 
 pytestmark = [
     pytest.mark.xdist_group("browser"),
@@ -194,6 +194,20 @@ def test_a_page_whose_login_has_ended_leads_to_the_login(browser: Browser, busy:
         client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id)
         page.wait_for_url("**/login?next=%2Ftasks")
         assert page.locator("form[action='/login']").count() == 1
+
+
+def test_a_login_that_is_slow_to_come_is_asked_for_once(browser: Browser, busy: Site) -> None:
+    held: list[Route] = []
+    with visiting(browser, busy) as visitor, busy.client() as client:
+        page = visitor.go("/tasks")
+        page.route("**/tasks", lambda route: held.append(route))
+        page.context.clear_cookies(name="cosched_session")
+        for _ in range(3):
+            client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id)
+            page.wait_for_timeout(1200)
+        assert [route.request.is_navigation_request() for route in held] == [True]
+        held[0].continue_()
+        page.wait_for_url("**/login?next=%2Ftasks")
 
 
 def test_a_tab_that_nobody_looks_at_gives_its_connection_back(visitor: Visitor) -> None:
