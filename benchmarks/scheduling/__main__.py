@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import argparse
 import platform
-import resource
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +19,7 @@ import numpy as np
 from benchmarks.kernels import queue
 from benchmarks.scheduling import peers
 from benchmarks.scheduling.etc_matrices import BEST_KNOWN, matrix
+from benchmarks.scheduling.largest_queue import limit
 from benchmarks.scheduling.stock_deap import stock_deap
 from cosched.scheduling import compiled
 from cosched.scheduling.bounds import lower_bound
@@ -73,7 +71,7 @@ def main() -> None:
     peers.against_references(_clock)
     peers.deadlines(_clock)
     peers.mixed_integer_program()
-    _limit()
+    limit(processor_time=options.processor_time)
     _insertions()
     _generations()
     _decodes()
@@ -81,7 +79,7 @@ def main() -> None:
 
 def _quality(tasks: int, hosts: int) -> None:
     print(f"{tasks} tasks on {hosts} hosts".ljust(28) + "÷ bound   with deadlines: ÷ bound  on time  mean lateness (s)")
-    rows = [(str(policy), policy, 0.0) for policy in Policy if policy not in {*SEARCHES, *INDEPENDENT}]
+    rows = [(str(policy), policy, 1.0) for policy in Policy if policy not in {*SEARCHES, *INDEPENDENT}]
     rows += [("titan-classic 1000 ms", Policy.TITAN_CLASSIC, 1.0)]
     rows += [(f"genetic {budget * 1000:.0f} ms", Policy.GENETIC, budget) for budget in BUDGETS]
     for name, policy, budget in rows:
@@ -125,7 +123,7 @@ def _independent(problems: dict[str, Problem], best_known: dict[str, float]) -> 
     title = ", ".join(f"{tasks} independent tasks on {machines} machines" for tasks, machines in sizes)
     print(f"{title}, {len(problems)} matrices".ljust(60) + ("÷ best known" if best_known else "÷ LP bound"))
     rows = [(str(policy), policy, 0.0) for policy in sorted(INDEPENDENT - {Policy.DUAL_PRICE})]
-    rows += [(f"dual-price {budget * 1000:.0f} ms", Policy.DUAL_PRICE, budget) for budget in BUDGETS]
+    rows += [(f"dual-price {budget * 1000:.0f} ms", Policy.DUAL_PRICE, budget) for budget in (*BUDGETS, 10.0)]
     for name, policy, budget in rows:
         ratios = []
         for problem_name, problem in problems.items():
@@ -145,23 +143,6 @@ def _planned(problem: Problem, policy: Policy, budget: float, weights: Weights) 
 
 def _ratio(planned: list[tuple[Metrics, float]]) -> float:
     return float(np.mean([metrics.makespan / bound for metrics, bound in planned]))
-
-
-def _limit() -> None:
-    """Print what the largest queue that is accepted takes, in a process that does nothing else."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        ratio, took, memory = process.submit(_largest, _clock is time.thread_time).result()
-    print(f"20000 tasks on 1000 hosts: {ratio:.4f} ÷ bound in {took:.1f} s, at most {memory:.2f} GB\n")
-
-
-def _largest(processor_time: bool) -> tuple[float, float, float]:
-    """Return makespan ÷ bound, seconds and the process's GB at most."""
-    warm_up()
-    clock = time.thread_time if processor_time else time.perf_counter
-    problem, began = queue(20_000, 1000, 1), clock()
-    schedule, _, statistics = plan(problem, Policy.GENETIC, 1.0, weights=MAKESPAN, clock=clock)
-    took, memory = clock() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return schedule.makespan / statistics.bound, took, memory / 2**20
 
 
 def _insertions() -> None:

@@ -1,0 +1,35 @@
+"""The largest queue that is accepted: what it takes, in a process that does nothing else.
+
+A module of its own: a process that is spawned cannot find what stands in a package's `__main__`.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+from benchmarks.kernels import queue
+from cosched.scheduling.policies import Policy, plan
+from cosched.scheduling.problem import Weights
+from cosched.scheduling.search import warm_up
+
+__all__ = ["limit"]
+
+
+def limit(*, processor_time: bool) -> None:
+    """Print makespan ÷ bound, seconds and memory of 20,000 tasks on 1,000 hosts."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        ratio, took, memory = process.submit(_largest, processor_time).result()
+    print(f"20000 tasks on 1000 hosts: {ratio:.4f} ÷ bound in {took:.1f} s, at most {memory:.2f} GB\n")
+
+
+def _largest(processor_time: bool) -> tuple[float, float, float]:
+    """Return makespan ÷ bound, seconds and the process's GB at most."""
+    warm_up()
+    clock = time.thread_time if processor_time else time.perf_counter
+    problem, began = queue(20_000, 1000, 1), clock()
+    schedule, _, statistics = plan(problem, Policy.GENETIC, 1.0, weights=Weights(1.0, 0.0, 0.0), clock=clock)
+    took, memory = clock() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return schedule.makespan / statistics.bound, took, memory / 2**20
