@@ -22,7 +22,7 @@ from benchmarks.scheduling.etc_matrices import BEST_KNOWN, matrix
 from benchmarks.scheduling.largest_queue import limit
 from benchmarks.scheduling.stock_deap import stock_deap
 from cosched.scheduling import compiled
-from cosched.scheduling.bounds import lower_bound
+from cosched.scheduling.bounds import lower_bound, tight_bound
 from cosched.scheduling.checker import check
 from cosched.scheduling.heuristics import earliest_deadline_first
 from cosched.scheduling.insertion import insert
@@ -138,7 +138,7 @@ def _planned(problem: Problem, policy: Policy, budget: float, weights: Weights) 
     faults = check(problem, schedule)
     if faults:
         sys.exit(f"{policy} made an impossible schedule: {faults[0]}")
-    return measure(problem, schedule), statistics.bound
+    return measure(problem, schedule), max(statistics.bound, tight_bound(problem))
 
 
 def _ratio(planned: list[tuple[Metrics, float]]) -> float:
