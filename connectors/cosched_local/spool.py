@@ -10,21 +10,23 @@ was cancelled before it was submitted.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import shutil
 import time
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from cosched.connector import JobReport, JobState, Launch
+from cosched.connector import JobReport, JobState
 from cosched.connector.attempts import explained
+from cosched.connector.launches import from_json, to_json
+from cosched.connector.offline import taken_off
 from cosched_local.processes import Claim
 from cosched_local.runner import claim, write_durably, write_end
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from cosched.connector import Launch
 
 __all__ = ["Spool"]
 
@@ -60,24 +62,13 @@ class Spool:
         folder = self.folder(launch.attempt)
         folder.mkdir(exist_ok=True)
         aside = folder / "launch.new"
-        write_durably(
-            str(aside),
-            json.dumps(
-                {**asdict(launch), "environment": dict(launch.environment), "parameters": dict(launch.parameters)}
-            ),
-        )
+        write_durably(str(aside), to_json(launch))
         aside.rename(folder / "launch.json")
 
     def launch(self, attempt: str) -> Launch | None:
         """Return what shall run; None where nothing was submitted (yet)."""
         text = self._read(attempt, "launch.json")
-        if not text:
-            return None
-        fields = json.loads(text)
-        values: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
-        }
-        return Launch(**values)
+        return from_json(text) if text else None
 
     def claim(self, attempt: str) -> Claim | None:
         """Return who runs the attempt."""
@@ -147,13 +138,7 @@ class Spool:
 
     def offline(self) -> dict[str, str]:
         """Return the hosts that are taken off, each with its reason."""
-        off: dict[str, str] = {}
-        for marker in self._offline.iterdir():
-            text = ""
-            with contextlib.suppress(OSError):  # given back while we look, or not a file: it is off all the same
-                text = marker.read_text(errors="replace").partition("\n")[0].strip()
-            off[marker.name] = text or f"taken off: remove {marker} to give it back"
-        return off
+        return taken_off(self._offline)
 
     def prune(self, older_than: float) -> None:
         """Delete the folders of attempts that ended before this time."""

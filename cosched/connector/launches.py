@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
-from cosched.connector.native import check_native
+from cosched.connector.interface import Launch
+from cosched.connector.native import Native, check_native
 from cosched.connector.values import safe
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cosched.connector.interface import Launch
-
-__all__ = ["check", "check_attempt", "environment"]
+__all__ = ["check", "check_attempt", "environment", "from_json", "to_json"]
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -69,6 +70,20 @@ def environment(launch: Launch) -> dict[str, str]:
         "COSCHED_HOST_CLASSES": ",".join(launch.classes),
         **{f"COSCHED_PARAMETER_{name}": _shown(value) for name, value in launch.parameters.items()},
     }
+
+
+def to_json(launch: Launch) -> str:
+    """Return a launch that was checked as text, to be written down."""
+    return json.dumps(asdict(launch))
+
+
+def from_json(text: str) -> Launch:
+    """Return the launch that `to_json` wrote."""
+    fields: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()
+    }
+    native = fields.pop("native", None)
+    return Launch(**fields, native=None if native is None else Native(**native))
 
 
 def _shown(value: float | str) -> str:

@@ -12,7 +12,7 @@ from cosched.connector.interface import Output
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["read_output"]
+__all__ = ["part_of", "read_output"]
 
 
 def read_output(file: Path, offset: int, limit: int) -> Output | None:
@@ -37,3 +37,9 @@ def read_output(file: Path, offset: int, limit: int) -> Output | None:
         return Output(os.pread(handle, limit, start), start, state.st_size)
     finally:
         os.close(handle)
+
+
+def part_of(data: bytes, offset: int, limit: int) -> Output:
+    """Return at most `limit` bytes of what was written from `offset` on, from the end where negative."""
+    start = max(len(data) + offset, 0) if offset < 0 else min(offset, len(data))
+    return Output(data[start : start + limit], start, len(data))

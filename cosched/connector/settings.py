@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,16 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["SettingsTable"]
+__all__ = ["SettingsTable", "numbered"]
+
+_HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}\Z")
+_MOST_HOSTS = 4096
+
+
+def numbered(count: int) -> tuple[str, ...]:
+    """Return names (host01, host02, …) for hosts that have none of their own."""
+    width = max(2, len(str(count)))
+    return tuple(f"host{number:0{width}}" for number in range(1, count + 1))
 
 
 class SettingsTable:
@@ -55,6 +66,32 @@ class SettingsTable:
         if exists and not path.exists():
             raise self.wrong(key, value, expected)
         return path
+
+    def state_folder(self, key: str) -> Path:
+        """Return an absolute path; where it is left out, the connector's own folder in the user's state.
+
+        That is below $XDG_STATE_HOME, or below the home folder where this is not an absolute path.
+        """
+        base = os.environ.get("XDG_STATE_HOME", "")
+        state = Path(base) if base.startswith("/") else Path.home() / ".local" / "state"
+        return self.path(key, str(state / "cosched" / self._connector), "the absolute path of a folder")
+
+    def hosts(self, key: str, default: int) -> tuple[str, ...]:
+        """Return the names of hosts that are made up: given one by one, or numbered."""
+        value = self._table.get(key, default)
+        expected = f"a number from 1 to {_MOST_HOSTS} or a list of different names of letters, digits, '.', '_' and '-'"
+        if isinstance(value, int) and not isinstance(value, bool):
+            if not 1 <= value <= _MOST_HOSTS:
+                raise self.wrong(key, value, expected)
+            return numbered(value)
+        if not isinstance(value, list | tuple) or not value or len(value) > _MOST_HOSTS:
+            raise self.wrong(key, value, expected)
+        if len(set(map(str, value))) < len(value):
+            raise self.wrong(key, value, expected)
+        for name in value:
+            if not isinstance(name, str) or not _HOST.match(name):
+                raise self.wrong(key, name, expected)
+        return tuple(value)
 
     def name(self, key: str, expected: str = "a name") -> str:
         """Return a word that can be passed on safely; empty where it is left out."""

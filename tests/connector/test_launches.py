@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.connector import Launch
-from cosched.connector.launches import check, check_attempt, environment
+from cosched.connector import Launch, Native
+from cosched.connector.launches import check, check_attempt, environment, from_json, to_json
 from cosched.errors import UserError
 
 GOOD = Launch("12345678-1234-1234-1234-123456789abc", "17", "sweep3d on a Sunday", ("/bin/echo", "$(x)\n", ""),
@@ -56,3 +56,9 @@ def test_the_place_of_a_process_wins_over_the_users_environment() -> None:
         "MINE": "a\nb", "COSCHED_TASK": "17", "COSCHED_ATTEMPT": GOOD.attempt, "COSCHED_HOST_COUNT": "2",
         "COSCHED_HOSTS": "a,b", "COSCHED_HOST_CLASSES": "x,y", "COSCHED_PARAMETER_n": "2",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("native", [None, Native("condor", {"request_cpus": "2"}, "")])
+def test_a_launch_that_was_written_down_is_the_same_again(native: Native | None) -> None:
+    launch = replace(GOOD, native=native, time_limit=3.5, predicted=None)
+    assert from_json(to_json(launch)) == launch

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cosched.connector import Output
-from cosched.connector.outputs import read_output
+from cosched.connector.outputs import part_of, read_output
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,8 @@ def test_parts_are_slices(tmp_path: Path, content: bytes, offset: int, limit: in
     file = tmp_path / "out.0"
     file.write_bytes(content)
     first = min(offset, len(content)) if offset >= 0 else max(len(content) + offset, 0)
-    assert read_output(file, offset, limit) == Output(content[first : first + limit], first, len(content))
+    part = Output(content[first : first + limit], first, len(content))
+    assert read_output(file, offset, limit) == part_of(content, offset, limit) == part
 
 
 def test_a_link_a_pipe_or_nothing_is_not_read(tmp_path: Path) -> None:

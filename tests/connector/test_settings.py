@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector.settings import SettingsTable
+from cosched.connector.settings import SettingsTable, numbered
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ def test_an_unknown_key_is_named_with_those_that_exist() -> None:
         (float("nan"), lambda t: t.number("key", 1, 0, 5), "a number from 0 to 5"),
         (1.5, lambda t: t.number("key", 1, 0, 5, whole=True), "a whole number from 0 to 5"),
         (1, lambda t: t.flag("key", default=False), "true or false"),
+        ("relative", lambda t: t.state_folder("key"), "the absolute path of a folder"),
+        (4097, lambda t: t.hosts("key", 16), "a number from 1 to 4096 or a list of different names"),
+        (["a", "a"], lambda t: t.hosts("key", 16), "a number from 1 to 4096 or a list of different names"),
+        (["a/b"], lambda t: t.hosts("key", 16), "a number from 1 to 4096 or a list of different names"),
     ],
 )
 def test_what_cannot_be_used_says_what_can(value: object, read: Callable[[SettingsTable], object],
@@ -54,3 +58,17 @@ def test_what_is_left_out_has_its_default() -> None:
     assert table.choice("key", ("a", "b")) == "a"
     assert table.seconds("key", 2, 0, 5) == 2.0
     assert table.flag("key", default=True)
+    assert table.hosts("key", 2) == ("host01", "host02")
+
+
+@pytest.mark.parametrize(("base", "root"), [("/x", "/x"), ("", "/h/.local/state"), ("relative", "/h/.local/state")])
+def test_a_connectors_state_is_in_the_users_unless_set(base: str, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/h")
+    monkeypatch.setenv("XDG_STATE_HOME", base)
+    assert _table().state_folder("key") == Path(root) / "cosched" / "mine"
+    assert _table(key="/spool").state_folder("key") == Path("/spool")
+
+
+def test_hosts_are_numbered_or_named() -> None:
+    assert _table(key=["b", "a"]).hosts("key", 2) == ("b", "a")
+    assert numbered(100)[::99] == ("host001", "host100")
