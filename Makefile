@@ -1,5 +1,6 @@
 # Two commands: `make demo` and `make test`. Both install all they need first; a second run finds it there.
-# `make demo CONNECTOR=condor` (or slurm) runs the same on a real HTCondor pool (Slurm cluster) that it sets up from Debian's packages.
+# `make demo CONNECTOR=condor` (or slurm) runs the same on a real HTCondor pool (Slurm cluster) that it sets up from Debian's packages,
+# CONNECTOR=simulated on one where nothing runs.
 .PHONY: demo demo-grid test test-pyslurm peers clean
 
 CONNECTOR ?= local

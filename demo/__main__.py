@@ -49,7 +49,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
-    parser.add_argument("--connector", choices=("local", "condor", "slurm"), default="local")
+    parser.add_argument("--connector", choices=("local", "simulated", "condor", "slurm"), default="local")
     parser.add_argument("--tasks", type=int, default=30)
     parser.add_argument("--scale", type=float, default=1.0, help="seconds that one published second takes")
     parser.add_argument("--noise", type=float, default=0.05, help="sigma of the factor between model and run")

@@ -53,7 +53,7 @@ class Site:
 
     Attributes:
         folder: where everything is; any user of this machine may read it, as the pool's own user must.
-        journal: what the kernels write as they start and end.
+        journal: what the kernels write as they start and end; nothing where they are simulated.
         server: the daemon's address.
     """
 
@@ -63,7 +63,7 @@ class Site:
         """Describe a site.
 
         Args:
-            connector: "local", "condor" or "slurm".
+            connector: "local", "simulated", "condor" or "slurm".
             scale: seconds of a kernel are multiplied by this.
             noise: sigma of the log-normal factor between model and run.
             seed: of the noise.
@@ -74,6 +74,7 @@ class Site:
         """
         self.connector = connector
         self._options = ["--seed", str(seed), "--noise", str(noise)]
+        self._drawn = {"seed": seed, "error": noise}
         self._scale = scale
         self._hosts = hosts
         self._settings = settings or {}
@@ -205,6 +206,8 @@ class Site:
 
             cluster = self.pool = stack.enter_context(SlurmCluster(hosts=HOSTS, accounting=self._accounting))
             return cluster.settings
+        if self.connector == "simulated":
+            return {"spool": str(self._spool), "hosts": self._hosts, **self._drawn}
         stack.callback(_end_local_jobs, self._spool, self._hosts)
         return {"spool": str(self._spool), "hosts": self._hosts}
 

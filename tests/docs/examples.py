@@ -11,8 +11,9 @@ What stands after the three backticks says what becomes of an example:
     json, toml       parsed, each line or the whole
     nothing          no example: what a command prints, or a form with places to fill in
 
-A second word `daemon` (`sh daemon`, `python daemon`) runs it against a daemon of the page's own; `shown` does not run
-it: it needs root, another system or a secret. A page with anything else fails.
+A second word `daemon` (`sh daemon`, `python daemon`) runs it against a daemon of the page's own, which `toml daemon`
+configures before it starts; `shown` does not run it: it needs root, another system or a secret. A page with anything
+else fails.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from cosched.evaluation import load, load_hardware, profile
 from cosched.language import check_files, default_library
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["PAGES", "Example", "Workplace", "examples"]
 
@@ -73,7 +74,7 @@ class Workplace:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._open = ExitStack()
-        self._environment = {"HOME": str(folder), "COSCHED_CONFIG": str(folder / "cosched.toml"),
+        self._environment = {"HOME": str(folder), "XDG_STATE_HOME": "", "COSCHED_CONFIG": str(folder / "cosched.toml"),
                              "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "COLUMNS": "120"}  # fmt: skip
         (folder / "models").symlink_to(ROOT / "models")
         (folder / "cosched.toml").write_text(_CONFIG.format(folder=folder, root=ROOT), encoding="utf-8")
@@ -100,11 +101,12 @@ class Workplace:
         if not example.words or example.words[1:] == ("shown",):
             return
         language, *more = example.words
-        if more == ["daemon"]:
+        if more == ["daemon"] and language != "toml":
             self._daemon()
             more = []
         kinds = {"psl": self._psl, "hmcl": self._hmcl, "sh": self._sh, "python": self._python, "json": _json,
-                 "toml": _toml, "json plan": self._plan, "toml config": self._config}  # fmt: skip
+                 "toml": _toml, "json plan": self._plan, "toml config": self._config,
+                 "toml daemon": self._daemon_config}  # fmt: skip
         how = kinds.get(" ".join([language, *more]))
         assert how, f"{example.place}: {' '.join(example.words)!r} is no kind of example: see tests/docs/examples.py"
         try:
@@ -154,10 +156,16 @@ class Workplace:
         (self.folder / "page.toml").write_text(text, encoding="utf-8")
         self._sh("cosched config show --config page.toml")
 
+    def _daemon_config(self, text: str) -> None:
+        assert "COSCHED_SERVER" not in self._environment, "the page's daemon runs by now"
+        (self.folder / "config.d").mkdir(exist_ok=True)
+        (self.folder / "config.d" / "page.toml").write_text(text, encoding="utf-8")
+        self._sh("cosched config show")
+
     def _daemon(self) -> None:
         """Start the page's daemon, if it does not run yet."""
         if "COSCHED_SERVER" not in self._environment:
-            self._open.enter_context(_serving(self.folder))
+            self._open.enter_context(_serving(self.folder, self._environment))
             self._environment["COSCHED_SERVER"] = f"unix:{self.folder}/.local/state/cosched/cosched.sock"
 
 
@@ -174,9 +182,10 @@ def _toml(text: str) -> None:
 
 
 @contextmanager
-def _serving(folder: Path) -> Iterator[None]:
+def _serving(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
     command = [sys.executable, "-m", "cosched.cli.main", "serve", "--config", str(folder / "cosched.toml")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as daemon:
+    variables = {**os.environ, **environment}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=variables) as daemon:
         assert daemon.stderr is not None
         try:
             assert any("serving" in line for line in daemon.stderr)

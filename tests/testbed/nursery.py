@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["QuickSite"]
 
 _MODULES = ["tests.testbed.nursery", "cosched.cli.serve", "cosched.client", "cosched.service.daemon", "cosched_condor",
-            "cosched_local", "cosched_slurm", "tests.history", "httptools", "uvloop", "uvicorn"]  # fmt: skip
+            "cosched_local", "cosched_simulated", "cosched_slurm", "tests.history",
+            "httptools", "uvloop", "uvicorn"]  # fmt: skip
 
 
 class QuickSite(Site):
