@@ -6,11 +6,15 @@ for the Titan and ARMS experiments of the University of Warwick.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from cosched.scheduling.absences import Absence
+from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.problem import Problem
 
-__all__ = ["DEADLINES", "KERNELS", "queue"]
+__all__ = ["DEADLINES", "KERNELS", "kept", "queue"]
 
 KERNELS: dict[str, tuple[int, ...]] = {
     "sweep3d": (50, 40, 30, 25, 23, 20, 17, 15, 13, 11, 9, 7, 6, 5, 4, 4),
@@ -55,3 +59,20 @@ def queue(tasks: int, hosts: int, seed: int, *, deadlines: bool = False, stretch
         release=np.zeros(tasks),
         deadline=due if deadlines else np.full(tasks, np.inf),
     )
+
+
+def kept(tasks: int, hosts: int, seed: int, *, apart: bool = False, deadlines: bool = False) -> Problem:
+    """Return such a queue where a quarter of the hosts is kept for others, for three tenths of the makespan's bound.
+
+    Args:
+        tasks: see `queue`.
+        hosts: see `queue`.
+        seed: see `queue`.
+        apart: each of them at a time of its own, else all from three tenths of the bound on.
+        deadlines: see `queue`.
+    """
+    problem = queue(tasks, hosts, seed, deadlines=deadlines)
+    bound, away = lower_bound(problem), range(hosts // 4)
+    begins = np.random.default_rng(seed).uniform(0.1, 0.9, len(away)) if apart else np.full(len(away), 0.3)
+    absences = [Absence(host, begin * bound, (begin + 0.3) * bound) for host, begin in zip(away, begins, strict=True)]
+    return replace(problem, absences=tuple(absences))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.kernels import queue
+from benchmarks.kernels import kept, queue
 from benchmarks.scheduling import peers
 from benchmarks.scheduling.etc_matrices import BEST_KNOWN, matrix
 from benchmarks.scheduling.largest_queue import limit
@@ -175,16 +175,25 @@ def _generations() -> None:
     print("generations/s, population 40      cosched   stock DEAP")
     for tasks, hosts in ((30, 16), (200, 16), (1000, 64)):
         problem = queue(tasks, hosts, 1)
-        search = Search(problem, MAKESPAN)
-        began = _clock()
-        while _clock() - began < 1.0:
-            search.step(10)
-        ours = search.generations / (_clock() - began)
+        ours = _rate(problem)
         began = _clock()
         generations = stock_deap(problem, 1.0, 1)[1]
         stock = generations / (_clock() - began)
         print(f"{tasks:5} tasks on {hosts:3} hosts {ours:18.0f} {stock:12.0f}   {ours / stock:.0f} times")
+    for apart in (False, True):
+        for tasks, hosts in SIZES:
+            ours, when = _rate(kept(tasks, hosts, 1, apart=apart)), "at times of their own" if apart else "together"
+            print(f"{tasks:5} tasks on {hosts:3} hosts {ours:18.0f}   {hosts // 4} hosts kept for others, {when}")
     print()
+
+
+def _rate(problem: Problem) -> float:
+    """Return generations/s."""
+    search = Search(problem, MAKESPAN)
+    began = _clock()
+    while _clock() - began < 1.0:
+        search.step(10)
+    return search.generations / (_clock() - began)
 
 
 def _decodes() -> None:

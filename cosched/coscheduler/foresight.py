@@ -13,8 +13,8 @@ from cosched.coscheduler.waiting import Outlook, run_times
 from cosched.scheduling.decoder import decode, dependency_order, first_to_end, spans
 from cosched.scheduling.problem import Plan, Problem
 from cosched.scheduling.schedule import Assignment
-from cosched.scheduling.timelines import soonest_around
 from cosched.scheduling.widths import best_seconds
+from cosched.scheduling.windows import soonest_around
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cosched.scheduling.compiled_timelines import place as place_task
-from cosched.scheduling.compiled_timelines import timelines
+from cosched.scheduling.compiled_windows import Windows, laid_out
+from cosched.scheduling.compiled_windows import place as place_task
 from cosched.scheduling.jit import compiled
 from cosched.scheduling.metrics import MISSED
 from cosched.scheduling.widths import narrowed, single_class, width_base
@@ -40,6 +40,7 @@ class Tables(NamedTuple):
         first: (m+1,) see `before`.
         base: above every host count, see above.
         absences: (A, 3) when hosts are not there: host, begin and end.
+        windows: when they are there.
         waits: whether any task has a release or predecessors.
         due: whether any task has a deadline.
         weights: (4,) of makespan, idle and lateness, each already divided by what makes its term a pure number, and of
@@ -56,6 +57,7 @@ class Tables(NamedTuple):
     first: NDArray[np.int64]
     base: int
     absences: NDArray[np.float64]
+    windows: Windows
     waits: bool
     due: bool
     weights: NDArray[np.float64]
@@ -81,6 +83,7 @@ def tables(problem: Problem, weights: Weights, bound: float) -> Tables:
         first=np.cumsum([0, *[len(others) for others in before]], dtype=np.int64),
         base=width_base(problem),
         absences=_plain(np.array(problem.absences, dtype=np.float64).reshape(-1, 3)),
+        windows=laid_out(problem),
         waits=any(problem.depends_on) or bool(problem.release.any()),
         due=with_deadline > 0,
         weights=np.append(weight * scale / weight.sum(), MISSED if weights.deadlines_first else 0.0),
@@ -270,22 +273,18 @@ def _spans_around(
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> None:
-    hosts, classes = problem.free.shape[0], problem.seconds.shape[0]
-    free, times = np.empty(hosts), np.empty(hosts)
-    for place in range(hosts):
-        free[problem.host_index[place]] = problem.free[place]
-    lines = timelines(free, problem.absences, problem.seconds.min())
-    seconds = np.empty(classes)
+    pools, runs = problem.windows.pools.copy(), problem.windows.runs.copy()
+    table, base, waits = problem.seconds, problem.base, problem.waits
     for position in range(order.shape[0]):
         task = order[position]
-        count, wanted = widths[task] % problem.base, widths[task] // problem.base - 1
-        for klass in range(classes):
-            possible = wanted < 0 or klass == wanted
-            seconds[klass] = problem.seconds[klass, task, count - 1] if possible else np.inf
-        for place in range(hosts):
-            times[problem.host_index[place]] = seconds[problem.host_class[place]]
-        thresholds = np.unique(times)
-        lines, starts[task], ends[task] = place_task(lines, times, thresholds, count, _ready(problem, task, ends))
+        count, wanted = widths[task], -1
+        if table.shape[0] > 1:
+            count, wanted = count % base, count // base - 1
+        for pool in pools:
+            allowed = wanted < 0 or pool.host_class == wanted
+            pool.seconds = table[pool.host_class, task, count - 1] if allowed else np.inf
+        ready = _ready(problem, task, ends) if waits else 0.0
+        starts[task], ends[task] = place_task(pools, runs, count, ready)
 
 
 @compiled

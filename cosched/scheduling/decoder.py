@@ -9,7 +9,7 @@ On several classes the slowest host decides the run time. A plan may say whose h
 one class nothing but when they are free matters, so that the above holds again. Where it does not, each class is tried
 as the slowest one allowed, and the choice that ends first is taken (ties: the faster threshold).
 
-Where hosts come and go, holes are filled (see `timelines`).
+Where hosts come and go, it is their windows that become free (see `windows`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 
 from cosched.scheduling.free_times import FreeTimes
 from cosched.scheduling.schedule import Assignment, Schedule
-from cosched.scheduling.timelines import decode_around
 from cosched.scheduling.widths import single_class
+from cosched.scheduling.windows import decode_around
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,6 +14,8 @@ from cosched.scheduling.checker import check
 from cosched.scheduling.decoder import decode, spans
 from cosched.scheduling.metrics import measure
 from cosched.scheduling.problem import Plan, Problem
+from cosched.scheduling.widths import best_seconds
+from cosched.scheduling.windows import decode_around, pools, soonest_around
 from tests.scheduling.problems import a_plan, a_problem, plans, problems
 
 
@@ -48,6 +50,34 @@ def test_a_task_takes_the_host_that_leaves_first() -> None:
 def test_a_host_that_leaves_for_good_is_used_until_then() -> None:
     problem = away(a_problem([[4.0], [4.0]], hosts=2), (1, 5.0, math.inf))
     assert decode(problem, a_plan([0, 1], [1, 1])).makespan == 4.0
+
+
+def test_of_hosts_that_leave_together_the_one_that_became_free_last_is_taken() -> None:
+    problem = away(a_problem([[2.0]], hosts=3, free=[0.0, 1.0, 2.0], release=[2.0]), (0, 9.0, 12.0), (1, 9.0, 11.0))
+    assert decode(problem, a_plan([0], [1])).assignments[0].hosts == ("h1",)
+
+
+def test_windows_too_short_for_any_task_are_none() -> None:
+    problem = away(a_problem([[4.0], [5.0]], hosts=2), (0, 3.0, 8.0), (1, 4.0, 9.0), (1, 12.0, 20.0))
+    assert [(pool.until, pool.free) for pool in pools(problem)] == [
+        (4.0, [(0.0, 1)]),
+        (math.inf, [(8.0, 0), (20.0, 1)]),
+    ]
+
+
+@given(st.data())
+def test_the_soonest_end_of_one_more_task_is_that_of_the_best_count_behind_the_others(data: st.DataObject) -> None:
+    problem = replace(data.draw(problems(absences=True)), depends_on=())
+    plan = replace(data.draw(plans(problem)), classes=None)
+    *others, new = order = plan.order.tolist()
+    found = soonest_around(problem, others, plan, new)
+    assert found is not None
+    places = []
+    for count in (np.flatnonzero(np.isfinite(best_seconds(problem)[new])) + 1).tolist():
+        counts = np.where(np.arange(len(order)) == new, count, plan.counts)
+        last = decode_around(problem, order, Plan(plan.order, counts)).assignments[-1]
+        places.append((last.end, len(last.hosts), last.start))
+    assert (found.end, len(found.hosts), found.start) == min(places)
 
 
 @settings(max_examples=60, deadline=None)
