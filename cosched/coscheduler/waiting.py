@@ -73,9 +73,10 @@ class _Frame:
         outlook: corrections and quantile that `times` reckons with.
         classes: of the hosts, each once.
         profiles: of the queue's tasks.
-        times: (queue, classes, hosts) of `run_times` without a hand-over.
+        times: (queue, classes, widest) of `run_times` without a hand-over, up to the last count that any task can use:
+            of hundreds of hosts, few columns hold anything.
         tasks: those of the queue that can run on these hosts.
-        seconds: (classes, m, hosts), their times.
+        seconds: (classes, m, widest), their times.
         deadline: (m,) epoch seconds, infinite for none.
     """
 
@@ -195,7 +196,7 @@ class Waiting:
             classes=frame.classes,
             host_class=np.array([frame.classes.index(each) for each in frame.hosts], dtype=np.int64),
             free=np.array([max(free.get(host, now) - now, 0.0) for host in hosts]),
-            seconds=frame.seconds + outlook.handover,
+            seconds=_widened(frame.seconds + outlook.handover, len(hosts)),
             release=_releases(frame.tasks, outlook.held_back, now),
             deadline=_slacks(frame.deadline, now, outlook.margin),
             depends_on=((),) * len(frame.tasks),
@@ -260,13 +261,16 @@ class Waiting:
 
     def _stacked(self, tasks: Sequence[Task], outlook: Outlook, classes: tuple[str, ...], hosts: int,
                  known: _Frame | None) -> NDArray[np.float64]:  # fmt: skip
-        """Return the tasks' times, (m, classes, hosts), from a frame that reckons with the same where it has them."""
+        """Return the tasks' times, as a frame has them, from one that reckons with the same where it has them."""
         profiles = {task.id: task.profile for task in tasks}  # a task that comes back may have another one
         before = () if known is None else zip(known.waiting, known.profiles, strict=True)
         rows = {name: row for row, (name, profile) in enumerate(before) if profiles.get(name) is profile}
         new = [task for task in tasks if task.id not in rows]
-        times = [self._known_times(task, outlook, classes, hosts)[np.newaxis] for task in new]
-        table = np.concatenate(times if known is None else [known.times, *times])
+        tables = [] if known is None else [known.times]
+        if new:
+            tables.append(_cut(np.array([self._known_times(task, outlook, classes, hosts) for task in new])))
+        widest = max(table.shape[2] for table in tables)
+        table = np.concatenate([_widened(table, widest) for table in tables])
         rows |= {task.id: row for row, task in enumerate(new, len(table) - len(new))}
         found: NDArray[np.float64] = table[[rows[task.id] for task in tasks]]
         return found
@@ -282,6 +286,21 @@ class Waiting:
             times = run_times(task, replace(outlook, handover=0.0), classes, hosts)
             known = self._times[task.id] = (depends, times)
         return known[1]
+
+
+def _cut(times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return times without the last columns if there is nothing in them."""
+    used = np.flatnonzero(np.isfinite(times).any(axis=(0, 1)))
+    return times[:, :, : int(used[-1]) + 1 if len(used) else 1]
+
+
+def _widened(times: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
+    """Return times with so many columns, infinite in those that there were not."""
+    if times.shape[2] == columns:
+        return times
+    wide = np.full((*times.shape[:2], columns), math.inf)
+    wide[:, :, : times.shape[2]] = times
+    return wide
 
 
 def _kinds(problem: Problem, counts: NDArray[np.int64], classes: Mapping[str, str]) -> NDArray[np.int64]:

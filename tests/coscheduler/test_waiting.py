@@ -47,6 +47,22 @@ def test_a_task_that_no_present_host_can_run_is_left_out() -> None:
     assert waiting.problem(tasks, [], {}, 0.0) is None
 
 
+@pytest.mark.parametrize("widths", [(1, 3, 2), (3, 1, 1), (2, 2, 4)])
+def test_tasks_that_arrive_one_by_one_make_the_problem_that_they_make_together(widths: tuple[int, ...]) -> None:
+    """Times are kept up to the widest count of those that were there before."""
+    tasks = {str(number): a_task(number, [9.0 - n for n in range(width)]) for number, width in enumerate(widths)}
+    hosts, outlook = ["a", "b", "c", "d"], Outlook(handover=1.0)
+    waiting = _waiting()
+    for task in tasks:
+        waiting.add(task)
+        found = waiting.problem(tasks, hosts, {}, 0.0, outlook)
+    together = _waiting(*range(len(widths))).problem(tasks, hosts, {}, 0.0, outlook)
+    assert found is not None
+    assert together is not None
+    assert found.seconds.tolist() == together.seconds.tolist()
+    assert [np.isfinite(row).sum() for row in found.seconds[0]] == list(widths)
+
+
 def test_a_proposed_order_keeps_what_it_does_not_name_behind() -> None:
     waiting = _waiting(1, 2, 3)
     assert list(waiting.reordered(["3", "gone"], [2, 1])) == ["3", "1", "2"]
