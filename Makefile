@@ -1,7 +1,7 @@
 # Two commands: `make demo` and `make test`. Both install all they need first; a second run finds it there.
 # `make demo CONNECTOR=condor` (or slurm) runs the same on a real HTCondor pool (Slurm cluster) that it sets up from Debian's packages,
 # CONNECTOR=simulated on one where nothing runs.
-.PHONY: demo demo-grid test test-pyslurm peers clean
+.PHONY: demo demo-grid test lint machine-code testbed test-pyslurm peers clean
 
 CONNECTOR ?= local
 CONNECTORS ?= local,local,local
@@ -16,16 +16,26 @@ demo-grid:
 	@tools/setup run
 	@$(PYTHON_IN_VENV) -m demo.grid --connectors $(CONNECTORS) $(DEMO_OPTIONS)
 
+# What the tests stand on is made ready side by side: the types' check keeps one processor busy, the network the other.
 test:
 	@tools/setup test
+	@$(MAKE) --no-print-directory -j 3 lint machine-code testbed
+	$(PYTHON_IN_VENV) -m pytest -n 3 --dist loadgroup $(PYTEST_OPTIONS)
+
+lint:
 	$(PYTHON_IN_VENV) -m ruff check .
 	$(PYTHON_IN_VENV) -m ruff format --check .
 	$(PYTHON_IN_VENV) -m mypy
+
+# Once, and not by every process of the tests at the same time.
+machine-code:
+	$(PYTHON_IN_VENV) -m cosched.scheduling.machine_code
+
+testbed:
 	$(PYTHON_IN_VENV) -m tests.testbed.condor --prepare
 	$(PYTHON_IN_VENV) -m tests.testbed.slurm --prepare
 	$(PYTHON_IN_VENV) -m tests.testbed.browser --prepare
 	$(PYTHON_IN_VENV) -m tests.testbed.slapd --prepare
-	$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup $(PYTEST_OPTIONS)
 
 # The contract of all connectors through pyslurm, on a cluster of a Slurm 25.11 that is installed below SLURM_PREFIX (built with munge).
 test-pyslurm:
