@@ -1,9 +1,11 @@
-"""A daemon that is killed again and again beside a real resource manager: is anything lost, does anything run twice?
+"""A daemon that is killed again and again beside a resource manager: is anything lost, does anything run twice?
 
-    python -m benchmarks.kills --connector local|condor|slurm [--kills 500] [--minutes 60] [--seed 1] [--set KEY=JSON]
+    python -m benchmarks.kills --connector local|simulated|condor|slurm [--kills 500] [--minutes 60] [--seed 1]
+                               [--set KEY=JSON …]
 
 The daemon gets SIGKILL at random moments, while it starts as well as while it works, and tasks keep coming. At the end
-a checker that knows nothing of cosched reads the journal that the tasks themselves have kept.
+a checker that knows nothing of cosched reads the journal that the tasks themselves have kept, or the history of a
+simulated pool, whose weather can be bad as well (`--set busy=0.1 --set lost=0.2 --set repeat=0.5`).
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.errors import SystemFault
 from cosched.portal.documents import TaskRequest
 from cosched.simulation.kernels import KERNELS, kernel_profile
-from tests.history import faults, read
+from tests.history import faults, read, read_pool
 from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ class _Submitter(threading.Thread):
 def main() -> None:
     """Kill, check, print, and write the figures where asked; exit code 1 where something is wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kills", description=__doc__)
-    parser.add_argument("--connector", choices=("local", "condor", "slurm"), default="local")
+    parser.add_argument("--connector", choices=("local", "simulated", "condor", "slurm"), default="local")
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--minutes", type=float, default=60.0, help="stop killing after this")
     parser.add_argument("--seed", type=int, default=1)
@@ -138,7 +140,8 @@ def run(connector: str, kills: int, seconds: float, seed: int,
                 wrong.append(f"{key} was answered with tasks {', '.join(ids)}, which are others")
         names = [task.name for task in tasks.values()]
         wrong += [f"{name} was taken in twice" for name in sorted(set(names)) if names.count(name) > 1]
-        return killed, len(tasks), [*wrong, *faults(read(site.journal), tasks)]
+        lines = read_pool(site.history) if connector == "simulated" else read(site.journal)
+        return killed, len(tasks), [*wrong, *faults(lines, tasks)]
 
 
 def _all(client: Client) -> list[TaskView]:

@@ -53,7 +53,7 @@ class Site:
 
     Attributes:
         folder: where everything is; any user of this machine may read it, as the pool's own user must.
-        journal: what the kernels write as they start and end; nothing where they are simulated.
+        journal: what the kernels write as they start and end.
         server: the daemon's address.
     """
 
@@ -74,7 +74,7 @@ class Site:
         """
         self.connector = connector
         self._options = ["--seed", str(seed), "--noise", str(noise)]
-        self._drawn = {"seed": seed, "error": noise}
+        self._simulated = {"seed": seed, "error": noise, "unpredicted": 30 * scale}
         self._scale = scale
         self._hosts = hosts
         self._settings = settings or {}
@@ -110,6 +110,11 @@ class Site:
     def config(self) -> Path:
         """The daemon's configuration file."""
         return self.folder / "cosched.toml"
+
+    @property
+    def history(self) -> Path:
+        """The file of the simulated pool, on which no kernel writes a journal."""
+        return self._spool / "pool.db"
 
     @property
     def log(self) -> Path:
@@ -207,7 +212,7 @@ class Site:
             cluster = self.pool = stack.enter_context(SlurmCluster(hosts=HOSTS, accounting=self._accounting))
             return cluster.settings
         if self.connector == "simulated":
-            return {"spool": str(self._spool), "hosts": self._hosts, **self._drawn}
+            return {"spool": str(self._spool), "hosts": self._hosts, **self._simulated}
         stack.callback(_end_local_jobs, self._spool, self._hosts)
         return {"spool": str(self._spool), "hosts": self._hosts}
 

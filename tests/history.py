@@ -1,5 +1,7 @@
 """The exactly-once checker: reads the journal that the stand-in kernels keep and says what went wrong.
 
+Beside a simulated pool, on which no kernel runs, the pool's own history takes the journal's place.
+
 It knows nothing of cosched. What it asserts follows from the journal alone, so it cannot be fooled by a daemon that
 believes its own records:
 
@@ -13,7 +15,10 @@ A killed process leaves a start without an end; it is known to have worked from 
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections import defaultdict
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["Line", "faults", "read"]
+__all__ = ["Line", "faults", "read", "read_pool"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,20 @@ def read(journal: Path) -> list[Line]:
     if text and not text.endswith("\n"):
         raise ValueError(f"{journal}: the last line is not whole")
     return [_line(line, f"{journal}:{number}") for number, line in enumerate(text.splitlines(), 1)]
+
+
+def read_pool(file: Path) -> list[Line]:
+    """Read the history of a simulated pool: the lines that its jobs would have written, had they run."""
+    with closing(sqlite3.connect(file)) as pool:
+        rows = pool.execute("SELECT attempt, launch, hosts, began, ends, state FROM jobs WHERE began IS NOT NULL")
+        return [line for row in rows.fetchall() for line in _lines(*row)]
+
+
+def _lines(attempt: str, launch: str, hosts: str, began: float, ends: float, state: str) -> list[Line]:
+    names, task = tuple(hosts.split(",")), json.loads(launch)["task"]
+    moments = [("start", began), ("end", ends)] if state == "completed" else [("start", began)]
+    return [Line(kind, attempt, task, rank, len(names), names, moment)
+            for kind, moment in moments for rank in range(len(names))]  # fmt: skip
 
 
 def _line(text: str, place: str) -> Line:

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.history import Line, faults, read
+from cosched.connector import JobState, Launch
+from cosched_simulated.book import Book
+from cosched_simulated.pool import CANCELLED, Ending
+from tests.history import Line, faults, read, read_pool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,3 +111,21 @@ def test_a_torn_line_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "journal").write_text(text)
     with pytest.raises(ValueError, match="journal"):
         read(tmp_path / "journal")
+
+
+def test_the_history_of_a_simulated_pool_is_read_as_a_journal(tmp_path: Path) -> None:
+    book = Book(tmp_path / "pool.db")
+    completed, killed, waited = (
+        Launch(name, task, "x", ("/bin/true",)) for name, task in (("a", "1"), ("b", "2"), ("c", "3"))
+    )
+    with book.turn() as turn:
+        one, two, _ = (
+            turn.submit(launch, 0.0, 5.0, Ending(JobState.COMPLETED, 0)) for launch in (completed, killed, waited)
+        )
+        turn.change(one.start(("h1", "h2"), 1.0).end())
+        turn.change(two.start(("h3",), 2.0).stop(CANCELLED, 3.0, 0.0).end())
+    book.close()
+    assert read_pool(tmp_path / "pool.db") == [
+        *attempt("a", "1", ("h1", "h2"), 1.0, 6.0),
+        *attempt("b", "2", ("h3",), 2.0, None),
+    ]

@@ -174,7 +174,7 @@ class SimulatedConnector:
 
     @contextmanager
     def _turn(self) -> Iterator[Turn]:
-        """Bring the pool up to date, before and after what is done to it."""
+        """Bring the pool up to date, then give it to be read or changed."""
         with self._guard:
             if self._closed:
                 raise ConnectorError("this simulated connector was closed: make another", transient=False)
@@ -186,8 +186,7 @@ class SimulatedConnector:
                 now = time.time()
                 turn.pool = advance(turn.pool, now).observe(up, self._settings.grace)
                 turn.pool = advance(turn.pool, now)
-                yield turn
-                turn.pool = advance(turn.pool, now)
+                yield turn  # what comes of it by itself comes of it at this moment, whoever looks next
 
     def _submit(self, turn: Turn, launch: Launch) -> str:
         check(launch)

@@ -139,8 +139,7 @@ class Pool:
         there = set(up)
         jobs = []
         for job in self.jobs:
-            lost = next((host for host in job.hosts if job.state is JobState.RUNNING and host not in there), None)
-            stays = lost is None or job.stopped
+            lost = next((host for host in job.hosts if host not in there), None)
             ending = Ending(JobState.EVICTED, reason=f"host {lost} was lost")
-            jobs.append(job if stays else job.stop(ending, self.time, grace))
+            jobs.append(job if lost is None else job.stop(ending, self.time, grace))
         return replace(self, up=up, jobs=tuple(jobs))

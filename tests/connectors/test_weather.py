@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from cosched.portal.documents import TaskRequest
 from demo.site import Site
-from tests.history import Line, faults
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.history import faults, read_pool
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning")
@@ -23,23 +18,8 @@ _WEATHER = {"busy": 0.1, "lost": 0.2, "repeat": 0.5, "latency": 0.02}
 _TASKS = 60
 
 
-def history(file: Path) -> list[Line]:
-    """Return the pool's history as the journal that its jobs would have written."""
-    with sqlite3.connect(file) as pool:
-        rows = pool.execute("SELECT attempt, launch, hosts, began, ends, state FROM jobs WHERE began").fetchall()
-    pool.close()
-    lines = []
-    for attempt, launch, hosts, began, ends, state in rows:
-        names = tuple(hosts.split(","))
-        task = json.loads(launch)["task"]
-        for rank in range(len(names)):
-            lines.append(Line("start", attempt, task, rank, len(names), names, began))
-            if state == "completed":
-                lines.append(Line("end", attempt, task, rank, len(names), names, ends))
-    return lines
-
-
 def test_in_bad_weather_every_task_runs_exactly_once() -> None:
+    """Beside calls that fail and answers that are lost, a host goes, and the daemon is killed."""
     settings: dict[str, dict[str, Any]] = {
         "connector.simulated": _WEATHER,
         "dispatch": {"grace": "500ms", "retry": "100ms"},
@@ -47,10 +27,12 @@ def test_in_bad_weather_every_task_runs_exactly_once() -> None:
     requests = [TaskRequest(application=name, hosts="1-4") for name in ("jacobi", "fft", "memsort")] * (_TASKS // 3)
     with Site("simulated", scale=0.02, noise=0.2, settings=settings) as site, site.client() as client:
         tasks = [task.id for task in client.submit_all(requests)]
+        site.kill()
+        site.start()
         site.take_host("host03")
         states = Counter(task.state for task in client.wait(tasks, 60))
         said = site.log.read_text()
         assert states == {"completed": _TASKS}, said[-2000:]
         assert "is busy" in said
         assert "was lost" in said
-        assert not faults(history(site.folder / "spool" / "pool.db"), tasks)
+        assert not faults(read_pool(site.history), tasks)

@@ -56,6 +56,7 @@ def test_what_was_written_is_there_again(book: Book, file: Path) -> None:
     submit(book, launch, a_launch())
     with book.turn() as turn:
         turn.pool = Pool(("h1", "h2"), 3.0, tuple(job.start(("h1", "h2")[: job.count], 3.0) for job in turn.pool.jobs))
+        turn.change(turn.pool.jobs[0].stop(CANCELLED, 4.0, 2.0))
         kept = turn.pool
     book.close()
     assert file.parent.stat().st_mode & 0o777 == 0o700
@@ -118,19 +119,20 @@ def test_a_turn_that_fails_leaves_nothing(book: Book) -> None:
 
 
 def test_jobs_that_ended_long_ago_are_forgotten(book: Book) -> None:
-    old, young, waiting = (a_launch() for _ in range(3))
-    submit(book, old, young, waiting)
+    launches = [a_launch() for _ in range(4)]
+    submit(book, *launches)
     with book.turn() as turn:
         for job, ends in zip(turn.pool.jobs[:2], (5.0, 50.0), strict=True):
             turn.change(job.stop(CANCELLED, ends, 0.0))
+        turn.change(turn.pool.jobs[2].start(("h1",), 2.0))
     with book.turn() as turn:
         turn.forget(20.0)
     with book.turn() as turn:
-        known = [turn.job(launch.attempt) is not None for launch in (old, young, waiting)]
-    assert known == [False, True, True]
+        known = [turn.job(launch.attempt) is not None for launch in launches]
+    assert known == [False, True, True, True]
     submit(book, a_launch())
     with book.turn() as turn:
-        assert [job.number for job in turn.pool.jobs] == [3, 4]
+        assert [job.number for job in turn.pool.jobs] == [3, 4, 5]
 
 
 def test_a_process_that_dies_between_any_two_statements_leaves_all_or_nothing(file: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING
 
 import pytest
@@ -108,6 +109,16 @@ def test_a_job_waits_for_a_host_that_is_off(connect: Connect, tmp_path: Path) ->
     assert end(connector, launch).state is JobState.COMPLETED
 
 
+def test_what_runs_on_a_host_that_is_taken_off_is_evicted_at_the_next_look(connect: Connect, tmp_path: Path) -> None:
+    connector = connect()
+    launch = a_launch("host01", "host02")
+    connector.submit(launch)
+    connector.events(0)
+    (tmp_path / "spool" / "offline" / "host02").touch()
+    (report,) = connector.events(0)
+    assert (report.attempt, report.state, report.reason) == (launch.attempt, JobState.EVICTED, "host host02 was lost")
+
+
 @pytest.mark.parametrize(
     ("launch", "words"),
     [
@@ -172,7 +183,8 @@ def test_events_come_once_or_again_as_asked_for(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("wakes", ["submit", "end", "close"])
-def test_who_waits_for_events_is_woken(connect: Connect, wakes: str) -> None:
+def test_who_waits_for_events_is_woken(connect: Connect, wakes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cosched_simulated.connector._LOOK", inf)
     connector = connect()
     if wakes == "end":
         connector.submit(a_launch(predicted=0.3))
@@ -180,7 +192,7 @@ def test_who_waits_for_events_is_woken(connect: Connect, wakes: str) -> None:
     act = {"submit": lambda: connector.submit(a_launch()), "end": lambda: None, "close": connector.close}[wakes]
     timer = threading.Timer(0.1, act)
     timer.start()
-    news = connector.events(60)  # the test's own limit of time is shorter
+    news = connector.events(1000)  # the test's own limit of time is shorter
     timer.join()
     assert len(news) == (wakes != "close")
 
