@@ -111,7 +111,7 @@ class Turn:
     """One look at the pool, within a transaction.
 
     Attributes:
-        pool: as it is; put another in its place to change it.
+        pool: as it is; put another in its place to change it, with the same jobs in the same order.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -119,11 +119,13 @@ class Turn:
         time, up, self._jobs, self._changes = connection.execute("SELECT time, up, jobs, changes FROM pool").fetchone()
         self.pool = Pool(_names(up), time, tuple(self._select(_LIVE)))
         self._written = self.pool
+        self._places = {job.attempt: place for place, job in enumerate(self.pool.jobs)}  # in the pool's jobs
         self._launches: dict[int, str] = {}
 
     def job(self, attempt: str) -> Job | None:
         """Return an attempt's job, whether or not it has ended."""
-        return self.pool.job(attempt) or next(self._select("attempt = ?", attempt), None)
+        place = self._places.get(attempt)
+        return next(self._select("attempt = ?", attempt), None) if place is None else self.pool.jobs[place]
 
     def launch(self, attempt: str) -> Launch | None:
         """Return what was submitted; None where the attempt was only cancelled, or nobody knows it."""
@@ -144,10 +146,10 @@ class Turn:
 
     def change(self, job: Job) -> None:
         """Put a job in the place of what it was before."""
-        if any(job.number == live.number for live in self.pool.jobs):
+        if job.attempt in self._places:
             self.pool = self.pool.put(job)
         else:
-            self.pool = replace(self.pool, jobs=(*self.pool.jobs, job))
+            self._add(job)
 
     def news(self, after: int) -> tuple[int, list[JobReport]]:
         """Return the number of the last change, and what has become of all jobs that changed after another one."""
@@ -172,7 +174,8 @@ class Turn:
         self._written = self.pool
 
     def _add(self, job: Job) -> None:
-        self._jobs = job.number
+        self._jobs = max(self._jobs, job.number)
+        self._places[job.attempt] = len(self.pool.jobs)
         self.pool = replace(self.pool, jobs=(*self.pool.jobs, job))
 
     def _select(self, which: str, *values: object) -> Iterator[Job]:

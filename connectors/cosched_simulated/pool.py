@@ -119,10 +119,6 @@ class Pool:
     time: float
     jobs: tuple[Job, ...] = ()
 
-    def job(self, attempt: str) -> Job | None:
-        """Return the job of an attempt, if it is here."""
-        return next((job for job in self.jobs if job.attempt == attempt), None)
-
     def put(self, changed: Job) -> Pool:
         """Return the pool with one job replaced."""
         return replace(self, jobs=tuple(changed if job.number == changed.number else job for job in self.jobs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from dataclasses import replace
@@ -195,6 +196,24 @@ def test_who_waits_for_events_is_woken(connect: Connect, wakes: str, monkeypatch
     news = connector.events(1000)  # the test's own limit of time is shorter
     timer.join()
     assert len(news) == (wakes != "close")
+
+
+def test_processes_that_share_a_pool_submit_each_attempt_once(connect: Connect) -> None:
+    launches = [a_launch() for _ in range(10)]
+    children = []
+    for _ in range(4):  # all of them would make the file
+        child = os.fork()
+        if not child:
+            try:
+                connector = connect()
+                for launch in launches:
+                    connector.submit(launch)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
+    assert sorted(int(report.job) for report in connect().events(0)) == list(range(1, 11))
 
 
 def test_a_closed_connector_says_so(connect: Connect) -> None:

@@ -69,9 +69,6 @@ def test_the_loss_of_a_host_does_not_outdo_a_cancel() -> None:
     assert a_pool(job, time=2.5).observe((), 1.0).jobs == (job,)
 
 
-def test_the_pool_finds_and_replaces_its_jobs() -> None:
+def test_one_job_is_replaced() -> None:
     one, two = a_job(1, "h1"), a_job(2, "h2")
-    pool = a_pool(one, two)
-    assert pool.job(two.attempt) == two
-    assert pool.job("another") is None
-    assert pool.put(two.start(("h2",), 0.0)).jobs == (one, two.start(("h2",), 0.0))
+    assert a_pool(one, two).put(two.start(("h2",), 0.0)).jobs == (one, two.start(("h2",), 0.0))
