@@ -37,8 +37,15 @@ def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, Placement]) ->
         ended = shown_time(end) if task.finished is not None or end is None else f"~{shown_time(end)}"
         hosts = str(len(place.hosts) if place else task.count)
         rows.append((task.id, task.name, task.state, hosts, shown_time(task.deadline), ended,
-                     shown_duration(in_hand), task.reason))  # fmt: skip
+                     shown_duration(in_hand), _note(task)))  # fmt: skip
     return rows
+
+
+def _note(task: TaskView) -> str:
+    """Say from where a task came, to where it went, and why it is as it is."""
+    ways = ((f"from {task.origin}", task.origin), (f"in {task.peer}", task.peer))
+    where = ", ".join(text for text, known in ways if known)
+    return ": ".join(text for text in (where, task.reason) if text)
 
 
 def task_lines(task: TaskDetail) -> list[str]:

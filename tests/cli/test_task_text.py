@@ -30,6 +30,16 @@ def test_a_row_shows_the_real_end_and_by_how_much_it_was_late() -> None:
     assert row[6] == "-1m 15s"
 
 
+def test_a_row_says_from_and_to_where_a_task_was_forwarded() -> None:
+    def note(**changes: str) -> str:
+        return task_rows([replace(TASK, **changes)], {})[0][-1]
+
+    assert note() == ""
+    assert note(state="completed", peer="south") == "in south"
+    assert note(origin="north") == "from north"
+    assert note(origin="a", peer="c", reason="b cannot run it") == "from a, in c: b cannot run it"
+
+
 def test_a_task_leaves_out_what_is_not_known() -> None:
     text = "\n".join(task_lines(TASK))
     assert "command:     /x 'a b'" in text

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from cosched.access.principal import Role
 from tests.portal.pages.makers import portal
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
+
+    from cosched.portal.documents import TaskPage
 
 
 def listed(text: str) -> list[str]:
@@ -37,6 +42,21 @@ def test_a_long_list_has_pages(tmp_path: Path) -> None:
         assert (len(listed(first)), "1 of 2, 51 tasks" in first) == (50, True)
         assert 'href="?search=halving&amp;page=2"' in first
         assert listed(ann.see("/tasks?search=halving&page=2")) == ["1"]
+
+
+def test_the_list_says_where_a_task_is_and_where_it_came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        ann.submit(name="gone")
+        asked = here.daemon.desk.tasks
+        for changes, said in (({"peer": "far"}, "in far"), ({"origin": "north"}, "from north")):
+
+            def tasks(*args: Any, changes: dict[str, str] = changes, **options: Any) -> TaskPage:
+                found = asked(*args, **options)
+                return replace(found, tasks=tuple(replace(task, **changes) for task in found.tasks))
+
+            monkeypatch.setattr(here.daemon.desk, "tasks", tasks)
+            assert f'<span class="soft">{said}</span>' in ann.see("/tasks")
 
 
 def csrf(text: str) -> dict[str, str]:
