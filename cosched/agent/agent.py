@@ -30,6 +30,8 @@ from cosched.agent.messages import (
 )
 from cosched.agent.offering import Offering
 from cosched.agent.papers import Registry
+from cosched.agent.promptness import Promptness
+from cosched.agent.quoting import Quoting
 from cosched.agent.service import Service
 from cosched.coscheduler.task import TaskState
 
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Agent"]
 
+_GREETING = "greeting"  # the question that the first letter to this life of ours answers
 _CHANGED = 0.2  # share of the free time of hosts that must have changed before it is advertised before its time
 
 
@@ -81,20 +84,24 @@ class Agent:
         self._life = life
         self._links: dict[str, Link] = {}
         self._effects = Effects(self._links)
-        self.hosting = Hosting(settings, self._effects, self.tables, knowledge, domain, number, self.usable)
+        self._promptness = Promptness(settings.patience, settings.patience_longest)
+        self._quoting = Quoting(settings, self._effects, self.tables, knowledge, domain, self._promptness,
+                                self.usable)  # fmt: skip
+        self.hosting = Hosting(settings, self._effects, domain, self._quoting, number)
         registry = Registry(settings, knowledge, domain, self.hosting.guest_of)
-        self.handing = Handing(settings, self._effects, domain, registry, self.hosting.ask_start, self._pause)
+        self.handing = Handing(settings, self._effects, domain, registry, self._promptness, self.hosting.ask_start,
+                               self._pause)  # fmt: skip
         self._offering = Offering(settings, self._effects, self.tables, knowledge, domain, registry, self.handing,
-                                  self.usable)  # fmt: skip
+                                  self._promptness, self.usable)  # fmt: skip
         self._readers: dict[type, tuple[Callable[[str, Any, float], None], ...]] = {
-            Offer: (self._offering.offered,),
-            Decline: (self._offering.declined,),
-            Reserve: (self.hosting.reserve,),
+            Offer: (self._offering.offered, self._quoting.passing.offered),
+            Decline: (self._offering.declined, self._quoting.passing.declined),
+            Reserve: (self._quoting.reserve,),
             Reserved: (self._offering.reserved,),
             Refused: (self._offering.refused, self.handing.refused),
             Accepted: (self.handing.accepted,),
             Start: (self.handing.start,),
-            Fenced: (self.hosting.fenced,),
+            Fenced: (self.hosting.fenced, self._quoting.fenced),
             Cancel: (self.hosting.cancel,),
             Report: (self.handing.reported,),
             Noted: (self.hosting.noted,),
@@ -161,7 +168,7 @@ class Agent:
 
     def service(self, time: float) -> Service:
         """Return our own service as it is now."""
-        booked = self.hosting.booked(time)
+        booked = self._quoting.booked(time)
         return Service(self.settings.name, 0.0, 0, self._domain.classes(time, booked), *self._accepts)
 
     # ── events ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -174,11 +181,11 @@ class Agent:
             if name not in self.peers:
                 del self._links[name]
                 self.tables.forget(name)
+                self._promptness.forget(name)
         for name in self.peers:
             if name not in self._links:
                 self._links[name] = Link(self.settings.name, name, self._life)
-                self._inquired[name] = event.time
-                self._effects.send(name, Inquiry())
+                self._inquire(name, event.time)
 
     def received(self, event: LetterReceived) -> None:
         """Take a letter in, if it is one that is to be taken."""
@@ -191,6 +198,8 @@ class Agent:
                 self._advertise(letter.sender, time)  # it knows us by a former life
             return
         self.heard[letter.sender] = time
+        if letter.known == self._life:  # it has had our inquiry
+            self._promptness.answer(letter.sender, _GREETING, "", 0, time)
         self._effects.statistics.receive(letter.body)
         self._read(letter, event.task, event.fault, time)
 
@@ -204,7 +213,7 @@ class Agent:
             case Inquiry():
                 self._advertise(peer, time)
             case Request() as word:
-                self.hosting.request(peer, word, task, fault, time)
+                self._quoting.request(peer, word, task, fault, time)
             case Commit() as word:
                 self.hosting.commit(peer, word, task, fault, time)
             case Granted() as word:
@@ -228,6 +237,8 @@ class Agent:
             self._offering.forget(task.id)
         if task.state.final:
             self.handing.ended(task.id)
+        elif task.in_transit and task.state is TaskState.QUEUED:
+            self._offering.offer_on(task, time)
         elif task.state is TaskState.CANCELLING and task.peer:
             self.handing.cancel(task.id, task.reason, time)
 
@@ -235,6 +246,7 @@ class Agent:
         """Time went by."""
         self.handing.tick(time)
         self.hosting.tick(time)
+        self._quoting.tick(time)
         self._offering.look(time)
         if time >= self._looked + self.settings.look:
             self._looked = time
@@ -256,8 +268,12 @@ class Agent:
                 self._advertise(peer, time, own)
             silent = time >= self.heard.get(peer, -math.inf) + self.settings.lifetime / 2
             if silent and time >= self._inquired.get(peer, -math.inf) + self.settings.period:
-                self._inquired[peer] = time
-                self._effects.send(peer, Inquiry())
+                self._inquire(peer, time)
+
+    def _inquire(self, peer: str, time: float) -> None:
+        self._inquired[peer] = time
+        self._promptness.ask(peer, _GREETING, "", 0, time)
+        self._effects.send(peer, Inquiry())
 
     def _advertise(self, peer: str, time: float, own: Service | None = None) -> None:
         own = own or self.service(time)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cosched.agent.local import LocalDomain
     from cosched.agent.messages import Accepted, Refused, Report, Start, Status
     from cosched.agent.papers import Registry
+    from cosched.agent.promptness import Promptness
     from cosched.agent.settings import AgentSettings
     from cosched.agent.talks import Talk
 
@@ -32,6 +33,7 @@ __all__ = ["Handing"]
 
 _FINAL = {Progress.COMPLETED: TaskState.COMPLETED, Progress.FAILED: TaskState.FAILED,
           Progress.CANCELLED: TaskState.CANCELLED}  # fmt: skip
+_COMMIT = "commit"  # the question whose answer says that the task has arrived
 _RAN = (Progress.COMPLETED, Progress.FAILED)  # what has started may say
 
 
@@ -43,7 +45,8 @@ class Handing:
     """
 
     def __init__(self, settings: AgentSettings, effects: Effects, domain: LocalDomain, registry: Registry,
-                 ask_origin: Callable[[str, float], None], pause: Callable[[str, float], None]) -> None:  # fmt: skip
+                 promptness: Promptness, ask_origin: Callable[[str, float], None],
+                 pause: Callable[[str, float], None]) -> None:  # fmt: skip
         """Set up.
 
         Args:
@@ -51,6 +54,7 @@ class Handing:
             effects: where everything that changes goes.
             domain: our own.
             registry: issues papers.
+            promptness: how long neighbours take to answer.
             ask_origin: asks the origin of a guest that we have handed on to let it start.
             pause: keeps a task from being offered again at once.
         """
@@ -59,6 +63,7 @@ class Handing:
         self._effects = effects
         self._domain = domain
         self._registry = registry
+        self._promptness = promptness
         self._ask_origin = ask_origin
         self._pause = pause
         self._live: dict[str, Handover] = {}  # by task
@@ -162,6 +167,7 @@ class Handing:
 
     def accepted(self, peer: str, word: Accepted, time: float) -> None:
         """The task has arrived."""
+        self._promptness.answer(peer, _COMMIT, word.task, word.epoch, time)
         handover = self._find(peer, word.task, word.epoch)
         if handover is not None:
             self._heard[handover.task] = time
@@ -237,6 +243,7 @@ class Handing:
         papers = None if task is None else self._registry.papers(task)
         if papers is not None:
             commit = Commit(papers.uuid, handover.epoch, papers.hops, papers.visited, papers.sent(time))
+            self._promptness.ask(handover.peer, _COMMIT, papers.uuid, handover.epoch, time)
             self._effects.send(handover.peer, commit)
 
     def _grant(self, handover: Handover, ask: int) -> None:
@@ -254,7 +261,7 @@ class Handing:
         self._shunned.setdefault(handover.task, set()).add(handover.peer)
 
     def _is_due(self, handover: Handover, time: float) -> bool:
-        return time >= self._said.get(handover.task, 0.0) + self._settings.patience
+        return time >= self._said.get(handover.task, 0.0) + self._promptness.patience((handover.peer,))
 
     def _find(self, peer: str, uuid: str, epoch: int) -> Handover | None:
         handover = self._live.get(self._by_key.get((uuid, epoch), ""))

@@ -1,92 +1,63 @@
-"""The taking side: what neighbours may expect of us, and their tasks here.
+"""The taking side, once a place is kept (`quoting.py`): neighbours' tasks here.
 
-    Request ─► Offer ─► Reserve ─► Reserved ─► Commit ─► HELD (in the queue) ─ Start, Granted ─► PERMITTED ─► ENDED
-                                                            └─ Fenced, silence of its origin ─► SETTLED     └─ Noted ─┘
+    Commit ─► HELD (in the queue) ─ Start, Granted ─► PERMITTED ─► ENDED
+                 └─ Fenced, silence of its origin ─► SETTLED     └─ Noted ─┘
 
 A guest waits in the queue like any other task; when it would leave, its origin is asked, and without its word it stays.
+One that cannot run here is in transit: it is offered around until somebody takes it, and goes back if nobody does.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.agent.messages import (
-    Accepted,
-    Decline,
-    Offer,
-    Progress,
-    Refused,
-    Report,
-    Reserved,
-    Start,
-    Status,
-)
+from cosched.agent.messages import Accepted, Progress, Refused, Report, Start, Status
 from cosched.agent.records import Guest, GuestState
-from cosched.agent.talks import candidates
 from cosched.coscheduler.events import CancelRequested, StartPermitted, TaskSubmitted
-from cosched.coscheduler.task import TaskState
+from cosched.coscheduler.task import Task, TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from cosched.agent.capability import Tables
     from cosched.agent.effects import Effects
-    from cosched.agent.knowledge import Knowledge
     from cosched.agent.local import LocalDomain
-    from cosched.agent.messages import Cancel, Commit, Fenced, Granted, Noted, Request, Reserve
-    from cosched.agent.settings import AgentSettings, Peer
-    from cosched.coscheduler.task import Task
+    from cosched.agent.messages import Cancel, Commit, Fenced, Granted, Noted, TaskDocument
+    from cosched.agent.quoting import Quoting
+    from cosched.agent.settings import AgentSettings
 
 __all__ = ["Hosting"]
 
 _PROGRESS = {TaskState.COMPLETED: Progress.COMPLETED, TaskState.FAILED: Progress.FAILED,
              TaskState.CANCELLED: Progress.CANCELLED}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class _Quote:
-    """A place that was offered, or is kept where `kept`, until a time; in the domain `where` its task ends at `end`."""
-
-    epoch: int
-    task: Task
-    end: float
-    where: str
-    until: float
-    kept: bool = False
+_LONGEST = 200  # characters of a name that is shown
 
 
 class Hosting:
-    """Offers places, takes tasks in and tells their origins what becomes of them."""
+    """Takes tasks in and tells their origins what becomes of them."""
 
-    def __init__(self, settings: AgentSettings, effects: Effects, tables: Tables, knowledge: Knowledge,
-                 domain: LocalDomain, number: Callable[[], int],
-                 peers: Callable[[], dict[str, Peer]]) -> None:  # fmt: skip
+    def __init__(self, settings: AgentSettings, effects: Effects, domain: LocalDomain, quoting: Quoting,
+                 number: Callable[[], int]) -> None:  # fmt: skip
         """Set up.
 
         Args:
             settings: of the agent.
             effects: where everything that changes goes.
-            tables: what is known of services, to offer what others could do.
-            knowledge: how long tasks take elsewhere.
             domain: our own.
+            quoting: has what was promised.
             number: gives the next task's number.
-            peers: returns the neighbours from which something is taken.
         """
         self._settings = settings
         self._effects = effects
-        self._tables = tables
-        self._knowledge = knowledge
         self._domain = domain
+        self._quoting = quoting
         self._number = number
-        self._peers = peers
         self._guests: dict[tuple[str, str], Guest] = {}  # by neighbour and UUID
         self._by_task: dict[str, tuple[str, str]] = {}
-        self._quotes: dict[tuple[str, str], _Quote] = {}
         self._ended: dict[str, Task] = {}  # guests that have ended and whose origin has not confirmed
         self._questions = 0
-        self._asked: dict[str, int] = {}  # task → the question that its origin has not answered
+        self._asked: dict[str, set[int]] = {}  # task → questions whether it may start; any answer will do
         self._heard: dict[str, float] = {}  # task → when its origin was heard of last
         self._reported: dict[str, float] = {}  # neighbour → last report to it
 
@@ -102,58 +73,6 @@ class Hosting:
         key = self._by_task.get(task)
         return None if key is None else self._guests[key]
 
-    def booked(self, time: float) -> list[Task]:
-        """Return the tasks for which places are kept."""
-        own = self._settings.name
-        return [q.task for q in self._quotes.values() if q.kept and q.until > time and q.where == own]
-
-    # ── offers ───────────────────────────────────────────────────────────────────────────────────────────────
-
-    def request(self, peer: str, word: Request, task: Task | None, fault: str, time: float) -> None:
-        """Say when a task could end here, or further on."""
-        reason = self._objection(peer, word.visited, task, fault)
-        if reason or task is None:
-            self._effects.send(peer, Decline(word.task, word.epoch, reason))
-            return
-        end, where = self._best_place(peer, word, task, time)
-        if math.isinf(end):
-            self._effects.send(peer, Decline(word.task, word.epoch, "no place for it"))
-            return
-        self._quotes[peer, word.task] = _Quote(word.epoch, task, end, where, time + self._settings.hold)
-        self._effects.send(peer, Offer(word.task, word.epoch, end - time, where))
-
-    def reserve(self, peer: str, word: Reserve, time: float) -> None:
-        """Keep an offered place, as it is now."""
-        quote = self._quotes.get((peer, word.task))
-        if quote is None or quote.epoch != word.epoch or quote.until <= time:
-            self._effects.send(peer, Refused(word.task, word.epoch, "no such offer, or it has expired"))
-            return
-        end = quote.end
-        if quote.where == self._settings.name:
-            end = self._domain.place(quote.task, time, self.booked(time))
-        if math.isinf(end):
-            self._effects.send(peer, Refused(word.task, word.epoch, "its hosts have gone down"))
-            return
-        self._quotes[peer, word.task] = replace(quote, until=time + self._settings.hold, kept=True)
-        self._effects.send(peer, Reserved(word.task, word.epoch, end - time, self._settings.hold))
-
-    def _best_place(self, peer: str, word: Request, task: Task, time: float) -> tuple[float, str]:
-        here = self._domain.place(task, time, self.booked(time))
-        deadline = math.inf if task.deadline is None else task.deadline
-        if here <= deadline or word.hops < 1:
-            return here, self._settings.name
-        excluded = {*word.visited, self._settings.name, peer}
-        further = candidates(self._tables, self._peers(), self._knowledge, word.document, excluded, time)
-        known = [one for one in further if one.estimate is not None and time + one.end < here - self._settings.gain]
-        return (time + known[0].end, known[0].domain) if known else (here, self._settings.name)
-
-    def _objection(self, peer: str, visited: tuple[str, ...], task: Task | None, fault: str) -> str:
-        if peer not in self._peers():
-            return f"{self._settings.name} takes nothing from {peer} now"
-        if self._settings.name in visited:
-            return f"it has been in {self._settings.name}"
-        return fault or ("" if task is not None else "it cannot be run here")
-
     # ── guests ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def commit(self, peer: str, word: Commit, task: Task | None, fault: str, time: float) -> None:
@@ -165,11 +84,14 @@ class Hosting:
             return
         if known is not None and known.state is GuestState.PERMITTED:
             return  # its origin let it start: it cannot have taken it back
-        quote = self._quotes.pop((peer, word.task), None)
-        reason = self._objection(peer, word.visited, task, fault)
-        if quote is not None and quote.kept and quote.until > time and task is not None and not fault:
-            reason = ""  # what was promised holds, also if we have been paused meanwhile
-        if reason or task is None:
+        kept = self._quoting.redeem(peer, word, time)
+        # What was promised holds, also if we have been paused meanwhile.
+        reason = "" if kept is not None else self._quoting.objection(peer, word.visited)
+        if fault or task is None:
+            onward = kept is not None and kept.where != self._settings.name
+            reason = reason or ("" if onward else fault or "it cannot be run here")
+            task = _in_transit(word.document, peer, time)
+        if reason:
             self._effects.send(peer, Refused(word.task, word.epoch, reason))
             return
         if known is not None:
@@ -179,7 +101,7 @@ class Hosting:
     def granted(self, peer: str, word: Granted, time: float) -> str:
         """Its origin lets a guest start; return its task if that is so, else an empty string."""
         guest = self._find(peer, word.task, word.epoch)
-        if guest is None or self._asked.get(guest.task) != word.ask:
+        if guest is None or word.ask not in self._asked.get(guest.task, ()):
             return ""  # the answer to a question that we have not asked, or not in this life
         del self._asked[guest.task]
         self._heard[guest.task] = time
@@ -193,9 +115,6 @@ class Hosting:
         guest = self._find(peer, word.task, word.epoch)
         if guest is not None and guest.state is GuestState.HELD:
             self._drop(guest, f"taken back by {peer}", time)
-        quote = self._quotes.get((peer, word.task))
-        if quote is not None and quote.epoch == word.epoch:
-            del self._quotes[peer, word.task]
 
     def cancel(self, peer: str, word: Cancel, time: float) -> None:
         """Its origin wants a guest not to run (any more)."""
@@ -223,7 +142,7 @@ class Hosting:
         guest = self.guest_of(task)
         if guest is not None and guest.state is GuestState.HELD:
             self._questions += 1
-            self._asked[task] = self._questions
+            self._asked.setdefault(task, set()).add(self._questions)
             self._effects.send(guest.peer, Start(guest.uuid, guest.epoch, self._questions))
 
     def task_changed(self, task: Task, time: float) -> None:
@@ -241,7 +160,6 @@ class Hosting:
 
     def tick(self, time: float) -> None:
         """Report at intervals, repeat what was not confirmed, give back what nobody seems to want any more."""
-        self._quotes = {key: quote for key, quote in self._quotes.items() if quote.until > time}
         for guest in list(self._guests.values()):
             if guest.state is GuestState.HELD and time > self._heard[guest.task] + 2 * self._settings.lease:
                 self._effects.tell(CancelRequested(time, guest.task, f"{guest.peer} was silent for too long"))
@@ -318,3 +236,12 @@ class Hosting:
         self._ended.pop(guest.task, None)
         self._asked.pop(guest.task, None)
         self._heard.pop(guest.task, None)
+
+
+def _in_transit(document: TaskDocument, peer: str, time: float) -> Task:
+    """Return the task of a neighbour's document that cannot run here; nobody has looked at what is in it."""
+    name = document.name[:_LONGEST]
+    return Task("", 0, name, document.application[:_LONGEST] or name, document.command, time,
+                owner=f"{document.owner}@{peer}", deadline=time + document.deadline, best_effort=document.best_effort,
+                parameters={each.name: each.value for each in document.parameters}, count=document.least,
+                time_limit=document.time_limit)  # fmt: skip

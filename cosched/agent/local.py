@@ -58,6 +58,10 @@ class LocalDomain:
         """Return a live task."""
         return self._core.tasks.get(name)
 
+    def transit(self) -> list[Task]:
+        """Return the tasks of other domains that cannot run here and wait for one that takes them."""
+        return [self._core.tasks[name] for name in self._core.transit]
+
     def waits(self, name: str) -> bool:
         """Whether a task waits here, so that it could be handed over."""
         task = self._core.tasks.get(name)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cosched.agent.messages import Fenced, Request, Reserve
 from cosched.agent.talks import Talk, best, candidates, upper
-from cosched.coscheduler.events import OfferEnded
+from cosched.coscheduler.events import CancelRequested, OfferEnded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from cosched.agent.local import LocalDomain
     from cosched.agent.messages import Decline, Offer, Refused, Reserved
     from cosched.agent.papers import Registry
+    from cosched.agent.promptness import Promptness
     from cosched.agent.settings import AgentSettings, Peer
     from cosched.coscheduler.task import Task
 
 __all__ = ["Offering"]
 
+_REQUEST, _RESERVE = "request", "reserve"  # questions whose answers are awaited
 _UNHURRIED = 4.0  # times the patience that is had for a task which would not leave now
 _MOST_TURNS = 3  # times that a kept place is given up for a better offer
 _MOST_TALKS = 64  # tasks that are offered around at once
@@ -38,7 +40,7 @@ class Offering:
     """Offers tasks around."""
 
     def __init__(self, settings: AgentSettings, effects: Effects, tables: Tables, knowledge: Knowledge,
-                 domain: LocalDomain, registry: Registry, handing: Handing,
+                 domain: LocalDomain, registry: Registry, handing: Handing, promptness: Promptness,
                  peers: Callable[[], dict[str, Peer]]) -> None:  # fmt: skip
         """Set up.
 
@@ -50,6 +52,7 @@ class Offering:
             domain: our own.
             registry: issues papers.
             handing: takes over once a place is kept.
+            promptness: how long neighbours take to answer.
             peers: returns the neighbours that may be offered something.
         """
         self._settings = settings
@@ -59,6 +62,7 @@ class Offering:
         self._domain = domain
         self._registry = registry
         self._handing = handing
+        self._promptness = promptness
         self._peers = peers
         self._talks: dict[str, Talk] = {}
         self._by_uuid: dict[str, str] = {}  # UUID → task
@@ -72,6 +76,9 @@ class Offering:
 
     def look(self, time: float) -> None:
         """Offer what should rather run elsewhere; give up on answers that do not come."""
+        for task in self._domain.transit():  # of a former life; first its neighbours have to say what they offer
+            if self._pauses.setdefault(task.id, (time + self._settings.patience, 0))[0] <= time:
+                self.offer_on(task, time)
         for talk in list(self._talks.values()):
             if self._is_overdue(talk, time):
                 self._overdue(talk, time)
@@ -90,9 +97,15 @@ class Offering:
         """Offer a task at once that would leave now and end `here` (epoch seconds)."""
         task, talk = self._domain.task(name), self._talks.get(name)
         if talk is not None:
-            talk.urgent, talk.since = True, time
+            if talk.left is None:
+                talk.left = talk.since = time
         elif task is not None:
-            self._offer_around(task, here, time, urgent=True)
+            self._offer_around(task, here, time, left=time)
+
+    def offer_on(self, task: Task, time: float) -> None:
+        """Offer a task that is in transit."""
+        if task.id not in self._talks:
+            self._offer_around(task, math.inf, time)
 
     def forget(self, task: str) -> None:
         """A task has left the queue by another way, or has ended."""
@@ -111,25 +124,30 @@ class Offering:
 
     def offered(self, peer: str, offer: Offer, time: float) -> None:
         """Take an offer; the last one that is awaited decides."""
+        self._promptness.answer(peer, _REQUEST, offer.task, offer.epoch, time)
         self._answered(peer, offer.task, offer.epoch, (time + offer.end, offer.where), time)
 
     def declined(self, peer: str, decline: Decline, time: float) -> None:
         """Take the refusal to make an offer."""
+        self._promptness.answer(peer, _REQUEST, decline.task, decline.epoch, time)
         self._answered(peer, decline.task, decline.epoch, (math.inf, peer), time)
 
     def refused(self, peer: str, word: Refused, time: float) -> None:
         """A place is not kept: try the next best."""
+        self._promptness.answer(peer, _RESERVE, word.task, word.epoch, time)
         talk = self._talk(peer, word.task, word.epoch)
         if talk is not None and talk.reserving == peer:
             self._next(talk, time)
 
     def reserved(self, peer: str, word: Reserved, time: float) -> None:
         """A place is kept: hand the task over if that is still worth it."""
+        self._promptness.answer(peer, _RESERVE, word.task, word.epoch, time)
         talk = self._talk(peer, word.task, word.epoch)
         if talk is None or talk.reserving != peer:
             return
         end = time + word.end
         talk.offers[peer] = (end, talk.offers[peer][1])
+        self._renew(talk, time)
         others = min((promised for other, (promised, _) in talk.offers.items() if other != peer), default=math.inf)
         if end > talk.limit:
             self._effects.send(peer, Fenced(word.task, word.epoch))
@@ -157,7 +175,7 @@ class Offering:
             return math.inf
         return max((task.deadline - time) / 2, self._settings.look)
 
-    def _offer_around(self, task: Task, here: float, time: float, *, urgent: bool = False) -> None:
+    def _offer_around(self, task: Task, here: float, time: float, left: float | None = None) -> None:
         papers = self._registry.papers(task)
         asked = []
         limit = self._limit(here, task.deadline, time)
@@ -166,6 +184,8 @@ class Offering:
             peers = self._peers()
             found = candidates(self._tables, peers, self._knowledge, papers.document, excluded, time)
             asked = best(found, limit - time, self._settings.fanout)
+            if left is not None and here <= papers.document.deadline:
+                asked = [one for one in asked if self._promptness.patience((one.peer,)) <= self._settings.patience]
             if here > papers.document.deadline:
                 asked += upper(asked, peers, excluded, papers.document.deadline - time)
         if papers is None or not asked:
@@ -174,10 +194,11 @@ class Offering:
         epoch = self._handing.next_epoch(papers.uuid)
         self._effects.statistics.offered += 1
         self._talks[task.id] = Talk(task.id, papers, epoch, here, limit, time, {one.peer: one for one in asked},
-                                    began=time, urgent=urgent)  # fmt: skip
+                                    began=time, left=left)  # fmt: skip
         self._by_uuid[papers.uuid] = task.id
         request = Request(papers.uuid, epoch, papers.hops, papers.visited, papers.sent(time))
         for candidate in asked:
+            self._promptness.ask(candidate.peer, _REQUEST, papers.uuid, epoch, time)
             self._effects.send(candidate.peer, request)
 
     def _limit(self, here: float, deadline: float | None, time: float) -> float:
@@ -196,19 +217,32 @@ class Offering:
             if len(talk.offers) == len(talk.asked):
                 self._choose(talk, time)
 
+    def _renew(self, talk: Talk, time: float) -> None:
+        """See the limit of a talk that has taken its time from now on: that time is lost for the task here as well."""
+        if time <= talk.began + self._settings.gain:
+            return
+        here = talk.here if talk.left is None else talk.here + time - talk.left
+        talk.limit = self._limit(here, talk.deadline, time)
+
     def _choose(self, talk: Talk, time: float) -> None:
+        self._renew(talk, time)
         talk.reserving = talk.choice(self._settings.gain)
         talk.since = time
         if talk.reserving:
+            self._promptness.ask(talk.reserving, _RESERVE, talk.papers.uuid, talk.epoch, time)
             self._effects.send(talk.reserving, Reserve(talk.papers.uuid, talk.epoch))
         else:
             self._end(talk.task)
             self._effects.statistics.in_vain += 1
             self._in_vain(talk.task, time)
 
-    def _in_vain(self, task: str, time: float) -> None:
-        self.pause(task, time)
-        self._effects.tell(OfferEnded(time, task))
+    def _in_vain(self, name: str, time: float) -> None:
+        task = self._domain.task(name)
+        if task is not None and task.in_transit:
+            self._effects.tell(CancelRequested(time, name, f"{self._settings.name} knows nobody that takes it"))
+            return
+        self.pause(name, time)
+        self._effects.tell(OfferEnded(time, name))
 
     def _next(self, talk: Talk, time: float) -> None:
         talk.offers.pop(talk.reserving, None)
@@ -222,8 +256,12 @@ class Offering:
         waited = time - talk.since
         if waited < self._settings.patience:
             return False
-        content = not talk.reserving and bool(talk.choice(self._settings.gain))
-        return talk.urgent or content or waited >= _UNHURRIED * self._settings.patience
+        idle = talk.left is not None
+        if not talk.reserving and (talk.choice(self._settings.gain) or (idle and talk.here <= talk.deadline)):
+            return True  # what will be in time here loses more by waiting than it can win
+        silent = {talk.reserving} if talk.reserving else talk.asked.keys() - talk.offers.keys()
+        patience = self._promptness.patience(silent)
+        return waited >= (patience if idle else max(patience, _UNHURRIED * self._settings.patience))
 
     def _overdue(self, talk: Talk, time: float) -> None:
         if talk.reserving:

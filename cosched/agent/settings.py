@@ -78,7 +78,9 @@ class AgentSettings:
         push: whether advertisements are sent unasked, every `period` and when much has changed.
         period: between two advertisements to one peer.
         lifetime: after which an advertised service is forgotten.
-        patience: for which an answer is awaited; longer where the task waits anyway and nobody has offered better.
+        patience: for which an answer is awaited; longer where the neighbour has needed longer before, or where the task
+            waits anyway and nobody has offered better.
+        patience_longest: for which the answer of a neighbour that has needed long is awaited at most.
         hold: for which a reserved place is kept.
         lease: silence of a peer after which what it has not started is taken back.
         look: between two looks at what waits.
@@ -97,6 +99,7 @@ class AgentSettings:
     period: float = 10.0
     lifetime: float = 60.0
     patience: float = 2.0
+    patience_longest: float = 10.0
     hold: float = 10.0
     lease: float = 30.0
     look: float = 1.0

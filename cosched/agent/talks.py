@@ -55,7 +55,8 @@ class Talk:
         limit: by when it must end elsewhere to be worth moving, epoch seconds.
         since: when the present step began.
         began: when it was offered, epoch seconds.
-        urgent: it would leave here now: its hosts stand idle while answers are awaited.
+        left: when it would have left here, epoch seconds: since then its hosts stand idle while answers are awaited.
+            None: it waits here anyway.
         asked: neighbours whose answers are awaited, or offered something.
         offers: by neighbour: when it would end there, epoch seconds, and where that is.
         reserving: the neighbour that is asked to keep the place; empty before that.
@@ -73,7 +74,7 @@ class Talk:
     reserving: str = ""
     turns: int = 0
     began: float = 0.0
-    urgent: bool = False
+    left: float | None = None
 
     @property
     def deadline(self) -> float:
@@ -86,7 +87,7 @@ class Talk:
         Of those that differ by less than the gain the task's name chooses: else all would go to the same one.
         """
         fit = [(end // max(gain, 1e-3), crc32(f"{self.papers.uuid}{peer}".encode()), peer)
-               for peer, (end, _) in self.offers.items() if end <= self.limit]  # fmt: skip
+               for peer, (end, _) in self.offers.items() if end <= self.limit and math.isfinite(end)]  # fmt: skip
         return min(fit)[2] if fit else ""
 
     def why(self, peer: str, here: str) -> str:
@@ -95,11 +96,12 @@ class Talk:
         there = where if where == peer else f"{where} through {peer}"
         asked = f"; {len(self.offers)} of {len(self.asked)} asked made offers" if len(self.asked) > 1 else ""
         only = "only " if end > self.deadline else ""
-        return f"{here} would end it {self._margin(self.here)}, {there} {only}{self._margin(end)}{asked}"
+        theirs = f"{only}{self._margin(end)}{asked}"
+        if math.isinf(self.here):
+            return f"{here} cannot run it, {there} would end it {theirs}"
+        return f"{here} would end it {self._margin(self.here)}, {there} {theirs}"
 
     def _margin(self, end: float) -> str:
-        if math.isinf(end):
-            return "never"
         margin = self.deadline - end
         return f"{margin:.1f} s before its deadline" if margin >= 0 else f"{-margin:.1f} s late"
 

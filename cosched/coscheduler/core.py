@@ -189,6 +189,11 @@ class Coscheduler:
         return self._queue.waiting
 
     @property
+    def transit(self) -> Iterable[str]:
+        """Tasks of other domains that cannot run here and wait for a domain that takes them, in order of arrival."""
+        return tuple(self._queue.transit)
+
+    @property
     def paused_until(self) -> float:
         """No attempt is submitted before this time (epoch seconds), because the manager did not answer; 0 for none."""
         return self._lifecycle.paused_until

@@ -61,6 +61,9 @@ def explain(core: Coscheduler, name: str, time: float) -> Explanation | None:
         return _explain_attempt(core, task, attempt)
     if task.peer:
         return Explanation(name, task.state, (_elsewhere(task),), planned_start=task.started, planned_hosts=task.hosts)
+    if task.in_transit:
+        why = f"a domain that takes it: it comes from {task.origin}, cannot run here and only goes through"
+        return Explanation(name, task.state, (why,))
     if task.profile is None:
         return Explanation(
             name,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Forwarding"]
 
-_OFFER = 10.0  # seconds for which a task stays that is offered around; the agent says sooner when nobody wants it
+_OFFER = 10.0  # seconds after which the agent is reminded of a task that it offers around; it says when nobody wants it
 
 
 class Forwarding:
@@ -44,6 +44,8 @@ class Forwarding:
                 self._report(task, event)
             case OfferEnded():
                 self._queue.held_back.pop(task.id, None)
+                if task.id in self._queue.offered:
+                    self._queue.offered[task.id] = False
             case StartPermitted() if task.held:
                 self._queue.release(task.id)
                 self._ledger.put(replace(task, held=False))
@@ -57,10 +59,9 @@ class Forwarding:
         self._ledger.decide(AskStart(task))
 
     def ask_peers(self, task: str, end: float, time: float) -> bool:
-        """Have a task offered around that would leave and be late; False where it has been."""
-        if task in self._queue.offered:
+        """Have a task offered around that would leave and be late; False where nobody has wanted it."""
+        if not self._queue.offered.setdefault(task, True):
             return False
-        self._queue.offered.add(task)
         self._queue.held_back[task] = time + _OFFER
         self._ledger.decide(AskPeers(task, end))
         return True

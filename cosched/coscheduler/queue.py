@@ -22,7 +22,8 @@ class Queue:
         waiting: those with a profile: the current plan.
         held_back: tasks that are not tried again before an epoch time.
         asked: held task → how many times its origin was asked to let it start.
-        offered: tasks that were offered to other domains before they leave late.
+        offered: task that is offered to other domains before it leaves late → whether one may still take it.
+        transit: tasks of other domains that wait for one that takes them, and never leave here.
     """
 
     def __init__(self, staging: float, waits: Callable[[str, float], bool] = lambda _task, _time: False) -> None:
@@ -36,21 +37,26 @@ class Queue:
         self.waiting = Waiting()
         self.held_back: dict[str, float] = {}
         self.asked: dict[str, int] = {}
-        self.offered: set[str] = set()
+        self.offered: dict[str, bool] = {}
+        self.transit: dict[str, None] = {}
         self._staging = staging
         self._passing: dict[str, None] = {}  # tasks without a profile; a dictionary keeps its order
         self._searched: set[str] = set()  # tasks that a settled plan of the search has covered
 
     def add(self, task: Task) -> None:
         """Put a new task at the end."""
-        if task.profile is None:
+        if task.in_transit:
+            self.transit[task.id] = None
+        elif task.profile is None:
             self._passing[task.id] = None
         else:
             self.waiting.add(task.id)
 
     def add_again(self, task: Task) -> None:
         """Put a task that had begun at the front; it has been through staging before."""
-        if task.profile is None:
+        if task.in_transit:
+            self.transit[task.id] = None
+        elif task.profile is None:
             self._passing = {task.id: None, **self._passing}
         else:
             self.waiting.add_first(task.id)
@@ -60,8 +66,9 @@ class Queue:
         """Take a task out that leaves or has ended."""
         self.waiting.remove(task)
         self._passing.pop(task, None)
+        self.transit.pop(task, None)
         self._searched.discard(task)
-        self.offered.discard(task)
+        self.offered.pop(task, None)
         self.release(task)
 
     def release(self, task: str) -> None:

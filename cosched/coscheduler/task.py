@@ -64,7 +64,8 @@ class Task:
         id: unique in the domain, given at acceptance ("17"); `number` orders by arrival.
         application: name of the catalogue entry or of the command.
         command: argument vector, run once on each host.
-        profile: predicted times on 1…N hosts before correction; None: no model, the task passes through.
+        profile: predicted times on 1…N hosts before correction; None: no model, the task passes through (our own to the
+            manager, that of another domain to the next one: `in_transit`).
         correction: key under which predicted and actual times are compared; empty: not corrected.
         count: number of hosts of a task that passes through (ignored where there is a profile).
         prepare: argument vector run on each host before the command; empty for none.
@@ -118,6 +119,11 @@ class Task:
     origin: str = ""
     held: bool = False
     peer: str = ""
+
+    @property
+    def in_transit(self) -> bool:
+        """Whether it cannot run here and only goes through, from one domain to another."""
+        return bool(self.origin) and self.profile is None
 
     def correction_on(self, hardware: str) -> str:
         """Return the key under which runs on hosts of a class are compared with their predictions."""

@@ -128,6 +128,7 @@ def defaults(environment: Mapping[str, str], state: object) -> Layer:
             "admit_late": True,
             "push": True,
             "period": 10.0,
+            "patience": 10.0,
             "lease": 60.0,
             "keep_models": 2592000.0,
             "adviser": "advise",

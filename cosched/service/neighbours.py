@@ -84,7 +84,7 @@ class Neighbours:
         self._guests = GuestIntake(intake, catalogue, models, terms, hardware)
         settings = AgentSettings(self._name, store.instance, section.hops, section.fanout, section.scope, section.push,
                                  section.period, 6 * section.period, lease=section.lease,
-                                 sooner=section.sooner)  # fmt: skip
+                                 sooner=section.sooner, patience_longest=section.patience)  # fmt: skip
         life = Exchange(store).begin_life(clock.now())
         self.agent = Agent(settings, LocalDomain(core, hardware), self._knowledge, life, engine.next_number)
         known = section.applications or tuple(entry.name for entry in catalogue.applications())

@@ -272,6 +272,7 @@ class AgentSection(_Section):
     admit_late: bool
     push: bool
     period: PositiveDuration
+    patience: PositiveDuration
     lease: PositiveDuration
     keep_models: PositiveDuration
     adviser: Literal["off", "advise", "adopt"]

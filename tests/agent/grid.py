@@ -32,6 +32,7 @@ from cosched.coscheduler.decisions import Cancel, Dispatch, Locate
 from cosched.coscheduler.events import AttemptAbsent, AttemptSubmitted, HostsObserved, JobReported, TaskSubmitted, Tick
 from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Task, TaskState
+from cosched.errors import UserError
 from cosched.prediction.profile import Profile, Source
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Node:
         self.jobs: dict[str, Job] = {}
         self.broker: Broker | None = None
         self.skew = 0.0  # seconds by which its clock is ahead
+        self.refuses = ""  # why it runs no task of others
 
     def boot(self) -> None:
         disk = self.disk
@@ -207,6 +209,9 @@ class Node:
         self.carry_out(self.broker.handle(TaskSubmitted(self.now, task)))
 
     def evaluated(self, document: TaskDocument) -> Task:
+        """Return the task that a document describes; `UserError`: it will not run here."""
+        if self.refuses:
+            raise UserError(self.refuses)
         work = next(p.value for p in document.parameters if p.name == "work")
         seconds = tuple(float(value) / self.speed for value in work.strip("[]").split(","))
         return Task("", 0, document.name, document.application, document.command, 0.0,
@@ -254,8 +259,13 @@ class Grid:
         node = self.nodes.get(letter.receiver)
         if node is None or node.broker is None or frozenset((letter.sender, letter.receiver)) in self.cut:
             return
-        task = node.evaluated(letter.body.document) if isinstance(letter.body, Request | Commit) else None
-        node.happen(LetterReceived(node.now, letter, task))
+        task, fault = None, ""
+        if isinstance(letter.body, Request | Commit):
+            try:
+                task = node.evaluated(letter.body.document)
+            except UserError as error:
+                fault = str(error)
+        node.happen(LetterReceived(node.now, letter, task, fault))
 
     def run(self, until: float) -> None:
         """Go on until a time, with a tick for every node each second."""

@@ -18,7 +18,7 @@ from cosched.agent import (
     Send,
 )
 from cosched.agent.link import Link
-from cosched.agent.messages import Advertisement, TaskDocument
+from cosched.agent.messages import Advertisement, Inquiry, TaskDocument
 from cosched.agent.service import HostClass, Service, Step
 from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
@@ -29,6 +29,8 @@ from cosched.coscheduler.task import Task
 from cosched.prediction.profile import Profile, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cosched.agent.broker import BrokerOutcome
     from cosched.agent.messages import Body
 
@@ -67,7 +69,7 @@ class Domain:
     """A domain of its own with so many hosts; `sent` and the records are of the last event."""
 
     broker: Broker
-    link: Link
+    links: dict[str, Link]
     time: float = NOW
     outcome: BrokerOutcome = field(init=False)
 
@@ -83,9 +85,14 @@ class Domain:
     def started(self) -> list[str]:
         return [one.task.id for one in self.outcome.decisions if isinstance(one, Dispatch)]
 
-    def say(self, body: Body, task: Task | None = None, fault: str = "") -> list[Body]:
-        """Let b say something."""
-        return self.happen(LetterReceived(self.time, self.link.write(body), task, fault))
+    def said_to(self, peer: str) -> list[Body]:
+        """Return what was sent to a neighbour."""
+        sends = [one.letter for one in self.outcome.decisions if isinstance(one, Send)]
+        return [letter.body for letter in sends if letter.receiver == peer]
+
+    def say(self, body: Body, task: Task | None = None, fault: str = "", by: str = "b") -> list[Body]:
+        """Let b say something, or another neighbour."""
+        return self.happen(LetterReceived(self.time, self.links[by].write(body), task, fault))
 
     def submit(self, task: Task) -> list[Body]:
         return self.happen(TaskSubmitted(self.time, task))
@@ -99,14 +106,23 @@ class Domain:
         return "gone" if found is None else str(found.state)
 
 
-def a_domain(hosts: int = 1, **changes: Any) -> Domain:
+def a_link(name: str) -> Link:
+    """Return the side of a neighbour's from which it writes to a."""
+    link = Link(name, "a", 1)
+    link.life = 1
+    return link
+
+
+def a_domain(hosts: int = 1, others: Sequence[Peer] = (), **changes: Any) -> Domain:
+    """Return the domain a that has heard of b's four free hosts, and of its other neighbours nothing."""
     core = Coscheduler(Settings(INSTANCE, staging=0.0, retry=1.0))
     settings = AgentSettings("a", INSTANCE, **changes)
     agent = Agent(settings, LocalDomain(core, "fast"), FiguresOnly(), 1, itertools.count(100).__next__)
-    link = Link("b", "a", 1)
-    link.life = 1
-    domain = Domain(Broker(core, agent), link)
-    domain.happen(PeersChanged(NOW, (Peer("b"),)))
+    peers = (Peer("b"), *others)
+    domain = Domain(Broker(core, agent), {peer.name: a_link(peer.name) for peer in peers})
+    domain.happen(PeersChanged(NOW, peers))
     domain.happen(HostsObserved(NOW, tuple(Host(f"h{number}") for number in range(hosts))))
     domain.say(Advertisement((a_service(),)))
+    for peer in others:
+        domain.say(Inquiry(), by=peer.name)  # its life is known by that
     return domain

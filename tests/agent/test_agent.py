@@ -31,7 +31,7 @@ def test_a_new_neighbour_is_asked_what_it_offers() -> None:
 def test_letters_of_strangers_and_for_others_are_not_read() -> None:
     domain = a_domain()
     stranger = Link("x", "a", 1).write(Advertisement((a_service("x"),)))
-    for letter in (stranger, replace(domain.link.write(Advertisement()), receiver="z")):
+    for letter in (stranger, replace(domain.links["b"].write(Advertisement()), receiver="z")):
         domain.happen(LetterReceived(domain.time, letter))
     assert [entry.service.domain for entry in agent_of(domain).known(domain.time)] == ["b"]
 

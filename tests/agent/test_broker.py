@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -260,6 +261,134 @@ def test_a_ring_is_cut_where_it_would_close() -> None:
             assert node.name not in guest.visited
 
 
+@pytest.mark.parametrize(("longest", "forwarded"), [(2.0, 0), (10.0, 8)])
+def test_over_a_slow_network_answers_are_waited_for_that_are_worth_it(longest: float, forwarded: int) -> None:
+    grid = Grid(1, Faults(delay=4.0))  # there and back: 1.6 to 8 s
+    grid.add("a", 1, 1.0, [Peer("b")], patience_longest=longest)
+    grid.add("b", 16, 4.0, [Peer("a")], patience_longest=longest)
+    grid.run(START + 20.0)
+    for number in range(10):
+        grid.nodes["a"].submit(f"t{number}", (80.0, 80.0, 80.0, 40.0), 40.0)
+        grid.run(grid.time + 100.0)  # it is late on a's host, which is free
+    grid.settle(600.0)
+    assert not grid.faults_of_history()
+    assert sum(run[1] == "b" for run in grid.history) >= forwarded
+    if not forwarded:
+        assert {run[1] for run in grid.history} == {"a"}
+
+
+# ── a domain in the middle that cannot run a task itself ─────────────────────────────────────────────────────────────
+
+WIDE = (math.inf, math.inf, math.inf, 24.0)  # on four hosts, and no fewer
+
+
+def ways(grid: Grid) -> dict[str, list[str]]:
+    """Return to whom each node has handed tasks."""
+    return {name: [h.peer for h in node.disk.handovers.values()] for name, node in grid.nodes.items()}
+
+
+def test_what_has_too_few_hosts_in_the_middle_goes_on_to_who_has_enough() -> None:
+    grid = a_line()
+    grid.nodes["a"].submit("t", WIDE, 30.0)
+    grid.settle(200.0)
+    assert not grid.faults_of_history()
+    assert ways(grid) == {"a": ["b"], "b": ["c"], "c": []}
+    assert grid.history[0][3] <= START + 10.0 + 30.0
+    assert "a cannot run it, c through b would end it" in next(iter(grid.nodes["a"].disk.handovers.values())).why
+    guest = grid.nodes["b"].disk.tasks["1"]
+    assert guest.in_transit
+    assert (guest.state, guest.peer, guest.attempts) == (TaskState.COMPLETED, "c", 0)
+
+
+def test_what_the_middle_refuses_for_others_goes_on_to_who_takes_it() -> None:
+    grid = a_line()
+    grid.nodes["b"].refuses = "nothing is run for others here"
+    for number in range(3):
+        grid.nodes["a"].submit(f"t{number}", WORK, 15.0)
+    grid.settle(200.0)
+    assert not grid.faults_of_history()
+    assert "b" not in [run[1] for run in grid.history]
+    assert ways(grid)["b"].count("c") == ways(grid)["a"].count("b") > 0
+
+
+def a_chain(**changes: object) -> Grid:
+    """Make leaf — left — root — right, each the lower one of the next but right of root; only right can run it in time.
+
+    Services are told to neighbours alone: left does not know of right.
+    """
+    grid = Grid(1)
+    lower, upper = Role.LOWER, Role.UPPER
+    grid.add("leaf", 1, 1.0, [Peer("left", upper)], scope=0, **changes)
+    grid.add("left", 1, 1.0, [Peer("leaf", lower), Peer("root", upper)], scope=0, **changes)
+    grid.add("root", 1, 1.0, [Peer("left", lower), Peer("right", lower)], scope=0, **changes)
+    grid.add("right", 4, 4.0, [Peer("root", upper)], scope=0, **changes)
+    grid.run(START + 30.0)
+    return grid
+
+
+@pytest.mark.parametrize("refusing", [(), ("left",), ("root",), ("left", "root")])
+def test_a_request_is_passed_on_by_who_knows_nobody_that_can(refusing: tuple[str, ...]) -> None:
+    grid = a_chain()
+    for name in refusing:
+        grid.nodes[name].refuses = "nothing is run for others here"
+    grid.nodes["leaf"].submit("t", (80.0, 60.0, 50.0, 40.0), 30.0)
+    grid.settle(200.0)
+    assert not grid.faults_of_history()
+    assert ways(grid) == {"leaf": ["left"], "left": ["root"], "root": ["right"], "right": []}
+    assert grid.history[0][3] <= START + 60.0
+
+
+def test_a_request_that_is_passed_on_goes_no_further_than_it_may() -> None:
+    grid = a_chain(hops=2)
+    grid.nodes["left"].refuses = grid.nodes["root"].refuses = "nothing is run for others here"
+    grid.nodes["leaf"].submit("t", (80.0, 60.0, 50.0, 40.0), 30.0)
+    grid.settle(300.0)
+    assert not grid.faults_of_history()
+    assert [run[1] for run in grid.history] == ["leaf"]
+    assert ways(grid)["leaf"] == []
+
+
+def in_transit_at_b() -> Grid:
+    """Return a grid in which b has taken a's task, which it cannot run, and waits for a word of c."""
+    grid = a_line()
+    grid.nodes["b"].refuses = "nothing is run for others here"
+    grid.cut = {frozenset("bc")}
+    grid.nodes["a"].submit("t", WORK, 15.0)
+    grid.run(START + 12.0)
+    assert (grid.state_of("t"), ways(grid)) == (TaskState.FORWARDED, {"a": ["b"], "b": [], "c": []})
+    return grid
+
+
+def test_what_the_middle_cannot_get_rid_of_goes_back() -> None:
+    grid = in_transit_at_b()
+    grid.nodes["c"].refuses = "nothing is run for others here"
+    grid.heal()
+    grid.settle(300.0)
+    assert not grid.faults_of_history()
+    assert [run[1] for run in grid.history] == ["a"]
+    (handover,) = grid.nodes["a"].disk.handovers.values()
+    assert handover.outcome == "b gave it back: b knows nobody that takes it"
+
+
+def test_what_is_in_transit_goes_on_after_a_crash_of_the_middle() -> None:
+    grid = in_transit_at_b()
+    grid.nodes["b"].broker = None
+    grid.heal()
+    grid.settle(300.0)
+    assert not grid.faults_of_history()
+    assert ways(grid) == {"a": ["b"], "b": ["c"], "c": []}
+
+
+def test_what_is_in_transit_is_cancelled_from_home() -> None:
+    grid = in_transit_at_b()
+    grid.nodes["a"].happen(CancelRequested(grid.time, "1"))
+    grid.heal()
+    grid.run(START + 100.0)
+    assert grid.state_of("t") is TaskState.CANCELLED
+    assert not grid.history
+    assert all(node.idle for node in grid.nodes.values())
+
+
 @pytest.mark.parametrize("seed", range(300))
 def test_every_accepted_task_runs_exactly_once(seed: int) -> None:
     draw = random.Random(seed)
@@ -267,10 +396,13 @@ def test_every_accepted_task_runs_exactly_once(seed: int) -> None:
                     late=draw.choice([0, 0.1]))  # fmt: skip
     grid = Grid(seed)
     names = ["a", "b", "c", "d"][: draw.choice([2, 2, 3, 4])]
-    for name in names:
+    line = seed % 3 == 0  # where they do not all know one another those in the middle run nothing for others
+    for place, name in enumerate(names):
+        known = names[max(place - 1, 0) : place + 2] if line else names
         node = grid.add(
-            name, draw.choice([2, 4]), draw.choice([1.0, 2.0]), [Peer(peer) for peer in names if peer != name]
+            name, draw.choice([2, 4]), draw.choice([1.0, 2.0]), [Peer(peer) for peer in known if peer != name]
         )
+        node.refuses = "nothing is run for others here" if line and 0 < place < len(names) - 1 else ""
         node.skew = draw.choice([0.0, 3600.0, -3600.0])
     grid.run(START + 3.0)
     grid.faults = faults

@@ -10,14 +10,12 @@ from cosched.agent.messages import (
     Accepted,
     Cancel,
     Commit,
-    Decline,
     Fenced,
     Granted,
     Note,
     Noted,
     Offer,
     Progress,
-    Refused,
     Report,
     Request,
     Reserve,
@@ -60,6 +58,15 @@ def test_the_answer_to_another_question_permits_nothing(word: Granted) -> None:
     assert domain.outcome.guests == ()
 
 
+def test_the_answer_to_an_earlier_question_permits_as_well() -> None:
+    domain = taken()
+    asked = [body for _ in range(3) for body in domain.pass_time(2.0) if isinstance(body, Start)]
+    assert asked
+    assert asked[-1].ask > 1
+    domain.say(Granted(UUID, 1, 1))  # letters take longer than the pauses between the questions
+    assert domain.started == ["100"]
+
+
 def test_a_task_is_taken_in_once() -> None:
     domain = taken()
     assert domain.say(COMMIT, a_guest()) == [Accepted(UUID, 1)]
@@ -76,30 +83,6 @@ def test_what_was_fenced_is_gone_and_cannot_be_permitted() -> None:
     assert [guest.state for guest in domain.outcome.guests] == [GuestState.SETTLED]
     domain.say(Granted(UUID, 1, 1))
     assert domain.started == []
-
-
-def test_why_no_offer_is_made_is_said() -> None:
-    domain = a_domain()
-    assert domain.say(Request(UUID, 1, 3, ("a", "b"), DOCUMENT), a_guest()) == [Decline(UUID, 1, "it has been in a")]
-    assert domain.say(REQUEST, None, "not ours") == [Decline(UUID, 1, "not ours")]
-
-
-def test_who_is_paused_is_declined_but_what_was_promised_holds() -> None:
-    domain = a_domain()
-    domain.say(REQUEST, a_guest())
-    domain.say(Reserve(UUID, 1))
-    domain.happen(PeersChanged(domain.time, (Peer("b", paused=True),)))
-    assert Accepted(UUID, 1) in domain.say(COMMIT, a_guest())
-    (answer,) = domain.say(Request(UUID.replace("0", "1"), 1, 3, ("b",), DOCUMENT), a_guest())
-    assert isinstance(answer, Decline)
-
-
-def test_a_place_is_kept_for_a_while_and_not_without_an_offer() -> None:
-    domain = a_domain()
-    assert isinstance(domain.say(Reserve(UUID, 1))[0], Refused)
-    domain.say(REQUEST, a_guest())
-    domain.time += 11.0
-    assert isinstance(domain.say(Reserve(UUID, 1))[0], Refused)
 
 
 def test_what_is_not_known_here_has_never_started_here() -> None:

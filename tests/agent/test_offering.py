@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from cosched.agent.messages import Advertisement, Commit, Decline, Fenced, Offer, Refused, Request, Reserve, Reserved
 from cosched.agent.service import HostClass, Service, Step
 from tests.agent.makers import DOCUMENT, NOW, UUID, Domain, a_domain, a_guest, a_service, a_task, a_wide_task
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.task import Task
 
 
 def offered() -> tuple[Domain, str]:
@@ -158,3 +162,47 @@ def test_a_guest_that_will_be_in_time_here_is_not_passed_on() -> None:
     domain.say(Advertisement((a_service(), Service("c", 0.0, 1, (HostClass("fast", (Step(0.0, 4),)),)))))
     domain.say(Commit(UUID, 1, 3, ("b",), DOCUMENT), a_guest())
     assert requests(domain, 3.0) == 0
+
+
+def uneven(number: int, deadline: float) -> Task:
+    """Return a task that takes one host here, for 40 s, and four elsewhere, for 5 s."""
+    return a_task(number, deadline, 40.0, 50.0, 50.0, 5.0)
+
+
+def slow(**changes: float) -> Domain:
+    """Return a domain with a free host that has learned that b needs 4 s to answer."""
+    domain = a_domain(hosts=2, **changes)
+    (request,) = [body for body in domain.submit(uneven(1, NOW + 10.0)) if isinstance(body, Request)]
+    domain.pass_time(3.0)
+    assert domain.started == ["1"]  # nobody has been that slow before
+    domain.time += 1.0
+    assert domain.say(Offer(request.task, 1, 5.0, "b")) == []
+    return domain
+
+
+def test_what_will_be_late_waits_for_as_long_as_answers_have_taken_before() -> None:
+    domain = slow()
+    (request,) = [body for body in domain.submit(uneven(2, domain.time + 10.0)) if isinstance(body, Request)]
+    domain.pass_time(3.0)
+    assert domain.started == []
+    domain.time += 1.0
+    assert domain.say(Offer(request.task, 1, 5.0, "b")) == [Reserve(request.task, 1)]
+    domain.pass_time(3.0)
+    assert domain.started == []
+    domain.time += 1.0
+    # Seen from the beginning it would end there no sooner than here; but here, too, it has lost that time.
+    (commit,) = domain.say(Reserved(request.task, 1, 32.0, 10.0))
+    assert isinstance(commit, Commit)
+
+
+def test_nobody_is_waited_for_longer_than_an_administrator_allows() -> None:
+    domain = slow(patience_longest=2.0)
+    domain.submit(uneven(2, domain.time + 10.0))
+    domain.pass_time(3.0)
+    assert domain.started == ["2"]
+
+
+def test_what_will_be_in_time_here_does_not_wait_for_slow_neighbours() -> None:
+    domain = slow(sooner=0.5)
+    assert not [body for body in domain.submit(uneven(2, domain.time + 90.0)) if isinstance(body, Request)]
+    assert domain.started == ["2"]

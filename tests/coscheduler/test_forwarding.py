@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cosched.coscheduler.decisions import AskPeers, AskStart, Outcome
 from cosched.coscheduler.events import (
     CancelRequested,
@@ -45,6 +47,16 @@ def test_a_task_that_would_leave_late_is_offered_once_where_there_are_neighbours
     assert [attempt.task for attempt in dispatched(core.handle(OfferEnded(0.2, "1")))] == ["1"]
 
 
+def test_what_is_offered_around_stays_until_nobody_wants_it() -> None:
+    core = a_core()
+    core.neighbours = True
+    submit(core, a_task(1, deadline=2.0))
+    outcome = core.handle(Tick(10.5))  # the network is slow
+    assert asked(outcome) == ["1"]
+    assert not dispatched(outcome)
+    assert dispatched(core.handle(OfferEnded(12.0, "1")))
+
+
 def test_without_neighbours_it_just_leaves() -> None:
     assert dispatched(submit(a_core(), a_task(1, deadline=2.0)))
 
@@ -86,3 +98,30 @@ def test_a_cancelled_task_that_comes_back_is_cancelled() -> None:
     outcome = core.handle(TaskReturned(0.3, "1", "taken back"))
     assert [task.state for task in outcome.tasks] == [TaskState.CANCELLED]
     assert not core.tasks
+
+
+def test_what_is_in_transit_never_starts_here() -> None:
+    core = a_core()
+    guest = replace(a_task(1, origin="b", held=True), profile=None)
+    assert not dispatched(submit(core, guest))
+    assert not dispatched(core.handle(StartPermitted(1.0, "1")))
+    assert list(core.transit) == ["1"]
+    explained = explain(core, "1", 1.0)
+    assert explained is not None
+    assert "it comes from b, cannot run here and only goes through" in explained.waits_for[0]
+    core.handle(TaskForwarded(2.0, "1", "c", "there it runs"))
+    assert not list(core.transit)
+    assert not dispatched(core.handle(TaskReturned(3.0, "1", "c gave it back")))
+    assert list(core.transit) == ["1"]
+    assert core.tasks["1"].state is TaskState.QUEUED
+    core.handle(CancelRequested(4.0, "1"))
+    assert "1" not in core.tasks
+    assert not list(core.transit)
+
+
+def test_what_was_in_transit_is_so_in_the_next_life() -> None:
+    core = a_core()
+    guest = replace(a_task(1, origin="b", held=True), profile=None)
+    core.restore([guest], [], [], 1.0)
+    assert not dispatched(core.handle(Tick(2.0)))
+    assert list(core.transit) == ["1"]

@@ -174,6 +174,12 @@ def visited(domain: Domain) -> list[list[str]]:
         return [json.loads(row[0]) for row in database.execute("SELECT visited FROM guests ORDER BY created")]
 
 
+def restart(domain: Domain, configuration: str) -> None:
+    domain.stop()
+    domain.config.write_text(configuration)
+    domain.start()
+
+
 def offered_in_vain(domain: Domain, name: str) -> bool:
     with domain.client() as client:
         return any("no other domain has offered" in reason for reason in client.explain(name).waits_for)
@@ -198,12 +204,27 @@ def test_a_request_climbs_to_the_head_and_down_to_the_domain_that_can(tree: Fede
 
 
 @TREE
+def test_a_domain_in_the_middle_that_does_not_run_it_hands_it_on(tree: Federation) -> None:
+    leaf, left, root, right = (tree.domains[name] for name in ("leaf", "left", "root", "right"))
+    before = left.config.read_text()
+    restart(left, before.replace("[agent]\n", '[agent]\napplications = ["sweep3d"]\n'))
+    await_neighbours(list(tree.domains.values()))
+    with busy(leaf, root):
+        name = submit(leaf, "through", allowance=30.0, scale=0.1)
+        assert (ended(leaf, name).state, task(leaf, name).peer) == ("completed", "right")
+    assert tree.ran()["through"] == ["right"]
+    assert visited(right)[-1] == ["leaf", "left", "root"]
+    guest = guest_of(left, "leaf")
+    assert (guest.state, guest.profile, guest.attempts) == ("completed", None, 0)
+    assert "left cannot run it, right through root" in guest.handovers[-1].why
+    restart(left, before)
+
+
+@TREE
 def test_no_task_goes_further_than_it_may(tree: Federation) -> None:
     leaf, left, root, right = (tree.domains[name] for name in ("leaf", "left", "root", "right"))
     before = len(visited(right))
-    leaf.stop()
-    leaf.config.write_text(leaf.config.read_text().replace("hops = 3", "hops = 2"))
-    leaf.start()
+    restart(leaf, leaf.config.read_text().replace("hops = 3", "hops = 2"))
     await_neighbours(list(tree.domains.values()))
     with busy(leaf, left, root):
         name = submit(leaf, "stays near", allowance=30.0, scale=0.1)
