@@ -91,7 +91,8 @@ class Book:
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         connection = sqlite3.connect(self._file, _PATIENCE, isolation_level=None, check_same_thread=False)
         try:
-            connection.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")
+            # Not WAL: of processes that open such a file at the same time one is told that it is locked, at once.
+            connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("BEGIN IMMEDIATE")
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version == 0:

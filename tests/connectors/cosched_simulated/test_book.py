@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -202,6 +203,18 @@ def test_a_newer_file_is_refused_and_left_as_it_is(book: Book, file: Path) -> No
     with sqlite3.connect(file) as connection:
         assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (1,)
     connection.close()
+
+
+def test_who_opens_the_file_waits_for_who_makes_it(book: Book, file: Path) -> None:
+    """In SQLite's mode WAL one of two processes that opened a new file at the same time was told that it is locked."""
+    file.parent.mkdir()
+    maker = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    maker.execute("BEGIN IMMEDIATE")
+    timer = threading.Timer(0.2, maker.execute, ["COMMIT"])
+    timer.start()
+    assert news(book) == (0, [])
+    timer.join()
+    maker.close()
 
 
 def test_a_spool_that_cannot_be_made_is_an_error_that_may_pass(tmp_path: Path) -> None:
