@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from cosched.agent.knowledge import Knowledge
     from cosched.agent.local import LocalDomain
     from cosched.agent.messages import Letter
+    from cosched.agent.offering import Vain
     from cosched.agent.records import Guest, Handover
     from cosched.agent.settings import Advertising, AgentSettings, Peer
     from cosched.agent.statistics import Figures
@@ -153,8 +154,8 @@ class Agent:
         """Return the statistics of this life."""
         return self._effects.statistics.figures(self._begun)
 
-    def in_vain(self, task: str) -> tuple[float, int] | None:
-        """Return when a task is offered again, epoch seconds, and how often nobody did better; None where not once."""
+    def in_vain(self, task: str) -> Vain | None:
+        """Return what has come of offering a task around; None where that has not been in vain once."""
         return self._offering.in_vain(task)
 
     @property

@@ -8,7 +8,7 @@ All of it is volatile: until a place is kept, nothing has been promised and the 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.agent.messages import Fenced, Request, Reserve
 from cosched.agent.talks import Talk, best, candidates, upper
@@ -28,12 +28,26 @@ if TYPE_CHECKING:
     from cosched.agent.settings import AgentSettings, Peer
     from cosched.coscheduler.task import Task
 
-__all__ = ["Offering"]
+__all__ = ["Offering", "Vain"]
 
 _REQUEST, _RESERVE = "request", "reserve"  # questions whose answers are awaited
 _UNHURRIED = 4.0  # times the patience that is had for a task which would not leave now
 _MOST_TURNS = 3  # times that a kept place is given up for a better offer
 _MOST_TALKS = 64  # tasks that are offered around at once
+
+
+class Vain(NamedTuple):
+    """What has come of offering a task around.
+
+    Attributes:
+        again: when it is offered again, epoch seconds.
+        tries: how often nobody did better.
+        answers: why each of those that were asked the last time does not have it, for people.
+    """
+
+    again: float
+    tries: int
+    answers: tuple[str, ...] = ()
 
 
 class Offering:
@@ -66,7 +80,7 @@ class Offering:
         self._peers = peers
         self._talks: dict[str, Talk] = {}
         self._by_uuid: dict[str, str] = {}  # UUID → task
-        self._pauses: dict[str, tuple[float, int]] = {}  # task → not offered before; tries in vain
+        self._vain: dict[str, Vain] = {}  # by task
         self._looked = -math.inf
 
     @property
@@ -77,7 +91,7 @@ class Offering:
     def look(self, time: float) -> None:
         """Offer what should rather run elsewhere; give up on answers that do not come."""
         for task in self._domain.transit():  # of a former life; first its neighbours have to say what they offer
-            if self._pauses.setdefault(task.id, (time + self._settings.patience, 0))[0] <= time:
+            if self._vain.setdefault(task.id, Vain(time + self._settings.patience, 0)).again <= time:
                 self.offer_on(task, time)
         for talk in list(self._talks.values()):
             if self._is_overdue(talk, time):
@@ -90,7 +104,7 @@ class Offering:
                 break
             task = waiting.task
             leaves = waiting.late or (self.eager and not task.origin)
-            if leaves and task.id not in self._talks and self._pauses.get(task.id, (0.0, 0))[0] <= time:
+            if leaves and task.id not in self._talks and self._vain.get(task.id, Vain(0.0, 0)).again <= time:
                 self._offer_around(task, waiting.end, time)
 
     def offer(self, name: str, here: float, time: float) -> None:
@@ -110,17 +124,17 @@ class Offering:
     def forget(self, task: str) -> None:
         """A task has left the queue by another way, or has ended."""
         self._end(task)
-        self._pauses.pop(task, None)
+        self._vain.pop(task, None)
 
-    def pause(self, task: str, time: float) -> None:
+    def pause(self, task: str, time: float, answers: tuple[str, ...] = ()) -> None:
         """Do not offer a task for a while: longer each time, and for half the time to its deadline at most."""
-        tries = self._pauses.get(task, (0.0, 0))[1]
+        tries = self._vain.get(task, Vain(0.0, 0)).tries
         pause = min(self._settings.again * 2.0 ** min(tries, 20), self._settings.again_longest)
-        self._pauses[task] = (time + min(pause, self._while_in_time(task, time)), tries + 1)
+        self._vain[task] = Vain(time + min(pause, self._while_in_time(task, time)), tries + 1, answers)
 
-    def in_vain(self, task: str) -> tuple[float, int] | None:
-        """Return when a task is offered again, epoch seconds, and how often nobody did better; None where not once."""
-        return self._pauses.get(task)
+    def in_vain(self, task: str) -> Vain | None:
+        """Return what has come of offering a task around; None where that has not been in vain once."""
+        return self._vain.get(task)
 
     def offered(self, peer: str, offer: Offer, time: float) -> None:
         """Take an offer; the last one that is awaited decides."""
@@ -130,6 +144,9 @@ class Offering:
     def declined(self, peer: str, decline: Decline, time: float) -> None:
         """Take the refusal to make an offer."""
         self._promptness.answer(peer, _REQUEST, decline.task, decline.epoch, time)
+        talk = self._talk(peer, decline.task, decline.epoch)
+        if talk is not None:
+            talk.refusals[peer] = decline.reason
         self._answered(peer, decline.task, decline.epoch, (math.inf, peer), time)
 
     def refused(self, peer: str, word: Refused, time: float) -> None:
@@ -137,6 +154,7 @@ class Offering:
         self._promptness.answer(peer, _RESERVE, word.task, word.epoch, time)
         talk = self._talk(peer, word.task, word.epoch)
         if talk is not None and talk.reserving == peer:
+            talk.refusals[peer] = word.reason
             self._next(talk, time)
 
     def reserved(self, peer: str, word: Reserved, time: float) -> None:
@@ -151,6 +169,7 @@ class Offering:
         others = min((promised for other, (promised, _) in talk.offers.items() if other != peer), default=math.inf)
         if end > talk.limit:
             self._effects.send(peer, Fenced(word.task, word.epoch))
+            talk.refusals[peer] = "by now it would end too late there"
             self._next(talk, time)
             return
         if others < end - self._settings.gain and talk.turns < _MOST_TURNS:
@@ -234,14 +253,16 @@ class Offering:
         else:
             self._end(talk.task)
             self._effects.statistics.in_vain += 1
-            self._in_vain(talk.task, time)
+            self._in_vain(talk.task, time, talk.unfit())
 
-    def _in_vain(self, name: str, time: float) -> None:
+    def _in_vain(self, name: str, time: float, answers: tuple[str, ...] = ()) -> None:
         task = self._domain.task(name)
         if task is not None and task.in_transit:
-            self._effects.tell(CancelRequested(time, name, f"{self._settings.name} knows nobody that takes it"))
+            said = f" ({'; '.join(answers)})" if answers else ""
+            reason = f"{self._settings.name} knows nobody that takes it{said}"
+            self._effects.tell(CancelRequested(time, name, reason))
             return
-        self.pause(name, time)
+        self.pause(name, time, answers)
         self._effects.tell(OfferEnded(time, name))
 
     def _next(self, talk: Talk, time: float) -> None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["Candidate", "Talk", "best", "candidates", "upper"]
 
 
+_LONGEST = 200  # characters of a neighbour's reason that are shown
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A neighbour to ask, and the domain behind it that made it one.
@@ -61,6 +64,7 @@ class Talk:
         offers: by neighbour: when it would end there, epoch seconds, and where that is.
         reserving: the neighbour that is asked to keep the place; empty before that.
         turns: how many times another was asked because its offer had become the better one.
+        refusals: neighbour → why it does not have the task, as it said itself.
     """
 
     task: str
@@ -75,6 +79,7 @@ class Talk:
     turns: int = 0
     began: float = 0.0
     left: float | None = None
+    refusals: dict[str, str] = field(default_factory=dict)
 
     @property
     def deadline(self) -> float:
@@ -89,6 +94,15 @@ class Talk:
         fit = [(end // max(gain, 1e-3), crc32(f"{self.papers.uuid}{peer}".encode()), peer)
                for peer, (end, _) in self.offers.items() if end <= self.limit and math.isfinite(end)]  # fmt: skip
         return min(fit)[2] if fit else ""
+
+    def unfit(self) -> tuple[str, ...]:
+        """Say of each neighbour that was asked why it does not have the task, for people."""
+        return tuple(f"{peer}: {self._unfit(peer)[:_LONGEST]}" for peer in sorted(self.asked))
+
+    def _unfit(self, peer: str) -> str:
+        if peer in self.refusals:
+            return self.refusals[peer]
+        return f"would end it {self._margin(self.offers[peer][0])}" if peer in self.offers else "has not answered"
 
     def why(self, peer: str, here: str) -> str:
         """Say why it goes to a neighbour, for people."""

@@ -17,7 +17,7 @@ def network_lines(network: NetworkView) -> list[str]:
     each = "–" if network.letters_each is None else f"{network.letters_each:.1f}"
     pairs = [
         ("since", shown_time(network.since)),
-        ("offered", f"{network.offered} times a task, {network.in_vain} of them in vain"),
+        ("offered", f"tasks {network.offered} times, {network.in_vain} of them in vain"),
         ("forwarded", f"{network.forwarded}, of which {network.came_back} came back without a run"),
         ("taken", f"{network.taken}{'' if network.hops is None else f', over {network.hops:.1f} hops on average'}"),
         ("letters", f"{each} for each task, {network.spreading} to tell and ask what is free"),

@@ -57,5 +57,6 @@ def _staying(core: Coscheduler, name: str, agent: Agent, time: float) -> str:
     tried = agent.in_vain(task.id)
     if tried is None:
         return ""
-    again = f"; asked again in {tried[0] - time:.0f} s" if tried[0] > time else ""
-    return f"no other domain has offered to end it sooner{again}"
+    answers = f" ({'; '.join(tried.answers)})" if tried.answers else ""
+    again = f"; asked again in {tried.again - time:.0f} s" if tried.again > time else ""
+    return f"no other domain has offered to end it sooner{answers}{again}"

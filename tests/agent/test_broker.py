@@ -367,7 +367,7 @@ def test_what_the_middle_cannot_get_rid_of_goes_back() -> None:
     assert not grid.faults_of_history()
     assert [run[1] for run in grid.history] == ["a"]
     (handover,) = grid.nodes["a"].disk.handovers.values()
-    assert handover.outcome == "b gave it back: b knows nobody that takes it"
+    assert handover.outcome == "b gave it back: b knows nobody that takes it (c: has not answered)"
 
 
 def test_what_is_in_transit_goes_on_after_a_crash_of_the_middle() -> None:

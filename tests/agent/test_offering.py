@@ -11,6 +11,7 @@ from cosched.agent.service import HostClass, Service, Step
 from tests.agent.makers import DOCUMENT, NOW, UUID, Domain, a_domain, a_guest, a_service, a_task, a_wide_task
 
 if TYPE_CHECKING:
+    from cosched.agent.messages import Body
     from cosched.coscheduler.task import Task
 
 
@@ -80,7 +81,28 @@ def test_who_was_asked_in_vain_is_asked_again_less_and_less_often() -> None:
     assert agent.in_vain("1") is None
     found = agent.in_vain("2")
     assert found is not None
-    assert found[1] >= 3
+    assert found.tries >= 3
+
+
+def test_why_nobody_has_a_task_is_remembered() -> None:
+    def answers(*said: Body) -> tuple[str, ...]:
+        domain = a_domain()
+        domain.submit(a_task(1, None, 1e4))  # takes the only host
+        domain.submit(a_wide_task(2))
+        (request,) = [body for body in domain.pass_time(1.0) if isinstance(body, Request)]
+        for body in said:
+            domain.say(replace(body, task=request.task))  # type: ignore[arg-type]  # all that is said is of a task
+        agent = domain.broker.agent
+        assert agent is not None
+        found = agent.in_vain("2")
+        return () if found is None else found.answers
+
+    assert answers() == ()  # it is still being waited for
+    assert answers(Decline(UUID, 1, "not mine" * 100)) == (f"b: {('not mine' * 100)[:200]}",)
+    assert answers(Offer(UUID, 1, 2e4, "b")) == ("b: would end it 19991.0 s late",)
+    assert answers(Offer(UUID, 1, 5.0, "b"), Refused(UUID, 1, "it is gone")) == ("b: it is gone",)
+    late = Reserved(UUID, 1, 2e4, 10.0)
+    assert answers(Offer(UUID, 1, 5.0, "b"), late) == ("b: by now it would end too late there",)
 
 
 def test_a_task_that_waits_anyway_waits_for_a_slow_neighbour() -> None:

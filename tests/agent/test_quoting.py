@@ -109,7 +109,9 @@ def test_what_nobody_takes_goes_back() -> None:
     domain.say(Decline(UUID, 1, "not now"), by="c")
     (report,) = domain.said_to("b")
     assert isinstance(report, Report)
-    assert [(str(one.state), one.reason) for one in report.statuses] == [("returned", "a knows nobody that takes it")]
+    assert [(str(one.state), one.reason) for one in report.statuses] == [
+        ("returned", "a knows nobody that takes it (c: not now)")
+    ]
     assert domain.state("100") == "gone"
 
 

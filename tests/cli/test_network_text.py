@@ -17,7 +17,7 @@ ADVICE = AdviceView(time=1e9, present=WAY, present_outlook=OutlookView(late=0.5,
 
 def test_what_was_done_is_said_in_lines() -> None:
     lines = network_lines(NETWORK)
-    assert lines[1] == "offered:     3 times a task, 1 of them in vain"
+    assert lines[1] == "offered:     tasks 3 times, 1 of them in vain"
     assert "over 1.5 hops" in lines[3]
     assert lines[4].startswith("letters:     7.2 for each task")
     assert "2s old" in lines[5]

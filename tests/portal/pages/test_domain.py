@@ -35,7 +35,7 @@ def test_what_the_agent_did_and_what_would_be_better_is_shown(tmp_path: Path, mo
         monkeypatch.setattr(here.daemon.desk, "peers", lambda: [peer])
         monkeypatch.setattr(here.daemon.desk, "network", lambda: NETWORK)
         text = ann.see("/domain")
-        assert "3 times a task was offered around, 1 of them in vain" in text
+        assert "tasks were offered around 3 times, 1 of them in vain" in text
         assert "Adviser (advise): nothing yet." in text
         monkeypatch.setattr(here.daemon.desk, "network", lambda: replace(NETWORK, advice=ADVICE))
         assert "asked for every 5.0 s, scope 0, believed for 30 s would be better, it found" in ann.see("/domain")
