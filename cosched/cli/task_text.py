@@ -60,7 +60,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
         ("origin", task.origin),
         ("peer", task.peer),
-        ("prediction", _profile_text(task.profile)),
+        ("prediction", _prediction_text(task)),
         ("submitted", shown_time(task.submitted)),
         ("deadline", _deadline_text(task)),
         ("dispatched", shown_time(task.dispatched)),
@@ -120,9 +120,13 @@ def forecast_lines(forecast: Forecast) -> list[str]:
     return [clean(line) for line in lines]
 
 
-def _profile_text(profile: ProfileView | None) -> str:
-    if profile is None:
-        return "none: the resource manager places it"
+def _prediction_text(task: TaskDetail) -> str:
+    if task.profile is not None:
+        return _profile_text(task.profile)
+    return "none: it cannot run here and only goes through" if task.origin else "none: the resource manager places it"
+
+
+def _profile_text(profile: ProfileView) -> str:
     times = {count: seconds for count, seconds in enumerate(profile.seconds, start=1) if seconds is not None}
     best = min(times, key=lambda count: (times[count], count))
     first = next(iter(times))

@@ -45,6 +45,7 @@ def test_a_task_leaves_out_what_is_not_known() -> None:
     assert "command:     /x 'a b'" in text
     assert "prediction:  none: the resource manager places it" in text
     assert "finished" not in text
+    assert "prediction:  none: it cannot run here" in "\n".join(task_lines(replace(TASK, origin="north")))
     done = replace(TASK, state="completed", finished=1e9 + 40, on_time=True, exit_code=0, profile=PROFILE)
     text = "\n".join(task_lines(done))
     assert "met with 1m in hand" in text
