@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.agent.messages import Fenced, Request, Reserve
+from cosched.agent.promptness import UNHURRIED
 from cosched.agent.talks import Talk, best, candidates, upper
 from cosched.coscheduler.events import CancelRequested, OfferEnded
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["Offering", "Vain"]
 
 _REQUEST, _RESERVE = "request", "reserve"  # questions whose answers are awaited
-_UNHURRIED = 4.0  # times the patience that is had for a task which would not leave now
 _MOST_TURNS = 3  # times that a kept place is given up for a better offer
 _MOST_TALKS = 64  # tasks that are offered around at once
 
@@ -282,7 +282,7 @@ class Offering:
             return True  # what will be in time here loses more by waiting than it can win
         silent = {talk.reserving} if talk.reserving else talk.asked.keys() - talk.offers.keys()
         patience = self._promptness.patience(silent)
-        return waited >= (patience if idle else max(patience, _UNHURRIED * self._settings.patience))
+        return waited >= (patience if idle else max(patience, UNHURRIED * self._settings.patience))
 
     def _overdue(self, talk: Talk, time: float) -> None:
         if talk.reserving:

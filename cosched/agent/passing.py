@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cosched.agent.messages import Request
+from cosched.agent.promptness import UNHURRIED
 from cosched.agent.settings import Role
 
 if TYPE_CHECKING:
@@ -88,8 +89,9 @@ class Passing:
         asked = _whom(found, word, peer, peers)
         if not asked or (len(self._passed) >= _MOST and (peer, word.task) not in self._passed):
             return False
-        # Who asks us waits so long himself: we must answer before that, and those after us before us.
-        patience = self._promptness.patience(asked) / (1 + len(word.visited))
+        # Who asks waits so long for a task that waits anyway: we must answer before that, and those after us before us.
+        patience = min(UNHURRIED * self._promptness.patience(asked), self._settings.patience_longest)
+        patience /= 1 + len(word.visited)
         self._passed[peer, word.task] = _Passed(word, task, known, time + patience, set(asked))
         visited = (*word.visited, self._settings.name)
         onward = Request(word.task, DISCOVERY, word.hops - 1, visited, word.document)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Promptness"]
+__all__ = ["UNHURRIED", "Promptness"]
 
+UNHURRIED = 4.0  # times the patience that is had for a task which would not leave now
 _SMOOTH, _VARY = 1 / 8, 1 / 4  # weights of a new sample (RFC 6298: alpha, beta)
 _SPREAD = 4.0  # mean deviations beyond the smoothed time (RFC 6298: K)
 _MOST = 4096  # questions whose answers are reckoned with

@@ -30,7 +30,7 @@ def test_where_nobody_further_on_can_either_the_reason_is_ours() -> None:
 
 def test_who_does_not_answer_is_waited_for_less_long_than_the_asker_waits() -> None:
     domain = passed_on()
-    domain.pass_time(0.9)
+    domain.pass_time(3.9)
     assert Decline(UUID, 1, "not ours") not in domain.sent
     assert Decline(UUID, 1, "not ours") in domain.pass_time(0.1)
 
