@@ -218,9 +218,11 @@ class Search:
 
 def warm_up() -> None:
     """Compile every operator, or load it from the disk, so that the searches to come start at once."""
-    one = Problem(("task",), ("host",), ("class",), np.zeros(1, dtype=np.int64), np.zeros(1), np.ones((1, 1, 1)),
-                  np.zeros(1), np.full(1, 0.5))  # fmt: skip
-    search = Search(one, Weights(deadlines_first=True))
+    # One of the two is late, though there would be time for both: the scout has its turn.
+    seconds, due = np.array([[[np.inf, 2.0], [3.0, np.inf]]]), np.array([2.0, 4.0])
+    both = Problem(("wide", "long"), ("h1", "h2"), ("class",), np.zeros(2, dtype=np.int64), np.zeros(2), seconds,
+                   np.zeros(2), due)  # fmt: skip
+    search = Search(both, Weights(deadlines_first=True))
     search.step(_SHARED)
     search.figures()
 

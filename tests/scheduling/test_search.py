@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -172,3 +174,28 @@ def test_widths_stand_for_counts_and_classes(data: st.DataObject) -> None:
     back = without_widths(problem, with_widths(problem, plan))
     assert back.counts.tolist() == plan.counts.tolist()
     assert decode(problem, back) == decode(problem, plan)
+
+
+def test_once_it_is_warmed_up_a_search_needs_no_more_machine_code() -> None:
+    """Neither around absences nor where the scout has its turn: to compile it would be on the path of a request."""
+    code = """
+import sys
+from benchmarks.kernels import kept, queue
+from cosched.scheduling.problem import Weights
+from cosched.scheduling.search import Search, warm_up
+
+def there():
+    modules = [module for name, module in sys.modules.items() if name.startswith("cosched.scheduling")]
+    items = [item for module in modules for item in vars(module).items()]
+    return {(name, kind) for name, found in items for kind in getattr(found, "overloads", ())}
+
+warm_up()
+before = there()
+for problem in (queue(30, 16, 101, deadlines=True, stretch=0.5), kept(30, 16, 1)):
+    search = Search(problem, Weights(deadlines_first=True))
+    search.step(8)
+    search.figures()
+print(sorted(name for name, _ in there() - before))
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
