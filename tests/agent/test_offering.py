@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cosched.agent.messages import Advertisement, Commit, Decline, Fenced, Offer, Refused, Request, Reserve, Reserved
 from cosched.agent.service import HostClass, Service, Step
@@ -191,7 +191,7 @@ def uneven(number: int, deadline: float) -> Task:
     return a_task(number, deadline, 40.0, 50.0, 50.0, 5.0)
 
 
-def slow(**changes: float) -> Domain:
+def slow(**changes: Any) -> Domain:
     """Return a domain with a free host that has learned that b needs 4 s to answer."""
     domain = a_domain(hosts=2, **changes)
     (request,) = [body for body in domain.submit(uneven(1, NOW + 10.0)) if isinstance(body, Request)]

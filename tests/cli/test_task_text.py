@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ def test_a_row_shows_the_real_end_and_by_how_much_it_was_late() -> None:
 
 
 def test_a_row_says_from_and_to_where_a_task_was_forwarded() -> None:
-    def note(**changes: str) -> str:
+    def note(**changes: Any) -> str:
         return task_rows([replace(TASK, **changes)], {})[0][-1]
 
     assert note() == ""

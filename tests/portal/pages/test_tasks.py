@@ -51,7 +51,7 @@ def test_the_list_says_where_a_task_is_and_where_it_came_from(tmp_path: Path, mo
         asked = here.daemon.desk.tasks
         for changes, said in (({"peer": "far"}, "in far"), ({"origin": "north"}, "from north")):
 
-            def tasks(*args: Any, changes: dict[str, str] = changes, **options: Any) -> TaskPage:
+            def tasks(*args: Any, changes: dict[str, Any] = changes, **options: Any) -> TaskPage:
                 found = asked(*args, **options)
                 return replace(found, tasks=tuple(replace(task, **changes) for task in found.tasks))
 
