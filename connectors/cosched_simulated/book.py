@@ -40,7 +40,7 @@ _LIVE = "state IN ('queued', 'running') ORDER BY number"
 _FIELDS = ("number", "attempt", "count", "pinned", "ready", "duration", "becomes", "exit_code", "reason",
            "state", "hosts", "began", "ends", "stopped")  # fmt: skip
 _CHANGING = ("becomes", "exit_code", "reason", "state", "hosts", "began", "ends", "stopped", "change")
-_UPSERT = (
+_UPSERT = (  # S608: names of our own; all values are bound
     f"INSERT INTO jobs ({', '.join(_FIELDS)}, launch, change) VALUES ({', '.join('?' * (len(_FIELDS) + 2))}) "  # noqa: S608
     f"ON CONFLICT (number) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _CHANGING)}"
 )
@@ -180,6 +180,7 @@ class Turn:
         self.pool = replace(self.pool, jobs=(*self.pool.jobs, job))
 
     def _select(self, which: str, *values: object) -> Iterator[Job]:
+        # S608: names and conditions of our own; all values are bound
         for row in self._connection.execute(f"SELECT {', '.join(_FIELDS)} FROM jobs WHERE {which}", values):  # noqa: S608
             yield _job(row)
 

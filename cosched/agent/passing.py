@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["DISCOVERY", "Passing"]
 
 DISCOVERY = 0  # epoch of a request that no hand-over follows
+_REQUEST = "request"  # the question whose answer is an offer or a refusal
 _MOST = 64  # requests that are passed on at once
 
 
@@ -96,7 +97,7 @@ class Passing:
         visited = (*word.visited, self._settings.name)
         onward = Request(word.task, DISCOVERY, word.hops - 1, visited, word.document)
         for name in asked:
-            self._promptness.ask(name, "request", word.task, DISCOVERY, time)
+            self._promptness.ask(name, _REQUEST, word.task, DISCOVERY, time)
             self._effects.send(name, onward)
         return True
 
@@ -116,7 +117,7 @@ class Passing:
             self._conclude(key, time)
 
     def _heard(self, peer: str, uuid: str, end: float, where: str, time: float) -> None:
-        self._promptness.answer(peer, "request", uuid, DISCOVERY, time)
+        self._promptness.answer(peer, _REQUEST, uuid, DISCOVERY, time)
         for key, passed in list(self._passed.items()):
             if key[1] != uuid or peer not in passed.awaited:
                 continue

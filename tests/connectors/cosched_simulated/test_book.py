@@ -163,12 +163,12 @@ def submit_and_die(file: Path, launches: list[Launch], step: int) -> None:
     left = iter(range(step))
 
     def traced(*arguments: object, **options: object) -> sqlite3.Connection:
-        connection: sqlite3.Connection = connect(*arguments, **options)  # type: ignore[call-overload]
+        connection: sqlite3.Connection = connect(*arguments, **options)  # type: ignore[call-overload]  # any
         connection.set_trace_callback(lambda _: None if next(left, None) is not None else os._exit(17))
         return connection
 
     try:
-        sqlite3.connect = traced  # type: ignore[assignment]
+        sqlite3.connect = traced  # type: ignore[assignment]  # this process ends with it
         submit(Book(file), *launches)
         os._exit(0)
     finally:
