@@ -1,8 +1,4 @@
-"""The decoder and the objective in machine code, for whole populations: the same results as `decoder`, bit for bit.
-
-Identical hosts need no names while searching: free times are kept as ascending runs of (time, hosts). A task consumes
-runs from the front and inserts one, so its cost hardly depends on the number of hosts. Several classes keep every host.
-"""
+"""Problems laid out for machine code, and what plans of them cost: the same as `metrics`, for whole populations."""
 
 from __future__ import annotations
 
@@ -10,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cosched.scheduling.compiled_spans import spans
 from cosched.scheduling.compiled_windows import Windows, laid_out
-from cosched.scheduling.compiled_windows import place as place_task
 from cosched.scheduling.jit import compiled
 from cosched.scheduling.metrics import MISSED
 from cosched.scheduling.widths import narrowed, single_class, width_base
@@ -21,7 +17,7 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.problem import Problem, Weights
 
-__all__ = ["Tables", "evaluate", "figures", "repair", "spans", "tables"]
+__all__ = ["Tables", "evaluate", "figures", "repair", "tables"]
 
 
 class Tables(NamedTuple):
@@ -104,41 +100,19 @@ def evaluate(problem: Tables, orders: NDArray[np.int64], counts: NDArray[np.int6
         orders: (P, m) permutations in which every task is behind its predecessors.
         counts: (P, m) widths by task, each usable.
     """
-    tasks = orders.shape[1]
-    starts, ends = np.empty(tasks), np.empty(tasks)
-    costs = np.empty(orders.shape[0])
-    for plan in range(orders.shape[0]):
-        spans(problem, orders[plan], counts[plan], starts, ends)
-        costs[plan] = _objective(problem, counts[plan], starts, ends)
-    return costs
+    starts, ends = np.empty(orders.shape), np.empty(orders.shape)
+    spans(problem, orders, counts, starts, ends)
+    return _objectives(problem, counts, starts, ends)
 
 
 @compiled
 def figures(problem: Tables, order: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[float, float, float, float]:
     """Return makespan, number of missed deadlines, lateness and front-weighted idle share of one plan."""
-    starts, ends = np.empty(order.shape[0]), np.empty(order.shape[0])
-    spans(problem, order, counts, starts, ends)
-    makespan = ends.max()
-    late = np.maximum(ends - problem.deadline, 0.0)
-    idle = _front_idle(problem, counts, starts, ends, makespan) / problem.free.shape[0]
-    return makespan, float((ends > problem.deadline).sum()), late.sum(), idle
-
-
-@compiled
-def spans(
-    problem: Tables,
-    order: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    starts: NDArray[np.float64],
-    ends: NDArray[np.float64],
-) -> None:
-    """Fill in when each task starts and ends, by task index."""
-    if problem.absences.shape[0] > 0:
-        _spans_around(problem, order, counts, starts, ends)
-    elif problem.seconds.shape[0] == 1:
-        _spans_identical(problem, order, counts, starts, ends)
-    else:
-        _spans_classes(problem, order, counts, starts, ends)
+    starts, ends = np.empty((1, order.shape[0])), np.empty((1, order.shape[0]))
+    spans(problem, order.reshape(1, -1), counts.reshape(1, -1), starts, ends)
+    makespan, over = ends.max(), ends[0] - problem.deadline
+    idle = _front_idle(problem, counts, starts[0], ends[0], makespan) / problem.free.shape[0]
+    return makespan, float((over > 0).sum()), np.maximum(over, 0.0).sum(), idle
 
 
 @compiled
@@ -175,160 +149,24 @@ def repair(problem: Tables, orders: NDArray[np.int64]) -> None:
 
 
 @compiled
-def _ready(problem: Tables, task: int, ends: NDArray[np.float64]) -> float:
-    ready = float(problem.release[task])
-    for index in range(problem.first[task], problem.first[task + 1]):
-        ready = max(ready, float(ends[problem.before[index]]))
-    return ready
-
-
-@compiled
-def _spans_identical(
-    problem: Tables,
-    order: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    starts: NDArray[np.float64],
-    ends: NDArray[np.float64],
-) -> None:
-    hosts, tasks = problem.free.shape[0], order.shape[0]
-    # Every task takes at least part of one run and inserts one: with `tasks` cells to spare in front of the hosts' runs
-    # an insertion can always shift what is before it by one to the left.
-    when = np.empty(tasks + hosts)
-    width = np.empty(tasks + hosts, dtype=np.int64)
-    when[tasks:] = problem.free
-    width[tasks:] = 1
-    head, tail = tasks, tasks + hosts
-    for position in range(tasks):
-        task = order[position]
-        needed = counts[task]
-        start = float(when[head])
-        while needed > 0:
-            start = float(when[head])
-            if width[head] > needed:
-                width[head] -= needed
-                break
-            needed -= width[head]
-            head += 1
-        if problem.waits:
-            start = max(start, _ready(problem, task, ends))
-        end = start + problem.seconds[0, task, counts[task] - 1]
-        starts[task] = start
-        ends[task] = end
-        place = tail - 1
-        while place >= head and when[place] > end:
-            place -= 1
-        if place >= head and when[place] == end:
-            width[place] += counts[task]
-            continue
-        for behind in range(head, place + 1):
-            when[behind - 1] = when[behind]
-            width[behind - 1] = width[behind]
-        head -= 1
-        when[place] = end
-        width[place] = counts[task]
-
-
-@compiled
-def _spans_classes(
-    problem: Tables,
-    order: NDArray[np.int64],
-    widths: NDArray[np.int64],
-    starts: NDArray[np.float64],
-    ends: NDArray[np.float64],
-) -> None:
-    hosts = problem.free.shape[0]
-    when, class_of, index_of = problem.free.copy(), problem.host_class.copy(), problem.host_index.copy()
-    chosen = np.empty(hosts, dtype=np.bool_)
-    seconds = np.empty(problem.seconds.shape[0])
-    for position in range(order.shape[0]):
-        task = order[position]
-        count, wanted = widths[task] % problem.base, widths[task] // problem.base - 1
-        for klass in range(seconds.shape[0]):
-            possible = wanted < 0 or klass == wanted
-            seconds[klass] = problem.seconds[klass, task, count - 1] if possible else np.inf
-        ready = _ready(problem, task, ends)
-        best_start, best_end, best_threshold, last = 0.0, np.inf, np.inf, 0
-        for threshold in seconds:
-            found = 0
-            for host in range(hosts if threshold < np.inf else 0):
-                found += seconds[class_of[host]] <= threshold
-                if found == count:
-                    start = max(when[host], ready)
-                    end = start + threshold
-                    if end < best_end or (end == best_end and threshold < best_threshold):
-                        best_start, best_end, best_threshold, last = start, end, threshold, host
-                    break
-        starts[task] = best_start
-        ends[task] = best_end
-        for host in range(last + 1):
-            chosen[host] = seconds[class_of[host]] <= best_threshold
-        _occupy(when, class_of, index_of, chosen, last, best_end)
-
-
-@compiled
-def _spans_around(
-    problem: Tables,
-    order: NDArray[np.int64],
-    widths: NDArray[np.int64],
-    starts: NDArray[np.float64],
-    ends: NDArray[np.float64],
-) -> None:
-    pools, runs = problem.windows.pools.copy(), problem.windows.runs.copy()
-    table, base, waits = problem.seconds, problem.base, problem.waits
-    for position in range(order.shape[0]):
-        task = order[position]
-        count, wanted = widths[task], -1
-        if table.shape[0] > 1:
-            count, wanted = count % base, count // base - 1
-        for pool in pools:
-            allowed = wanted < 0 or pool.host_class == wanted
-            pool.seconds = table[pool.host_class, task, count - 1] if allowed else np.inf
-        ready = _ready(problem, task, ends) if waits else 0.0
-        starts[task], ends[task] = place_task(pools, runs, count, ready)
-
-
-@compiled
-def _occupy(
-    when: NDArray[np.float64],
-    class_of: NDArray[np.int64],
-    index_of: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
-    last: int,
-    end: float,
-) -> None:
-    """Move the chosen hosts (none behind `last`) to `end`, keeping the order by free time, then index."""
-    for host in range(last, -1, -1):
-        if not chosen[host]:
-            continue
-        klass, index = class_of[host], index_of[host]
-        place = host
-        while place + 1 < when.shape[0] and (
-            when[place + 1] < end or (when[place + 1] == end and index_of[place + 1] < index)
-        ):
-            when[place] = when[place + 1]
-            class_of[place] = class_of[place + 1]
-            index_of[place] = index_of[place + 1]
-            place += 1
-        when[place], class_of[place], index_of[place] = end, klass, index
-
-
-@compiled
-def _objective(
+def _objectives(
     problem: Tables, widths: NDArray[np.int64], starts: NDArray[np.float64], ends: NDArray[np.float64]
-) -> float:
-    """Return the objective; `metrics` has the formulas and explains the idle one."""
-    makespan, late = 0.0, 0.0
-    missed = 0
-    for task in range(widths.shape[0]):
-        makespan = max(makespan, ends[task])
-    for task in range(widths.shape[0] if problem.due else 0):
-        missed += ends[task] > problem.deadline[task]
-        late += max(0.0, float(ends[task] - problem.deadline[task]))
-    if problem.weights[1] == 0.0:
-        return float(problem.weights[3] * missed + (problem.weights[0] * makespan + problem.weights[2] * late))
-    idle = _front_idle(problem, widths, starts, ends, makespan)
-    terms = problem.weights[0] * makespan + problem.weights[1] * idle + problem.weights[2] * late
-    return float(problem.weights[3] * missed + terms)
+) -> NDArray[np.float64]:
+    """Return the objective of each plan; `metrics` has the formulas and explains the idle one."""
+    weights, deadline, due = problem.weights, problem.deadline, problem.due
+    plans, tasks = ends.shape
+    costs = np.empty(plans)
+    for plan in range(plans):
+        makespan, late, idle, missed = 0.0, 0.0, 0.0, 0
+        for task in range(tasks):
+            makespan = max(makespan, ends[plan, task])
+        for task in range(tasks if due else 0):
+            missed += ends[plan, task] > deadline[task]
+            late += max(0.0, ends[plan, task] - deadline[task])
+        if weights[1] > 0.0:
+            idle = _front_idle(problem, widths[plan], starts[plan], ends[plan], makespan)
+        costs[plan] = weights[3] * missed + (weights[0] * makespan + weights[1] * idle + weights[2] * late)
+    return costs
 
 
 @compiled

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cosched.scheduling import compiled, decoder
+from cosched.scheduling.compiled_spans import spans
+from cosched.scheduling.problem import Plan, Problem, Weights
+from cosched.scheduling.widths import with_widths
+from tests.scheduling.problems import plans, problems
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_CROWD = 400  # hosts: more than are kept as a row
+
+
+def _decoded(problem: Problem, population: Sequence[Plan]) -> list[tuple[list[float], list[float]]]:
+    tables = compiled.tables(problem, Weights(), 1.0)
+    orders = np.array([plan.order for plan in population])
+    compiled.repair(tables, orders)
+    starts, ends = np.empty(orders.shape), np.empty(orders.shape)
+    spans(tables, orders, np.array([with_widths(problem, plan).counts for plan in population]), starts, ends)
+    return [(begun.tolist(), ended.tolist()) for begun, ended in zip(starts, ends, strict=True)]
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_machine_code_decodes_every_plan_exactly_as_the_decoder_does(data: st.DataObject) -> None:
+    problem = data.draw(problems(absences=data.draw(st.booleans())))
+    population = data.draw(st.lists(plans(problem), min_size=1, max_size=3))
+    assert _decoded(problem, population) == [decoder.spans(problem, plan) for plan in population]
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_a_crowd_of_hosts_is_decoded_as_the_few_that_each_stands_for(data: st.DataObject) -> None:
+    few = data.draw(problems(classes=1))
+    times = _CROWD // len(few.hosts) + 1
+    hosts = len(few.hosts) * times
+    seconds = np.full((1, len(few.tasks), hosts), np.inf)
+    seconds[:, :, times - 1 :: times] = few.seconds
+    crowd = replace(few, hosts=tuple(f"h{host}" for host in range(hosts)), host_class=np.zeros(hosts, dtype=np.int64),
+                    free=np.repeat(few.free, times), seconds=seconds)  # fmt: skip
+    population = data.draw(st.lists(plans(few), min_size=1, max_size=3))
+    expected = [decoder.spans(few, plan) for plan in population]
+    assert _decoded(crowd, [replace(plan, counts=plan.counts * times) for plan in population]) == expected
