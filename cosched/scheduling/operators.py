@@ -39,7 +39,7 @@ def mate(
     remaining tasks in the partner's order and with the partner's counts.
     """
     individuals, tasks = orders.shape
-    kept = np.empty(tasks, dtype=np.bool_)
+    kept, others = np.empty(tasks, dtype=np.bool_), np.empty(tasks, dtype=np.int64)
     for child in range(individuals):
         child_orders[child, :] = orders[child]
         child_counts[child, :] = counts[child]
@@ -47,21 +47,25 @@ def mate(
             continue
         partner = (child + 1 + int(draw(state) * reach)) % individuals
         begin = int(draw(state) * tasks)
-        length = 1 + int(draw(state) * (tasks - 1))
+        end = begin + 1 + int(draw(state) * (tasks - 1))
         kept[:] = False
-        for step in range(length):
-            kept[orders[child, (begin + step) % tasks]] = True
+        for place in range(begin, min(end, tasks)):
+            kept[orders[child, place]] = True
+        for place in range(end - tasks):  # the segment goes on at the front
+            kept[orders[child, place]] = True
 
-        place = 0
-        for position in range(tasks):
-            task = orders[partner, position]
-            if kept[task]:
-                continue
-            while kept[orders[child, place]]:
-                place += 1
-            child_orders[child, place] = task
-            child_counts[child, task] = counts[partner, task]
-            place += 1
+        found = 0
+        for place in range(tasks):  # whom the processor cannot guess is written over, without a branch
+            task = orders[partner, place]
+            others[found] = task
+            found += not kept[task]
+        for task in range(tasks):
+            child_counts[child, task] = counts[child, task] if kept[task] else counts[partner, task]
+        first = max(end - tasks, 0)
+        for place in range(first, begin):
+            child_orders[child, place] = others[place - first]
+        for place in range(end, tasks):
+            child_orders[child, place] = others[place - first - end + begin]
 
 
 @compiled
