@@ -115,7 +115,7 @@ def _adopt(trial: Reading, begin: int, kept: int, plan: Reading) -> None:
         counts[task], ends[task] = trial_counts[task], trial_ends[task]
     for place in range(begin + 1, kept + 1):
         costs[place] = trial_costs[place]
-        for host in range(free.shape[1]):
+        for host in range(free.shape[1] // 2):
             free[place, host] = trial_free[place, host]
 
 

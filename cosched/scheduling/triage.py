@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cosched.scheduling.ascending import occupied, room
 from cosched.scheduling.jit import compiled
 from cosched.scheduling.widths import choices
 
@@ -55,7 +56,7 @@ class Reading(NamedTuple):
         asked: (m,) by task, the host count to try first; 0 for the cheapest that is in time.
         counts: (m,) by task, the host count that it takes; those given up keep that of an earlier reading.
         ends: (m,) by task, when those that are kept end.
-        free: (m+1, N) when hosts become free, ascending, ahead of each place.
+        free: (m+1, 2 N) when hosts become free, ascending, ahead of each place (see `ascending.room`).
         costs: (m+1,) what the lateness ahead of each place costs.
         given_up: (m,) room for those given up.
     """
@@ -82,8 +83,8 @@ def claims(problem: Problem, tables: Tables) -> Claims:
 def reading(problem: Claims, order: NDArray[np.int64]) -> Reading:
     """Return room for a reading; its plan has this order, everybody asks for the cheapest count that is in time."""
     tasks, hosts = len(order), len(problem.free)
-    free = np.zeros((tasks + 1, hosts))
-    free[0] = problem.free
+    free = room(tasks + 1, hosts)
+    free[0, :hosts] = problem.free
     asked = np.zeros(tasks, dtype=np.int64)
     cheapest = problem.counts[problem.first[:-1]]
     return Reading(order.copy(), asked, cheapest, np.zeros(tasks), free, np.zeros(tasks + 1), order.copy())
@@ -105,7 +106,7 @@ def reread(problem: Claims, mercy: float, limit: float, begin: int, plan: Readin
     """
     seconds, _, release, deadline, useful, first, shortest = problem  # once: a look into a tuple takes its time
     order, asked, counts, ends, free, costs, given_up = plan
-    cost, kept, lost = costs[begin], begin, 0
+    cost, kept, lost, hosts = costs[begin], begin, 0, problem.free.shape[0]
     a_second = 1.0 / mercy if mercy > 0.0 else 0.0
     for place in range(begin, order.shape[0]):
         task = order[place]
@@ -129,26 +130,13 @@ def reread(problem: Claims, mercy: float, limit: float, begin: int, plan: Readin
         else:
             cost += max(0.0, end - due) * a_second
             order[kept], counts[task], ends[task] = task, count, end
-            _occupy(free, kept, count, end)
+            occupied(free[kept], hosts, count, end, free[kept + 1])
             kept += 1
             costs[kept] = cost
         if cost + lost > limit:
             return -1, cost + lost
     order[kept:] = given_up[:lost]
     return kept, cost + lost
-
-
-@compiled
-def _occupy(free: NDArray[np.float64], row: int, count: int, end: float) -> None:
-    """Write into the next row when hosts become free once the first `count` of this one are taken until `end`."""
-    hosts, place = free.shape[1], count
-    while place < hosts and free[row, place] <= end:
-        free[row + 1, place - count] = free[row, place]
-        place += 1
-    for host in range(place - count, place):
-        free[row + 1, host] = end
-    for host in range(place, hosts):
-        free[row + 1, host] = free[row, host]
 
 
 @compiled
