@@ -60,17 +60,17 @@ def fewest_missed(problem: Problem) -> int:
     seconds = best_seconds(narrowed(problem))
     in_time = _earliest_end(problem, seconds) <= problem.deadline[:, None]
     cheapest = np.where(in_time, _areas(seconds), np.inf).min(axis=1)
+    possible = due[np.isfinite(cheapest[due])]
+    by_deadline = possible[np.argsort(problem.deadline[possible], kind="stable")]
+    offered = np.maximum(problem.deadline[by_deadline, None] - problem.free, 0.0).sum(axis=1) * (1 + 1e-9)
     kept: list[float] = []  # host-seconds, negative: the largest is at the front of the heap
     needed = 0.0
-    for task in due[np.argsort(problem.deadline[due], kind="stable")].tolist():
-        if cheapest[task] == np.inf:
-            continue
-        offered = float(np.maximum(problem.deadline[task] - problem.free, 0.0).sum())
-        needed += float(cheapest[task])
-        if needed <= offered * (1 + 1e-9):
-            heappush(kept, -float(cheapest[task]))
+    for area, there in zip(cheapest[by_deadline].tolist(), offered.tolist(), strict=True):
+        needed += area
+        if needed <= there:
+            heappush(kept, -area)
         else:
-            needed += heappushpop(kept, -float(cheapest[task]))
+            needed += heappushpop(kept, -area)
     return len(due) - len(kept)
 
 

@@ -236,14 +236,12 @@ def _statistics() -> tools.Statistics:
 
 def _toolbox(problem: Problem, tables: compiled.Tables, state: NDArray[np.uint64]) -> base.Toolbox:
     """Register the operators, each on a whole population."""
-    widths = choices(problem)
-    first = np.cumsum([0, *[len(row) for row in widths]], dtype=np.int64)
     toolbox = base.Toolbox()
     toolbox.register("repair", compiled.repair, tables)
     toolbox.register("evaluate", compiled.evaluate, tables)
     toolbox.register("figures", compiled.figures, tables)
     toolbox.register("mate", operators.mate, state, _CROSSED, _POPULATION)
-    toolbox.register("mutate", operators.mutate, state, np.concatenate(widths).astype(np.int64), first)
+    toolbox.register("mutate", operators.mutate, state, *choices(problem))
     toolbox.register("select", operators.replace)
     if any(problem.depends_on):
         toolbox.decorate("mutate", _then_repair(tables))

@@ -73,11 +73,12 @@ class Reading(NamedTuple):
 def claims(problem: Problem, tables: Tables) -> Claims:
     """Lay out a problem of identical hosts, which has these tables."""
     seconds = tables.seconds[0]
-    counts = [row[np.argsort(row * seconds[task, row - 1], kind="stable")] for task, row in enumerate(choices(problem))]
-    shortest = np.array([seconds[task, row - 1].min() for task, row in enumerate(counts)])
-    first = np.cumsum([0, *[len(row) for row in counts]], dtype=np.int64)
+    counts, first = choices(problem)
+    tasks = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    took = seconds[tasks, counts - 1]
+    cheapest_first = np.lexsort((counts * took, tasks))
     return Claims(np.ascontiguousarray(seconds), tables.free, tables.release, tables.deadline,
-                  np.concatenate(counts).astype(np.int64), first, shortest)  # fmt: skip
+                  counts[cheapest_first], first, np.minimum.reduceat(took, first[:-1]))  # fmt: skip
 
 
 def reading(problem: Claims, order: NDArray[np.int64]) -> Reading:

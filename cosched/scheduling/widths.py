@@ -120,21 +120,24 @@ def width_base(problem: Problem) -> int:
     return len(problem.hosts) + 1
 
 
-def choices(problem: Problem) -> list[NDArray[np.int64]]:
-    """Return the widths that are worth using for each task, ascending.
+def choices(problem: Problem) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the widths that are worth using for each task.
 
     A width is a host count; on several classes it may name the class whose hosts alone are taken, as count +
     `width_base` * (class + 1). Of these the counts stay that are faster than every smaller one in their class.
+
+    Returns:
+        The widths of all tasks, and (m+1,) where each task's begin: those of j are widths[first[j]:first[j+1]],
+        ascending.
     """
     problem, base = narrowed(problem), width_base(problem)
-    anywhere = useful(problem)
-    if single_class(problem) is not None:
-        return [np.flatnonzero(row) + 1 for row in anywhere]
-    tables = [anywhere, *[_useful_within(problem, each) for each in range(len(problem.classes))]]
-    return [
-        np.concatenate([np.flatnonzero(table[task]) + 1 + base * place for place, table in enumerate(tables)])
-        for task in range(len(problem.tasks))
-    ]
+    tables = [useful(problem)]
+    if single_class(problem) is None:
+        tables += [_useful_within(problem, each) for each in range(len(problem.classes))]
+    tasks, columns = np.nonzero(np.concatenate(tables, axis=1))
+    kinds, counts = np.divmod(columns, tables[0].shape[1])
+    first = np.searchsorted(tasks, np.arange(len(problem.tasks) + 1)).astype(np.int64)
+    return (counts + 1 + base * kinds).astype(np.int64), first
 
 
 def with_widths(problem: Problem, plan: Plan) -> Plan:

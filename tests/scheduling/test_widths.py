@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 
 from cosched.scheduling.problem import Problem
-from cosched.scheduling.widths import best_seconds, single_class, useful
+from cosched.scheduling.widths import best_seconds, choices, single_class, useful, width_base
 from tests.scheduling.problems import a_problem, problems
 
 
@@ -31,3 +31,17 @@ def test_hosts_of_one_class_are_identical_however_many_classes_there_are() -> No
                     np.concatenate([problem.seconds] * 2), problem.release, problem.deadline)  # fmt: skip
     assert single_class(mixed) == 0  # another name makes no difference
     assert single_class(replace(mixed, seconds=np.array([[[1.0, np.inf]], [[2.0, np.inf]]]))) is None
+
+
+@given(problems(tasks=4, hosts=5))
+def test_choices_are_all_that_is_faster_than_fewer_hosts_of_the_same_kind(problem: Problem) -> None:
+    widths, first = choices(problem)
+    base, identical = width_base(problem), single_class(problem) is not None
+    sizes = np.bincount(problem.host_class, minlength=len(problem.classes))
+    for task, (begin, end) in enumerate(itertools.pairwise(first.tolist())):
+        expected = (np.flatnonzero(useful(problem)[task]) + 1).tolist()
+        for kind, size in enumerate([] if identical else sizes.tolist()):
+            times = problem.seconds[kind, task, :size].tolist()
+            within = [count for count in range(1, size + 1) if times[count - 1] < min([np.inf, *times[: count - 1]])]
+            expected += [count + base * (kind + 1) for count in within]
+        assert widths[begin:end].tolist() == expected
