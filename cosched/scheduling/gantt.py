@@ -20,6 +20,9 @@ __all__ = ["Bar", "gantt"]
 _WIDTH = 900.0  # of the plot, in SVG units
 _HEIGHT = 400.0  # about; a row is between 3 and 20 units high
 _LETTER = 6.0  # width of a letter at font size 10
+_SMALL = 4.0  # a box that is no wider or no higher has a thin frame, lest frames be all that one sees
+_COLUMNS = 7  # of the legend
+_MOST_NAMED = 10 * _COLUMNS - 1  # applications in the legend
 # Light enough for black letters, told apart also by most colour-blind readers; more applications begin again.
 _COLOURS = (
     "#8dbfe8",
@@ -81,8 +84,12 @@ def gantt(bars: Sequence[Bar], hosts: Sequence[str], title: str, origin: float |
     row = min(20.0, max(3.0, _HEIGHT / len(hosts)))
     applications = dict(zip(dict.fromkeys(bar.application for bar in bars if not bar.absent), cycle(_COLOURS)))
     applications |= {bar.application: _ABSENT for bar in bars if bar.absent}
+    legend = list(applications.items())
+    named = legend if len(legend) <= _MOST_NAMED + 1 else legend[:_MOST_NAMED]
     tasks = sum(not bar.absent for bar in bars)
     late = sum(bar.late for bar in bars)
+    scale = left, span
+    boxes = [box for bar in bars for box in _boxes(bar, hosts, row, scale, applications[bar.application])]
     return template("gantt.svg.j2").render(
         title=title,
         description=f"{tasks} tasks on {len(hosts)} hosts in {span / unit:.4g} {unit_name}; "
@@ -93,8 +100,10 @@ def gantt(bars: Sequence[Bar], hosts: Sequence[str], title: str, origin: float |
         rows=_rows(hosts, row),
         ticks=[(value * unit / span * _WIDTH, f"{value:g}") for value in ticks(0.0, span / unit)],
         axis=f"time ({unit_name})",
-        boxes=[box for bar in bars for box in _boxes(bar, hosts, row, (left, span), applications[bar.application])],
-        legend=list(applications.items()),
+        boxes=sorted(boxes, key=lambda box: box.late),  # red frames above those of their neighbours
+        legend=named,
+        unnamed=len(legend) - len(named),
+        legend_rows=math.ceil((len(named) + (len(legend) > len(named))) / _COLUMNS) + (late > 0),
         late=late,
     )
 
@@ -111,6 +120,7 @@ class _Box:
     label: str
     tip: str
     late: bool
+    small: bool
 
 
 def _boxes(bar: Bar, hosts: Sequence[str], row: float, scale: tuple[float, float], colour: str) -> Iterator[_Box]:
@@ -127,7 +137,8 @@ def _boxes(bar: Bar, hosts: Sequence[str], row: float, scale: tuple[float, float
         fits = len(bar.task) * _LETTER <= width - 4 and height >= 11
         label = bar.task if fits and last - first == widest else ""
         widest = -1 if label else widest  # one label a task
-        yield _Box(x, row * (len(hosts) - 1 - last), width, height, colour, label, tip, bar.late)
+        yield _Box(x, row * (len(hosts) - 1 - last), width, height, colour, label, tip, bar.late,
+                   min(width, height) <= _SMALL)  # fmt: skip
 
 
 def _runs(bar: Bar, hosts: Sequence[str]) -> list[tuple[int, int]]:

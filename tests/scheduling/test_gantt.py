@@ -46,7 +46,7 @@ def test_hosts_that_are_not_neighbours_are_boxes_apart_with_one_label() -> None:
 def test_missed_deadlines_are_marked_and_counted() -> None:
     bars = [Bar("late", "fft", ("h0",), 0, 10, 8.0), Bar("early", "fft", ("h1",), 0, 10, 10.0)]
     svg = gantt(bars, HOSTS, "Queue")
-    assert [box.attrib["class"] for box in boxes(svg)] == ["box late", "box"]
+    assert [box.attrib["class"] for box in boxes(svg)] == ["box", "box late"]
     assert "deadline missed (1)" in texts(svg)
     assert "late: 1 hosts, 0 to 10 s, deadline missed by 2 s" in texts(svg)
     assert "deadline missed" not in gantt(bars[1:], HOSTS, "Queue")
@@ -93,3 +93,33 @@ def test_hosts_that_are_not_there_are_no_task() -> None:
     assert any(text.startswith("1 tasks on 4 hosts") for text in ET.fromstring(svg).itertext())
     assert [box.attrib["fill"] for box in boxes(svg)][1] == "#e4e4e4"
     assert "gone" in texts(svg)
+
+
+def test_the_frame_of_a_missed_deadline_is_red() -> None:
+    """The rule for every box stood behind that for late ones, with the same weight, and undid it."""
+    style = next(ET.fromstring(gantt([], HOSTS, "")).iter(f"{SVG}style")).text or ""
+    assert style.index(".gantt .box {") < style.index(".gantt .late {")
+    assert style.index(".gantt .small {") < style.index(".gantt .late {")
+
+
+@pytest.mark.parametrize("applications", [1, 7, 36, 70, 71, 2000])
+def test_a_legend_of_many_applications_stays_within_the_picture(applications: int) -> None:
+    bars = [Bar(f"task {number}", f"kind {number}", ("h0",), number, number + 1, 0.5) for number in range(applications)]
+    root = ET.fromstring(gantt(bars, HOSTS, ""))
+    height = float(root.attrib["viewBox"].split()[3])
+    entries = [
+        group for group in root.iter(f"{SVG}g") if len(group.findall(f"{SVG}text")) and "transform" in group.attrib
+    ]
+    places = [float(group.attrib["transform"].split()[-1].rstrip(")")) for group in entries]
+    assert max(places) + 36 + 11 <= height
+    named = sum((text or "").startswith("kind") for text in texts(gantt(bars, HOSTS, "")))
+    assert (
+        named == applications
+        if applications <= 70
+        else f"… and {applications - named} more" in texts(gantt(bars, HOSTS, ""))
+    )
+
+
+def test_frames_do_not_hide_the_boxes_of_a_large_schedule() -> None:
+    bars = [Bar(str(number), "fft", ("h0",), number, number + 1) for number in range(1000)]
+    assert {box.attrib["class"] for box in boxes(gantt(bars, HOSTS, ""))} == {"box small"}
