@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from cosched.cli.output import clean
 from cosched.errors import CoschedError, UserError
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return int(build(first)(list(arguments), prog_name="cosched", standalone_mode=False) or 0)
     except CoschedError as error:
-        sys.stderr.write(f"cosched: {error}\n")
+        sys.stderr.write(f"cosched: {clean(str(error))}\n")  # a name in it may hold a line break
         return 1 if isinstance(error, UserError) else 2
     except typer.TyperException as error:
         _print_usage_error(error)

@@ -29,9 +29,10 @@ def parse_etc(text: str) -> Problem:
     tasks, machines = _header(lines[0] if lines else "")
     times: list[float] = []
     for number, line in enumerate(lines[1:], start=2):
-        times += [_time(word, number) for word in line.split()]
-        if len(times) > tasks * machines:
-            raise UserError(f"line {number}: more times than {tasks} tasks x {machines} machines")
+        for word in line.split():
+            if len(times) == tasks * machines:
+                raise UserError(f"line {number}: more times than {tasks} tasks x {machines} machines")
+            times.append(_time(word, number, divmod(len(times), machines)))
     if len(times) < tasks * machines:
         raise UserError(f"line {len(lines)}: the file ends after {len(times)} of {tasks * machines} times")
     seconds = np.full((machines, tasks, machines), np.inf)
@@ -52,7 +53,8 @@ def parse_etc(text: str) -> Problem:
 def _header(line: str) -> tuple[int, int]:
     words = line.split()
     if len(words) not in (2, 3) or not all(word.isascii() and word.isdigit() and len(word) < 9 for word in words[:2]):
-        raise UserError("line 1: neither a JSON object nor the `TASKS MACHINES` line of an ETC matrix")
+        raise UserError('line 1: neither a JSON object, {"hosts": …, "tasks": […]}, nor the line `TASKS MACHINES` '
+                        "with which an ETC matrix begins")  # fmt: skip
     tasks, machines = int(words[0]), int(words[1])
     if tasks < 1 or machines < 1 or tasks * machines * machines > _MOST_CELLS:
         raise UserError(f"line 1: {tasks} tasks on {machines} machines: give at least one of each "
@@ -60,11 +62,12 @@ def _header(line: str) -> tuple[int, int]:
     return tasks, machines
 
 
-def _time(word: str, line: int) -> float:
+def _time(word: str, line: int, place: tuple[int, int]) -> float:
     try:
-        value = float(word)
+        value = float(word) if word.isascii() and "_" not in word else math.nan  # Python alone reads 1_000
     except ValueError:
         value = math.nan
     if not 0 < value <= _LONGEST:
-        raise UserError(f"line {line}: {word[:40]!a} is no time: give seconds above 0 and at most {_LONGEST:.0f}")
+        raise UserError(f"line {line}: {word[:40]!a} is no time of task {place[0]} on machine {place[1]}: "
+                        f"give seconds above 0 and at most {_LONGEST:.0f}")  # fmt: skip
     return value

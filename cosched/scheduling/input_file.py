@@ -23,10 +23,11 @@ def read_file(path: Path, parse: Callable[[str], _Parsed]) -> _Parsed:
         UserError: the file cannot be read, or `parse` refuses it; the message begins with the path.
     """
     try:
-        size = path.stat().st_size
-        if size > _MOST_BYTES:
-            raise UserError(f"{path}: {size} bytes are too many, the limit is {_MOST_BYTES}")
-        text = path.read_bytes().decode("utf-8-sig")
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)  # a pipe or device does not say how much there is
+        if len(data) > _MOST_BYTES:
+            raise UserError(f"{path}: more than {_MOST_BYTES} bytes are too many")
+        text = data.decode("utf-8-sig")
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

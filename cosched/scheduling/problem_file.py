@@ -41,6 +41,7 @@ __all__ = ["MOST_TASKS", "from_document", "parse", "read"]
 MOST_TASKS = 20_000
 _MOST_HOSTS = 4096
 _MOST_CELLS = 25_000_000  # classes x tasks x hosts: 200 MB
+_MOST_NAMED = 10  # tasks of a cycle in a message
 
 
 def read(path: Path) -> Problem:
@@ -142,7 +143,7 @@ def _times(value: object, where: str) -> list[float]:
 
 
 def _predecessors(item: dict[str, Any], where: str, task: int, index: dict[str, int]) -> tuple[int, ...]:
-    found: list[int] = []
+    found: dict[int, None] = {}  # in the file's order
     for number, name in enumerate(a_list(item.get("depends_on", []), f"{where}.depends_on", 0, MOST_TASKS)):
         here = f"{where}.depends_on[{number}]"
         other = index.get(name) if isinstance(name, str) else None
@@ -152,7 +153,7 @@ def _predecessors(item: dict[str, Any], where: str, task: int, index: dict[str, 
             raise UserError(f"{here}: the task depends on itself")
         if other in found:
             raise UserError(f"{here}: {name!r} is there twice")
-        found.append(other)
+        found[other] = None
     return tuple(found)
 
 
@@ -170,14 +171,20 @@ def _refuse_cycles(depends_on: tuple[tuple[int, ...], ...]) -> None:
             if missing[other] == 0:
                 ready.append(other)
     if any(missing):
-        # Every predecessor that is still missing leads on to another: walking back must come round to a cycle.
-        walked: list[int] = []
-        task = next(task for task, count in enumerate(missing) if count)
-        while task not in walked:
-            walked.append(task)
-            task = next(other for other in depends_on[task] if missing[other])
-        round_trip = " → ".join(f"tasks[{other}]" for other in [*walked[walked.index(task) :], task])
-        raise UserError(f"tasks[{task}].depends_on: tasks wait for each other: {round_trip}")
+        raise UserError(_cycle(depends_on, missing))
+
+
+def _cycle(depends_on: tuple[tuple[int, ...], ...], missing: Sequence[int]) -> str:
+    """Say who waits for whom: every predecessor that is still missing leads on to another, so to a cycle."""
+    walked: dict[int, int] = {}
+    task = next(task for task, count in enumerate(missing) if count)
+    while task not in walked:
+        walked[task] = len(walked)
+        task = next(other for other in depends_on[task] if missing[other])
+    names = [f"tasks[{other}]" for other in [*list(walked)[walked[task] :], task]]
+    if len(names) > _MOST_NAMED:
+        names[_MOST_NAMED - 1 : -1] = [f"… {len(names) - _MOST_NAMED} more …"]
+    return f"tasks[{task}].depends_on: tasks wait for each other: {' → '.join(names)}"
 
 
 def _refuse_impossible(problem: Problem) -> None:

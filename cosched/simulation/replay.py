@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from cosched.simulation.experiment import Row
     from cosched.simulation.swf import Record, Trace
 
-__all__ = ["Conditions", "Replay", "pictures", "replay"]
+__all__ = ["MOST_PROCESSORS", "Conditions", "Replay", "pictures", "replay"]
 
+MOST_PROCESSORS = 16_384  # each is a host of its own
 _ONLINE = frozenset((*SEARCHED, *BASELINES, *REPLANNED, *MAPPED))
 _SHORT = 10.0  # bounded slowdown counts shorter jobs as so long (Feitelson, Rudolph: JSSPP 1998), seconds
 
@@ -81,7 +82,7 @@ def replay(trace: Trace, policy: Policy, conditions: Conditions, jobs: int = 0, 
         processors: of the machine; 0 for the trace's own.
 
     Raises:
-        UserError: the policy places no queue of such tasks, or a job is wider than the machine.
+        UserError: the policy places no queue of such tasks, the machine is too large, or a job is wider than it.
     """
     if policy not in _ONLINE:
         known = ", ".join(sorted(_ONLINE))
@@ -142,6 +143,9 @@ def _task(place: int, record: Record, processors: int, conditions: Conditions) -
 
 
 def _refuse_wide(records: Sequence[Record], processors: int) -> None:
+    if processors > MOST_PROCESSORS:
+        raise UserError(f"the trace's machine has {processors} processors, and {MOST_PROCESSORS} are the most that can "
+                        "be simulated: give fewer with --set processors=N if its jobs fit")  # fmt: skip
     for record in records:
         if record.processors > processors:
             raise UserError(f"job {record.number} needs {record.processors} of {processors} processors: "

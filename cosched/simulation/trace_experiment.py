@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cosched.scheduling.policies import SEARCHED
 from cosched.simulation.experiment import Experiment, Option, Row
-from cosched.simulation.replay import Conditions, pictures, replay
+from cosched.simulation.replay import MOST_PROCESSORS, Conditions, pictures, replay
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ def trace_experiment(
         searches=any(policy in SEARCHED for policy in policies),
         options={
             "jobs": Option(0, "only so many from the start; 0: all", 0, 5e6),
-            "processors": Option(0, "of the machine; 0: the trace's own", 0, 4096),
+            "processors": Option(0, "of the machine; 0: the trace's own", 0, MOST_PROCESSORS),
             "noise": Option(0.0, "standard deviation of ln(actual ÷ predicted)", 0, 2),
             "least_slack": Option(2.0, "deadline = submission + slack · run time, slack from here", 0, 1e6),
             "most_slack": Option(20.0, "to here", 0, 1e6),

@@ -59,3 +59,8 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert (done.stdout.split(), done.stderr) == (["KEY", "VALUE"], "")
+
+
+def test_an_error_is_one_line_whatever_a_file_is_called(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "no\nfile"]) == 1
+    assert capsys.readouterr().err == "cosched: no\\nfile: cannot be read: No such file or directory\n"

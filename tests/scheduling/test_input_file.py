@@ -1,14 +1,11 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from cosched.errors import UserError
 from cosched.scheduling.input_file import read_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
@@ -30,3 +27,9 @@ def test_every_fault_names_the_file(tmp_path: Path) -> None:
         read_file(path, str)
     with pytest.raises(UserError, match="none: cannot be read: No such file"):
         read_file(tmp_path / "none", str)
+
+
+def test_a_file_whose_size_nobody_knows_is_read_up_to_the_limit() -> None:
+    """A device says that it is empty; reading all of it ended in a traceback, without memory."""
+    with pytest.raises(UserError, match="zero: more than 268435456 bytes are too many"):
+        read_file(Path("/dev/zero"), str)

@@ -50,3 +50,10 @@ def test_what_fits_is_returned() -> None:
     assert a_time(0, "x", zero=True) == 0.0
     assert a_name("a b", "x") == "a b"
     assert shown("x" * 50).endswith("…")
+
+
+def test_a_key_that_is_there_twice_among_many_is_found_at_once() -> None:
+    """Each key was counted by a walk over all the others: 200,000 of them took hours."""
+    keys = ", ".join(f'"k{number}": 1' for number in range(200_000))
+    with pytest.raises(UserError, match="'k199999' is there twice"):
+        read_json(f'{{{keys}, "k199999": 2}}')

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cosched.errors import UserError
-from cosched.scheduling.problem_file import parse, read
+from cosched.scheduling.problem_file import MOST_TASKS, parse, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,6 +121,13 @@ def test_tasks_that_wait_for_each_other_are_named() -> None:
              [("a", []), ("b", ["a", "d"]), ("c", ["b"]), ("d", ["c"]), ("e", ["d"])]]  # fmt: skip
     message = refusal({"hosts": 1, "tasks": tasks})
     assert message == "tasks[1].depends_on: tasks wait for each other: tasks[1] → tasks[3] → tasks[2] → tasks[1]"
+
+
+def test_a_long_cycle_is_named_in_a_line_that_can_be_read() -> None:
+    count = MOST_TASKS
+    tasks = [{"id": f"t{task}", "profile": [1], "depends_on": [f"t{(task + 1) % count}"]} for task in range(count)]
+    message = refusal({"hosts": 1, "tasks": tasks})
+    assert message.endswith(f"tasks[8] → … {count - 9} more … → tasks[0]")
 
 
 JSON = st.recursive(

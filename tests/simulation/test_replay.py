@@ -73,6 +73,14 @@ def test_a_job_wider_than_the_machine_is_refused() -> None:
         replay(TRACE, Policy.EASY, Conditions(), processors=2)
 
 
+def test_a_machine_too_large_to_be_simulated_is_refused() -> None:
+    """The option was bounded, the trace's own header was not: a billion processors were waited for without end."""
+    trace = parse_swf("; MaxProcs: 1000000000\n1 0 -1 100 4 -1 -1 4 200 -1 1 1 1 -1 1 -1 -1 -1")
+    with pytest.raises(UserError, match="has 1000000000 processors, and 16384 are the most"):
+        replay(trace, Policy.EASY, Conditions())
+    assert replay(trace, Policy.EASY, Conditions(), processors=4).waits == (0.0,)
+
+
 def test_the_picture_has_a_line_for_each_policy() -> None:
     found = {policy: replay(TRACE, Policy(policy), Conditions(), jobs=10) for policy in ("easy", "edf")}
     (text,) = pictures(found, "a trace").values()
