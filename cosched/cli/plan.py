@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from pathlib import Path  # noqa: TC003  typer reads the annotations when it runs
@@ -19,7 +20,7 @@ from cosched.scheduling.gantt import gantt as draw
 from cosched.scheduling.input_file import read_file
 from cosched.scheduling.json_elements import read_json
 from cosched.scheduling.metrics import measure
-from cosched.scheduling.policies import Objective, Policy, Statistics, answers_at_once
+from cosched.scheduling.policies import Objective, Policy, answers_at_once, in_charge
 from cosched.scheduling.policies import plan as make_plan
 from cosched.scheduling.problem_file import from_document
 from cosched.scheduling.progress import difference
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.progress import Progress
     from cosched.scheduling.schedule import Schedule
+    from cosched.scheduling.search_run import Statistics
 
 __all__ = ["command"]
 
@@ -38,7 +40,12 @@ def command(
     problem: Annotated[Path, typer.Argument(help="JSON file with hosts and tasks, or an ETC matrix.")],
     policy: Annotated[Policy, typer.Option(help="How the plan is made.")] = Policy.GENETIC,
     objective: Annotated[Objective, typer.Option(help="What the genetic search minimises.")] = Objective.BALANCED,
-    budget: Annotated[float, typer.Option(help="Seconds that a search may take.", min=0.0, max=86400.0)] = 1.0,
+    budget: Annotated[
+        float | None, typer.Option(help="Seconds that a search may take; 1 unless given.", min=0.0, max=86400.0)
+    ] = None,
+    generations: Annotated[
+        int | None, typer.Option(help="End after so many: with --seed the same plan anywhere.", min=0, max=10**9)
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0, max=2**63 - 1)] = 0,
     quantile: Annotated[
         float, typer.Option(help="Plan with times that this share of runs stays below, where they are uncertain.")
@@ -58,9 +65,12 @@ def command(
             raise UserError("the times of tunable tasks are certain: leave --quantile out")
         _plan_tunable(queue, problem.name, policy, gantt, json=json)
         return
-    policy = _answerable(queue, policy)
+    policy = _answerable(queue, in_charge(queue, policy))
     told = _tell if verbose else None
-    schedule, _, statistics = make_plan(queue, policy, budget, seed, objective.weights, told=told)
+    seconds = budget if budget is not None else 1.0 if generations is None else math.inf
+    schedule, _, statistics = make_plan(
+        queue, policy, seconds, seed, objective.weights, told=told, generations=generations
+    )
     metrics = measure(queue, schedule)
     if gantt is not None:
         title = f"{problem.name}: {policy}, makespan {metrics.makespan:.6g} s"
@@ -156,7 +166,13 @@ def _print(document: dict[str, Any], statistics: Statistics) -> None:
     console.print(f"{statistics.evaluations} plans compared in {statistics.elapsed:.3g} s{rate}")
     if len(statistics.progress) > 1:
         gained = difference(statistics.progress[0].figures, statistics.progress[-1].figures)
-        console.print(f"since the best heuristic's plan: {gained}, in {len(statistics.progress) - 1} better plans")
+        better = len(statistics.progress) - 1
+        console.print(f"since the {_begun(document['policy'])}: {gained}, in {better} better plan{'s' * (better > 1)}")
+
+
+def _begun(policy: str) -> str:
+    """Return what a search begins with."""
+    return "best heuristic's plan" if policy == Policy.GENETIC else "first plan"
 
 
 def _short(hosts: list[str]) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Plan, Problem, Weights
     from cosched.scheduling.schedule import Schedule
 
-__all__ = ["MISSED", "Metrics", "measure", "measure_plan", "objective"]
+__all__ = ["MISSED", "Metrics", "measure", "measure_plan", "measure_times", "objective"]
 
 MISSED = 1e6
 """What a missed deadline costs where deadlines come first: far above the other terms, far below the end of a float."""
@@ -76,6 +76,13 @@ def measure_plan(problem: Problem, plan: Plan) -> Metrics:
     """
     starts, ends = (np.array(times, dtype=np.float64)[plan.order] for times in spans(problem, plan))
     return _measure(problem, plan.order, starts, ends, plan.counts[plan.order])
+
+
+def measure_times(
+    problem: Problem, starts: NDArray[np.float64], ends: NDArray[np.float64], counts: NDArray[np.int64]
+) -> Metrics:
+    """Measure what starts, ends and host counts of the tasks, (m,) each, say of a schedule."""
+    return _measure(problem, np.arange(len(starts)), starts, ends, counts)
 
 
 def objective(metrics: Metrics, weights: Weights, bound: float) -> float:

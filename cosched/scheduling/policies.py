@@ -10,7 +10,7 @@ the best of the heuristics and needs nothing compiled.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from cosched.scheduling.bounds import lower_bound, tight_bound
 from cosched.scheduling.decoder import decode
 from cosched.scheduling.heuristics import earliest_deadline_first, two_phase
 from cosched.scheduling.problem import Plan, Weights
-from cosched.scheduling.progress import Progress, difference
+from cosched.scheduling.search_run import Limit, Statistics, run_search
 from cosched.scheduling.tunable_moldable import tunable_moldable
 from cosched.scheduling.widths import best_seconds
 
@@ -34,19 +34,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.scheduling.problem import Problem
+    from cosched.scheduling.progress import Progress
     from cosched.scheduling.schedule import Schedule
 
     _Clock = Callable[[], float]
+    _Told = Callable[[Progress], None] | None
 
 __all__ = [
+    "COMPILED",
     "INDEPENDENT",
     "MAPPED",
     "REPLANNED",
     "SEARCHED",
     "Objective",
     "Policy",
-    "Statistics",
     "answers_at_once",
+    "in_charge",
     "plan",
     "without_search",
 ]
@@ -111,25 +114,6 @@ class Objective(StrEnum):
         return Weights(deadlines_first=self is Objective.DEADLINES_FIRST)
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """What the planning took.
-
-    Attributes:
-        bound: lower bound of the makespan in seconds.
-        evaluations: complete plans that were compared; 1 where a policy makes just one.
-        generations: of the genetic searches; rounds of annealing of the dual-price search.
-        elapsed: seconds of planning; reading or compiling machine code is not counted.
-        progress: the plan that the genetic search began with and each better one that it told of.
-    """
-
-    bound: float
-    evaluations: int
-    generations: int
-    elapsed: float
-    progress: tuple[Progress, ...] = ()
-
-
 def answers_at_once(problem: Problem, policy: Policy) -> bool:
     """Whether nothing must be compiled before the policy plans the problem.
 
@@ -152,6 +136,7 @@ def plan(
     weights: Weights | None = None,
     clock: _Clock = time.perf_counter,
     told: Callable[[Progress], None] | None = None,
+    generations: int | None = None,
 ) -> tuple[Schedule, Plan, Statistics]:
     """Make a schedule by one of the policies.
 
@@ -162,34 +147,41 @@ def plan(
         seed: of the searches and of arbitrary host counts.
         weights: of the objective of the genetic searches. That of the dual-price search is the makespan.
         clock: what the budget is measured with, in seconds; `time.thread_time` where others keep the machine busy.
-        told: is given each better plan's figures as the genetic search finds it.
+        told: is given each better plan's figures as a search finds it.
+        generations: after which a search ends even before its budget does; with the seed they decide the plan.
 
     Returns:
         The schedule, the plan that it was decoded from, and statistics. The schedules of the first-come-first-served
         policies are decoded with `in_order`. Those of independent tasks and of titan-classic are not decoded: such a
-        plan does not say which hosts a task takes. The genetic policy hands what is an ETC matrix in all but name to
-        the dual-price search.
+        plan does not say which hosts a task takes. The policy is that of `in_charge`.
 
     Raises:
         UserError: the policy does not plan such problems: the tasks are not independent, or hosts come and go.
     """
     answers_at_once(problem, policy)
-    if policy is Policy.GENETIC and independent.one_host_only(problem):
-        policy = Policy.DUAL_PRICE
+    policy, chosen = in_charge(problem, policy), weights or Weights()
+    limit = Limit(budget, generations, clock)
     if policy is Policy.HEURISTIC:
-        return _heuristic(problem, budget, weights or Weights(), clock)
+        return _heuristic(problem, budget, chosen, clock)
+    if policy is Policy.DUAL_PRICE:
+        return _price_search(problem, seed, limit, told)
     if policy in INDEPENDENT:
-        return _independent(problem, policy, budget, seed, clock)
+        return _independent(problem, policy, clock)
     if policy is Policy.TITAN_CLASSIC:
-        return _titan_classic(problem, budget, seed, weights or Weights(), clock)
+        return _titan_classic(problem, seed, chosen, limit, told)
     if policy is Policy.GENETIC:
-        found, statistics = _search(problem, budget, seed, weights or Weights(), clock, told)
-        return decode(problem, found), found, statistics
+        return _search(problem, seed, chosen, limit, told)
     began = clock()
     found = without_search(problem, policy, seed)
     schedule = decode(problem, found, in_order=policy in BASELINES)
     elapsed = clock() - began
     return schedule, found, Statistics(_bound(problem), 1, 0, elapsed)
+
+
+def in_charge(problem: Problem, policy: Policy) -> Policy:
+    """Return who plans: the genetic policy hands what is an ETC matrix in all but name to the dual-price search."""
+    handed_over = policy is Policy.GENETIC and independent.one_host_only(problem)
+    return Policy.DUAL_PRICE if handed_over else policy
 
 
 def _bound(problem: Problem) -> float:
@@ -218,33 +210,22 @@ def _best_mapping(seconds: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDAr
 
 
 def _titan_classic(
-    problem: Problem, budget: float, seed: int, weights: Weights, clock: _Clock
+    problem: Problem, seed: int, weights: Weights, limit: Limit, told: _Told
 ) -> tuple[Schedule, Plan, Statistics]:
     from cosched.scheduling.titan_classic import TitanClassic, warm_up  # loads numba
 
     warm_up()
-    began = clock()
-    search = TitanClassic(problem, weights, seed)
-    while clock() - began < budget:
-        search.step()
-    elapsed = clock() - began
-    statistics = Statistics(tight_bound(problem), search.evaluations, search.generations, elapsed)
-    return search.schedule, search.plan, statistics
+    search, statistics = run_search(lambda: TitanClassic(problem, weights, seed), limit, told)
+    return search.schedule, search.plan, replace(statistics, bound=tight_bound(problem))
 
 
-def _independent(
-    problem: Problem, policy: Policy, budget: float, seed: int, clock: _Clock
-) -> tuple[Schedule, Plan, Statistics]:
+def _independent(problem: Problem, policy: Policy, clock: _Clock) -> tuple[Schedule, Plan, Statistics]:
     seconds = independent.one_host_seconds(problem)
-    if policy is Policy.DUAL_PRICE:
-        machine, order, statistics = _price_search(problem, seconds, budget, seed, clock)
-    else:
-        began = clock()
-        machine, order, evaluations = _mapped(seconds, policy)
-        elapsed = clock() - began
-        statistics = Statistics(_bound(problem), evaluations, 0, elapsed)
+    began = clock()
+    machine, order, evaluations = _mapped(seconds, policy)
+    elapsed = clock() - began
     found = Plan(order, np.ones(len(order), dtype=np.int64))
-    return independent.place(problem, machine, order), found, statistics
+    return independent.place(problem, machine, order), found, Statistics(_bound(problem), evaluations, 0, elapsed)
 
 
 def _mapped(
@@ -260,45 +241,25 @@ def _mapped(
     return *mappings[policy](seconds, ready), 1
 
 
-def _price_search(
-    problem: Problem, seconds: NDArray[np.float64], budget: float, seed: int, clock: _Clock
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Statistics]:
+def _price_search(problem: Problem, seed: int, limit: Limit, told: _Told) -> tuple[Schedule, Plan, Statistics]:
     from cosched.scheduling.price_search import PriceSearch, warm_up  # loads numba
 
+    seconds = independent.one_host_seconds(problem)
     warm_up()
-    began = clock()
-    search = PriceSearch(seconds, seed)
-    while clock() - began < budget and not search.finished:
-        search.step()
-    elapsed = clock() - began
-    shortest_first = np.argsort(seconds[np.arange(len(seconds)), search.machine], kind="stable")
-    bound = max(search.bound, lower_bound(problem))
-    return search.machine, shortest_first, Statistics(bound, search.evaluations, search.rounds, elapsed)
+    search, statistics = run_search(lambda: PriceSearch(seconds, seed, problem.deadline), limit, told)
+    found = Plan(search.order, np.ones(len(seconds), dtype=np.int64))
+    schedule = independent.place(problem, search.machine, search.order)
+    return schedule, found, replace(statistics, bound=max(search.bound, lower_bound(problem)))
 
 
 def _search(
-    problem: Problem, budget: float, seed: int, weights: Weights, clock: _Clock, told: Callable[[Progress], None] | None
-) -> tuple[Plan, Statistics]:
+    problem: Problem, seed: int, weights: Weights, limit: Limit, told: _Told
+) -> tuple[Schedule, Plan, Statistics]:
     from cosched.scheduling.search import Search, warm_up  # loads numba and DEAP, which no other policy needs
 
     warm_up()
-    began = clock()
-    search = Search(problem, weights, seed)
-    progress: list[Progress] = []
-    better = True
-    while True:
-        if better:
-            figures = search.figures()
-            why = difference(progress[-1].figures, figures) if progress else ""
-            progress.append(Progress(clock() - began, search.generations, search.evaluations, figures, why))
-            if told is not None:
-                told(progress[-1])
-        if clock() - began >= budget or search.optimal:
-            break
-        better = search.step(_GENERATIONS)
-    elapsed = clock() - began
-    statistics = Statistics(search.bound, search.evaluations, search.generations, elapsed, tuple(progress))
-    return search.best, statistics
+    search, statistics = run_search(lambda: Search(problem, weights, seed), limit, told, _GENERATIONS)
+    return decode(problem, search.best), search.best, statistics
 
 
 def without_search(problem: Problem, policy: Policy, seed: int = 0) -> Plan:

@@ -16,6 +16,7 @@ import numpy as np
 from cosched.scheduling.jit import compiled
 from cosched.scheduling.operators import draw
 from cosched.scheduling.prices import machine_prices
+from cosched.scheduling.progress import Figures
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,17 +67,21 @@ class PriceSearch:
         bound: lower bound of the makespan in seconds, that of the linear program.
         machine: (m,) the machine of each task in the best assignment so far.
         makespan: of that assignment, in seconds.
-        rounds: of annealing done so far.
+        generations: rounds of annealing done so far.
         evaluations: assignments compared so far.
     """
 
-    def __init__(self, seconds: NDArray[np.float64], seed: int = 0) -> None:
+    def __init__(
+        self, seconds: NDArray[np.float64], seed: int = 0, deadline: NDArray[np.float64] | None = None
+    ) -> None:
         """Find the prices; the first assignment is each task's cheapest machine.
 
         Args:
             seconds: (m, N) run time of each task on each machine, infinite where it cannot run.
             seed: of the random numbers.
+            deadline: (m,) in seconds, of no use to the search: just to tell how many are missed.
         """
+        self._deadline = np.full(len(seconds), np.inf) if deadline is None else deadline
         prices, self.bound = machine_prices(seconds)
         priced = seconds * prices
         self._cheapest = priced.argmin(axis=1)
@@ -90,7 +95,7 @@ class PriceSearch:
         self._random = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
         self.machine = self._cheapest.copy()
         self.makespan = self._makespan(self.machine)
-        self.rounds = 0
+        self.generations = 0
         self.evaluations = 1
 
     @property
@@ -98,25 +103,45 @@ class PriceSearch:
         """True when nothing can get better: the bound is reached, or no task has a choice."""
         return self.makespan <= self.bound * (1 + 1e-12) or not len(self._ground.tasks)
 
-    def step(self) -> bool:
-        """Do one round, by turns from the cheapest machines and from the best assignment; return whether it helped.
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """(m,) the tasks, the shortest first, as each machine of the best assignment so far runs its own."""
+        return np.argsort(self._taken(), kind="stable")
 
-        Once the search is finished there is nothing to do.
-        """
+    def figures(self) -> Figures:
+        """Return what the best assignment so far is judged by."""
+        late = np.zeros(0)
+        if np.isfinite(self._deadline).any():
+            late = np.maximum(_ends(self.machine, self._taken(), self.order) - self._deadline, 0.0)
+        loads = _loads(self._ground.seconds, self.machine)
+        idle = float(((1 - loads / self.makespan) ** 2).mean())  # all of it lies at the end
+        return Figures(self.makespan, int((late > 0).sum()), float(late.sum()), idle)
+
+    def step(self, generations: int = 1) -> bool:
+        """Do so many rounds; return whether a better assignment was found. A finished search has nothing to do."""
+        before = self.makespan
+        for _ in range(generations):
+            self._round()
+        return self.makespan < before
+
+    def _round(self) -> None:
+        """Start from the cheapest machines and from the best assignment by turns."""
         if self.finished:
-            return False
-        again = self.rounds % 2 == 1
+            return
+        again = self.generations % 2 == 1
         state = _state(self._ground, self.machine if again else self._cheapest)
-        moves = max(_FEWEST, _MOVES * len(self.machine)) << min(self.rounds // _LONGER_AFTER, _LONGEST)
+        moves = max(_FEWEST, _MOVES * len(self.machine)) << min(self.generations // _LONGER_AFTER, _LONGEST)
         found = state.machine.copy()
         _anneal(self._ground, state, self._random, _SQUARED / self._ground.grain if again else 0.0, moves, found)
-        self.rounds += 1
+        self.generations += 1
         self.evaluations += moves
         makespan = self._makespan(found)
-        if makespan >= self.makespan:
-            return False
-        self.machine, self.makespan = found, makespan
-        return True
+        if makespan < self.makespan:
+            self.machine, self.makespan = found, makespan
+
+    def _taken(self) -> NDArray[np.float64]:
+        seconds: NDArray[np.float64] = self._ground.seconds[np.arange(len(self.machine)), self.machine]
+        return seconds
 
     def _makespan(self, machine: NDArray[np.int64]) -> float:
         return float(_loads(self._ground.seconds, machine).max())
@@ -132,6 +157,15 @@ def _loads(seconds: NDArray[np.float64], machine: NDArray[np.int64]) -> NDArray[
     loads = np.zeros(seconds.shape[1])
     np.add.at(loads, machine, taken)
     return loads
+
+
+def _ends(machine: NDArray[np.int64], taken: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return when each task ends, where every machine runs its own one after the other."""
+    ends = np.empty(len(machine))
+    for number in np.unique(machine):
+        here = order[machine[order] == number]
+        ends[here] = np.cumsum(taken[here])
+    return ends
 
 
 def _state(ground: _Ground, machine: NDArray[np.int64]) -> _State:

@@ -77,5 +77,10 @@ def _pair(old: float, new: float) -> str:
     """Return both numbers with as many digits as tell them apart."""
     for digits in range(3, 17):
         if f"{old:.{digits}g}" != f"{new:.{digits}g}":
-            return f"{old:.{digits}g} → {new:.{digits}g}"
+            return f"{_rounded(old, digits)} → {_rounded(new, digits)}"
     return f"{old!r} → {new!r}"
+
+
+def _rounded(value: float, digits: int) -> str:
+    """Return a number rounded to so many digits, without an exponent as long as people read it more easily so."""
+    return f"{float(f'{value:.{digits}g}'):.{max(digits, 9)}g}"

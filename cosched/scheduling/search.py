@@ -123,7 +123,7 @@ class Search:
         return float(self._fame[0].fitness.values[0])
 
     @property
-    def optimal(self) -> bool:
+    def finished(self) -> bool:
         """True when no plan can be better: the makespan is the bound, nothing idle, nothing late."""
         return self.objective <= self._least * (1 + 1e-12)
 

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.scheduling import compiled
+from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.jit import compiled as machine_code
+from cosched.scheduling.metrics import measure_times
 from cosched.scheduling.problem import Plan, Problem, Weights
+from cosched.scheduling.progress import Figures
 from cosched.scheduling.schedule import Assignment, Schedule
 from cosched.scheduling.widths import best_seconds
 
@@ -64,8 +67,29 @@ class TitanClassic:
         self.generations, self.evaluations, self.cost = 0, 0, np.inf
         self._costs = self._evaluate()
 
-    def step(self) -> None:
-        """Go on for one generation."""
+    @property
+    def bound(self) -> float:
+        """Lower bound of the makespan in seconds; of no use to the search."""
+        return tight_bound(self._problem)
+
+    @property
+    def finished(self) -> bool:
+        """False: it knows no bound that would tell it so."""
+        return False
+
+    def figures(self) -> Figures:
+        """Return what the best solution so far is judged by."""
+        starts, ends = self._spans()
+        return Figures.of(measure_times(self._problem, starts, ends, self.plan.counts))
+
+    def step(self, generations: int = 1) -> bool:
+        """Go on for so many generations; return whether a better solution was found."""
+        before = self.cost
+        for _ in range(generations):
+            self._generation()
+        return self.cost < before
+
+    def _generation(self) -> None:
         parents = remainder_selection(self._costs, self._draw)
         self._orders, self._maps = self._orders[parents], self._maps[parents]
         for one in range(0, _POPULATION, 2):
@@ -88,14 +112,20 @@ class TitanClassic:
         """The best solution so far, decoded in order: a task starts when the last of its hosts is free."""
         problem, tables = self._problem, self._tables
         order, sets = self._best
-        starts, ends = np.empty(len(order)), np.empty(len(order))
-        _decode(tables, order, sets, tables.free.copy(), starts, ends)
+        starts, ends = self._spans()
         names = [problem.hosts[host] for host in tables.host_index.tolist()]
         assignments = []
         for task in order.tolist():
             hosts = tuple(names[place] for place in np.flatnonzero(sets[task]))
             assignments.append(Assignment(problem.tasks[task], hosts, float(starts[task]), float(ends[task])))
         return Schedule(tuple(assignments))
+
+    def _spans(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return when each task starts and ends in the best solution so far, by task."""
+        order, sets = self._best
+        starts, ends = np.empty(len(order)), np.empty(len(order))
+        _decode(self._tables, order, sets, self._tables.free.copy(), starts, ends)
+        return starts, ends
 
     def _evaluate(self) -> NDArray[np.float64]:
         compiled.repair(self._tables, self._orders)

@@ -146,7 +146,7 @@ class _Planner:
             newer = self._inbox.take(wait=False)
             if newer is not None:
                 return newer
-            if pace.stalled >= self._courtesy.converged or search.optimal:
+            if pace.stalled >= self._courtesy.converged or search.finished:
                 self._send(snapshot, search.best, search.bound, pace.work, settled=True)
                 return None
             time.sleep(_SLICE * (1 / self._courtesy.share - 1))
@@ -195,7 +195,7 @@ class _Pace:
         """Search for one slice of time."""
         began = time.monotonic()
         before = self._search.objective
-        while time.monotonic() < began + _SLICE and not self._search.optimal:
+        while time.monotonic() < began + _SLICE and not self._search.finished:
             self._search.step(_GENERATIONS)
         self._seconds += time.monotonic() - began
         if self._search.objective < before:
@@ -205,7 +205,7 @@ class _Pace:
     def settled(self) -> bool:
         """Whether the plan is good enough to act on."""
         enough = self._seconds >= _SETTLED_SECONDS and self._search.generations >= _SETTLED_GENERATIONS
-        return enough or self._search.optimal
+        return enough or self._search.finished
 
     @property
     def work(self) -> _Work:

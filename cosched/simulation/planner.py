@@ -68,7 +68,7 @@ class Planner:
 
         search = Search(problem, weights, seed, plan)
         for _ in range(self._generations):
-            if search.optimal:
+            if search.finished:
                 break
             search.step()
         return search.best, search.evaluations

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cosched.errors import UserError
 from cosched.scheduling.absences import Absence
 from cosched.scheduling.checker import check
-from cosched.scheduling.policies import INDEPENDENT, Objective, Policy, plan
+from cosched.scheduling.metrics import measure
+from cosched.scheduling.policies import COMPILED, INDEPENDENT, Objective, Policy, in_charge, plan
 from cosched.scheduling.problem import Weights
+from cosched.scheduling.progress import Figures
 from tests.scheduling.problems import a_matrix, a_problem, matrices, problems
 
 if TYPE_CHECKING:
@@ -106,6 +109,35 @@ def test_the_default_policy_solves_an_etc_matrix_by_prices() -> None:
     assert statistics.generations > 0
     heuristics = sorted(INDEPENDENT - {Policy.DUAL_PRICE})
     assert default.makespan < min(plan(problem, policy)[0].makespan for policy in heuristics)
+
+
+def test_who_is_in_charge_is_told() -> None:
+    matrix = a_matrix(np.ones((4, 2)))
+    assert in_charge(matrix, Policy.GENETIC) is Policy.DUAL_PRICE
+    assert in_charge(replace(matrix, deadline=np.full(4, 9.0)), Policy.GENETIC) is Policy.GENETIC
+    assert in_charge(matrix, Policy.TITAN_CLASSIC) is Policy.TITAN_CLASSIC
+
+
+@pytest.mark.parametrize("policy", sorted(COMPILED))
+def test_seed_and_generations_decide_the_plan_of_every_search(policy: Policy) -> None:
+    draw = np.random.default_rng(3)
+    problem = replace(a_matrix(draw.uniform(1, 100, (40, 4))), deadline=draw.uniform(50, 900, 40))
+    one, again = (plan(problem, policy, budget=math.inf, seed=5, generations=23) for _ in range(2))
+    assert one[0] == again[0]
+    assert one[2].generations == again[2].generations == 23
+    assert plan(problem, policy, budget=math.inf, seed=6, generations=23)[0] != one[0]
+
+
+@pytest.mark.parametrize("policy", sorted(COMPILED))
+@settings(max_examples=25)
+@given(problem=matrices(), deadlines=st.lists(st.floats(0.1, 50.0), min_size=10, max_size=10))
+def test_every_search_says_what_became_of_its_plan(policy: Policy, problem: Problem, deadlines: list[float]) -> None:
+    """Titan's search and that by prices said nothing, and only the command line could tell that they did better."""
+    due = replace(problem, deadline=np.array(deadlines[: len(problem.tasks)]))
+    schedule, _, statistics = plan(due, policy, budget=math.inf, generations=4)
+    measured = Figures.of(measure(due, schedule))
+    assert statistics.progress[-1].figures == pytest.approx(measured, abs=1e-9)
+    assert statistics.progress[0].why == ""
 
 
 def test_a_deadline_keeps_one_host_tasks_with_the_genetic_search() -> None:

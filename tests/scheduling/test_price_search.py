@@ -47,7 +47,7 @@ def test_it_is_better_than_the_heuristics() -> None:
             search.step()
         assert search.makespan < min(makespan(seconds, rule(seconds)[0]) for rule in (min_min, sufferage))
         assert search.makespan < 1.05 * search.bound
-        assert search.rounds == 4
+        assert search.generations == 4
         assert search.evaluations > 4 * 5000
 
 

@@ -17,6 +17,7 @@ FIGURES = st.builds(Figures, NUMBERS, st.integers(0, 9), NUMBERS, st.floats(0, 1
         (Figures(61.0, 4, 40.0, 0.2), "1 fewer task on time"),
         (Figures(60.999, 3, 40.0, 0.1), "makespan 61 → 60.999 s, early idle time 20 → 10 %"),
         (Figures(61.0, 3, 40.0, 0.2), ""),
+        (Figures(61.0, 3, 234_567.8, 0.2), "lateness 40 → 235000 s"),
     ],
 )
 def test_it_says_what_changed(after: Figures, said: str) -> None:

@@ -109,7 +109,7 @@ def missed(problem: Problem, weights: Weights) -> int:
 def test_a_search_without_deadlines_meets_its_bound_where_that_is_easy() -> None:
     search = Search(a_problem([[4.0], [4.0], [8.0]]), MAKESPAN)
     search.step(20)
-    assert search.optimal
+    assert search.finished
     assert decode(a_problem([[4.0], [4.0], [8.0]]), search.best).makespan == search.bound == 8.0
 
 
@@ -117,7 +117,7 @@ def test_new_blood_comes_in_when_nothing_improves_and_the_best_stays() -> None:
     search = Search(a_problem([[2.0], [2.0]]), MAKESPAN)
     assert not search.step(450)
     assert search.evaluations > 450 * 40 + 40
-    assert search.optimal
+    assert search.finished
 
 
 @pytest.mark.parametrize("weights", [Weights(-1.0), Weights(0.0, 0.0, 0.0), Weights(float("nan"))])
