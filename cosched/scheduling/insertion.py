@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cosched.scheduling.metrics import MISSED
 from cosched.scheduling.problem import Plan
 from cosched.scheduling.widths import single_class
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
     from cosched.scheduling.problem import Problem, Weights
 
 __all__ = ["insert"]
 
-_PLACES = 4  # where a task that would be late at the end of the queue is tried whatever can be expected there
-_MARKS = 16  # places at which the state of the hosts is kept; a multiple of _PLACES
-_MOST_PLACED = 1000  # tasks that all tries together may place anew: what bounds the time of a long queue
+_MARKS = 16  # places in a queue where a task may go in; a multiple of _QUARTERS
+_QUARTERS = 4  # places where it is tried also on as many hosts as behind all others, while there is time
+_HORIZON = 60  # tasks that a try places anew at least; those behind are taken to be delayed alike
+_ENOUGH = 1050  # tasks placed in all, the first pass included, after which no more is tried
+_FAR = 8.0  # times the mean delay; no task is reckoned to be delayed by more
 
 
 def insert(problem: Problem, plan: Plan, task: int, weights: Weights) -> Plan | None:
     """Return a plan of known tasks with one more, placed at the best of a few places.
 
     The end of the queue is tried first; only a task that would be late there is tried further ahead, so that the
-    objective is least (but for idle pockets, which are not looked at). One pass over the plan, for a late task parts
-    of a few more.
+    objective is least (but for idle pockets, which are not looked at). One pass over the plan tells what each place
+    is likely to cost; where that is least, tasks are placed anew: in a short queue everywhere, in a long one once.
 
     Args:
         problem: with the new task.
@@ -42,188 +46,197 @@ def insert(problem: Problem, plan: Plan, task: int, weights: Weights) -> Plan | 
     """
     if problem.absences or any(problem.depends_on) or single_class(problem) is None:
         return None
-    queue = _Queue(problem, plan, _Price.of(problem, weights))
-    new = _widths(problem, task)
-    end = queue.marks[-1]
-    last = min(new.options(end.free), key=lambda option: new.cost(option, end.latest, len(problem.hosts)))
-    if last.end <= new.deadline:
-        return _with(plan, task, len(plan.order), last.hosts)
-    best = queue.price.of_late(end.missed + 1, end.late + last.end - new.deadline, max(end.latest, last.end))
-    chosen = (len(plan.order), last.hosts)
-    for mark, option in _tries(queue, new, last.hosts):
-        cost = queue.cost_with(mark, option, new.deadline, best)
-        if cost < best:
-            best, chosen = cost, (queue.marks[mark].place, option.hosts)
-    return _with(plan, task, *chosen)
+    queue, new = _Queue(problem, plan), _New.of(problem, task)
+    place, count, end = len(plan.order), *_at_end(queue, new)
+    if end > new.deadline:
+        price = _Price.of_seconds(problem, weights, max(queue.latest, end))
+        place, count = _ahead(queue, new, price, count, end)
+    counts = plan.counts.copy()
+    counts[task] = count
+    return Plan(np.concatenate((plan.order[:place], [task], plan.order[place:])), counts, plan.classes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Price:
-    """The objective as a price in seconds: of the makespan and the mean lateness; missed deadlines ahead of it."""
+class _Price(NamedTuple):
+    """The objective as far as a place decides it: what a second of makespan or lateness and a missed deadline cost."""
 
     makespan: float
     lateness: float
     missed: float
 
     @classmethod
-    def of(cls, problem: Problem, weights: Weights) -> _Price:
-        due = max(int(np.isfinite(problem.deadline).sum()), 1)
-        return cls(weights.makespan, weights.lateness / due, float(weights.deadlines_first))
+    def of_seconds(cls, problem: Problem, weights: Weights, unit: float) -> _Price:
+        """Return the prices that make pure numbers of times by a unit in seconds, as `metrics.objective` does."""
+        due = max(int(np.count_nonzero(np.isfinite(problem.deadline))), 1)
+        return cls(weights.makespan / unit, weights.lateness / (due * unit), MISSED * weights.deadlines_first)
 
-    def of_late(self, missed: int, late: float, latest: float) -> tuple[float, float]:
-        """Return what so many missed deadlines, so much lateness in all and such a makespan (s) cost."""
-        return self.missed * missed, self.makespan * latest + self.lateness * late
-
-
-class _Option(NamedTuple):
-    """One way to place a task: how many hosts, until when, at what area in host-seconds."""
-
-    hosts: int
-    end: float
-    area: float
+    def of(self, makespan: Any, lateness: Any, missed: Any) -> Any:
+        """Return what a makespan, a lateness in all and so many missed deadlines cost; numbers or arrays of them."""
+        return self.makespan * makespan + self.lateness * lateness + self.missed * missed
 
 
-@dataclass(frozen=True, slots=True)
-class _Widths:
-    """The new task: its useful host counts, the run time on any count, when it may start and has to end."""
+class _New(NamedTuple):
+    """The new task: useful numbers of hosts, ascending, run times on them, when it may start and has to end."""
 
     counts: list[int]
     seconds: list[float]
     ready: float
     deadline: float
 
-    def options(self, free: Sequence[float]) -> list[_Option]:
-        """Return every way to place it on hosts that become free at these times, ascending."""
-        return [self.option(free, count) for count in self.counts]
-
-    def option(self, free: Sequence[float], count: int) -> _Option:
-        """Return the way to place it on so many of these hosts."""
-        seconds = self.seconds[count - 1]
-        start = free[count - 1]
-        return _Option(count, (start if start > self.ready else self.ready) + seconds, count * seconds)
-
-    def on_time(self, free: Sequence[float]) -> list[_Option]:
-        """Return the ways in which it ends by its deadline."""
-        return [option for option in self.options(free) if option.end <= self.deadline]
-
-    def cost(self, option: _Option, makespan: float, hosts: int) -> tuple[float, float]:
-        """Return what decides at the end of a queue: lateness, then makespan and the share of the hosts' time."""
-        return max(0.0, option.end - self.deadline), max(makespan, option.end) + option.area / hosts
-
-
-class _Mark(NamedTuple):
-    """The state ahead of a place in the queue: when hosts become free, ascending, and what the queue cost so far."""
-
-    place: int
-    free: list[float]
-    missed: int
-    late: float
-    latest: float
+    @classmethod
+    def of(cls, problem: Problem, task: int) -> _New:
+        """Return a task of a problem whose hosts are alike."""
+        seconds = problem.seconds[int(problem.host_class[0]), task]
+        fewer = np.minimum.accumulate(np.concatenate(([np.inf], seconds[:-1])))
+        useful = np.flatnonzero(seconds < fewer)  # else a smaller count ends no later and leaves more hosts free
+        deadline = float(problem.deadline[task])
+        return cls((useful + 1).tolist(), seconds[useful].tolist(), float(problem.release[task]), deadline)
 
 
 class _Queue:
-    """A plan of independent tasks on identical hosts, decoded once; marks let later passes begin within it."""
+    """A plan of independent tasks on identical hosts, decoded once; marks let others begin within it.
 
-    def __init__(self, problem: Problem, plan: Plan, price: _Price) -> None:
+    Attributes:
+        places: how many tasks are ahead of each mark, ascending; the last mark is the end.
+        free: when the hosts are free again at each mark, ascending.
+        late: (n,) in planned order, seconds from each task's deadline to its end.
+        latest: when the last one ends.
+    """
+
+    def __init__(self, problem: Problem, plan: Plan) -> None:
         order, only = plan.order, int(problem.host_class[0])
-        counts = plan.counts[order]
-        columns = (counts, problem.seconds[only, order, counts - 1], problem.release[order], problem.deadline[order])
-        tasks = list(zip(*[column.tolist() for column in columns], strict=True))
-        places = [len(tasks) * step // _MARKS for step in range(_MARKS + 1)]
-        self.price = price
-        self._left = _MOST_PLACED
-        self._stretches = [tasks[begin:end] for begin, end in pairwise(places)]
-        self.marks = [_Mark(0, sorted(problem.free.tolist()), 0, 0.0, 0.0)]
-        for place, stretch in zip(places[1:], self._stretches, strict=True):
-            _, free, missed, late, latest = self.marks[-1]
-            self.marks.append(_Mark(place, *_after(free.copy(), stretch, missed, late, latest)))
+        counts, release = plan.counts[order], problem.release[order]
+        self._counts: list[int] = counts.tolist()
+        self._seconds: list[float] = problem.seconds[only, order, counts - 1].tolist()
+        self._release: list[float] = release.tolist() if release.any() else [0.0] * len(order)
+        self._deadline = problem.deadline[order]
+        self.places = sorted({len(order) * step // _MARKS for step in range(_MARKS + 1)})
+        self.free = [sorted(problem.free.tolist())]
+        tasks = zip(self._counts, self._seconds, self._release, strict=True)
+        ends: list[float] = []
+        for begin, end in pairwise(self.places):
+            free = self.free[-1].copy()
+            ends += _placed(free, islice(tasks, end - begin))
+            self.free.append(free)
+        self.late = np.array(ends) - self._deadline
+        self.latest = max(ends, default=0.0)
 
-    def cost_with(self, mark: int, option: _Option, deadline: float, best: tuple[float, float]) -> tuple[float, float]:
-        """Return the price with the new task at a mark, or one that is no better than `best`.
-
-        Whoever comes behind a task that is put in starts no earlier than without it: what the queue costs from here on
-        is a bound, and the pass ends as soon as that says that the best so far stays the best.
-        """
-        end = self.marks[-1]
-        place, free, missed, late, latest = self.marks[mark]
-        if end.place - place > self._left:
-            return best
-        free = _taken(free.copy(), option.hosts, option.end)
-        missed, latest = missed + (option.end > deadline), max(latest, option.end)
-        late += max(0.0, option.end - deadline)
-        for ahead, stretch in zip(self.marks[mark:], self._stretches[mark:], strict=False):
-            bound = self.price.of_late(
-                missed + end.missed - ahead.missed, late + (end.late - ahead.late), max(latest, end.latest)
-            )
-            if bound >= best:
-                return bound
-            self._left -= len(stretch)
-            free, missed, late, latest = _after(free, stretch, missed, late, latest)
-        return self.price.of_late(missed, late, latest)
+    def with_one_more(self, mark: int, count: int, seconds: float, ready: float) -> _Try:
+        """Place one more task at a mark, and anew those behind it as far as the horizon."""
+        begin, free = self.places[mark], self.free[mark].copy()
+        until = min(bisect_left(self.places, begin + _HORIZON), len(self.places) - 1)
+        end = self.places[until]
+        (own,) = _placed(free, [(count, seconds, ready)])
+        columns = self._counts[begin:end], self._seconds[begin:end], self._release[begin:end]
+        ends = _placed(free, zip(*columns, strict=True))
+        late = self.late.copy()
+        late[begin:end] = ends - self._deadline[begin:end]
+        late[end:] += (sum(free) - sum(self.free[until])) / len(free)
+        return _Try(late, own, max(self.latest, own, *ends), len(ends))
 
 
-def _after(
-    free: list[float], tasks: Sequence[tuple[int, float, float, float]], missed: int, late: float, latest: float
-) -> tuple[list[float], int, float, float]:
-    """Place tasks, given as (count, seconds, release, deadline), on hosts whose free times are changed in place.
+class _Try(NamedTuple):
+    """A queue with one more task: how late the others are, both ends, and how many tasks were placed."""
+
+    late: NDArray[np.float64]
+    end: float
+    latest: float
+    placed: int
+
+    def cost(self, new: _New, price: _Price) -> float:
+        """Return what it costs."""
+        own, late = self.end - new.deadline, self.late[self.late > 0]
+        return float(price.of(self.latest, float(late.sum()) + max(own, 0.0), len(late) + (own > 0)))
+
+
+def _placed(free: list[float], tasks: Iterable[tuple[int, float, float]]) -> list[float]:
+    """Return when tasks, each a (count, seconds, release), end on hosts whose free times, ascending, are changed.
 
     The same as `FreeTimes` and `spans` do, in one loop: this is what placing a task takes its time for.
     """
-    for count, seconds, release, deadline in tasks:
-        start = free[count - 1]
+    ends = []
+    last = -1  # of the entries taken so far: to take them out one by one is slower than to search behind them
+    for count, seconds, release in tasks:
+        last += count
+        start = free[last]
         end = (start if start > release else release) + seconds
+        ends.append(end)
         if count == 1:
-            del free[0]
-            insort(free, end)
+            insort(free, end, last)
         else:
-            del free[:count]
-            place = bisect_right(free, end)
-            free[place:place] = [end] * count
-        if end > deadline:
-            missed += 1
-            late += end - deadline
-        if end > latest:
-            latest = end
-    return free, missed, late, latest
+            place = bisect_right(free, end, last)
+            free[place:place] = (end,) * count
+    del free[: last + 1]
+    return ends
 
 
-def _tries(queue: _Queue, new: _Widths, count: int) -> list[tuple[int, _Option]]:
-    """Return (index of a mark, way to place the new task there), the last places first.
+def _at_end(queue: _Queue, new: _New) -> tuple[int, float]:
+    """Return on how many hosts the new task is best behind all others, and until when."""
+    free = queue.free[-1]
+    options = []
+    for count, seconds in zip(new.counts, new.seconds, strict=True):
+        end = max(free[count - 1], new.ready) + seconds
+        options.append((max(end - new.deadline, 0.0), max(end, queue.latest) + count * seconds / len(free), count, end))
+    return min(options)[2:]
 
-    Ahead of them comes the last mark at which the task would be on time, on what takes the least of the hosts' time.
+
+def _ahead(queue: _Queue, new: _New, price: _Price, count: int, end: float) -> tuple[int, int]:
+    """Return behind how many others a task that would be late behind all is best, and on how many hosts.
+
+    Args:
+        queue: the others.
+        new: the task.
+        price: of the objective.
+        count: of its hosts behind all.
+        end: of the task behind all.
     """
-    tries = []
-    # Hosts become free no sooner further back: whoever is on time at a mark is so at all ahead of it.
-    on_time = bisect_left(range(_MARKS), x=True, key=lambda mark: not new.on_time(queue.marks[mark].free)) - 1
-    if on_time >= 0:
-        options = new.on_time(queue.marks[on_time].free)
-        tries.append((on_time, min(options, key=lambda option: (option.area, option.end))))
-    for mark in reversed(range(0, _MARKS, _MARKS // _PLACES)):
-        same = new.option(queue.marks[mark].free, count)
-        if (mark, same) not in tries:
-            tries.append((mark, same))
-    return tries
+    best = _Try(queue.late, end, max(queue.latest, end), len(queue.late))
+    least, place, placed = best.cost(new, price), queue.places[-1], best.placed
+    tries = dict.fromkeys([*_promising(queue, new, price), *_quarters(queue, count)])
+    for mark, hosts in tries:
+        found = queue.with_one_more(mark, hosts, new.seconds[new.counts.index(hosts)], new.ready)
+        cost = found.cost(new, price)
+        if cost < least:
+            least, place, count = cost, queue.places[mark], hosts
+        placed += found.placed
+        if placed >= _ENOUGH:
+            break
+    return place, count
 
 
-def _widths(problem: Problem, task: int) -> _Widths:
-    seconds = problem.seconds[int(problem.host_class[0]), task].tolist()
-    counts, least = [], float("inf")
-    for count, value in enumerate(seconds, start=1):
-        if value < least:  # else a smaller count ends no later and leaves more hosts free
-            counts.append(count)
-            least = value
-    return _Widths(counts, seconds, float(problem.release[task]), float(problem.deadline[task]))
+def _quarters(queue: _Queue, count: int) -> list[tuple[int, int]]:
+    """Return (mark, number of hosts) for quarters of the queue and one number of hosts, the last ones first."""
+    others = len(queue.late)
+    return [(queue.places.index(others * step // _QUARTERS), count) for step in reversed(range(_QUARTERS))]
 
 
-def _taken(free: list[float], count: int, end: float) -> list[float]:
-    """Occupy the `count` hosts that are free first until `end`."""
-    del free[:count]
-    place = bisect_right(free, end)
-    free[place:place] = [end] * count
-    return free
+def _promising(queue: _Queue, new: _New, price: _Price) -> list[tuple[int, int]]:
+    """Return (mark, number of hosts), for each mark the number that is likely to be best, the best mark first.
+
+    Behind the new task all are delayed by what it takes of the hosts' time, shared by all hosts, on the average: this
+    takes delays to be distributed exponentially, which says how likely each task is to become late.
+    """
+    places, counts = np.array(queue.places[:-1], dtype=np.int64), np.array(new.counts)
+    free = np.array([free[: new.counts[-1]] for free in queue.free[:-1]]).reshape(-1, new.counts[-1])
+    ends = np.maximum(free[:, counts - 1], new.ready) + new.seconds
+    # What others lose is also the time in which its hosts wait for each other.
+    delays = (counts * ends - free.cumsum(axis=1)[:, counts - 1]) / len(queue.free[0])
+    late = np.flatnonzero(queue.late > 0)
+    late = len(late) - late.searchsorted(places)  # how many are behind each mark
+    own = np.maximum(ends - new.deadline, 0.0)
+    costs = price.of(np.maximum(ends, queue.latest), own + (late + 1)[:, np.newaxis] * delays, own > 0)
+    options = costs.argmin(axis=1)
+    chosen = np.arange(len(places)), options
+    ends, own, delays = ends[chosen], own[chosen], delays[chosen]
+    risk = _risk(queue.late, places, delays)
+    costs = price.of(np.maximum(ends, queue.latest), own + (late + risk) * delays, (own > 0) + risk)
+    best_first = len(places) - 1 - np.argsort(costs[::-1], kind="stable")  # of equals the last, which delays the fewest
+    return list(zip(best_first.tolist(), counts[options[best_first]].tolist(), strict=True))
 
 
-def _with(plan: Plan, task: int, place: int, count: int) -> Plan:
-    counts = plan.counts.copy()
-    counts[task] = count
-    return Plan(np.insert(plan.order, place, task), counts, plan.classes)
+def _risk(late: NDArray[np.float64], places: NDArray[np.int64], delays: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how many tasks that are not late are likely to become so behind each place by a mean delay."""
+    near = np.flatnonzero(late > -_FAR * delays.max(initial=0.0))
+    near = near[late[near] <= 0]
+    chances = np.exp(late[near] / delays[:, np.newaxis])
+    risk: NDArray[np.float64] = (chances * (near >= places[:, np.newaxis])).sum(axis=1)
+    return risk

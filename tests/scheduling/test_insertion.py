@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.scheduling import heuristics
+from cosched.scheduling import heuristics, insertion
 from cosched.scheduling.absences import Absence
 from cosched.scheduling.checker import check
 from cosched.scheduling.decoder import decode, spans
@@ -17,6 +18,9 @@ from cosched.scheduling.insertion import insert
 from cosched.scheduling.metrics import measure
 from cosched.scheduling.problem import Plan, Problem, Weights
 from tests.scheduling.problems import a_plan, a_problem, problems, unconstrained
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LATENESS = Weights(makespan=1e-6, idle=0.0, lateness=1.0)
 
@@ -117,11 +121,41 @@ def test_a_late_task_is_tried_at_the_last_place_where_it_would_be_on_time() -> N
     assert measure(problem, decode(problem, plan)).on_time == 17
 
 
-def test_in_a_long_queue_the_tries_come_to_an_end() -> None:
-    """Of 1,100 others 275 and then 550 are placed anew; to try the third place 825 would have to be, past 1,000."""
-    problem = a_problem([[1.0]] * 1101, hosts=1, deadline=[*[1e6] * 1100, 0.5])
+def _long(deadline: list[float]) -> Problem:
+    """Return a queue on one host of tasks that take a second, the last of them the new one."""
+    names = tuple(str(task) for task in range(len(deadline)))
+    return replace(a_problem([[1.0]] * len(deadline), hosts=1, deadline=deadline), tasks=names)
+
+
+def test_in_a_long_queue_the_best_place_is_found_by_placing_few_tasks_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ahead of half of 1,100 others the new task makes them late, behind three quarters it is too late itself."""
+    placed: list[int] = []
+
+    def counted(free: list[float], tasks: Iterable[tuple[int, float, float]]) -> list[float]:
+        known = list(tasks)
+        placed.append(len(known))
+        return place(free, known)
+
+    place = insertion._placed
+    monkeypatch.setattr(insertion, "_placed", counted)
+    deadline = [*[float(task + 1) for task in range(550)], *[1e6] * 550, 826.0]
+    problem = _long(deadline)
     plan = inserted(problem, Plan(np.arange(1100), np.ones(1101, dtype=np.int64)), 1100)
-    assert plan.order.tolist().index(1100) == 550
+    assert plan.order.tolist().index(1100) == 825
+    assert measure(problem, decode(problem, plan)).on_time == 1101
+    assert sum(placed) < 1200
+
+
+def test_a_task_that_is_late_everywhere_goes_ahead_of_a_long_queue_that_can_wait() -> None:
+    problem = _long([*[1e6] * 1100, 0.5])
+    plan = inserted(problem, Plan(np.arange(1100), np.ones(1101, dtype=np.int64)), 1100)
+    assert plan.order.tolist().index(1100) == 0
+
+
+def test_a_task_that_would_make_a_long_queue_late_goes_behind_it() -> None:
+    problem = _long([*[float(task + 1) for task in range(1100)], 0.5])
+    plan = inserted(problem, Plan(np.arange(1100), np.ones(1101, dtype=np.int64)), 1100, Weights(deadlines_first=True))
+    assert plan.order.tolist().index(1100) == 1100
 
 
 def test_a_first_task_is_the_plan() -> None:
