@@ -12,6 +12,7 @@ import typer
 
 from cosched.cli import plan_tunable
 from cosched.cli.output import JsonOption, clean, console, emit_json, finite, print_table
+from cosched.cli.plan_text import summarise
 from cosched.errors import UserError
 from cosched.scheduling import machine_code
 from cosched.scheduling.etc_file import parse_etc
@@ -155,15 +156,7 @@ def _print(document: dict[str, Any], statistics: Statistics) -> None:
         for item in document["assignments"]
     ]
     print_table(("task", "start (s)", "end (s)", "count", "hosts"), rows)
-    console.print()
-    console.print(f"makespan {document['makespan']:.6g} s, lower bound {document['lower_bound']:.6g} s, "
-                  f"gap {document['gap']:.2%}, idle {document['idle']:.1%}")  # fmt: skip
-    if document["on_time"] is not None:
-        delay = document["average_delay"]
-        console.print(f"on time {document['on_time']:.1%}, on average {abs(delay):.6g} s "
-                      f"{'before' if delay >= 0 else 'after'} the deadline")  # fmt: skip
-    rate = f", {statistics.generations / statistics.elapsed:.0f} generations a second" if statistics.generations else ""
-    console.print(f"{statistics.evaluations} plans compared in {statistics.elapsed:.3g} s{rate}")
+    summarise(document)
     if len(statistics.progress) > 1:
         gained = difference(statistics.progress[0].figures, statistics.progress[-1].figures)
         better = len(statistics.progress) - 1

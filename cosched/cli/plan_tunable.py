@@ -6,8 +6,10 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from cosched.cli.output import console, print_table
+from cosched.cli.output import clean, console, print_table
+from cosched.cli.plan_text import summarise
 from cosched.scheduling.gantt import Bar
+from cosched.scheduling.policies import Policy
 from cosched.scheduling.tunable_plan import plan_tunable
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ def document(queue: TunableQueue) -> tuple[dict[str, Any], TunablePlan]:
     early = _early(queue, plan)
     limited = sum(any(math.isfinite(chain.stages[-1].deadline) for chain in task.chains) for task in queue.tasks)
     return {
+        "policy": str(Policy.TUNABLE),
         "makespan": makespan,
         "lower_bound": bound,
         "gap": makespan / bound - 1 if bound else 0.0,
@@ -37,7 +40,9 @@ def document(queue: TunableQueue) -> tuple[dict[str, Any], TunablePlan]:
         "idle": 1 - used / (makespan * len(queue.hosts)) if makespan else 0.0,
         "average_delay": sum(early) / len(early) if early else None,
         "evaluations": sum(len(task.chains) for task in queue.tasks),
+        "generations": 0,
         "elapsed": elapsed,
+        "improvements": [],
         "assignments": [
             {"task": run.task, "hosts": list(run.hosts), "start": run.start, "end": run.end,
              "chain": run.chain + 1, "stage": run.stage + 1}
@@ -55,9 +60,10 @@ def show(found: dict[str, Any]) -> None:
         for item in found["assignments"]
     ]  # fmt: skip
     print_table(("task", "chain", "stage", "start (s)", "end (s)", "count"), rows)
-    console.print(f"\nmakespan {found['makespan']:.6g} s, idle {found['idle']:.1%}")
+    summarise(found)
     if found["refused"]:
-        console.print("refused, as no chain meets its deadlines: " + " ".join(found["refused"]), markup=False)
+        names = clean(", ".join(found["refused"]))
+        console.print(f"refused, as no chain meets its deadlines: {names}", markup=False)
 
 
 def bars(plan: TunablePlan) -> list[Bar]:

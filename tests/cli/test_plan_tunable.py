@@ -38,6 +38,7 @@ def test_the_papers_example_as_json(queue: Path) -> None:
     ends = {item["task"]: (item["chain"], item["end"]) for item in document["assignments"] if item["stage"] == 2}
     assert ends == {"J1": (2, 20.0), "J2": (1, 35.0), "J3": (2, 40.0), "J4": (2, 45.0)}
     assert document["refused"] == ["J5"]
+    assert (document["policy"], document["generations"], document["improvements"]) == ("tunable", 0, [])
     assert document["on_time"] == 0.8
     assert document["makespan"] == 45.0
     assert document["lower_bound"] <= 45.0
@@ -46,6 +47,9 @@ def test_the_papers_example_as_json(queue: Path) -> None:
 
 def test_for_people_and_as_a_picture(queue: Path, tmp_path: Path) -> None:
     result = run(queue, "--gantt", tmp_path / "chart.svg")
+    assert "makespan 45 s, lower bound " in result.stdout
+    assert "on time 80.0%, on average 32.75 s before the deadline" in result.stdout
+    assert "10 plans compared in" in result.stdout
     assert "refused, as no chain meets its deadlines: J5" in result.stdout
     assert "J4/2" in "".join(ET.parse(tmp_path / "chart.svg").getroot().itertext())
 

@@ -1,0 +1,31 @@
+"""What `cosched plan` says to people below its table: how good the plan is, and what it took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cosched.cli.output import console
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["summarise"]
+
+
+def summarise(document: Mapping[str, Any]) -> None:
+    """Print the figures of the document that `--json` prints."""
+    console.print()
+    console.print(f"makespan {document['makespan']:.6g} s, lower bound {document['lower_bound']:.6g} s, "
+                  f"gap {document['gap']:.2%}, idle {document['idle']:.1%}")  # fmt: skip
+    if document["on_time"] is not None:
+        console.print(f"on time {document['on_time']:.1%}{_delay(document['average_delay'])}")
+    generations = document["generations"]
+    rate = f", {generations / document['elapsed']:.0f} generations a second" if generations else ""
+    evaluations = document["evaluations"]
+    console.print(f"{evaluations} plan{'s' * (evaluations > 1)} compared in {document['elapsed']:.3g} s{rate}")
+
+
+def _delay(delay: float | None) -> str:
+    if delay is None:  # nobody with a deadline runs
+        return ""
+    return f", on average {abs(delay):.6g} s {'before' if delay >= 0 else 'after'} the deadline"
