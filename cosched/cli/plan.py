@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_STAND_IN = 0.3  # seconds that heuristics go on for where a search was asked for: an answer is wanted within a second
+
 
 def command(
     problem: Annotated[Path, typer.Argument(help="JSON file with hosts and tasks, or an ETC matrix.")],
@@ -66,9 +68,12 @@ def command(
             raise UserError("the times of tunable tasks are certain: leave --quantile out")
         _plan_tunable(queue, problem.name, policy, gantt, json=json)
         return
-    policy = _answerable(queue, in_charge(queue, policy))
+    wanted = in_charge(queue, policy)
+    policy = _answerable(queue, wanted)
     told = _tell if verbose else None
     seconds = budget if budget is not None else 1.0 if generations is None else math.inf
+    if policy is not wanted:
+        seconds = min(seconds, _STAND_IN)
     schedule, _, statistics = make_plan(
         queue, policy, seconds, seed, objective.weights, told=told, generations=generations
     )
@@ -87,9 +92,11 @@ def _answerable(problem: Problem, policy: Policy) -> Policy:
     """Return the policy, or one that answers at once where this one would have to be compiled first."""
     if answers_at_once(problem, policy):
         return policy
-    machine_code.keep_in_background()
+    more = "It is being compiled now: ask again in a minute"
+    if not machine_code.keep_in_background():
+        more = "What is compiled can be kept nowhere: set NUMBA_CACHE_DIR to a folder that you can write"
     sys.stderr.write(f"cosched: {policy} has not been compiled on this machine yet: this is the plan of the best "
-                     "heuristic. It is being compiled now: ask again in a minute\n")  # fmt: skip
+                     f"heuristic. {more}\n")  # fmt: skip
     return Policy.HEURISTIC
 
 

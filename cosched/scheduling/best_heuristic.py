@@ -46,10 +46,10 @@ def best_heuristic(problem: Problem, weights: Weights, within: Callable[[], bool
 def _plans(problem: Problem) -> Iterator[Plan]:
     """Yield the plans, the quickest first."""
     yield heuristics.earliest_deadline_first(problem)
-    yield heuristics.two_phase(problem)
     if np.isfinite(problem.deadline).any():
         yield heuristics.late_last(problem)
     yield heuristics.longest_first(problem)
     yield heuristics.earliest_finish(problem)
+    yield heuristics.two_phase(problem)  # a second for 3,000 tasks on 256 hosts, ten times as long as those before
     counts = [baseline_count("fcfs-calculated", row, "") for row in best_seconds(problem)]
     yield backfill.easy(problem, np.array(counts, dtype=np.int64))

@@ -44,11 +44,23 @@ def keep() -> None:
             return
 
 
-def keep_in_background() -> None:
-    """Start a process that does what `keep` does and outlives this one; where one is at it already, it ends at once."""
+def keep_in_background() -> bool:
+    """Start a process that does what `keep` does and outlives this one; where one is at it already, it ends at once.
+
+    Returns:
+        False if there is no folder that can be written: nothing is started then, as nothing could be kept.
+    """
+    if not any(_can_be_written(folder) for folder in _folders()):
+        return False
     command = [sys.executable, "-m", "cosched.scheduling.machine_code"]
     quiet = subprocess.DEVNULL
     subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
+    return True
+
+
+def _can_be_written(folder: Path) -> bool:
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    return there.is_dir() and os.access(there, os.W_OK)
 
 
 def _folders() -> list[Path]:
@@ -85,8 +97,8 @@ def _read(path: Path) -> str:
 def _keep_alone() -> None:
     """Do `keep` unless another process is at it, as a good neighbour."""
     os.nice(10)
-    with suppress(OSError):  # no folder to lock in: nothing could be kept either
-        folder = _folders()[-1]
+    with suppress(OSError, StopIteration):  # no folder to lock in: nothing could be kept either
+        folder = next(folder for folder in reversed(_folders()) if _can_be_written(folder))
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / _LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

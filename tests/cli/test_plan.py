@@ -174,7 +174,12 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Have no machine code; return how often its compilation has been started."""
     found: list[bool] = []
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "none"))
-    monkeypatch.setattr(machine_code, "keep_in_background", lambda: found.append(True))
+
+    def start() -> bool:
+        found.append(True)
+        return True
+
+    monkeypatch.setattr(machine_code, "keep_in_background", start)
     return found
 
 
@@ -185,6 +190,17 @@ def test_where_nothing_is_compiled_a_heuristic_answers(problem: Path, started: l
     assert json.loads(result.stdout)["policy"] == "heuristic"
     assert f"{policy} has not been compiled" in result.stderr
     assert "best heuristic" in result.stderr
+
+
+def test_where_nothing_can_be_kept_nobody_is_told_to_wait(
+    problem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was said to be compiled now, each time, and never was."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "none"))
+    result = run(problem, "--json")
+    assert json.loads(result.stdout)["policy"] == "heuristic"
+    assert "can be kept nowhere: set NUMBA_CACHE_DIR to a folder that you can write" in result.stderr
 
 
 @pytest.mark.parametrize(
