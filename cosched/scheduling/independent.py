@@ -51,15 +51,19 @@ def one_host_only(problem: Problem) -> bool:
     return not constrained and not np.isfinite(problem.seconds[:, :, 1:]).any()
 
 
-def one_host_seconds(problem: Problem) -> NDArray[np.float64]:
+def one_host_seconds(problem: Problem, policy: str = "this policy") -> NDArray[np.float64]:
     """Return (m, N): the run time of each task on each host alone, infinite where it cannot run.
+
+    Args:
+        problem: what is scheduled.
+        policy: who asks, for the message.
 
     Raises:
         UserError: tasks are not independent, not all there at the origin, or one cannot run on one host.
     """
     obstacle = _obstacle(problem)
     if obstacle is not None:
-        raise UserError(f"this policy places independent tasks on one host each, all there at the start: {obstacle}; "
+        raise UserError(f"{policy} places independent tasks on one host each, all there at the start: {obstacle}; "
                         "choose another policy")  # fmt: skip
     return _alone(problem)
 

@@ -121,7 +121,7 @@ def answers_at_once(problem: Problem, policy: Policy) -> bool:
         UserError: it does not plan such problems.
     """
     if policy is Policy.DUAL_PRICE:
-        independent.one_host_seconds(problem)
+        independent.one_host_seconds(problem, policy)
     if policy is Policy.TITAN_CLASSIC and problem.absences:
         host = problem.hosts[problem.absences[0].host]
         raise UserError(f"titan-classic knows no hosts that come and go, and {host} does: choose another policy")
@@ -220,7 +220,7 @@ def _titan_classic(
 
 
 def _independent(problem: Problem, policy: Policy, clock: _Clock) -> tuple[Schedule, Plan, Statistics]:
-    seconds = independent.one_host_seconds(problem)
+    seconds = independent.one_host_seconds(problem, policy)
     began = clock()
     machine, order, evaluations = _mapped(seconds, policy)
     elapsed = clock() - began

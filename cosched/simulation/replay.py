@@ -90,6 +90,8 @@ def replay(trace: Trace, policy: Policy, conditions: Conditions, jobs: int = 0, 
     records = trace.records[: jobs or None]
     processors = processors or trace.processors
     _refuse_wide(records, processors)
+    if policy in MAPPED and conditions.moldability is Moldability.RIGID:
+        _refuse_parallel(records, policy)
     settings = Settings(INSTANCE, policy=str(policy), seed=conditions.seed, margin=0.0)
     planner = Planner(conditions.generations, conditions.seed) if policy in SEARCHED else None
     tasks = [_task(place, record, processors, conditions) for place, record in enumerate(records, start=1)]
@@ -150,6 +152,13 @@ def _refuse_wide(records: Sequence[Record], processors: int) -> None:
         if record.processors > processors:
             raise UserError(f"job {record.number} needs {record.processors} of {processors} processors: "
                             "give more with --set processors=N")  # fmt: skip
+
+
+def _refuse_parallel(records: Sequence[Record], policy: Policy) -> None:
+    for record in records:
+        if record.processors > 1:
+            needs = f"{policy} places a job on one processor, and job {record.number} needs {record.processors}"
+            raise UserError(f"{needs}: choose another policy, or a --moldability other than rigid")
 
 
 def _row(

@@ -59,7 +59,7 @@ def test_titans_search_is_followed_wherever_it_leads() -> None:
 def test_mappings_replay_jobs_that_can_run_on_one_processor(policy: Policy) -> None:
     found = replay(TRACE, policy, Conditions(Moldability.AMDAHL, seed=4), jobs=12)
     assert found.row["jobs"] == len(found.waits) == 12
-    with pytest.raises(UserError, match=r"this policy places a task on one host, and . cannot run on one"):
+    with pytest.raises(UserError, match=rf"{policy} places a job on one processor, and job \d+ needs \d+: choose"):
         replay(TRACE, policy, Conditions(Moldability.RIGID))
 
 
