@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.dispatching import Departure, Speeds, departures, departures_in_order
+from cosched.coscheduler.dispatching import Departure, Speeds, departures, departures_in_order, first_on
 from cosched.coscheduler.domain import Domain
 from cosched.coscheduler.events import (
     CancelRequested,
@@ -43,7 +43,6 @@ from cosched.coscheduler.reservations import Reservations, clear
 from cosched.coscheduler.task import TaskState
 from cosched.scheduling.baselines import BASELINES, baseline_count
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.decoder import decode
 from cosched.scheduling.insertion import insert
 from cosched.scheduling.metrics import measure_plan, objective
 from cosched.scheduling.policies import SEARCHED, Policy
@@ -342,8 +341,8 @@ class Coscheduler:
             may_leave = partial(self._queue.may_leave, time=time)
             return departures_in_order(self._arrivals(problem), idle, may_leave, speeds, kept)
         plan = self.prospect.plan(problem)
-        schedule = decode(clear(problem, plan), plan)
-        return departures(schedule.assignments, idle, partial(self._ready, time=time), speeds, kept)
+        first, behind = first_on(clear(problem, plan), plan, idle)
+        return departures(first, idle, partial(self._ready, time=time), speeds, kept, behind)
 
     def _ready(self, task: str, time: float) -> bool:
         searched = self.settings.policy not in SEARCHED or self._queue.staged(self.tasks[task], time)

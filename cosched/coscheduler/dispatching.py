@@ -6,21 +6,25 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from cosched.scheduling.decoder import decode, dependency_order
+from cosched.scheduling.problem import Plan
 from cosched.scheduling.widths import single_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment
 
-__all__ = ["Departure", "Speeds", "departures", "departures_in_order"]
+__all__ = ["Departure", "Filler", "Speeds", "departures", "departures_in_order", "first_on"]
 
 # Planned starts come from sums of floats; less than this from now is now. Seconds.
 _NOW = 1e-6
+_FIRST = 32  # tasks of a plan that are decoded first to see who uses the idle hosts; then four times as many
 
 
 class Departure(NamedTuple):
@@ -28,6 +32,14 @@ class Departure(NamedTuple):
 
     task: str
     hosts: tuple[str, ...]
+    seconds: float
+
+
+class Filler(NamedTuple):
+    """A task that may fill a gap: how many hosts it takes, and for how many seconds."""
+
+    task: str
+    hosts: int
     seconds: float
 
 
@@ -58,12 +70,38 @@ class Speeds:
         return max(float(self.seconds[kind, self.places[task], count - 1]) for kind in kinds)
 
 
+def first_on(problem: Problem, plan: Plan, idle: Sequence[str]) -> tuple[Sequence[Assignment], list[Filler]]:
+    """Decode a plan as far as it says who is the first on each idle host: of a long queue a small part.
+
+    Only these tasks can start now, and when they start is when the plan needs the hosts. Where hosts differ, or come
+    and go, all is decoded: where a task is planned to run says how quick it is.
+
+    Returns:
+        The first tasks as they are planned, and those behind them that the idle hosts suffice for, in planned order.
+    """
+    only = single_class(problem)
+    if only is None or problem.absences:
+        return decode(problem, plan).assignments, []
+    order, ahead = np.array(dependency_order(problem, plan.order.tolist()), dtype=np.int64), _FIRST
+    while True:
+        first = decode(problem, Plan(order[:ahead], plan.counts)).assignments
+        if ahead >= len(order) or {host for item in first for host in item.hosts}.issuperset(idle):
+            break
+        ahead *= 4
+    behind = order[ahead:][plan.counts[order[ahead:]] <= len(idle)]
+    counts = plan.counts[behind]
+    seconds = problem.seconds[only, behind, counts - 1].tolist()
+    names = [problem.tasks[task] for task in behind.tolist()]
+    return first, [Filler(*filler) for filler in zip(names, counts.tolist(), seconds, strict=True)]
+
+
 def departures(
     assignments: Sequence[Assignment],
     idle: Sequence[str],
     ready: Callable[[str], bool],
     speeds: Speeds,
     kept: Mapping[str, float] | None = None,
+    behind: Iterable[Filler] = (),
 ) -> list[Departure]:
     """Choose the tasks that leave now under a plan.
 
@@ -77,24 +115,32 @@ def departures(
         ready: whether a task may leave yet.
         speeds: how long tasks take which hosts.
         kept: when hosts are kept for others next, seconds from now; the plan heeds that.
+        behind: the rest of the plan, where no other task is the first on an idle host, and hosts are alike.
     """
     left = set(idle)
     leaving: list[Departure] = []
-    behind: list[Assignment] = []
+    waiting: list[Assignment] = []
     needed = dict(kept or {})  # when the plan, or somebody else, needs a host next
     for assignment in assignments:
         if assignment.start <= _NOW and left.issuperset(assignment.hosts) and ready(assignment.task):
             leaving.append(Departure(assignment.task, assignment.hosts, assignment.end - assignment.start))
             left.difference_update(assignment.hosts)
         else:
-            behind.append(assignment)
+            waiting.append(assignment)
             for host in assignment.hosts:
                 needed[host] = min(needed.get(host, math.inf), assignment.start)
-    for assignment in behind:
+    for assignment in waiting:
         if not left:
             break
         if ready(assignment.task):
             leaving.extend(_fill(assignment, left, needed, speeds))
+    for filler in behind:
+        if not left:
+            break
+        chosen = _fitting(left, needed, filler.hosts, filler.seconds)
+        if chosen and ready(filler.task):
+            leaving.append(Departure(filler.task, chosen, filler.seconds))
+            left.difference_update(chosen)
     return leaving
 
 
@@ -108,17 +154,24 @@ def _fill(assignment: Assignment, left: set[str], needed: dict[str, float], spee
             seconds = speeds.on(assignment.task, count, kinds)
             if seconds > assignment.end:
                 continue
-        fitting = [host for host in left if speeds.kinds[host] in kinds and needed.get(host, math.inf) >= seconds]
-        if len(fitting) < count:
+        chosen = _fitting([host for host in left if speeds.kinds[host] in kinds], needed, count, seconds)
+        if not chosen:
             continue
-        # The tightest fit, so that long gaps stay for long tasks; the name makes the choice repeatable.
-        fitting.sort(key=lambda host: (needed.get(host, math.inf), host))
-        chosen = tuple(sorted(fitting[:count]))
         left.difference_update(chosen)
         if len(planned) > 1:
             seconds = speeds.on(assignment.task, count, {speeds.kinds[host] for host in chosen})
         return [Departure(assignment.task, chosen, seconds)]
     return []
+
+
+def _fitting(left: Iterable[str], needed: Mapping[str, float], count: int, seconds: float) -> tuple[str, ...]:
+    """Return so many hosts that nobody needs for so long, in rank order; none where there are not enough."""
+    fitting = [host for host in left if needed.get(host, math.inf) >= seconds]
+    if len(fitting) < count:
+        return ()
+    # The tightest fit, so that long gaps stay for long tasks; the name makes the choice repeatable.
+    fitting.sort(key=lambda host: (needed.get(host, math.inf), host))
+    return tuple(sorted(fitting[:count]))
 
 
 def departures_in_order(

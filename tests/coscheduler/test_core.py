@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.decisions import Cancel, Dispatch, Locate, Replan
+from cosched.coscheduler.dispatching import first_on
 from cosched.coscheduler.domain import expected_end
 from cosched.coscheduler.events import (
     AttemptAbsent,
@@ -34,7 +35,6 @@ from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.coscheduler.waiting import run_times
 from cosched.prediction.profile import Profile, Source
 from cosched.scheduling.checker import check
-from cosched.scheduling.decoder import decode
 from tests.coscheduler.makers import (
     a_core,
     a_task,
@@ -247,8 +247,8 @@ def test_a_task_without_a_profile_passes_straight_through() -> None:
 
 def test_tasks_that_arrive_together_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan was decoded for each: a request of a thousand tasks kept the daemon from everything for ten seconds."""
-    looks = MagicMock(wraps=decode)
-    monkeypatch.setattr("cosched.coscheduler.core.decode", looks)
+    looks = MagicMock(wraps=first_on)
+    monkeypatch.setattr("cosched.coscheduler.core.first_on", looks)
     core = a_core(staging=1.0)
     for number in range(1, 101):
         submit(core, a_task(number), 0.001 * number)

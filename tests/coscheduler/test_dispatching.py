@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -7,11 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.coscheduler.dispatching import Departure, Speeds, departures, departures_in_order
+from cosched.coscheduler.dispatching import Departure, Speeds, departures, departures_in_order, first_on
+from cosched.scheduling.decoder import decode
+from cosched.scheduling.problem import Plan
 from cosched.scheduling.schedule import Assignment
+from tests.scheduling.problems import a_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from cosched.scheduling.problem import Problem
 
 
 def anyone(_task: str) -> bool:
@@ -114,3 +120,38 @@ def test_no_host_twice_none_that_is_taken_and_no_delay(
             if later.task not in gone and later.start > 0 and set(item.hosts) & set(later.hosts):
                 planned = next(p for p in plan if p.task == item.task)
                 assert item.seconds <= later.start or planned.start == 0
+
+
+def _a_queue(draw: np.random.Generator, tasks: int) -> tuple[Problem, Plan, list[str]]:
+    """Return a long queue in whole seconds on some hosts of which some are idle, and these."""
+    count = int(draw.integers(1, 9))
+    free = draw.integers(0, 4, count).astype(float)
+    profiles = draw.integers(1, 9, (tasks, count)).astype(float)
+    names = tuple(str(task) for task in range(tasks))
+    release = (draw.integers(0, 9, tasks) * (draw.random(tasks) < draw.random())).astype(float)
+    problem = a_problem(profiles.tolist(), hosts=count, free=free.tolist(), release=release.tolist())
+    problem = replace(problem, tasks=names)
+    after = [(int(draw.integers(task)),) if task and draw.random() < 0.1 else () for task in range(tasks)]
+    problem = replace(problem, depends_on=tuple(after) if draw.random() < 0.3 else ())
+    plan = Plan(draw.permutation(tasks), draw.integers(1, count + 1, tasks))
+    return problem, plan, [host for host, time in zip(problem.hosts, free, strict=True) if not time]
+
+
+@given(st.integers(0, 1 << 32), st.integers(1, 200))
+def test_those_leave_that_would_if_all_of_the_plan_were_decoded(seed: int, tasks: int) -> None:
+    draw = np.random.default_rng(seed)
+    problem, plan, idle = _a_queue(draw, tasks)
+    share = draw.random()
+    able = {name for name in problem.tasks if draw.random() < share}
+    kept = {host: float(draw.integers(0, 9)) for host in idle if draw.random() < 0.2}
+    speeds = Speeds.of(problem)
+    whole = departures(decode(problem, plan).assignments, idle, able.__contains__, speeds, kept)
+    first, behind = first_on(problem, plan, idle)
+    assert departures(first, idle, able.__contains__, speeds, kept, behind) == whole
+
+
+def test_of_a_long_queue_only_those_are_decoded_that_are_the_first_on_an_idle_host() -> None:
+    problem, plan, _ = _a_queue(np.random.default_rng(1), 200)
+    first, behind = first_on(problem, plan, problem.hosts)
+    assert len(first) + len(behind) == 200
+    assert len(first) == 32
