@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.coscheduler.rows import Rows, widened
 from cosched.prediction.feedback import Correction
 from cosched.scheduling.problem import Plan, Problem
-from cosched.scheduling.widths import best_seconds, best_times, single_class
+from cosched.scheduling.widths import best_seconds, single_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.coscheduler.task import Task
-    from cosched.prediction.profile import Profile
 
 __all__ = ["Outlook", "Waiting", "first_counts", "in_names", "run_times"]
+
+
+_ROOM = 4  # rows for each task that waits, at most: those of tasks that have left are given up together
 
 
 def first_counts(seconds: NDArray[np.float64], slack: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -69,23 +73,12 @@ class _Frame:
 
     Attributes:
         waiting: the queue, in planned order.
-        hosts: the class of each.
-        outlook: corrections and quantile that `times` reckons with.
-        classes: of the hosts, each once.
-        profiles: of the queue's tasks.
-        times: (queue, classes, widest) of `run_times` without a hand-over, up to the last count that any task can use:
-            of hundreds of hosts, few columns hold anything.
         tasks: those of the queue that can run on these hosts.
         seconds: (classes, m, widest), their times.
         deadline: (m,) epoch seconds, infinite for none.
     """
 
     waiting: tuple[str, ...]
-    hosts: tuple[str, ...]
-    outlook: tuple[Mapping[str, Correction], float]
-    classes: tuple[str, ...]
-    profiles: tuple[Profile | None, ...]
-    times: NDArray[np.float64]
     tasks: tuple[str, ...]
     seconds: NDArray[np.float64]
     deadline: NDArray[np.float64]
@@ -117,7 +110,8 @@ def in_names(problem: Problem, plan: Plan) -> tuple[tuple[str, ...], tuple[int, 
     """Return a plan's tasks in order, their host counts and classes, as a `ScheduleImproved` names them."""
     chosen = () if plan.classes is None else plan.classes[plan.order].tolist()
     classes = tuple("" if each < 0 else problem.classes[each] for each in chosen)
-    return tuple(problem.tasks[task] for task in plan.order.tolist()), tuple(plan.counts[plan.order].tolist()), classes
+    names = tuple(map(problem.tasks.__getitem__, plan.order.tolist()))
+    return names, tuple(plan.counts[plan.order].tolist()), classes
 
 
 class Waiting:
@@ -132,6 +126,7 @@ class Waiting:
         self.counts: dict[str, int] = {}
         self.classes: dict[str, str] = {}
         self._times: dict[str, tuple[tuple[object, ...], NDArray[np.float64]]] = {}
+        self._rows: Rows | None = None
         self._frame: _Frame | None = None
 
     def __contains__(self, task: str) -> bool:
@@ -154,10 +149,16 @@ class Waiting:
         self.counts.pop(task, None)
         self.classes.pop(task, None)
         self._times.pop(task, None)
+        if self._rows is not None and self._rows.row.pop(task, None) is not None:
+            self._frame = None  # it may come back with another profile
 
     def reordered(self, order: Sequence[str], counts: Sequence[int]) -> dict[str, int]:
         """Return order and counts as a search proposes them, for the tasks that still wait; others keep behind."""
-        proposed = {task: count for task, count in zip(order, counts, strict=True) if task in self.counts}
+        proposed = dict(zip(order, counts, strict=True))
+        for gone in proposed.keys() - self.counts.keys():
+            del proposed[gone]
+        if len(proposed) == len(self.counts):
+            return proposed
         return proposed | {task: count for task, count in self.counts.items() if task not in proposed}
 
     def problem(
@@ -187,16 +188,17 @@ class Waiting:
         outlook = outlook or Outlook()
         if not hosts or not self.counts:
             return None
-        frame = self._framed(tasks, tuple((classes or {}).get(host, "") for host in hosts), outlook)
+        rows = self._known(tuple([(classes or {}).get(host, "") for host in hosts]), outlook)
+        frame = self._framed(tasks, rows, outlook)
         if not frame.tasks:
             return None
         return Problem(
             tasks=frame.tasks,
             hosts=tuple(hosts),
-            classes=frame.classes,
-            host_class=np.array([frame.classes.index(each) for each in frame.hosts], dtype=np.int64),
+            classes=rows.classes,
+            host_class=rows.host_class,
             free=np.array([max(free.get(host, now) - now, 0.0) for host in hosts]),
-            seconds=_widened(frame.seconds + outlook.handover, len(hosts)),
+            seconds=widened(frame.seconds + outlook.handover, len(hosts)),
             release=_releases(frame.tasks, outlook.held_back, now),
             deadline=_slacks(frame.deadline, now, outlook.margin),
             depends_on=((),) * len(frame.tasks),
@@ -212,9 +214,9 @@ class Waiting:
         """
         classes = self.classes if counts is None else classes or {}
         counts = self.counts if counts is None else counts
-        index = {name: place for place, name in enumerate(problem.tasks)}
-        order = [index[name] for name in counts if name in index]
-        chosen = np.array([counts[name] for name in problem.tasks], dtype=np.int64)
+        index = dict(zip(problem.tasks, range(len(problem.tasks)), strict=True))
+        order = [place for place in map(index.get, counts) if place is not None]
+        chosen = np.fromiter(map(counts.__getitem__, problem.tasks), np.int64, len(problem.tasks))
         seconds = best_seconds(problem)
         within = np.clip(chosen, 1, seconds.shape[1])
         possible = (chosen == within) & np.isfinite(seconds[np.arange(len(chosen)), within - 1])
@@ -230,50 +232,29 @@ class Waiting:
         self.counts = self.reordered(names, counts)
         self.classes = {name: each for name, each in zip(names, classes, strict=False) if each}
 
-    def _framed(self, tasks: Mapping[str, Task], hosts: tuple[str, ...], outlook: Outlook) -> _Frame:
-        """Return the frame of the queue as it is, the one made before where nothing it was made of has changed."""
-        waiting, reckoned = tuple(self.counts), (outlook.corrections, outlook.quantile)
-        known = self._frame
-        if known is not None and (known.hosts, known.outlook) != (hosts, reckoned):
-            known = None
-        if known is not None and known.waiting == waiting:
-            return known
-        classes = tuple(sorted(set(hosts)))
-        queue = [tasks[name] for name in waiting]
-        times = self._stacked(queue, outlook, classes, len(hosts), known)
-        seconds = times.swapaxes(0, 1)
-        host_class = np.array([classes.index(each) for each in hosts])
-        able = np.flatnonzero(np.isfinite(best_times(seconds, host_class)).any(axis=1))
-        names = tuple(waiting[place] for place in able.tolist())
-        deadlines = [math.inf if (at := tasks[name].deadline) is None else at for name in names]
-        self._frame = _Frame(
-            waiting=waiting,
-            hosts=hosts,
-            outlook=reckoned,
-            classes=classes,
-            profiles=tuple(task.profile for task in queue),
-            times=times,
-            tasks=names,
-            seconds=np.ascontiguousarray(seconds[:, able]),
-            deadline=np.array(deadlines),
-        )
-        return self._frame
+    def _known(self, hosts: tuple[str, ...], outlook: Outlook) -> Rows:
+        """Return what is known of tasks on these hosts by this outlook."""
+        reckoned = outlook.corrections, outlook.quantile
+        rows = self._rows
+        if rows is None or (rows.hosts, rows.outlook) != (hosts, reckoned) or len(rows.able) > _ROOM * len(self):
+            rows = self._rows = Rows.none(hosts, reckoned)
+            self._frame = None
+        return rows
 
-    def _stacked(self, tasks: Sequence[Task], outlook: Outlook, classes: tuple[str, ...], hosts: int,
-                 known: _Frame | None) -> NDArray[np.float64]:  # fmt: skip
-        """Return the tasks' times, as a frame has them, from one that reckons with the same where it has them."""
-        profiles = {task.id: task.profile for task in tasks}  # a task that comes back may have another one
-        before = () if known is None else zip(known.waiting, known.profiles, strict=True)
-        rows = {name: row for row, (name, profile) in enumerate(before) if profiles.get(name) is profile}
-        new = [task for task in tasks if task.id not in rows]
-        tables = [] if known is None else [known.times]
+    def _framed(self, tasks: Mapping[str, Task], rows: Rows, outlook: Outlook) -> _Frame:
+        """Return the frame of the queue as it is, the one made before where nothing it was made of has changed."""
+        waiting = tuple(self.counts)
+        if self._frame is not None and self._frame.waiting == waiting:
+            return self._frame
+        new = [tasks[name] for name in waiting if name not in rows.row]
         if new:
-            tables.append(_cut(np.array([self._known_times(task, outlook, classes, hosts) for task in new])))
-        widest = max(table.shape[2] for table in tables)
-        table = np.concatenate([_widened(table, widest) for table in tables])
-        rows |= {task.id: row for row, task in enumerate(new, len(table) - len(new))}
-        found: NDArray[np.float64] = table[[rows[task.id] for task in tasks]]
-        return found
+            rows.add(new, [self._known_times(task, outlook, rows.classes, len(rows.hosts)) for task in new])
+        places = np.fromiter(map(rows.row.__getitem__, waiting), np.int64, len(waiting))
+        able = rows.able[places]
+        names = waiting if able.all() else tuple(compress(waiting, able.tolist()))
+        places = places[able]
+        self._frame = _Frame(waiting, names, rows.times[:, places], rows.deadline[places])
+        return self._frame
 
     def _known_times(self, task: Task, outlook: Outlook, classes: tuple[str, ...], hosts: int) -> NDArray[np.float64]:
         """Return `run_times` without a hand-over, made anew only where something they were made of has changed."""
@@ -286,21 +267,6 @@ class Waiting:
             times = run_times(task, replace(outlook, handover=0.0), classes, hosts)
             known = self._times[task.id] = (depends, times)
         return known[1]
-
-
-def _cut(times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return times without the last columns if there is nothing in them."""
-    used = np.flatnonzero(np.isfinite(times).any(axis=(0, 1)))
-    return times[:, :, : int(used[-1]) + 1 if len(used) else 1]
-
-
-def _widened(times: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
-    """Return times with so many columns, infinite in those that there were not."""
-    if times.shape[2] == columns:
-        return times
-    wide = np.full((*times.shape[:2], columns), math.inf)
-    wide[:, :, : times.shape[2]] = times
-    return wide
 
 
 def _kinds(problem: Problem, counts: NDArray[np.int64], classes: Mapping[str, str]) -> NDArray[np.int64]:

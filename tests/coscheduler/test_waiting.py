@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cosched.coscheduler.waiting import Outlook, Waiting, first_counts, run_times
 from cosched.prediction.feedback import Correction
@@ -124,3 +126,47 @@ def test_times_are_made_once_for_a_task_and_anew_where_what_they_are_made_of_cha
     assert made == ["1", "2", "3", "3"]
     assert times(Outlook({"app/test": Correction(2.0, 1)}))["1"] == [8.0, math.inf]
     assert times(hosts=1) == {"1": [4.0], "3": [7.0]}
+
+
+def test_a_task_that_comes_back_to_its_place_has_its_new_prediction() -> None:
+    """The queue was the same as before, and so what was known of it was taken."""
+    waiting, tasks = _waiting(1, 2), {"1": a_task(1, [4.0]), "2": a_task(2, [5.0])}
+    assert waiting.problem(tasks, ["a"], {}, 0.0) is not None
+    waiting.remove("2")
+    tasks["2"] = a_task(2, [7.0])
+    waiting.add("2")
+    problem = waiting.problem(tasks, ["a"], {}, 0.0)
+    assert problem is not None
+    assert problem.seconds.tolist() == [[[4.0], [7.0]]]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["add", "first", "leave", "sort", "hosts", "learn"]), st.integers(1, 9)), max_size=40
+    )
+)
+def test_what_is_kept_of_tasks_makes_the_problem_that_is_made_anew(steps: list[tuple[str, int]]) -> None:
+    waiting, hosts, outlook = _waiting(), ["a", "b", "c"], Outlook()
+    tasks: dict[str, Task] = {}
+    for step, (what, number) in enumerate(steps):
+        name = str(number)
+        match what:
+            case "add" | "first" if name not in waiting:
+                profile = [math.inf, 9.0 + step] if number % 3 else [4.0 + step] * (1 + number // 3)
+                tasks[name] = a_task(number, profile, deadline=20.0 + step if number % 2 else None)
+                waiting.add(name) if what == "add" else waiting.add_first(name)
+            case "leave":
+                waiting.remove(name)
+            case "sort":
+                waiting.counts = waiting.reordered(sorted(waiting.counts, reverse=True), [1] * len(waiting))
+            case "hosts":
+                hosts = ["a", "b", "c", "d"][: 1 + number // 3]
+            case "learn":
+                outlook = Outlook({"app/test": Correction(1.0 + number, 1)}, handover=float(number))
+        found = waiting.problem(tasks, hosts, {}, 0.0, outlook)
+        anew = _waiting(*map(int, waiting.counts)).problem(tasks, hosts, {}, 0.0, outlook)
+        assert (found is None) == (anew is None)
+        if found is not None and anew is not None:
+            assert found.tasks == anew.tasks
+            assert found.seconds.tolist() == anew.seconds.tolist()
+            assert found.deadline.tolist() == anew.deadline.tolist()
