@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.scheduling import backfill, heuristics
-from cosched.scheduling.baselines import baseline_count
+from cosched.scheduling.baselines import calculated_counts
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoder import decode
 from cosched.scheduling.metrics import measure, objective
@@ -51,5 +51,4 @@ def _plans(problem: Problem) -> Iterator[Plan]:
     yield heuristics.longest_first(problem)
     yield heuristics.earliest_finish(problem)
     yield heuristics.two_phase(problem)  # a second for 3,000 tasks on 256 hosts, ten times as long as those before
-    counts = [baseline_count("fcfs-calculated", row, "") for row in best_seconds(problem)]
-    yield backfill.easy(problem, np.array(counts, dtype=np.int64))
+    yield backfill.easy(problem, calculated_counts(best_seconds(problem)))

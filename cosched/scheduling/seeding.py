@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling import heuristics
+from cosched.scheduling import backfill, heuristics
+from cosched.scheduling.baselines import calculated_counts
+from cosched.scheduling.compiled_backfill import easy_order
 from cosched.scheduling.jit import compiled
 from cosched.scheduling.levelling import levelled
 from cosched.scheduling.listing import list_order
 from cosched.scheduling.problem import Plan
-from cosched.scheduling.widths import single_class, useful_seconds
+from cosched.scheduling.widths import best_seconds, single_class, useful_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,14 +37,16 @@ def seeds(problem: Problem, thresholds: int) -> list[Plan]:
     with_deadlines = bool(np.isfinite(problem.deadline).any())
     if _constrained(problem):
         plans += [heuristics.earliest_deadline_first(problem), heuristics.longest_first(problem),
-                  heuristics.earliest_finish(problem)]  # fmt: skip
+                  heuristics.earliest_finish(problem),
+                  backfill.easy(problem, calculated_counts(best_seconds(problem)))]  # fmt: skip
         return [*plans, heuristics.late_last(problem)] if with_deadlines else plans
     seconds = useful_seconds(problem)
     shortest = seconds.min(axis=1)
     by_deadline = np.lexsort((-shortest, problem.release, problem.deadline))
     plans += [_placed(problem, seconds, by_deadline, cheap=True)[0],
               _placed(problem, seconds, np.argsort(-shortest, kind="stable"), cheap=False)[0],
-              _placed(problem, seconds, np.arange(len(shortest)), cheap=False)[0]]  # fmt: skip
+              _placed(problem, seconds, np.arange(len(shortest)), cheap=False)[0],
+              _easy(problem)]  # fmt: skip
     if with_deadlines:
         late = _placed(problem, seconds, by_deadline, cheap=True, postpone=True)[1]
         order = by_deadline[np.argsort(late[by_deadline], kind="stable")]
@@ -79,6 +83,13 @@ def _placed(
     deadline = np.ascontiguousarray(problem.deadline, dtype=np.float64)
     counts = _place(np.sort(problem.free), seconds, deadline, order, late, cheap, postpone)
     return Plan(order.astype(np.int64), counts), late
+
+
+def _easy(problem: Problem) -> Plan:
+    seconds = best_seconds(problem)
+    counts = calculated_counts(seconds)
+    taken = seconds[np.arange(len(counts)), counts - 1]
+    return Plan(easy_order(np.sort(problem.free), counts, taken), counts)
 
 
 @compiled

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.scheduling import heuristics
+from cosched.scheduling import backfill, heuristics
+from cosched.scheduling.baselines import calculated_counts
 from cosched.scheduling.levelling import levelled
 from cosched.scheduling.listing import list_order
 from cosched.scheduling.seeding import fast_list_order, seeds
@@ -23,7 +24,8 @@ def lists(plan: Plan) -> tuple[list[int], list[int]]:
 
 def the_same_from_the_heuristics(problem: Problem) -> list[tuple[list[int], list[int]]]:
     expected = [*heuristics.threshold_plans(problem, 6), heuristics.earliest_deadline_first(problem),
-                heuristics.longest_first(problem), heuristics.earliest_finish(problem)]  # fmt: skip
+                heuristics.longest_first(problem), heuristics.earliest_finish(problem),
+                backfill.easy(problem, calculated_counts(best_seconds(problem)))]  # fmt: skip
     if np.isfinite(problem.deadline).any():
         expected.append(heuristics.late_last(problem))
     if single_class(problem) is not None and not any(problem.depends_on) and not problem.release.any():
