@@ -122,8 +122,9 @@ def answers_at_once(problem: Problem, policy: Policy) -> bool:
     """
     if policy is Policy.DUAL_PRICE:
         independent.one_host_seconds(problem, policy)
-    if policy is Policy.TITAN_CLASSIC and problem.absences:
-        host = problem.hosts[problem.absences[0].host]
+    gone = [absence.host for absence in problem.absences] + np.flatnonzero(np.isinf(problem.free)).tolist()
+    if policy is Policy.TITAN_CLASSIC and gone:
+        host = problem.hosts[gone[0]]
         raise UserError(f"titan-classic knows no hosts that come and go, and {host} does: choose another policy")
     return policy not in COMPILED or machine_code.ready()
 

@@ -48,6 +48,12 @@ def test_policies_that_cannot_do_that_say_so(policy: Policy) -> None:
         plan(problem, policy, budget=0.001)
 
 
+def test_titans_search_refuses_a_host_that_is_never_there() -> None:
+    """Absent from the start, it had no absence, only a free time without end: a traceback."""
+    with pytest.raises(UserError, match="h1 does: choose another policy"):
+        plan(a_problem([[1.0, 1.0]], free=[0.0, math.inf]), Policy.TITAN_CLASSIC, budget=0.001)
+
+
 @pytest.mark.parametrize(
     ("policy", "counts"),
     [(Policy.FCFS_MAXIMUM, [3, 2]), (Policy.FCFS_CALCULATED, [2, 1])],
