@@ -155,11 +155,10 @@ class Waiting:
     def reordered(self, order: Sequence[str], counts: Sequence[int]) -> dict[str, int]:
         """Return order and counts as a search proposes them, for the tasks that still wait; others keep behind."""
         proposed = dict(zip(order, counts, strict=True))
-        for gone in proposed.keys() - self.counts.keys():
-            del proposed[gone]
-        if len(proposed) == len(self.counts):
+        if proposed.keys() == self.counts.keys():
             return proposed
-        return proposed | {task: count for task, count in self.counts.items() if task not in proposed}
+        waiting = {task: count for task, count in proposed.items() if task in self.counts}
+        return waiting | {task: count for task, count in self.counts.items() if task not in waiting}
 
     def problem(
         self,
@@ -214,8 +213,11 @@ class Waiting:
         """
         classes = self.classes if counts is None else classes or {}
         counts = self.counts if counts is None else counts
-        index = dict(zip(problem.tasks, range(len(problem.tasks)), strict=True))
-        order = [place for place in map(index.get, counts) if place is not None]
+        if tuple(counts) == problem.tasks:
+            order = np.arange(len(counts))
+        else:
+            index = {name: place for place, name in enumerate(problem.tasks)}
+            order = np.array([index[name] for name in counts if name in index], dtype=np.int64)
         chosen = np.fromiter(map(counts.__getitem__, problem.tasks), np.int64, len(problem.tasks))
         seconds = best_seconds(problem)
         within = np.clip(chosen, 1, seconds.shape[1])
@@ -224,7 +226,7 @@ class Waiting:
             anew = ~possible
             chosen[anew] = first_counts(seconds[anew], problem.deadline[anew])
         kinds = None if single_class(problem) is not None else _kinds(problem, chosen, classes)
-        return Plan(np.array(order, dtype=np.int64), chosen, kinds)
+        return Plan(order, chosen, kinds)
 
     def adopt(self, problem: Problem, plan: Plan) -> None:
         """Make a plan the current one; tasks that it does not name keep behind."""

@@ -1,0 +1,69 @@
+"""What the core takes for an event with a long queue, on 16, 64 and 256 hosts: `python -m benchmarks.events`.
+
+A new task arrives while all hosts are busy, and while one is idle that nobody may leave for yet. Processor time,
+without the garbage collector, whose runs depend on what else a process holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import time
+from statistics import median
+from uuid import UUID
+
+import numpy as np
+
+from benchmarks.kernels import DEADLINES, KERNELS
+from cosched.connector.interface import Host
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.events import HostsObserved, TaskSubmitted
+from cosched.coscheduler.settings import Settings
+from cosched.coscheduler.task import Task
+from cosched.prediction.profile import Profile, Source
+
+_HOSTS = (16, 64, 256)
+_ARRIVALS = 40
+_STAGING = 1e6  # seconds that a new task waits for the search at most: none leaves here
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.events", description=__doc__)
+    parser.add_argument("--tasks", type=int, default=1000, help="that wait")
+    waiting = parser.parse_args().tasks
+    print(f"one more task behind {waiting}, ms of the core each: median and longest")
+    gc.disable()
+    for hosts in _HOSTS:
+        rows = [_arrivals(hosts, waiting, idle) for idle in (0, 1)]
+        texts = [f"{name}  {median(took):5.2f} {max(took):6.2f}"
+                 for name, took in zip(("all hosts busy", "one idle"), rows, strict=True)]  # fmt: skip
+        print(f"{hosts:5} hosts   " + "   ".join(texts))
+
+
+def _arrivals(hosts: int, waiting: int, idle: int) -> list[float]:
+    """Return how many ms the core takes for each of some tasks, a second apart."""
+    draw, core = np.random.default_rng(1), Coscheduler(Settings(str(UUID(int=hosts)), staging=_STAGING))
+    core.handle(HostsObserved(0.0, tuple(Host(f"host{number:03}") for number in range(hosts))))
+    for number in range(hosts - idle):  # long before all others: it has been through staging
+        long = Profile((500.0 + number,), Source.MODEL, "")
+        core.handle(TaskSubmitted(0.0, _task(number, long, submitted=-_STAGING, deadline=None)))
+    took = []
+    for number in range(waiting + 1 + _ARRIVALS):
+        now = 0.001 * number if number < waiting else 1.0 + number
+        kernel = str(draw.choice(list(KERNELS)))
+        allowed = draw.uniform(*DEADLINES[kernel]) * max(1.0, waiting / (2 * hosts))
+        task = _task(hosts + number, Profile(KERNELS[kernel][:hosts], Source.MODEL, ""), now, now + allowed)
+        began = time.thread_time()
+        core.handle(TaskSubmitted(now, task))
+        took.append(1e3 * (time.thread_time() - began))
+    return took[waiting + 1 :]  # the first makes up for those that came together
+
+
+def _task(number: int, profile: Profile, submitted: float, deadline: float | None) -> Task:
+    return Task(id=str(number), number=number, name="", application="", command=(), submitted=submitted,
+                profile=profile, deadline=deadline)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
