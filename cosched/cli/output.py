@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["JsonOption", "LimitOption", "OffsetOption", "clean", "console", "emit_json", "finite", "print_table",
+__all__ = ["JsonOption", "LimitOption", "OffsetOption", "clean", "console", "emit_json", "figure", "finite",
+           "print_table",
            "write_text"]  # fmt: skip
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, stable and documented, instead of text.")]
@@ -46,6 +47,11 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def finite(value: float | None) -> float | None:
     """Return the number, or None where JSON has no word for it (infinite, not a number)."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def figure(value: float, digits: int) -> str:
+    """Return a number with at least so many digits, whole ones as far as people still count them: no 3.006e+05."""
+    return f"{value:.0f}" if 10 ** (digits - 1) <= abs(value) < 1e15 else f"{value:.{digits}g}"
 
 
 def emit_json(document: Mapping[str, Any] | Sequence[Any]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cosched.cli import plan_tunable
-from cosched.cli.output import JsonOption, clean, console, emit_json, finite, print_table
+from cosched.cli.output import JsonOption, clean, console, emit_json, figure, finite, print_table
 from cosched.cli.plan_text import summarise
 from cosched.errors import UserError
 from cosched.scheduling import machine_code
@@ -79,7 +79,7 @@ def command(
     )
     metrics = measure(queue, schedule)
     if gantt is not None:
-        title = f"{problem.name}: {policy}, makespan {metrics.makespan:.6g} s"
+        title = f"{problem.name}: {policy}, makespan {figure(metrics.makespan, 6)} s"
         _write(gantt, draw(_bars(queue, schedule), queue.hosts, title, origin=0.0))
     document = _document(policy, schedule, metrics, statistics)
     if json:
@@ -102,7 +102,7 @@ def _answerable(problem: Problem, policy: Policy) -> Policy:
 
 def _tell(progress: Progress) -> None:
     figures = progress.figures
-    said = progress.why or f"makespan {figures.makespan:.6g} s, {figures.late} late"
+    said = progress.why or f"makespan {figure(figures.makespan, 6)} s, {figures.late} late"
     sys.stderr.write(f"{progress.elapsed:9.3f} s  generation {progress.generations}: {said}\n")
 
 
@@ -159,7 +159,7 @@ def _document(policy: Policy, schedule: Schedule, metrics: Metrics, statistics: 
 
 def _print(document: dict[str, Any], statistics: Statistics) -> None:
     rows = [
-        (item["task"], f"{item['start']:.6g}", f"{item['end']:.6g}", str(len(item["hosts"])), _short(item["hosts"]))
+        (item["task"], figure(item["start"], 6), figure(item["end"], 6), str(len(item["hosts"])), _short(item["hosts"]))
         for item in document["assignments"]
     ]
     print_table(("task", "start (s)", "end (s)", "count", "hosts"), rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cosched.cli.output import console
+from cosched.cli.output import console, figure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,7 @@ __all__ = ["summarise"]
 def summarise(document: Mapping[str, Any]) -> None:
     """Print the figures of the document that `--json` prints."""
     console.print()
-    console.print(f"makespan {document['makespan']:.6g} s, lower bound {document['lower_bound']:.6g} s, "
+    console.print(f"makespan {figure(document['makespan'], 6)} s, lower bound {figure(document['lower_bound'], 6)} s, "
                   f"gap {document['gap']:.2%}, idle {document['idle']:.1%}")  # fmt: skip
     if document["on_time"] is not None:
         console.print(f"on time {document['on_time']:.1%}{_delay(document['average_delay'])}")
@@ -28,4 +28,4 @@ def summarise(document: Mapping[str, Any]) -> None:
 def _delay(delay: float | None) -> str:
     if delay is None:  # nobody with a deadline runs
         return ""
-    return f", on average {abs(delay):.6g} s {'before' if delay >= 0 else 'after'} the deadline"
+    return f", on average {figure(abs(delay), 6)} s {'before' if delay >= 0 else 'after'} the deadline"

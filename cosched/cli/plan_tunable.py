@@ -6,7 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
-from cosched.cli.output import clean, console, print_table
+from cosched.cli.output import clean, console, figure, print_table
 from cosched.cli.plan_text import summarise
 from cosched.scheduling.gantt import Bar
 from cosched.scheduling.policies import Policy
@@ -55,7 +55,7 @@ def document(queue: TunableQueue) -> tuple[dict[str, Any], TunablePlan]:
 def show(found: dict[str, Any]) -> None:
     """Print the document for people."""
     rows = [
-        (item["task"], str(item["chain"]), str(item["stage"]), f"{item['start']:.6g}", f"{item['end']:.6g}",
+        (item["task"], str(item["chain"]), str(item["stage"]), figure(item["start"], 6), figure(item["end"], 6),
          str(len(item["hosts"])))
         for item in found["assignments"]
     ]  # fmt: skip

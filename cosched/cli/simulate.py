@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cosched.cli.output import JsonOption, clean, console, emit_json, print_table
+from cosched.cli.output import JsonOption, clean, console, emit_json, figure, print_table
 from cosched.errors import UserError
 from cosched.scheduling import machine_code
 from cosched.scheduling.policies import Policy
@@ -138,5 +138,5 @@ def _table(rows: Sequence[Row], beside: Sequence[Row], keys: Sequence[str]) -> N
 
 def _cell(row: Row, column: str) -> str:
     value, half = row.get(column), row.get(column + INTERVAL)
-    text = f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+    text = figure(value, 4) if isinstance(value, float) else "" if value is None else str(value)
     return f"{text} ± {half:.2g}" if isinstance(half, float) else text

@@ -3,15 +3,12 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.cli.output import clean, emit_json, finite, print_table
-
-if TYPE_CHECKING:
-    import pytest
+from cosched.cli.output import clean, emit_json, figure, finite, print_table
 
 
 @given(st.text(st.characters(exclude_categories=[])))
@@ -34,3 +31,12 @@ def test_a_table_is_aligned_and_without_empty_columns(capsys: pytest.CaptureFixt
 def test_json_is_plain_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
     emit_json({"name": "ü", "end": finite(math.inf), "start": finite(1.5)})
     assert json.loads(capsys.readouterr().out) == {"name": "ü", "end": None, "start": 1.5}
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(300_612.4, 4, "300612"), (300_000_001.0, 6, "300000001"), (61.04, 4, "61.04"), (-24_950.2, 4, "-24950"),
+     (999.96, 4, "1000"), (0.000125, 4, "0.000125"), (2e20, 4, "2e+20"), (0.0, 4, "0")],
+)  # fmt: skip
+def test_large_figures_have_no_exponent(value: float, digits: int, text: str) -> None:
+    assert figure(value, digits) == text
