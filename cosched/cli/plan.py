@@ -13,8 +13,9 @@ import typer
 from cosched.cli import plan_tunable
 from cosched.cli.output import JsonOption, clean, console, emit_json, figure, finite, print_table
 from cosched.cli.plan_text import summarise
-from cosched.errors import UserError
+from cosched.errors import SystemFault, UserError
 from cosched.scheduling import machine_code
+from cosched.scheduling.checker import check
 from cosched.scheduling.etc_file import parse_etc
 from cosched.scheduling.gantt import Bar
 from cosched.scheduling.gantt import gantt as draw
@@ -25,9 +26,12 @@ from cosched.scheduling.policies import Objective, Policy, answers_at_once, in_c
 from cosched.scheduling.policies import plan as make_plan
 from cosched.scheduling.problem_file import from_document
 from cosched.scheduling.progress import difference
+from cosched.scheduling.tunable_checker import check_tunable
 from cosched.scheduling.tunable_file import TunableQueue, is_tunable, tunable_from_document
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cosched.scheduling.metrics import Metrics
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.progress import Progress
@@ -77,6 +81,7 @@ def command(
     schedule, _, statistics = make_plan(
         queue, policy, seconds, seed, objective.weights, told=told, generations=generations
     )
+    _refuse_infeasible(policy, check(queue, schedule))
     metrics = measure(queue, schedule)
     if gantt is not None:
         title = f"{problem.name}: {policy}, makespan {figure(metrics.makespan, 6)} s"
@@ -100,6 +105,13 @@ def _answerable(problem: Problem, policy: Policy) -> Policy:
     return Policy.HEURISTIC
 
 
+def _refuse_infeasible(policy: Policy, faults: Sequence[str]) -> None:
+    """No schedule is printed that has not been proved feasible by who shares nothing with who made it."""
+    if faults:
+        raise SystemFault(f"{policy} made a schedule that cannot be, {faults[0]}: choose another policy, and report "
+                          "this with the file")  # fmt: skip
+
+
 def _tell(progress: Progress) -> None:
     figures = progress.figures
     said = progress.why or f"makespan {figure(figures.makespan, 6)} s, {figures.late} late"
@@ -117,6 +129,7 @@ def _plan_tunable(queue: TunableQueue, name: str, policy: Policy, gantt: Path | 
     if policy not in (Policy.GENETIC, Policy.TUNABLE):
         raise UserError(f"{policy} does not plan tunable tasks: leave --policy out")
     document, plan = plan_tunable.document(queue)
+    _refuse_infeasible(Policy.TUNABLE, check_tunable(queue, plan))
     if gantt is not None:
         title = f"{name}: tunable, {len(plan.placements)} of {len(queue.tasks)} tasks admitted"
         _write(gantt, draw(plan_tunable.bars(plan), queue.hosts, title, origin=0.0))

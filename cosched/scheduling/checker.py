@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from cosched.scheduling.absences import Absence
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment, Schedule
 
@@ -24,41 +25,51 @@ def check(problem: Problem, schedule: Schedule) -> list[str]:
     tasks at a time.
     """
     times = Counter(item.task for item in schedule.assignments)
+    tasks, hosts = set(problem.tasks), {name: host for host, name in enumerate(problem.hosts)}
     faults = [f"{task} is scheduled {times[task]} times" for task in problem.tasks if times[task] != 1]
-    faults += [f"{task} is not a task of the problem" for task in times if task not in set(problem.tasks)]
-    faults += [f"{item.task}: unknown or repeated host" for item in schedule.assignments if not _known(problem, item)]
+    faults += [f"{task} is not a task of the problem" for task in times if task not in tasks]
+    faults += [f"{item.task}: unknown or repeated host" for item in schedule.assignments if not _known(hosts, item)]
     if faults:
         return faults
     by_task = {item.task: item for item in schedule.assignments}
+    away: dict[int, list[Absence]] = defaultdict(list)
+    for absence in problem.absences:
+        away[absence.host].append(absence)
     for index, task in enumerate(problem.tasks):
-        faults += _task_faults(problem, index, by_task[task], by_task)
+        item = by_task[task]
+        taken = [hosts[name] for name in item.hosts]
+        faults += [*_time_faults(problem, index, item, taken), *_start_faults(problem, index, by_task, taken)]
+        faults += [
+            f"{task} runs on {problem.hosts[host]}, which is not there from {absence.begin} to {absence.end} s"
+            for host in taken
+            for absence in away.get(host, ())
+            if item.start < absence.end and absence.begin < item.end
+        ]
     return faults + _overlaps(schedule)
 
 
-def _known(problem: Problem, item: Assignment) -> bool:
-    return bool(item.hosts) and len(set(item.hosts)) == len(item.hosts) and set(item.hosts) <= set(problem.hosts)
+def _known(hosts: dict[str, int], item: Assignment) -> bool:
+    return bool(item.hosts) and len(set(item.hosts)) == len(item.hosts) and all(name in hosts for name in item.hosts)
 
 
-def _task_faults(problem: Problem, index: int, item: Assignment, by_task: dict[str, Assignment]) -> list[str]:
-    hosts = [problem.hosts.index(name) for name in item.hosts]
-    seconds = max(float(problem.seconds[problem.host_class[host], index, len(hosts) - 1]) for host in hosts)
-    faults = []
+def _time_faults(problem: Problem, index: int, item: Assignment, hosts: list[int]) -> list[str]:
+    classes = {int(problem.host_class[host]) for host in hosts}
+    seconds = max(float(problem.seconds[number, index, len(hosts) - 1]) for number in classes)
     if not math.isfinite(seconds):
-        faults.append(f"{item.task} cannot run on {len(hosts)} of these hosts")
-    elif not math.isclose(item.end - item.start, seconds, rel_tol=_RELATIVE, abs_tol=_slack(item.end)):
-        faults.append(f"{item.task} takes {item.end - item.start} s, predicted are {seconds} s")
-    earliest = {"its release": float(problem.release[index])}
-    earliest |= {f"host {problem.hosts[host]} is free": float(problem.free[host]) for host in hosts}
-    if problem.depends_on:
-        earliest |= {f"{problem.tasks[k]} ends": by_task[problem.tasks[k]].end for k in problem.depends_on[index]}
-    faults += [f"{item.task} starts before {what}" for what, when in earliest.items() if item.start < when]
-    held = dict.fromkeys(hosts, item)
+        return [f"{item.task} cannot run on {len(hosts)} of these hosts"]
+    if not math.isclose(item.end - item.start, seconds, rel_tol=_RELATIVE, abs_tol=_slack(item.end)):
+        return [f"{item.task} takes {item.end - item.start} s, predicted are {seconds} s"]
+    return []
+
+
+def _start_faults(problem: Problem, index: int, by_task: dict[str, Assignment], hosts: list[int]) -> list[str]:
+    task, start = problem.tasks[index], by_task[problem.tasks[index]].start
+    before = [problem.tasks[other] for other in problem.depends_on[index]] if problem.depends_on else []
+    faults = [f"{task} starts before its release"] if start < problem.release[index] else []
     faults += [
-        f"{item.task} runs on {problem.hosts[absence.host]}, which is not there from {absence.begin} to {absence.end} s"
-        for absence in problem.absences
-        if absence.host in held and item.start < absence.end and absence.begin < item.end
+        f"{task} starts before host {problem.hosts[host]} is free" for host in hosts if start < problem.free[host]
     ]
-    return faults
+    return faults + [f"{task} starts before {other} ends" for other in before if start < by_task[other].end]
 
 
 def _overlaps(schedule: Schedule) -> list[str]:

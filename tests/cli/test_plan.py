@@ -8,9 +8,12 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from cosched.cli import plan
 from cosched.cli.plan import command
-from cosched.errors import UserError
+from cosched.errors import SystemFault, UserError
 from cosched.scheduling import machine_code
+from cosched.scheduling.schedule import Assignment, Schedule
+from cosched.scheduling.search_run import Statistics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -235,3 +238,16 @@ def test_it_tells_of_each_better_plan_and_why(tmp_path: Path) -> None:
     assert all(item["why"] for item in better)
     assert document["makespan"] == pytest.approx(document["improvements"][-1]["makespan"])
     assert len(result.stderr.splitlines()) == len(document["improvements"])
+
+
+def test_a_schedule_that_cannot_be_is_not_printed(problem: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def both_at_once(*_: object, **__: object) -> tuple[Schedule, None, Statistics]:
+        times = {"fft-1": 4.0, "fft-2": 4.0, "cpi-1": 6.0}
+        items = [Assignment(task, ("host1",), 0.0, seconds) for task, seconds in times.items()]
+        return Schedule(tuple(items)), None, Statistics(1.0, 1, 0, 0.0)
+
+    monkeypatch.setattr(plan, "make_plan", both_at_once)
+    result = run(problem, "--policy", "edf")
+    assert isinstance(result.exception, SystemFault)
+    assert "fft-1 and fft-2 are on host1 at the same time: choose another policy" in str(result.exception)
+    assert result.stdout == ""
