@@ -50,25 +50,33 @@ def settled(free: NDArray[np.float64], absences: Iterable[Absence]) -> tuple[NDA
     return later, tuple(kept)
 
 
-def host_seconds(free: NDArray[np.float64], absences: Iterable[Absence], area: float) -> float:
+def host_seconds(
+    free: NDArray[np.float64],
+    absences: Iterable[Absence],
+    area: float,
+    prices: NDArray[np.float64] | None = None,
+) -> float:
     """Return when hosts have offered `area` host-seconds, infinite where they never will.
 
     Args:
         free: (N,) when each host becomes free.
         absences: after that, as of `settled`.
         area: in host-seconds.
+        prices: (N,) what a second of each host counts, above 0; 1 unless given.
     """
-    absences = tuple(absences)
+    absences, prices = tuple(absences), np.ones(len(free)) if prices is None else prices
     if not absences:
-        ascending = np.sort(free)
-        return float(((area + np.cumsum(ascending)) / np.arange(1, len(free) + 1)).min())
-    changes = [(time, 1) for time in free.tolist()]
-    for absence in absences:
-        changes += [(absence.begin, -1), (absence.end, 1)]
-    offered, hosts, before = 0.0, 0, 0.0
+        ascending = np.argsort(free)
+        missing = np.cumsum(prices[ascending] * free[ascending])
+        return float(((area + missing) / np.cumsum(prices[ascending])).min())
+    changes = [(time, price) for time, price in zip(free.tolist(), prices.tolist(), strict=True)]
+    for host, begin, end in absences:
+        changes += [(begin, -float(prices[host])), (end, float(prices[host]))]
+    nothing = 1e-9 * float(prices.min())  # what is left of prices that were added and taken away again
+    offered, rate, before = 0.0, 0.0, 0.0
     for time, change in sorted(item for item in changes if item[0] < math.inf):
-        if hosts and offered + hosts * (time - before) >= area:
+        if rate > nothing and offered + rate * (time - before) >= area:
             break
-        offered += hosts * (time - before) if hosts else 0.0
-        hosts, before = hosts + change, time
-    return before + (area - offered) / hosts if hosts else math.inf
+        offered += rate * (time - before) if rate > nothing else 0.0
+        rate, before = rate + change, time
+    return before + (area - offered) / rate if rate > nothing else math.inf

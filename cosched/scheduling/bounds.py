@@ -30,22 +30,38 @@ def lower_bound(problem: Problem) -> float:
     if not problem.tasks:
         return 0.0
     seconds = best_seconds(narrowed(problem))
-    earliest_end = _earliest_end(problem, seconds)
+    earliest_end = _earliest_end(problem, _ready(problem, seconds), seconds)
     shortest = earliest_end.min(axis=1)
-    return float(max(shortest.max(), _area(problem, seconds, earliest_end), _late_area(problem, seconds)))
+    return float(max(shortest.max(), _area(problem, _areas(seconds), earliest_end), _late_area(problem, seconds)))
 
 
-def tight_bound(problem: Problem) -> float:
-    """Return `lower_bound`, or the bound of `prices` where that is larger.
+def tight_bound(problem: Problem, lower: float | None = None) -> float:
+    """Return `lower_bound`, or on several classes that of prices where it is larger; these need machine code.
 
-    Prices bound tasks that can use but one host each, on several classes; for these machine code is loaded.
+    With a price on a second of each class's hosts, all tasks together cost at least what each does on the class where
+    its cheapest count costs the least: whoever runs on hosts of several classes is as slow as the slowest, and so pays
+    for none of them less than it would for that many of these alone. By the time that a schedule ends the hosts must
+    have offered so much. The prices are those of `prices`, found for classes that are machines as quick as all their
+    hosts together.
+
+    Args:
+        problem: what is scheduled.
+        lower: its `lower_bound`, where that is known.
     """
-    bound = lower_bound(problem)
-    if not problem.tasks or single_class(problem) is not None or np.isfinite(problem.seconds[:, :, 1:]).any():
-        return bound
+    lower = lower_bound(problem) if lower is None else lower
+    if not problem.tasks or single_class(problem) is not None:
+        return lower
     from cosched.scheduling.prices import machine_prices  # no other bound needs machine code
 
-    return max(bound, float(machine_prices(problem.seconds[problem.host_class, :, 0].T)[1]))
+    present, host_class = np.unique(problem.host_class, return_inverse=True)
+    sizes = np.bincount(host_class)
+    seconds = narrowed(problem).seconds[present]
+    ends = _earliest_end(problem, _ready(problem, best_seconds(narrowed(problem))), seconds)
+    areas = _areas(seconds)
+    cheapest = np.where(ends <= lower * (1 + 1e-9), areas, np.inf).min(axis=2).T
+    prices = machine_prices(cheapest / sizes)[0] / sizes
+    priced, ended = (np.concatenate(list(each), axis=1) for each in (areas * prices[:, None, None], ends))
+    return max(lower, _area(problem, priced, ended, prices[host_class]))
 
 
 def fewest_missed(problem: Problem) -> int:
@@ -58,7 +74,7 @@ def fewest_missed(problem: Problem) -> int:
     """
     due = np.flatnonzero(np.isfinite(problem.deadline))
     seconds = best_seconds(narrowed(problem))
-    in_time = _earliest_end(problem, seconds) <= problem.deadline[:, None]
+    in_time = _earliest_end(problem, _ready(problem, seconds), seconds) <= problem.deadline[:, None]
     cheapest = np.where(in_time, _areas(seconds), np.inf).min(axis=1)
     possible = due[np.isfinite(cheapest[due])]
     by_deadline = possible[np.argsort(problem.deadline[possible], kind="stable")]
@@ -74,8 +90,8 @@ def fewest_missed(problem: Problem) -> int:
     return len(due) - len(kept)
 
 
-def _earliest_end(problem: Problem, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return, as `seconds`: when each task could end on each count if it were alone."""
+def _ready(problem: Problem, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (m,): when each task could begin at the earliest; `seconds` are `best_seconds`."""
     ready = problem.release.astype(np.float64).copy()
     nth_free = np.sort(problem.free)[: seconds.shape[1]]
     if any(problem.depends_on):
@@ -83,25 +99,42 @@ def _earliest_end(problem: Problem, seconds: NDArray[np.float64]) -> NDArray[np.
             for other in problem.depends_on[task]:
                 end = float((np.maximum(nth_free, ready[other]) + seconds[other]).min())
                 ready[task] = max(ready[task], end)
-    earliest: NDArray[np.float64] = np.maximum(nth_free[None, :], ready[:, None]) + seconds
+    return ready
+
+
+def _earliest_end(problem: Problem, ready: NDArray[np.float64], seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return, as (…, m, W) `seconds`: when each task, ready at (m,), could end on each count if it were alone."""
+    nth_free = np.sort(problem.free)[: seconds.shape[-1]]
+    earliest: NDArray[np.float64] = np.maximum(nth_free, ready[:, None]) + seconds
     return earliest
 
 
 def _areas(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    areas: NDArray[np.float64] = seconds * np.arange(1, seconds.shape[1] + 1)
+    areas: NDArray[np.float64] = seconds * np.arange(1, seconds.shape[-1] + 1)
     return areas
 
 
-def _area(problem: Problem, seconds: NDArray[np.float64], earliest_end: NDArray[np.float64]) -> float:
-    """Return the smallest w at which the counts that can end by w need no more host time than there is up to w."""
-    areas = _areas(seconds)
+def _area(
+    problem: Problem,
+    areas: NDArray[np.float64],
+    earliest_end: NDArray[np.float64],
+    prices: NDArray[np.float64] | None = None,
+) -> float:
+    """Return the smallest w at which the ways to run a task that can end by w need no more than there is up to w.
+
+    Args:
+        problem: what is scheduled.
+        areas: (m, W) host-seconds that each way needs, or what they cost.
+        earliest_end: (m, W) when each task could end in each way if it were alone.
+        prices: (N,) of a second of each host, where not all are 1.
+    """
     lowest = float(earliest_end.min(axis=1).max())
     steps = np.unique(earliest_end[np.isfinite(earliest_end) & (earliest_end > lowest)])
     steps = np.concatenate(([lowest], steps))
 
     def fill(index: int) -> float:
         cheapest = np.where(earliest_end <= steps[index], areas, np.inf).min(axis=1)
-        return max(float(steps[index]), host_seconds(problem.free, problem.absences, float(cheapest.sum())))
+        return max(float(steps[index]), host_seconds(problem.free, problem.absences, float(cheapest.sum()), prices))
 
     # Needed area falls and offered area grows with w, so "w is enough" flips once: bisect for the first step that is.
     low, high = 0, len(steps) - 1

@@ -15,10 +15,11 @@ from deap import base, tools
 
 from cosched.errors import UserError
 from cosched.scheduling import compiled, operators
-from cosched.scheduling.bounds import fewest_missed, tight_bound
+from cosched.scheduling.bounds import fewest_missed, lower_bound, tight_bound
 from cosched.scheduling.decoder import spans
 from cosched.scheduling.metrics import MISSED
 from cosched.scheduling.population import Population
+from cosched.scheduling.prices import machine_prices
 from cosched.scheduling.problem import Plan, Problem, Weights
 from cosched.scheduling.progress import Figures
 from cosched.scheduling.scout import Scout, is_of_use
@@ -61,7 +62,8 @@ class Search:
     """A search for the best plan of one problem; the same seed and number of generations give the same plan.
 
     Attributes:
-        bound: lower bound of the makespan in seconds.
+        bound: lower bound of the makespan in seconds, the tight one; the objective is in terms of the other, as it is
+            where plans are judged without machine code.
         generations: done so far.
         evaluations: plans decoded so far.
         logbook: DEAP's record: generation, evaluations, and of the population's objectives mean, standard deviation
@@ -84,7 +86,8 @@ class Search:
             ValueError: the warm plan is not of this problem.
         """
         self._problem = problem
-        self.bound = tight_bound(problem)
+        scale = lower_bound(problem)
+        self.bound = tight_bound(problem, scale)
         self.generations = 0
         self.evaluations = 0
         self.logbook = tools.Logbook()
@@ -94,8 +97,9 @@ class Search:
         self._stale = 0
         self._state = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
         checked = _checked(weights or Weights())
-        self._least = checked.makespan / (checked.makespan + checked.idle + checked.lateness)
-        tables = compiled.tables(problem, checked, self.bound)
+        share = checked.makespan / (checked.makespan + checked.idle + checked.lateness)
+        self._least = share * self.bound / scale
+        tables = compiled.tables(problem, checked, scale)
         self._toolbox = _toolbox(problem, tables, self._state)
         self._seeds = self._sorted(_seeds(problem, warm))
         self._remember(self._seeds, 0)
@@ -103,7 +107,7 @@ class Search:
         self._children = self._people.copy()
         self._scout, self._unavoidable = None, 0
         if checked.deadlines_first and is_of_use(problem):
-            self._scout = Scout(problem, tables, self.bound, self._state, self._best.order)
+            self._scout = Scout(problem, tables, scale, self._state, self._best.order)
             self._unavoidable = fewest_missed(problem)
         self._log()
 
@@ -225,6 +229,7 @@ def warm_up() -> None:
     search = Search(both, Weights(deadlines_first=True))
     search.step(_SHARED)
     search.figures()
+    machine_prices(np.ones((1, 2)))
 
 
 def _statistics() -> tools.Statistics:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -7,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cosched.scheduling.absences import Absence
 from cosched.scheduling.bounds import fewest_missed, lower_bound, tight_bound
 from cosched.scheduling.decoder import decode
 from cosched.scheduling.metrics import measure
@@ -44,6 +47,31 @@ def test_one_host_tasks_on_several_classes_are_bounded_by_prices() -> None:
     problem = a_matrix(np.array([[2.0, 6.0], [6.0, 2.0], [4.0, 4.0]]))
     assert tight_bound(problem) == pytest.approx(4.0)  # the area on the best machines alone says 8/3 and 4
     assert tight_bound(a_matrix(np.array([[1.0, 3.0]] * 8))) == pytest.approx(6.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("free", "away", "bound"),
+    [
+        ([0.0] * 4, (), 8.0),  # 24 host-seconds, for which a slow host counts half
+        ([3.0, 3.0, 0.0, 0.0], (), 10.0),
+        ([0.0] * 4, (Absence(0, 1.0, 3.0),), 26 / 3),
+        ([0.0] * 4, (Absence(0, 2.0, math.inf),), 11.0),
+    ],
+)
+def test_tasks_on_several_hosts_of_several_classes_are_bounded_by_prices(
+    free: list[float], away: tuple[Absence, ...], bound: float
+) -> None:
+    alike = a_problem([[4.0, 2.0]] * 6, hosts=4, free=free)
+    problem = replace(alike, classes=("fast", "slow"), host_class=np.array([0, 0, 1, 1]),
+                      seconds=np.concatenate([alike.seconds, 2 * alike.seconds]), absences=away)  # fmt: skip
+    assert lower_bound(problem) < bound - 1
+    assert tight_bound(problem) == pytest.approx(bound, rel=1e-3)
+
+
+@given(st.data())
+def test_no_plan_ends_before_the_bound_where_hosts_come_and_go(data: st.DataObject) -> None:
+    problem = data.draw(problems(absences=True))
+    assert decode(problem, data.draw(plans(problem))).makespan >= tight_bound(problem) * (1 - 1e-12)
 
 
 @given(st.data())

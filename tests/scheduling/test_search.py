@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cosched.errors import UserError
 from cosched.scheduling import heuristics
-from cosched.scheduling.bounds import tight_bound
+from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.checker import check
 from cosched.scheduling.decoder import decode
 from cosched.scheduling.metrics import measure, objective
@@ -26,7 +26,7 @@ MAKESPAN = Weights(1.0, 0.0, 0.0)
 
 
 def value(problem: Problem, plan: Plan, weights: Weights) -> float:
-    return objective(measure(problem, decode(problem, plan)), weights, tight_bound(problem))
+    return objective(measure(problem, decode(problem, plan)), weights, lower_bound(problem))
 
 
 def a_queue(seed: int, tasks: int = 20, hosts: int = 8) -> Problem:
