@@ -7,6 +7,7 @@ for the Titan and ARMS experiments of the University of Warwick.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,10 @@ from cosched.scheduling.absences import Absence
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.problem import Problem
 
-__all__ = ["DEADLINES", "KERNELS", "kept", "queue"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["DEADLINES", "KERNELS", "kept", "mixed", "queue"]
 
 KERNELS: dict[str, tuple[int, ...]] = {
     "sweep3d": (50, 40, 30, 25, 23, 20, 17, 15, 13, 11, 9, 7, 6, 5, 4, 4),
@@ -76,3 +80,21 @@ def kept(tasks: int, hosts: int, seed: int, *, apart: bool = False, deadlines: b
     begins = np.random.default_rng(seed).uniform(0.1, 0.9, len(away)) if apart else np.full(len(away), 0.3)
     absences = [Absence(host, begin * bound, (begin + 0.3) * bound) for host, begin in zip(away, begins, strict=True)]
     return replace(problem, absences=tuple(absences))
+
+
+def mixed(tasks: int, hosts: int, seed: int, slowdowns: Sequence[float]) -> Problem:
+    """Return such a queue on hosts of several classes, as many of each, which take so many times as long as `queue`'s.
+
+    Args:
+        tasks: see `queue`.
+        hosts: see `queue`.
+        seed: see `queue`.
+        slowdowns: of each class.
+    """
+    problem = queue(tasks, hosts, seed)
+    return replace(
+        problem,
+        classes=tuple(f"class-{number}" for number in range(len(slowdowns))),
+        host_class=np.sort(np.arange(hosts, dtype=np.int64) % len(slowdowns)),
+        seconds=np.concatenate([problem.seconds * slowdown for slowdown in slowdowns]),
+    )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.kernels import kept, queue
+from benchmarks.kernels import kept, mixed, queue
 from benchmarks.scheduling import peers
 from benchmarks.scheduling.etc_matrices import BEST_KNOWN, matrix
 from benchmarks.scheduling.largest_queue import limit
@@ -37,6 +37,7 @@ from cosched.scheduling.widths import useful
 SIZES = ((30, 16), (200, 16))
 SEEDS = range(1, 6)
 INSERTED = range(1, 21)
+MIXES = ((1.0, 1.6), (1.0, 1.6, 2.2, 3.0))  # how many times as long each class takes
 BUDGETS = (0.01, 0.1, 1.0)
 SEARCHES = (Policy.GENETIC, Policy.TITAN_CLASSIC)
 MAKESPAN = Weights(1.0, 0.0, 0.0)
@@ -64,6 +65,7 @@ def main() -> None:
         _quality(tasks, hosts)
     _long_queue(1000, 64)
     _long_queue(5000, 256)
+    _several_classes()
     _independent({f"drawn {seed}": matrix(512, 16, seed) for seed in SEEDS}, {})
     if options.braun:
         files = {path.name: read(path) for path in sorted(options.braun.glob("u_*"))}
@@ -108,6 +110,23 @@ def _long_queue(tasks: int, hosts: int) -> None:
         Search(problem, MAKESPAN)
         took.append(_clock() - began)
     print(f"all heuristics for the search to start from: {1e3 * float(np.median(took)):.0f} ms\n")
+
+
+def _several_classes() -> None:
+    print(
+        "hosts of several classes".ljust(34) + "best heuristic  genetic 100 ms  ÷ bound without prices  generations/s"
+    )
+    for tasks, hosts in (*SIZES, (1000, 64)):
+        for slowdowns in MIXES:
+            problems = [mixed(tasks, hosts, seed, slowdowns) for seed in SEEDS]
+            heuristic = _ratio([_planned(problem, Policy.HEURISTIC, 1.0, MAKESPAN) for problem in problems])
+            planned = [_planned(problem, Policy.GENETIC, 0.1, MAKESPAN) for problem in problems]
+            plain = np.mean([metrics.makespan / lower_bound(problem)
+                             for (metrics, _), problem in zip(planned, problems, strict=True)])  # fmt: skip
+            name = f"{tasks:5} tasks on {hosts} hosts, {len(slowdowns)} classes"
+            rate = _rate(problems[0])
+            print(f"{name:34} {heuristic:13.4f} {_ratio(planned):15.4f} {plain:23.4f} {rate:14.0f}")
+    print()
 
 
 def _with_deadlines(tasks: int, hosts: int, policy: Policy, budget: float, weights: Weights) -> str:

@@ -193,9 +193,9 @@ def _soonest(problem: Problem, plan: Plan, ahead: list[int], new: int) -> Assign
     free = dict(zip(problem.hosts, problem.free.tolist(), strict=True))
     for assignment in before.assignments:
         free |= dict.fromkeys(assignment.hosts, assignment.end)
-    waiting = sorted((time, host) for host, time in enumerate(free.values()))
-    classes, times = problem.host_class.tolist(), problem.seconds[:, new]
+    waiting = sorted(zip(free.values(), problem.host_class.tolist(), range(len(free)), strict=True))
+    times = problem.seconds[:, new]
     counts, earliest = range(1, len(free) + 1), float(problem.release[new])
-    places = [first_to_end(waiting, classes, times[:, count - 1].tolist(), count, earliest) for count in counts]
+    places = [first_to_end(waiting, times[:, count - 1].tolist(), count, earliest) for count in counts]
     start, end, chosen = min(places, key=lambda place: (place[1], len(place[2])))
-    return Assignment("", tuple(problem.hosts[host] for host in sorted(chosen)), start, end)
+    return Assignment("", tuple(problem.hosts[host] for host in sorted(host for _, host in chosen)), start, end)

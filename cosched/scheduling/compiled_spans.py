@@ -2,7 +2,7 @@
 
 Identical hosts need no names while searching. Few of them are an ascending row of free times (see `ascending`); many
 are kept as ascending runs of (time, hosts): a task consumes runs from the front and inserts one, so its cost hardly
-depends on the number of hosts. Several classes keep every host.
+depends on the number of hosts. Of several classes each has a row.
 
 What a loop needs is taken out of the tables ahead of it: to hand them all to a function for every task takes longer
 than to place the task.
@@ -152,59 +152,124 @@ def _on_classes(
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> None:
-    release, before, first = problem.release, problem.before, problem.first
-    hosts, classes, table, base = problem.free.shape[0], problem.seconds.shape[0], problem.seconds, problem.base
-    chosen, seconds = np.empty(hosts, dtype=np.bool_), np.empty(classes)
-    when, class_of, index_of = problem.free.copy(), problem.host_class.copy(), problem.host_index.copy()
+    release, before, first, waits = problem.release, problem.before, problem.first, problem.waits
+    table, base, classes = problem.seconds, problem.base, problem.seconds.shape[0]
+    begin, sizes = _rows(problem.free, problem.host_class, classes)
+    free, after = begin.copy(), begin[0].copy()
+    seconds, heads = np.empty(classes), np.empty(classes)
+    taken, chosen = np.zeros(classes, dtype=np.int64), np.zeros(classes, dtype=np.int64)
     for plan in range(orders.shape[0]):
-        when[:], class_of[:], index_of[:] = problem.free, problem.host_class, problem.host_index
+        free[:] = begin
         for position in range(orders.shape[1]):
             task = orders[plan, position]
-            count, wanted = widths[plan, task] % base, widths[plan, task] // base - 1
+            width = widths[plan, task]
+            wanted = width // base - 1
+            count = width - (wanted + 1) * base
+            ready = _ready(release, before, first, task, ends[plan]) if waits else 0.0
             for klass in range(classes):
                 possible = wanted < 0 or klass == wanted
                 seconds[klass] = table[klass, task, count - 1] if possible else np.inf
-            ready = _ready(release, before, first, task, ends[plan])
-            best_start, best_end, best_threshold, last = 0.0, np.inf, np.inf, 0
-            for threshold in seconds:
-                found = 0
-                for host in range(hosts if threshold < np.inf else 0):
-                    found += seconds[class_of[host]] <= threshold
-                    if found == count:
-                        start = max(when[host], ready)
-                        end = start + threshold
-                        if end < best_end or (end == best_end and threshold < best_threshold):
-                            best_start, best_end, best_threshold, last = start, end, threshold, host
-                        break
-            starts[plan, task], ends[plan, task] = best_start, best_end
-            for host in range(last + 1):
-                chosen[host] = seconds[class_of[host]] <= best_threshold
-            _occupy(when, class_of, index_of, chosen, last, best_end)
+            if count == 1:  # what a queue on several classes is mostly made of
+                start, end = _place_one(free, seconds, ready, chosen)
+            else:
+                start, end = _place(free, seconds, ready, count, chosen, taken, heads)
+            starts[plan, task], ends[plan, task] = start, end
+            for klass in range(classes if end < np.inf else 0):
+                if chosen[klass] > 0:
+                    row, size = free[klass], sizes[klass]
+                    occupied(row, size, chosen[klass], end, after)
+                    for host in range(size):
+                        row[host] = after[host]
 
 
 @compiled
-def _occupy(
-    when: NDArray[np.float64],
-    class_of: NDArray[np.int64],
-    index_of: NDArray[np.int64],
-    chosen: NDArray[np.bool_],
-    last: int,
-    end: float,
-) -> None:
-    """Move the chosen hosts (none behind `last`) to `end`, keeping the order by free time, then index."""
-    for host in range(last, -1, -1):
-        if not chosen[host]:
+def _place_one(
+    free: NDArray[np.float64], seconds: NDArray[np.float64], ready: float, chosen: NDArray[np.int64]
+) -> tuple[float, float]:
+    """Return what `_place` does for a task on one host: no class is worse off for being judged by its own time."""
+    start, end, best = 0.0, np.inf, -1
+    for klass in range(seconds.shape[0]):
+        chosen[klass] = 0
+        others_start = max(free[klass, 0], ready)
+        others_end = others_start + seconds[klass]
+        better = others_end < end
+        if others_end == end and end < np.inf:
+            better = (seconds[klass], free[klass, 0]) < (seconds[best], free[best, 0])
+        if better:
+            start, end, best = others_start, others_end, klass
+    if best >= 0:
+        chosen[best] = 1
+    return start, end
+
+
+@compiled
+def _place(
+    free: NDArray[np.float64], seconds: NDArray[np.float64], ready: float, count: int,
+    chosen: NDArray[np.int64], taken: NDArray[np.int64], heads: NDArray[np.float64],
+) -> tuple[float, float]:  # fmt: skip
+    """Return start and end of a task on the hosts with which it ends first; fill in how many of each class."""
+    start, end, slowest = 0.0, np.inf, np.inf
+    for threshold in seconds:
+        if ready + threshold > end or threshold == np.inf:
             continue
-        klass, index = class_of[host], index_of[host]
-        place = host
-        while place + 1 < when.shape[0] and (
-            when[place + 1] < end or (when[place + 1] == end and index_of[place + 1] < index)
-        ):
-            when[place] = when[place + 1]
-            class_of[place] = class_of[place + 1]
-            index_of[place] = index_of[place + 1]
-            place += 1
-        when[place], class_of[place], index_of[place] = end, klass, index
+        others_start = max(_first_free(free, seconds, threshold, count, taken, heads), ready)
+        others_end = others_start + threshold
+        if others_end < end or (others_end == end and threshold < slowest):
+            start, end, slowest = others_start, others_end, threshold
+            for klass in range(seconds.shape[0]):
+                chosen[klass] = taken[klass]
+    return start, end
+
+
+@compiled
+def _rows(
+    free: NDArray[np.float64], host_class: NDArray[np.int64], classes: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the free times of each class's hosts as a row of its own (see `ascending.room`), and how many they are."""
+    rows, sizes = room(classes, free.shape[0]), np.zeros(classes, dtype=np.int64)
+    for host in range(free.shape[0]):
+        klass = host_class[host]
+        rows[klass, sizes[klass]] = free[host]
+        sizes[klass] += 1
+    return rows, sizes
+
+
+@compiled
+def _first_free(
+    free: NDArray[np.float64],
+    seconds: NDArray[np.float64],
+    threshold: float,
+    count: int,
+    taken: NDArray[np.int64],
+    heads: NDArray[np.float64],
+) -> float:
+    """Return when so many hosts are free of the classes on which a task takes no longer than the threshold.
+
+    Infinite where there are fewer. It is filled in how many hosts of each class these are; of hosts that become free
+    together, those of an earlier class come first. `heads` is room for a time of each class.
+    """
+    classes, allowed, only = seconds.shape[0], 0, 0
+    for klass in range(classes):
+        taken[klass] = 0
+        heads[klass] = np.inf
+        if seconds[klass] <= threshold:
+            heads[klass] = free[klass, 0]
+            allowed, only = allowed + 1, klass
+    if allowed == 1:
+        taken[only] = count
+        return float(free[only, count - 1])
+    when = np.inf
+    for _ in range(count):
+        soonest, when = 0, heads[0]
+        for klass in range(1, classes):
+            sooner = heads[klass] < when
+            soonest = klass if sooner else soonest
+            when = heads[klass] if sooner else when
+        if when == np.inf:
+            break
+        taken[soonest] += 1
+        heads[soonest] = free[soonest, taken[soonest]]
+    return float(when)
 
 
 @compiled

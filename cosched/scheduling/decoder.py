@@ -7,7 +7,8 @@ starts that are no later.
 
 On several classes the slowest host decides the run time. A plan may say whose hosts alone a task takes; among hosts of
 one class nothing but when they are free matters, so that the above holds again. Where it does not, each class is tried
-as the slowest one allowed, and the choice that ends first is taken (ties: the faster threshold).
+as the slowest one allowed, and the choice that ends first is taken (ties: the faster threshold); of hosts that become
+free together, those of an earlier class come first.
 
 Where hosts come and go, it is their windows that become free (see `windows`).
 """
@@ -154,8 +155,8 @@ def _spans_of(problem: Problem, schedule: Schedule) -> tuple[list[float], list[f
 def _decode_classes(problem: Problem, order: list[int], plan: Plan, *, in_order: bool) -> Schedule:
     counts = plan.counts.tolist()
     wanted = [-1] * len(counts) if plan.classes is None else plan.classes.tolist()
-    waiting = sorted(zip(problem.free.tolist(), range(len(problem.hosts)), strict=True))
-    classes, release = problem.host_class.tolist(), problem.release.tolist()
+    waiting = sorted(zip(problem.free.tolist(), problem.host_class.tolist(), range(len(problem.hosts)), strict=True))
+    release = problem.release.tolist()
     before = problem.depends_on or ((),) * len(problem.tasks)
     ends: dict[int, float] = {}
     assignments = []
@@ -165,40 +166,39 @@ def _decode_classes(problem: Problem, order: list[int], plan: Plan, *, in_order:
         seconds = problem.seconds[:, task, min(max(counts[task], 1), len(problem.hosts)) - 1].tolist()
         if wanted[task] >= 0:
             seconds = [value if k == wanted[task] else float("inf") for k, value in enumerate(seconds)]
-        start, end, chosen = first_to_end(waiting, classes, seconds, counts[task], earliest)
+        start, end, chosen = first_to_end(waiting, seconds, counts[task], earliest)
         if not chosen:
             raise _not_on(problem, task, counts[task])
         latest = start if in_order else latest
         ends[task] = end
-        taken = set(chosen)
-        kept = [entry for entry in waiting if entry[1] not in taken]
-        waiting = sorted(kept + [(end, host) for host in chosen])
-        names = tuple(problem.hosts[host] for host in sorted(chosen))
+        taken = {host for _, host in chosen}
+        kept = [entry for entry in waiting if entry[2] not in taken]
+        waiting = sorted(kept + [(end, kind, host) for kind, host in chosen])
+        names = tuple(problem.hosts[host] for host in sorted(taken))
         assignments.append(Assignment(problem.tasks[task], names, start, end))
     return Schedule(tuple(assignments))
 
 
 def first_to_end(
-    waiting: list[tuple[float, int]], classes: list[int], seconds: list[float], count: int, earliest: float
-) -> tuple[float, float, list[int]]:
+    waiting: list[tuple[float, int, int]], seconds: list[float], count: int, earliest: float
+) -> tuple[float, float, list[tuple[int, int]]]:
     """Place one task on several classes where it ends first.
 
     Args:
-        waiting: (free from, host), ascending.
-        classes: class by host.
+        waiting: (free from, class, host), ascending.
         seconds: run time on `count` hosts by the slowest class among them, infinite where impossible.
         count: number of hosts.
         earliest: time that it may not start before.
 
     Returns:
-        Start, end (infinite where no class has enough hosts) and the hosts.
+        Start, end (infinite where no class has enough hosts) and the hosts, each behind its class.
     """
-    best: tuple[float, float, list[int]] = (0.0, float("inf"), [])
+    best: tuple[float, float, list[tuple[int, int]]] = (0.0, float("inf"), [])
     for threshold in sorted({value for value in seconds if value != float("inf")}):
-        chosen = [entry for entry in waiting if seconds[classes[entry[1]]] <= threshold][:count]
+        chosen = [entry for entry in waiting if seconds[entry[1]] <= threshold][:count]
         if len(chosen) < count or not chosen:
             continue
         start = max(chosen[-1][0], earliest)
         if start + threshold < best[1]:
-            best = (start, start + threshold, [host for _, host in chosen])
+            best = (start, start + threshold, [(kind, host) for _, kind, host in chosen])
     return best
