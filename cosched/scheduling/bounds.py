@@ -38,11 +38,9 @@ def lower_bound(problem: Problem) -> float:
 def tight_bound(problem: Problem, lower: float | None = None) -> float:
     """Return `lower_bound`, or on several classes that of prices where it is larger; these need machine code.
 
-    With a price on a second of each class's hosts, all tasks together cost at least what each does on the class where
-    its cheapest count costs the least: whoever runs on hosts of several classes is as slow as the slowest, and so pays
-    for none of them less than it would for that many of these alone. By the time that a schedule ends the hosts must
-    have offered so much. The prices are those of `prices`, found for classes that are machines as quick as all their
-    hosts together.
+    With a price on a second of each class's hosts, by the time that a schedule ends the hosts must have offered as much
+    as the tasks cost, each in the cheapest way that can end by then. The prices are those of `prices`, found for
+    classes that are machines as quick as all their hosts together; any would do for a bound.
 
     Args:
         problem: what is scheduled.
@@ -55,13 +53,43 @@ def tight_bound(problem: Problem, lower: float | None = None) -> float:
 
     present, host_class = np.unique(problem.host_class, return_inverse=True)
     sizes = np.bincount(host_class)
-    seconds = narrowed(problem).seconds[present]
-    ends = _earliest_end(problem, _ready(problem, best_seconds(narrowed(problem))), seconds)
-    areas = _areas(seconds)
-    cheapest = np.where(ends <= lower * (1 + 1e-9), areas, np.inf).min(axis=2).T
-    prices = machine_prices(cheapest / sizes)[0] / sizes
-    priced, ended = (np.concatenate(list(each), axis=1) for each in (areas * prices[:, None, None], ends))
-    return max(lower, _area(problem, priced, ended, prices[host_class]))
+    best, seconds = best_seconds(narrowed(problem)), narrowed(problem).seconds[present]
+    ends = _earliest_end(problem, _ready(problem, best), np.maximum(seconds, best))
+    areas = _areas(np.maximum(seconds, best))
+    alone = np.where(np.arange(seconds.shape[2]) < sizes[:, None, None], areas, np.inf)
+    bound = lower
+    for ways in (areas, alone):  # in all, or on hosts of one class: neither prices are always the better ones
+        # What cannot end by the bound is of no use, and shall not decide about the prices.
+        cheapest = np.where(ends <= bound * (1 + 1e-9), ways, np.inf).min(axis=2).T
+        cheapest = cheapest[np.isfinite(cheapest).any(axis=1)]
+        prices = (machine_prices(cheapest / sizes)[0] if len(cheapest) else np.full(len(sizes), 1 / len(sizes))) / sizes
+        priced, ended = (np.concatenate(list(each), axis=1) for each in (_priced(seconds, sizes, prices), ends))
+        bound = max(bound, _area(problem, priced, ended, prices[host_class]))
+    return bound
+
+
+def _priced(seconds: NDArray[np.float64], sizes: NDArray[np.int64], prices: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what each task costs at the least on each count, where hosts of each class are the slowest.
+
+    Args:
+        seconds: (K, m, W) run times.
+        sizes: (K,) how many hosts there are of each class.
+        prices: (K,) of a second of one of them.
+
+    Returns:
+        (K, m, W); infinite where there are too few hosts that are quick enough.
+    """
+    priced = np.empty(seconds.shape)
+    for slowest, times in enumerate(seconds):
+        missing = np.broadcast_to(np.arange(1.0, seconds.shape[2] + 1), times.shape)
+        paid = np.zeros(times.shape)
+        for each in np.argsort(prices).tolist():
+            taken = np.where(seconds[each] <= times, np.minimum(missing, sizes[each]), 0.0)
+            missing = missing - taken
+            paid += taken * prices[each]
+        possible = (missing == 0) & np.isfinite(times)
+        priced[slowest] = np.multiply(paid, times, out=np.full(times.shape, np.inf), where=possible)
+    return priced
 
 
 def fewest_missed(problem: Problem) -> int:

@@ -14,16 +14,16 @@ import numpy as np
 from deap import base, tools
 
 from cosched.errors import UserError
-from cosched.scheduling import compiled, operators
+from cosched.scheduling import compiled, operators, price_search
 from cosched.scheduling.bounds import fewest_missed, lower_bound, tight_bound
 from cosched.scheduling.decoder import spans
 from cosched.scheduling.metrics import MISSED
 from cosched.scheduling.population import Population
-from cosched.scheduling.prices import machine_prices
 from cosched.scheduling.problem import Plan, Problem, Weights
 from cosched.scheduling.progress import Figures
 from cosched.scheduling.scout import Scout, is_of_use
 from cosched.scheduling.seeding import seeds
+from cosched.scheduling.splitting import split
 from cosched.scheduling.widths import choices, with_widths, without_widths
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def warm_up() -> None:
     search = Search(both, Weights(deadlines_first=True))
     search.step(_SHARED)
     search.figures()
-    machine_prices(np.ones((1, 2)))
+    price_search.warm_up()  # for bounds and seeds on several classes
 
 
 def _statistics() -> tools.Statistics:
@@ -268,6 +268,8 @@ def _then_repair(tables: compiled.Tables) -> Callable[[_Operator], _Operator]:
 
 def _seeds(problem: Problem, warm: Plan | None) -> list[Plan]:
     plans = seeds(problem, _THRESHOLDS)
+    apart = split(problem, _THRESHOLDS)
+    plans += [] if apart is None else [apart]
     if warm is None:
         return [with_widths(problem, plan) for plan in plans]
     spans(problem, warm)  # machine code does not look before it leaps: counts must be possible
