@@ -9,7 +9,10 @@ from typing import Any
 
 from cosched.errors import UserError
 
-__all__ = ["a_list", "a_name", "a_time", "an_object", "read_json", "shown"]
+__all__ = ["SHORTEST", "a_list", "a_name", "a_time", "an_object", "read_json", "shown"]
+
+SHORTEST = 1e-9
+"""The least time above 0, in seconds: of times whose squares are no numbers any more nothing can be computed."""
 
 _LONGEST = 10 * 365 * 86400.0
 
@@ -74,11 +77,13 @@ def a_name(value: object, where: str) -> str:
 
 
 def a_time(value: object, where: str, *, zero: bool = False) -> float:
-    """Return a number of seconds, at most ten years; 0 only where `zero`."""
+    """Return a number of seconds, from a nanosecond to ten years; 0 only where `zero`."""
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
     if not (0 <= number <= _LONGEST) or (number == 0 and not zero):  # before float(): an int may be too large for it
         least = "0 or more" if zero else "above 0"
         raise UserError(f"{where}: {shown(value)} is no time: give seconds {least} and at most {_LONGEST:.0f}")
+    if 0 < number < SHORTEST:
+        raise UserError(f"{where}: {shown(value)} is too short a time: give at least {SHORTEST:g} seconds")
     return float(number)
 
 

@@ -39,6 +39,8 @@ def test_what_is_no_json_is_refused(text: str, message: str) -> None:
         (lambda value: a_time(value, "x"), float("nan")),
         (lambda value: a_time(value, "x"), 10**400),
         (lambda value: a_time(value, "x"), True),
+        (lambda value: a_time(value, "x"), 1e-320),
+        (lambda value: a_time(value, "x", zero=True), 1e-200),
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_path(check: Callable[[Any], object], value: object) -> None:
