@@ -53,7 +53,7 @@ def trace_experiment(
 
     return Experiment(
         name="trace",
-        reproduces=f"{title}: {len(trace.records)} jobs on {trace.processors} processors, {moldability}",
+        reproduces=f"{title}: {len(trace.records)} jobs recorded on {trace.processors} processors, {moldability}",
         keys=("policy",),
         run=run,
         searches=any(policy in SEARCHED for policy in policies),
