@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
+from dataclasses import replace
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cosched.scheduling.decoder import dependency_order, spans
 from cosched.scheduling.metrics import MISSED
 from cosched.scheduling.problem import Plan
 from cosched.scheduling.widths import single_class
@@ -42,18 +44,35 @@ def insert(problem: Problem, plan: Plan, task: int, weights: Weights) -> Plan | 
         weights: of the objective.
 
     Returns:
-        The plan; None where hosts are not alike, come and go, or tasks wait for others: that takes a search.
+        The plan; None where hosts are not alike, come and go, or others come after the task: that takes a search.
     """
-    if problem.absences or any(problem.depends_on) or single_class(problem) is None:
+    if problem.absences or single_class(problem) is None:
         return None
+    first = 0
+    if any(problem.depends_on):
+        order = dependency_order(problem, plan.order.tolist())
+        if task in order:
+            return None
+        first = max((order.index(other) + 1 for other in problem.depends_on[task]), default=0)
+        problem, plan = _apart(problem, plan), replace(plan, order=np.array(order, dtype=np.int64))
     queue, new = _Queue(problem, plan), _New.of(problem, task)
     place, count, end = len(plan.order), *_at_end(queue, new)
     if end > new.deadline:
         price = _Price.of_seconds(problem, weights, max(queue.latest, end))
-        place, count = _ahead(queue, new, price, count, end)
+        place, count = _ahead(queue, new, price, _Behind(first, count, end))
     counts = plan.counts.copy()
     counts[task] = count
     return Plan(np.concatenate((plan.order[:place], [task], plan.order[place:])), counts, plan.classes)
+
+
+def _apart(problem: Problem, plan: Plan) -> Problem:
+    """Return a problem whose tasks are released when those that they come after end under a plan."""
+    ends = spans(problem, plan)[1]
+    release = [
+        max([own, *[ends[other] for other in before]])
+        for own, before in zip(problem.release.tolist(), problem.depends_on, strict=True)
+    ]
+    return replace(problem, release=np.array(release), depends_on=())
 
 
 class _Price(NamedTuple):
@@ -134,6 +153,14 @@ class _Queue:
         return _Try(late, own, max(self.latest, own, *ends), len(ends))
 
 
+class _Behind(NamedTuple):
+    """The new task behind all others: how many of these must be ahead of it; on how many hosts it runs, until when."""
+
+    first: int
+    hosts: int
+    end: float
+
+
 class _Try(NamedTuple):
     """A queue with one more task: how late the others are, both ends, and how many tasks were placed."""
 
@@ -179,20 +206,15 @@ def _at_end(queue: _Queue, new: _New) -> tuple[int, float]:
     return min(options)[2:]
 
 
-def _ahead(queue: _Queue, new: _New, price: _Price, count: int, end: float) -> tuple[int, int]:
-    """Return behind how many others a task that would be late behind all is best, and on how many hosts.
-
-    Args:
-        queue: the others.
-        new: the task.
-        price: of the objective.
-        count: of its hosts behind all.
-        end: of the task behind all.
-    """
-    best = _Try(queue.late, end, max(queue.latest, end), len(queue.late))
+def _ahead(queue: _Queue, new: _New, price: _Price, behind: _Behind) -> tuple[int, int]:
+    """Return behind how many others a task that would be late behind all is best, and on how many hosts."""
+    count = behind.hosts
+    best = _Try(queue.late, behind.end, max(queue.latest, behind.end), len(queue.late))
     least, place, placed = best.cost(new, price), queue.places[-1], best.placed
     tries = dict.fromkeys([*_promising(queue, new, price), *_quarters(queue, count)])
     for mark, hosts in tries:
+        if queue.places[mark] < behind.first:
+            continue
         found = queue.with_one_more(mark, hosts, new.seconds[new.counts.index(hosts)], new.ready)
         cost = found.cost(new, price)
         if cost < least:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cosched.scheduling import heuristics, insertion
 from cosched.scheduling.absences import Absence
 from cosched.scheduling.checker import check
-from cosched.scheduling.decoder import decode, spans
+from cosched.scheduling.decoder import decode, dependency_order, spans
 from cosched.scheduling.insertion import insert
 from cosched.scheduling.metrics import measure
 from cosched.scheduling.problem import Plan, Problem, Weights
@@ -164,12 +164,39 @@ def test_a_first_task_is_the_plan() -> None:
     assert (plan.order.tolist(), plan.counts.tolist()) == ([0], [2])
 
 
-def test_where_hosts_differ_leave_or_tasks_wait_for_others_it_is_left_to_the_search() -> None:
+@pytest.mark.parametrize(("before", "place"), [((), 0), ((0,), 1), ((1,), 2), ((0, 2), 3)])
+def test_a_task_goes_ahead_of_others_but_not_of_those_that_it_comes_after(before: tuple[int, ...], place: int) -> None:
+    problem = a_problem([[5.0], [5.0], [5.0], [2.0]], hosts=1, deadline=[99.0, 99.0, 99.0, 6.0])
+    problem = replace(problem, depends_on=((), (0,), (), before))
+    plan = inserted(problem, Plan(np.arange(3), np.ones(4, dtype=np.int64)), 3)
+    assert plan.order.tolist().index(3) == place
+
+
+@given(st.data())
+def test_whoever_comes_after_others_stays_behind_them(data: st.DataObject) -> None:
+    problem = data.draw(problems(tasks=6, classes=1))
+    new = len(problem.tasks) - 1
+    before = problem.depends_on or ((),) * len(problem.tasks)
+    problem = replace(problem, depends_on=before)
+    known = heuristics.two_phase(problem)
+    others = Plan(known.order[known.order != new], known.counts)
+    plan = insert(problem, others, new, LATENESS)
+    if any(new in each for each in before):
+        assert plan is None
+        return
+    assert plan is not None
+    assert check(problem, decode(problem, plan)) == []
+    places = plan.order.tolist()
+    assert all(places.index(other) < places.index(task) for task, each in enumerate(before) for other in each)
+    assert plan.order[plan.order != new].tolist() == dependency_order(problem, others.order.tolist())
+
+
+def test_where_hosts_differ_or_leave_or_others_come_after_the_task_it_is_left_to_the_search() -> None:
     problem = a_problem([[4.0, 2.0], [4.0, 2.0]])
     known = a_plan([0], [1, 1])
     assert insert(problem, known, 1, Weights()) is not None
     slower = np.concatenate([problem.seconds, 2 * problem.seconds])
     mixed = replace(problem, classes=("a", "b"), host_class=np.arange(2), seconds=slower)
-    linked = replace(problem, depends_on=((), (0,)))
+    awaited = replace(problem, depends_on=((1,), ()))
     leaving = replace(problem, absences=(Absence(0, 5.0, 9.0),))
-    assert [insert(each, known, 1, Weights()) for each in (mixed, linked, leaving)] == [None] * 3
+    assert [insert(each, known, 1, Weights()) for each in (mixed, awaited, leaving)] == [None] * 3
