@@ -136,8 +136,9 @@ class _Queue:
             free = self.free[-1].copy()
             ends += _placed(free, islice(tasks, end - begin))
             self.free.append(free)
-        self.late = np.array(ends) - self._deadline
-        self.latest = max(ends, default=0.0)
+        times = np.fromiter(ends, np.float64, len(ends))
+        self.late = times - self._deadline
+        self.latest = float(times.max(initial=0.0))
 
     def with_one_more(self, mark: int, count: int, seconds: float, ready: float) -> _Try:
         """Place one more task at a mark, and anew those behind it as far as the horizon."""
