@@ -17,15 +17,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.kernels import kept, mixed, queue
-from benchmarks.scheduling import peers
+from benchmarks.scheduling import insertions, peers
 from benchmarks.scheduling.etc_matrices import BEST_KNOWN, matrix
 from benchmarks.scheduling.largest_queue import limit
 from benchmarks.scheduling.stock_deap import stock_deap
 from cosched.scheduling import compiled
 from cosched.scheduling.bounds import lower_bound, tight_bound
 from cosched.scheduling.checker import check
-from cosched.scheduling.heuristics import earliest_deadline_first
-from cosched.scheduling.insertion import insert
 from cosched.scheduling.metrics import Metrics, measure
 from cosched.scheduling.policies import INDEPENDENT, Objective, Policy, plan
 from cosched.scheduling.price_search import warm_up as warm_up_prices
@@ -36,7 +34,6 @@ from cosched.scheduling.widths import useful
 
 SIZES = ((30, 16), (200, 16))
 SEEDS = range(1, 6)
-INSERTED = range(1, 21)
 MIXES = ((1.0, 1.6), (1.0, 1.6, 2.2, 3.0))  # how many times as long each class takes
 BUDGETS = (0.01, 0.1, 1.0)
 SEARCHES = (Policy.GENETIC, Policy.TITAN_CLASSIC)
@@ -74,7 +71,8 @@ def main() -> None:
     peers.deadlines(_clock)
     peers.mixed_integer_program()
     limit(processor_time=options.processor_time)
-    _insertions()
+    insertions.times(_clock)
+    insertions.places()
     _generations()
     _decodes()
 
@@ -162,32 +160,6 @@ def _planned(problem: Problem, policy: Policy, budget: float, weights: Weights) 
 
 def _ratio(planned: list[tuple[Metrics, float]]) -> float:
     return float(np.mean([metrics.makespan / bound for metrics, bound in planned]))
-
-
-def _insertions() -> None:
-    """Print how long one more task takes, with deadlines apart for those on time behind all others and those not."""
-    print("one more task behind 1000, ms each: median and longest")
-    for hosts in (16, 64, 256):
-        plain = [_inserted(hosts, seed, deadlines=False)[0] for seed in INSERTED]
-        due = [_inserted(hosts, seed, deadlines=True) for seed in INSERTED]
-        kinds = {"without deadlines": plain, "on time at the end": [took for took, behind in due if behind],
-                 "put ahead of others": [took for took, behind in due if not behind]}  # fmt: skip
-        row = [f"{name} {1e3 * np.median(took):5.2f} {1e3 * max(took):5.2f}" for name, took in kinds.items() if took]
-        print(f"{hosts:5} hosts   " + "   ".join(row))
-    print()
-
-
-def _inserted(hosts: int, seed: int, *, deadlines: bool) -> tuple[float, bool]:
-    """Return seconds, the least of five runs, and whether the task is behind all others."""
-    problem = queue(1001, hosts, seed, deadlines=deadlines)
-    known = earliest_deadline_first(problem)
-    before, took = Plan(known.order[known.order != 1000], known.counts), []
-    for _ in range(5):
-        began = _clock()
-        after = insert(problem, before, 1000, Weights())
-        took.append(_clock() - began)
-    assert after is not None
-    return min(took), bool(after.order[-1] == 1000)
 
 
 def _generations() -> None:

@@ -19,7 +19,7 @@ __all__ = ["Profile", "Source", "Spread", "quantile_times", "slowest"]
 Spread = tuple["Sequence[float]", "Sequence[float]"]
 """Standard deviations of the logarithm of the run time below and above the expected one, on 1, 2, … hosts."""
 
-_LONGEST = 10 * 365 * 86400.0
+_SHORTEST, _LONGEST = 1e-9, 10 * 365 * 86400.0  # seconds; planning divides by the squares of times
 _NORMAL = NormalDist()
 _TAIL = _NORMAL.inv_cdf(0.95)  # standard deviations from the middle to `low` and `high`
 
@@ -57,9 +57,9 @@ class Profile:
         if not any(math.isfinite(value) for value in self.seconds):
             raise UserError("the prediction allows no host count at all: give a time for at least one")
         for count, value in enumerate(self.seconds, start=1):
-            if math.isnan(value) or value <= 0 or (math.isfinite(value) and value > _LONGEST):
+            if not (_SHORTEST <= value <= _LONGEST or value == math.inf):
                 raise UserError(f"the prediction for {count} hosts is {value!r} s: "
-                                f"it must be above 0 and at most {_LONGEST:.0f}")  # fmt: skip
+                                f"it must be at least {_SHORTEST:g} and at most {_LONGEST:.0f}")  # fmt: skip
         if (self.low is None) != (self.high is None):
             raise UserError("the prediction has one end of its range only: give both low and high, or none")
         if self.low is not None and self.high is not None:
@@ -93,8 +93,8 @@ class Profile:
         return min(self.classes or (self,), key=lambda each: each.shortest)
 
     def scaled(self, factor: float) -> Profile:
-        """Return the profile with every time multiplied by `factor` (> 0)."""
-        return _each(self, lambda times: tuple(value * factor for value in times))
+        """Return the profile with every time multiplied by `factor` (> 0), as far as a prediction may go."""
+        return _each(self, lambda times: tuple(_within(value * factor) for value in times))
 
     def among(self, names: Iterable[str]) -> Profile:
         """Return the profile of hosts of these classes together; of all classes where one of them is not known."""
@@ -160,7 +160,12 @@ def quantile_times(seconds: Sequence[float], spread: Spread, share: float) -> li
     deviations = _NORMAL.inv_cdf(share)
     side = spread[0] if deviations < 0 else spread[1]
     times = (value * math.exp(deviations * one) for value, one in zip(seconds, side, strict=True))
-    return [min(time, _LONGEST) if math.isfinite(time) else time for time in times]
+    return [_within(time) for time in times]
+
+
+def _within(time: float) -> float:
+    """Return the time, or the nearest that a prediction may be."""
+    return min(max(time, _SHORTEST), _LONGEST) if math.isfinite(time) else time
 
 
 def slowest(profiles: Sequence[Profile], hardware: str) -> Profile:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["DomainState", "Intake", "Predicts", "offered_notice"]
 
 _LONGEST_NAME = 200
-_SHORTEST_TIME = 1e-9  # seconds of a user's own figures: planning divides by the squares of times
 _MOST_PREDECESSORS = 100
 _MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the request's size
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -215,10 +214,7 @@ def _own_profile(request: TaskRequest, least: int, most: int) -> Profile:
     if not any(math.isfinite(value) for value in seconds[least - 1 : most]):
         raise UserError(f"the profile has no time for {_several(least, most)}: "
                         f"it covers 1 to {len(seconds)}")  # fmt: skip
-    profile = Profile(seconds, Source.USER)
-    if profile.shortest < _SHORTEST_TIME:
-        raise UserError(f"the profile has a time of {profile.shortest!r} s: give at least {_SHORTEST_TIME:g} s")
-    return profile.limited(most, least)
+    return Profile(seconds, Source.USER).limited(most, least)
 
 
 def _host_range(request: TaskRequest, domain: DomainState, least: int, most: int) -> tuple[int, int]:

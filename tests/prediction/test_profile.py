@@ -18,7 +18,7 @@ def test_more_hosts_may_be_slower() -> None:
     assert (profile.on(4), profile.on(5), profile.on(0)) == (12.0, math.inf, math.inf)
 
 
-@pytest.mark.parametrize("bad", [math.nan, -math.inf, 0.0, -0.0, -1.0, 1e308])
+@pytest.mark.parametrize("bad", [math.nan, -math.inf, 0.0, -0.0, -1.0, 1e-320, 1e308])
 def test_a_time_that_cannot_be_is_refused_with_its_host_count(bad: float) -> None:
     with pytest.raises(UserError, match="for 2 hosts"):
         a_profile(1.0, bad)
@@ -32,6 +32,11 @@ def test_no_usable_count_at_all_is_refused() -> None:
 def test_limits_make_counts_impossible() -> None:
     assert a_profile(4.0, 3.0, 2.0, 1.0).limited(3, least=2).seconds == (math.inf, 3.0, 2.0)
     assert a_profile(4.0, 3.0).scaled(0.5).seconds == (2.0, 1.5)
+
+
+def test_what_runs_have_taught_never_leads_beyond_what_a_prediction_may_be() -> None:
+    assert a_profile(3e8, 1.0).scaled(10.0).seconds == (10 * 365 * 86400.0, 10.0)
+    assert a_profile(1e-8, 1.0).scaled(1e-3).seconds == (1e-9, 1e-3)
 
 
 RANGED = Profile((10.0, 6.0, math.inf), Source.MODEL, "hw", (9.0, 4.0, math.inf), (11.0, 9.0, math.inf))

@@ -116,7 +116,10 @@ REFUSED = [
     (TaskRequest(application="halving", hosts="1-4294967295"), "hosts is '1-4294967295': give a number"),
     (TaskRequest(application="halving", hosts="1-10%0"), "hosts is '1-10%0': give a number"),
     (TaskRequest(application="halving", profile=()), "the profile is empty"),
-    (TaskRequest(command=("/bin/true",), profile=(1e-320,)), "has a time of 1e-320 s: give at least 1e-09 s"),
+    (
+        TaskRequest(command=("/bin/true",), profile=(1e-320,)),
+        "prediction for 1 hosts is 1e-320 s: it must be at least 1e-09 and at most",
+    ),
     (TaskRequest(application="halving", profile=(None, None)), "no time for 1 to 8 hosts"),
     (TaskRequest(application="halving", profile=(5.0,), hosts=2), "no time for 2 hosts: it covers 1 to 1"),
     (TaskRequest(application="halving", profile=(0.0,)), "prediction for 1 hosts is 0.0 s"),
