@@ -17,7 +17,7 @@ from cosched.scheduling.jit import compiled
 from cosched.scheduling.levelling import levelled
 from cosched.scheduling.listing import list_order
 from cosched.scheduling.problem import Plan
-from cosched.scheduling.widths import best_seconds, single_class, useful_seconds
+from cosched.scheduling.widths import best_seconds, narrowed, single_class, useful_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +86,7 @@ def _placed(
 
 
 def _easy(problem: Problem) -> Plan:
-    seconds = best_seconds(problem)
+    seconds = best_seconds(narrowed(problem))
     counts = calculated_counts(seconds)
     taken = seconds[np.arange(len(counts)), counts - 1]
     return Plan(easy_order(np.sort(problem.free), counts, taken), counts)
