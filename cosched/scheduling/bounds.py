@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["fewest_missed", "lower_bound", "tight_bound"]
 
+# Beyond these a task counts as in its cheapest way, whenever that ends: time grows with the square of the former.
+_MOST_CLASSES = 8
+_MOST_WAYS = 1_000_000  # (class, task, host count)
+
 
 def lower_bound(problem: Problem) -> float:
     """Return a number of seconds after the origin before which no schedule ends; 0 without tasks.
@@ -54,8 +58,13 @@ def tight_bound(problem: Problem, lower: float | None = None) -> float:
     present, host_class = np.unique(problem.host_class, return_inverse=True)
     sizes = np.bincount(host_class)
     best, seconds = best_seconds(narrowed(problem)), narrowed(problem).seconds[present]
-    ends = _earliest_end(problem, _ready(problem, best), np.maximum(seconds, best))
     areas = _areas(np.maximum(seconds, best))
+    if len(sizes) > _MOST_CLASSES or areas.size > _MOST_WAYS:
+        cheapest = areas.min(axis=2).T
+        prices = machine_prices(cheapest / sizes)[0] / sizes
+        cost = float((cheapest * prices).min(axis=1).sum())
+        return max(lower, host_seconds(problem.free, problem.absences, cost, prices[host_class]))
+    ends = _earliest_end(problem, _ready(problem, best), np.maximum(seconds, best))
     alone = np.where(np.arange(seconds.shape[2]) < sizes[:, None, None], areas, np.inf)
     bound = lower
     for ways in (areas, alone):  # in all, or on hosts of one class: neither prices are always the better ones

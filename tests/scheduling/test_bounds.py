@@ -69,6 +69,19 @@ def test_tasks_on_several_hosts_of_several_classes_are_bounded_by_prices(
 
 
 @given(st.data())
+def test_no_plan_ends_before_the_bound_of_many_classes(data: st.DataObject) -> None:
+    problem = data.draw(problems(tasks=6, hosts=12, classes=12))
+    assert decode(problem, data.draw(plans(problem))).makespan >= tight_bound(problem) * (1 - 1e-12)
+
+
+def test_many_classes_are_bounded_by_prices() -> None:
+    speeds = np.arange(1.0, 13.0)
+    problem = a_matrix(np.outer(np.full(200, 60.0), 1 / speeds))
+    assert lower_bound(problem) < 0.6 * tight_bound(problem)
+    assert tight_bound(problem) == pytest.approx(200 * 60 / speeds.sum(), rel=1e-3)
+
+
+@given(st.data())
 def test_no_plan_ends_before_the_bound_where_hosts_come_and_go(data: st.DataObject) -> None:
     problem = data.draw(problems(absences=True))
     assert decode(problem, data.draw(plans(problem))).makespan >= tight_bound(problem) * (1 - 1e-12)
