@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -52,6 +53,8 @@ class Caller:
         self.server = server or os.environ.get("COSCHED_SERVER", "") or _own_socket()
         transport, base = _transport(self.server)
         headers = {"User-Agent": f"cosched/{__version__}"} | _authorization(token)
+        self._socket = Path(self.server.removeprefix("unix:")) if self.server.startswith("unix:") else None
+        self._answered = False
         self._http = httpx2.Client(transport=transport, base_url=base, timeout=timeout, trust_env=False,
                                    headers=headers)  # fmt: skip
 
@@ -73,13 +76,14 @@ class Caller:
 
     def _response(self, method: str, path: str, body: Any = None, *, params: dict[str, Any] | None = None,
                   headers: dict[str, str] | None = None) -> httpx2.Response:  # fmt: skip
-        if self.server.startswith("unix:") and not Path(self.server.removeprefix("unix:")).exists():
+        if self._socket is not None and not (self._socket.exists() if self._answered else _is_listening(self._socket)):
             # Asked first because the HTTP library leaves a socket that cannot connect to the garbage collector.
             raise _absent(self.server)
         content = None if body is None else _encoded(body)
         headers = {**(headers or {}), "Content-Type": "application/json"} if content is not None else headers
         with _explained(self.server):
             response = self._http.request(method, f"/api/v1{path}", content=content, params=params, headers=headers)
+        self._answered = True
         if response.is_success:
             return response
         raise _error(response)
@@ -95,6 +99,18 @@ def _authorization(token: str) -> dict[str, str]:
     if not token.isascii() or not token.isprintable() or " " in token:
         raise UserError("the token is no token: it has characters that none has; copy it again")
     return {"Authorization": f"Bearer {token}"}
+
+
+def _is_listening(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(_TIMEOUT)
+        try:
+            probe.connect(str(path))
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
+    return True
 
 
 def _own_socket() -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import socket
 import threading
 from typing import TYPE_CHECKING
@@ -41,6 +42,14 @@ def test_a_server_that_is_not_ours_is_told(tmp_path: Path) -> None:
         ):
             client.status()
         thread.join()
+
+
+def test_a_daemon_that_is_about_to_listen_is_absent_and_leaves_no_socket_open(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as bound, Client(f"unix:{tmp_path}/a.sock") as client:
+        bound.bind(f"{tmp_path}/a.sock")
+        with pytest.raises(AbsentError):
+            client.tasks()
+    gc.collect()  # a socket that nobody closed is a warning, and so an error, of this test
 
 
 @pytest.mark.parametrize("server", ["nonsense", "ftp://x", "unix:relative"])
