@@ -154,6 +154,8 @@ def test_a_process_whose_name_is_no_text_is_killed_like_others(tmp_path: Path) -
     program = os.fsencode(tmp_path) + b"/\xff\xfe"
     shutil.copy(b"/bin/sleep", program)
     with subprocess.Popen([program, b"60"], env={"COSCHED_ATTEMPT": "a"}) as process:
+        while not Path(f"/proc/{process.pid}/environ").read_bytes():  # it comes a moment after the program has
+            time.sleep(0.01)
         assert not kill(process.pid, -1, b"COSCHED_ATTEMPT=b")
         assert kill(process.pid, -1, b"COSCHED_ATTEMPT=a")
         assert process.wait(20) == -signal.SIGKILL

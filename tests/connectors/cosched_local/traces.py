@@ -18,7 +18,8 @@ def bearing(attempt: str) -> list[int]:
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
-            dead = (folder / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+            # Bytes: a process, of another test for one, may be called anything.
+            dead = (folder / "stat").read_bytes().rpartition(b")")[2].split()[0] in b"ZX"
             if not dead and f"COSCHED_ATTEMPT={attempt}".encode() in (folder / "environ").read_bytes():
                 found.append(int(folder.name))
         except OSError:
