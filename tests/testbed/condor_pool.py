@@ -332,7 +332,7 @@ def _daemons_user() -> pwd.struct_passwd | None:
 
 
 def _alive(entry: Path) -> bool:
-    return entry.joinpath("stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    return entry.joinpath("stat").read_text(errors="replace").rpartition(") ")[2][0] not in "ZX"
 
 
 def _ends(process: int, wanted: Sequence[str]) -> bool:

@@ -292,7 +292,7 @@ class SlurmCluster:
 
 
 def _alive(entry: Path) -> bool:
-    return entry.joinpath("stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    return entry.joinpath("stat").read_text(errors="replace").rpartition(") ")[2][0] not in "ZX"
 
 
 def _runs_on(process: int, host: str) -> bool:
@@ -307,7 +307,7 @@ def _keepers(jobs: list[int]) -> set[int]:
     keepers = set()
     for process in jobs:
         with contextlib.suppress(OSError):
-            parent = int(Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()[1])
-            if Path(f"/proc/{parent}/cmdline").read_text().startswith("slurmstepd"):
+            parent = int(Path(f"/proc/{process}/stat").read_text(errors="replace").rpartition(") ")[2].split()[1])
+            if Path(f"/proc/{parent}/cmdline").read_text(errors="replace").startswith("slurmstepd"):
                 keepers.add(parent)
     return keepers
