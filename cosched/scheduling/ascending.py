@@ -21,9 +21,7 @@ def room(rows: int, hosts: int) -> NDArray[np.float64]:
 
 
 @compiled
-def occupied(
-    free: NDArray[np.float64], hosts: int, count: int, end: float, after: NDArray[np.float64]
-) -> None:  # fmt: skip
+def occupied(free: NDArray[np.float64], hosts: int, count: int, end: float, after: NDArray[np.float64]) -> None:
     """Write down when hosts become free once the first `count` of them are taken until `end`.
 
     Those that were free from `count` on move to the left while they are no later than the end, and later ones stay:
