@@ -53,7 +53,9 @@ class SimulatedConnector:
         self._book = Book(self._settings.spool / "pool.db")
         self._folders = AttemptFolders(self._settings.spool / "attempts")
         self._offline = self._settings.spool / "offline"
-        self._chance = random.Random(f"{self._settings.seed}/weather")  # noqa: S311  a repeatable draw
+        # A stream for each kind: how often events are asked for has no part in which submits are lost.
+        self._weather = {kind: random.Random(f"{self._settings.seed}/{kind}")  # noqa: S311  a repeatable draw
+                         for kind in ("busy", "lost", "repeat")}  # fmt: skip
         self._guard = threading.Lock()
         self._bell = threading.Event()  # ends a wait in `events`
         self._closed = False
@@ -90,7 +92,7 @@ class SimulatedConnector:
                 with outcomes.settle([launch.attempt]):
                     outcomes[launch.attempt] = self._submit(turn, launch)
         self._bell.set()
-        if self._happens(self._settings.lost):
+        if self._happens("lost", self._settings.lost):
             raise ConnectorError("the simulated pool's answer to a submit was lost, as 'lost' asks for", transient=True)
         return outcomes
 
@@ -133,7 +135,7 @@ class SimulatedConnector:
                 moment = due(turn.pool) or inf
             left = end - time.monotonic()
             if news or left <= 0:
-                again = bool(news) and self._happens(self._settings.repeat)
+                again = bool(news) and self._happens("repeat", self._settings.repeat)
                 self._heard = max(last - _AGAIN, 0) if again else last
                 break
             self._bell.wait(min(left, _LOOK, max(moment - time.time(), 0.0)))
@@ -166,11 +168,11 @@ class SimulatedConnector:
     def _reach(self, verb: str) -> None:
         """Count a call, and let it fail where the weather is bad."""
         self.calls[verb] += 1
-        if self._happens(self._settings.busy):
+        if self._happens("busy", self._settings.busy):
             raise ConnectorError("the simulated pool is busy, as 'busy' asks for", transient=True)
 
-    def _happens(self, share: float) -> bool:
-        return self._chance.random() < share
+    def _happens(self, kind: str, share: float) -> bool:
+        return self._weather[kind].random() < share
 
     @contextmanager
     def _turn(self) -> Iterator[Turn]:

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnr
 
 _WEATHER = {"busy": 0.1, "lost": 0.2, "repeat": 0.5, "latency": 0.02}
 _TASKS = 60
+_SEED = 1  # with it a daemon's first calls find the pool busy and the answer to its first submit is lost
 
 
 def test_in_bad_weather_every_task_runs_exactly_once() -> None:
@@ -25,7 +26,7 @@ def test_in_bad_weather_every_task_runs_exactly_once() -> None:
         "dispatch": {"grace": "500ms", "retry": "100ms"},
     }
     requests = [TaskRequest(application=name, hosts="1-4") for name in ("jacobi", "fft", "memsort")] * (_TASKS // 3)
-    with Site("simulated", scale=0.02, noise=0.2, settings=settings) as site, site.client() as client:
+    with Site("simulated", scale=0.02, noise=0.2, seed=_SEED, settings=settings) as site, site.client() as client:
         tasks = [task.id for task in client.submit_all(requests)]
         site.kill()
         site.start()

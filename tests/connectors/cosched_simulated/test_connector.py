@@ -175,6 +175,25 @@ def test_a_share_of_the_calls_has_bad_weather(connect: Connect) -> None:
     assert 60 < failed < 120
 
 
+def test_which_submits_are_lost_does_not_hang_on_how_often_others_called(connect: Connect) -> None:
+    seldom, often = connect(lost=0.3), connect(lost=0.3)
+    fates = []
+    for turn in range(40):
+        for _ in range(turn % 3):
+            often.events(0)
+        fates.append([_is_lost(connector) for connector in (seldom, often)])
+    assert all(one == other for one, other in fates)
+    assert {one for one, _ in fates} == {True, False}
+
+
+def _is_lost(connector: SimulatedConnector) -> bool:
+    try:
+        connector.submit(a_launch())
+    except ConnectorError:
+        return True
+    return False
+
+
 def test_events_come_once_or_again_as_asked_for(connect: Connect) -> None:
     launch = a_launch(predicted=60.0)
     once, again = connect(), connect(repeat=1)
