@@ -10,11 +10,9 @@ import numpy as np
 
 from cosched.coscheduler.reservations import around
 from cosched.coscheduler.waiting import Outlook, run_times
-from cosched.scheduling.decoder import decode, dependency_order, first_to_end, spans
+from cosched.scheduling.decoder import soonest, spans
 from cosched.scheduling.problem import Plan, Problem
-from cosched.scheduling.schedule import Assignment
 from cosched.scheduling.widths import best_seconds
-from cosched.scheduling.windows import soonest_around
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
+    from cosched.scheduling.schedule import Assignment
 
 __all__ = ["Effect", "Place", "place"]
 
@@ -184,18 +183,7 @@ def _with_one_more(problem: Problem, rows: NDArray[np.float64], deadline: float,
 
 def _soonest(problem: Problem, plan: Plan, ahead: list[int], new: int) -> Assignment:
     """Return the place of the task `new` behind these, on the host count that ends first (ties: the smaller)."""
-    if problem.absences:
-        known = Plan(plan.order, np.append(plan.counts, 1), _anywhere(plan))
-        around_them = soonest_around(problem, dependency_order(problem, ahead), known, new)
-        assert around_them is not None, "reservations end, and some host count can be used"
-        return around_them
-    before = decode(problem, Plan(np.array(ahead, dtype=np.int64), np.append(plan.counts, 1), _anywhere(plan)))
-    free = dict(zip(problem.hosts, problem.free.tolist(), strict=True))
-    for assignment in before.assignments:
-        free |= dict.fromkeys(assignment.hosts, assignment.end)
-    waiting = sorted(zip(free.values(), problem.host_class.tolist(), range(len(free)), strict=True))
-    times = problem.seconds[:, new]
-    counts, earliest = range(1, len(free) + 1), float(problem.release[new])
-    places = [first_to_end(waiting, times[:, count - 1].tolist(), count, earliest) for count in counts]
-    start, end, chosen = min(places, key=lambda place: (place[1], len(place[2])))
-    return Assignment("", tuple(problem.hosts[host] for host in sorted(host for _, host in chosen)), start, end)
+    known = Plan(plan.order, np.append(plan.counts, 1), _anywhere(plan))
+    place = soonest(problem, known, ahead, new)
+    assert place is not None, "reservations end, and some host count can be used"
+    return place

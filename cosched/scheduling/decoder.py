@@ -15,24 +15,27 @@ Where hosts come and go, it is their windows that become free (see `windows`).
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.scheduling.free_hosts import FreeHosts
 from cosched.scheduling.free_times import FreeTimes
 from cosched.scheduling.schedule import Assignment, Schedule
-from cosched.scheduling.widths import single_class
-from cosched.scheduling.windows import decode_around
+from cosched.scheduling.widths import class_times, planned_times, single_class
+from cosched.scheduling.windows import decode_around, soonest_around
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from cosched.scheduling.free_hosts import Place
     from cosched.scheduling.problem import Plan, Problem
 
-__all__ = ["decode", "dependency_order", "first_to_end", "spans"]
+__all__ = ["decode", "dependency_order", "soonest", "spans"]
+
+_INF = float("inf")
 
 
 def decode(problem: Problem, plan: Plan, *, in_order: bool = False) -> Schedule:
@@ -49,20 +52,31 @@ def decode(problem: Problem, plan: Plan, *, in_order: bool = False) -> Schedule:
     order = dependency_order(problem, plan.order.tolist())
     if problem.absences:
         return decode_around(problem, order, plan, in_order=in_order)
-    if single_class(problem) is None:
-        return _decode_classes(problem, order, plan, in_order=in_order)
-    starts, ends = spans(problem, plan, in_order=in_order)
-    counts = plan.counts.tolist()
-    hosts = problem.hosts
-    waiting = sorted(zip(problem.free.tolist(), range(len(hosts)), strict=True))
-    assignments = []
-    for task in order:
-        chosen = sorted([host for _, host in waiting[: counts[task]]])
-        end = ends[task]
-        _give_back(waiting, counts[task], end, chosen)
-        names = tuple([hosts[host] for host in chosen])
-        assignments.append(Assignment(problem.tasks[task], names, starts[task], end))
-    return Schedule(tuple(assignments))
+    return Schedule(tuple(_placed(problem, order, plan, FreeHosts(problem), in_order=in_order)))
+
+
+def soonest(problem: Problem, plan: Plan, ahead: Sequence[int], task: int) -> Assignment | None:
+    """Return where one more task ends first behind others (ties: on fewer hosts), on hosts of any class.
+
+    Args:
+        problem: with the task, which comes after none of the others.
+        plan: counts and classes of the others.
+        ahead: the others, in planned order.
+        task: the one more.
+
+    Returns:
+        Its place; None where no number of hosts is there for long enough.
+    """
+    order = dependency_order(problem, ahead)
+    if problem.absences:
+        return soonest_around(problem, order, plan, task)
+    free = FreeHosts(problem)
+    for _ in _placed(problem, order, plan, free):
+        pass
+    times, ready = class_times(problem)[:, task].tolist(), float(problem.release[task])
+    places = [free.first_to_end(seconds, count, ready) for count, seconds in enumerate(zip(*times, strict=True), 1)]
+    place = min(places, key=lambda place: place.end)
+    return _assigned(problem, task, place, free) if place.end < _INF else None
 
 
 def spans(problem: Problem, plan: Plan, *, in_order: bool = False) -> tuple[list[float], list[float]]:
@@ -122,12 +136,27 @@ def dependency_order(problem: Problem, order: Iterable[int]) -> list[int]:
     return placed
 
 
-def _give_back(waiting: list[tuple[float, int]], count: int, end: float, hosts: list[int]) -> None:
-    """Take the first `count` entries off the sorted list of (free, host) and enter `hosts` as free at `end`."""
-    del waiting[:count]
-    place = bisect_left(waiting, (end, -1))
-    tied = bisect_left(waiting, (end, 1 << 62), place)
-    waiting[place:tied] = sorted(waiting[place:tied] + [(end, host) for host in hosts])
+def _placed(
+    problem: Problem, order: Iterable[int], plan: Plan, free: FreeHosts, *, in_order: bool = False
+) -> Iterator[Assignment]:
+    """Yield the tasks' places, taking their hosts from those that are free."""
+    seconds, counts, release = planned_times(problem, plan), plan.counts.tolist(), problem.release.tolist()
+    before = problem.depends_on or ((),) * len(problem.tasks)
+    ends: dict[int, float] = {}
+    latest = 0.0
+    for task in order:
+        earliest = max([release[task], latest, *[ends[other] for other in before[task]]])
+        place = free.first_to_end(seconds[task], counts[task], earliest)
+        if not place.entries:
+            raise _not_on(problem, task, counts[task])
+        latest = place.start if in_order else latest
+        ends[task] = place.end
+        yield _assigned(problem, task, place, free)
+
+
+def _assigned(problem: Problem, task: int, place: Place, free: FreeHosts) -> Assignment:
+    hosts = tuple([problem.hosts[host] for host in free.take(place)])
+    return Assignment(problem.tasks[task], hosts, place.start, place.end)
 
 
 def _check_counts(problem: Problem, plan: Plan, seconds: NDArray[np.float64]) -> None:
@@ -150,55 +179,3 @@ def _spans_of(problem: Problem, schedule: Schedule) -> tuple[list[float], list[f
         starts[index[assignment.task]] = assignment.start
         ends[index[assignment.task]] = assignment.end
     return starts, ends
-
-
-def _decode_classes(problem: Problem, order: list[int], plan: Plan, *, in_order: bool) -> Schedule:
-    counts = plan.counts.tolist()
-    wanted = [-1] * len(counts) if plan.classes is None else plan.classes.tolist()
-    waiting = sorted(zip(problem.free.tolist(), problem.host_class.tolist(), range(len(problem.hosts)), strict=True))
-    release = problem.release.tolist()
-    before = problem.depends_on or ((),) * len(problem.tasks)
-    ends: dict[int, float] = {}
-    assignments = []
-    latest = 0.0
-    for task in order:
-        earliest = max([release[task], latest, *[ends[other] for other in before[task]]])
-        seconds = problem.seconds[:, task, min(max(counts[task], 1), len(problem.hosts)) - 1].tolist()
-        if wanted[task] >= 0:
-            seconds = [value if k == wanted[task] else float("inf") for k, value in enumerate(seconds)]
-        start, end, chosen = first_to_end(waiting, seconds, counts[task], earliest)
-        if not chosen:
-            raise _not_on(problem, task, counts[task])
-        latest = start if in_order else latest
-        ends[task] = end
-        taken = {host for _, host in chosen}
-        kept = [entry for entry in waiting if entry[2] not in taken]
-        waiting = sorted(kept + [(end, kind, host) for kind, host in chosen])
-        names = tuple(problem.hosts[host] for host in sorted(taken))
-        assignments.append(Assignment(problem.tasks[task], names, start, end))
-    return Schedule(tuple(assignments))
-
-
-def first_to_end(
-    waiting: list[tuple[float, int, int]], seconds: list[float], count: int, earliest: float
-) -> tuple[float, float, list[tuple[int, int]]]:
-    """Place one task on several classes where it ends first.
-
-    Args:
-        waiting: (free from, class, host), ascending.
-        seconds: run time on `count` hosts by the slowest class among them, infinite where impossible.
-        count: number of hosts.
-        earliest: time that it may not start before.
-
-    Returns:
-        Start, end (infinite where no class has enough hosts) and the hosts, each behind its class.
-    """
-    best: tuple[float, float, list[tuple[int, int]]] = (0.0, float("inf"), [])
-    for threshold in sorted({value for value in seconds if value != float("inf")}):
-        chosen = [entry for entry in waiting if seconds[entry[1]] <= threshold][:count]
-        if len(chosen) < count or not chosen:
-            continue
-        start = max(chosen[-1][0], earliest)
-        if start + threshold < best[1]:
-            best = (start, start + threshold, [(kind, host) for _, kind, host in chosen])
-    return best

@@ -18,7 +18,9 @@ __all__ = [
     "best_seconds",
     "best_times",
     "choices",
+    "class_times",
     "narrowed",
+    "planned_times",
     "single_class",
     "useful",
     "useful_seconds",
@@ -36,6 +38,23 @@ def single_class(problem: Problem) -> int | None:
         return first
     seconds = problem.seconds[np.unique(problem.host_class)]
     return first if bool(np.all(seconds == problem.seconds[first])) else None
+
+
+def class_times(problem: Problem) -> NDArray[np.float64]:
+    """Return (K, m, N) run times by the class that is the slowest, as in the problem; K is 1 where hosts are alike."""
+    only = single_class(problem)
+    return problem.seconds if only is None else problem.seconds[only : only + 1]
+
+
+def planned_times(problem: Problem, plan: Plan) -> list[tuple[float, ...]]:
+    """Return `class_times` of each task on its planned number of hosts, infinite for a class that it must not use."""
+    times = class_times(problem)
+    columns = np.clip(plan.counts, 1, len(problem.hosts)) - 1
+    seconds = times[:, np.arange(len(columns)), columns]
+    if plan.classes is not None and len(times) > 1:
+        classes = np.arange(len(times))[:, np.newaxis]
+        seconds = np.where((plan.classes < 0) | (plan.classes == classes), seconds, np.inf)
+    return list(zip(*seconds.tolist(), strict=True))
 
 
 def best_seconds(problem: Problem) -> NDArray[np.float64]:

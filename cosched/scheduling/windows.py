@@ -12,15 +12,11 @@ from bisect import bisect_right, insort
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cosched.scheduling.schedule import Assignment, Schedule
-from cosched.scheduling.widths import single_class
+from cosched.scheduling.widths import class_times, planned_times, single_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from cosched.scheduling.problem import Plan, Problem
 
@@ -53,7 +49,7 @@ def soonest_around(problem: Problem, order: Sequence[int], plan: Plan, task: int
     left = pools(problem)
     for _ in _placed(problem, order, plan, left):
         pass
-    table, ready = _table(problem), float(problem.release[task])
+    table, ready = class_times(problem), float(problem.release[task])
     ends = [_first_to_end(left, table[:, task, count].tolist(), count + 1, ready) for count in range(table.shape[2])]
     count = min(range(len(ends)), key=lambda index: ends[index][1])
     start, end, threshold = ends[count]
@@ -67,7 +63,7 @@ def _placed(
     problem: Problem, order: Sequence[int], plan: Plan, left: list[Pool], *, in_order: bool = False
 ) -> Iterator[Assignment]:
     """Yield the tasks' places, taking their hosts from the pools."""
-    seconds_of, counts, release = _seconds(problem, plan), plan.counts.tolist(), problem.release.tolist()
+    seconds_of, counts, release = planned_times(problem, plan), plan.counts.tolist(), problem.release.tolist()
     before = problem.depends_on or ((),) * len(problem.tasks)
     ends: dict[int, float] = {}
     latest = 0.0
@@ -81,24 +77,6 @@ def _placed(
         latest = start if in_order else latest
         ends[task] = end
         yield Assignment(problem.tasks[task], tuple([problem.hosts[host] for host in hosts]), start, end)
-
-
-def _seconds(problem: Problem, plan: Plan) -> list[list[float]]:
-    """Return each task's run times under a plan where a class is the slowest, infinite where it is not to be used."""
-    table = _table(problem)
-    columns = np.clip(plan.counts, 1, len(problem.hosts)) - 1
-    seconds = table[:, np.arange(len(columns)), columns]
-    if plan.classes is not None and len(table) > 1:
-        classes = np.arange(len(table))[:, np.newaxis]
-        seconds = np.where((plan.classes < 0) | (plan.classes == classes), seconds, np.inf)
-    by_task: list[list[float]] = seconds.T.tolist()
-    return by_task
-
-
-def _table(problem: Problem) -> NDArray[np.float64]:
-    """Return the run times by the classes that the pools have."""
-    only = single_class(problem)
-    return problem.seconds if only is None else problem.seconds[only : only + 1]
 
 
 @dataclass(slots=True)
@@ -146,7 +124,7 @@ def _windows(problem: Problem) -> Iterator[tuple[int, float, float]]:
         yield host, begin, _INF
 
 
-def _first_to_end(left: list[Pool], seconds: list[float], count: int, ready: float) -> tuple[float, float, float]:
+def _first_to_end(left: list[Pool], seconds: Sequence[float], count: int, ready: float) -> tuple[float, float, float]:
     """Return start, end and run time of the slowest class allowed that ends first; an infinite end where none can."""
     best = (_INF, _INF, _INF)
     for threshold in sorted({value for value in seconds if value != _INF}):
@@ -176,7 +154,7 @@ def _first_start(able: list[Pool], seconds: float, count: int, ready: float) -> 
         start = min(later)
 
 
-def _take(left: list[Pool], seconds: list[float], threshold: float, count: int, start: float) -> list[int]:
+def _take(left: list[Pool], seconds: Sequence[float], threshold: float, count: int, start: float) -> list[int]:
     """Occupy hosts whose windows end the soonest, of these the ones that became free last; return them, ascending."""
     taken: list[int] = []
     end = start + threshold

@@ -131,7 +131,7 @@ def test_a_long_queue_is_gone_through_a_few_times_and_not_once_for_each_number_o
 
         return call
 
-    for name in ("decode", "spans"):
+    for name in ("soonest", "spans"):
         monkeypatch.setattr(foresight, name, counted(name))
     assert place(core, a_task(99, (10.0,) * 16, NOW + 100), NOW) is not None
     assert len(calls) <= 6  # two of them for what it does to those that wait

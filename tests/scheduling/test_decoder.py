@@ -4,6 +4,7 @@ import itertools
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.scheduling.checker import check
-from cosched.scheduling.decoder import decode, dependency_order, spans
+from cosched.scheduling.decoder import decode, dependency_order, soonest, spans
 from cosched.scheduling.problem import Plan, Problem
+from cosched.scheduling.widths import best_seconds
 from tests.scheduling.problems import a_plan, a_problem, able, plans, problems
 
 
@@ -121,6 +123,28 @@ def exhaustive(problem: Problem) -> float:
 
     place(0, (), offered)
     return shortest
+
+
+@given(st.data())
+def test_one_more_task_is_where_no_other_number_of_hosts_would_end_sooner(data: st.DataObject) -> None:
+    problem = data.draw(problems())
+    problem = replace(problem, depends_on=())
+    plan = data.draw(plans(problem))
+    *others, new = plan.order.tolist()
+    ends = []
+    for count in range(1, len(problem.hosts) + 1):
+        counts = plan.counts.copy()
+        counts[new] = count
+        classes = None if plan.classes is None else np.where(np.arange(len(counts)) == new, -1, plan.classes)
+        if np.isfinite(best_seconds(problem)[new, count - 1]):
+            (*_, last) = decode(problem, Plan(plan.order, counts, classes)).assignments
+            ends.append(last)
+    assert soonest(problem, plan, others, new) == min(ends, key=lambda one: (one.end, len(one.hosts)))
+
+
+def test_one_more_task_has_no_place_where_no_host_stays() -> None:
+    problem = a_problem([[1.0], [5.0]], hosts=1, free=[math.inf])
+    assert soonest(problem, a_plan([], [1, 1]), [], 1) is None
 
 
 def test_hosts_that_are_free_first_are_taken_and_ties_go_by_index() -> None:
