@@ -196,7 +196,7 @@ class Waiting:
             hosts=tuple(hosts),
             classes=rows.classes,
             host_class=rows.host_class,
-            free=np.array([max(free.get(host, now) - now, 0.0) for host in hosts]),
+            free=np.array([max(free.get(host, now) - now, 0.0) for host in hosts], dtype=np.float64),
             seconds=widened(frame.seconds + outlook.handover, len(hosts)),
             release=_releases(frame.tasks, outlook.held_back, now),
             deadline=_slacks(frame.deadline, now, outlook.margin),

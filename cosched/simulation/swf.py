@@ -148,7 +148,7 @@ def _field(word: str, place: int, number: int) -> float:
         shown = ascii(word) if len(word) <= 40 else f"{word[:37]!a}…"
         raise UserError(f"line {number}, field {place + 1} ({_FIELDS[place]}): {shown}: "
                         f"give a {what} of 0 or more, -1 for unknown")  # fmt: skip
-    return value
+    return float(value)
 
 
 def _check_order(fields: list[float], latest: float, seen: set[int], number: int) -> float:

@@ -40,6 +40,13 @@ def test_the_problem_has_corrected_times_and_slacks_from_now() -> None:
     assert (problem.free.tolist(), problem.deadline.tolist(), problem.release.tolist()) == ([0, 4, 0], [30], [1])
 
 
+def test_times_that_happen_to_be_whole_leave_the_problem_with_fractions() -> None:
+    """The machine code would be compiled again for whole numbers, and would cut the ends of tasks off to such."""
+    problem = _waiting(1).problem({"1": a_task(1, [10.0])}, ["a", "b"], {"b": 104}, 100)
+    assert problem is not None
+    assert problem.free.dtype == np.float64
+
+
 def test_a_task_that_no_present_host_can_run_is_left_out() -> None:
     waiting = _waiting(1, 2)
     tasks = {"1": a_task(1, [math.inf, 5.0]), "2": a_task(2, [1.0])}

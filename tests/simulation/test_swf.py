@@ -36,6 +36,11 @@ def test_header_and_jobs() -> None:
     assert second.processors == 3
 
 
+def test_whole_seconds_do_not_make_whole_numbers_of_all_times_after_them() -> None:
+    (record,) = parse_swf(line()).records
+    assert [type(time) for time in (record.submitted, record.seconds, record.requested)] == [float] * 3
+
+
 def test_jobs_that_never_ran_are_counted_and_left_out() -> None:
     trace = parse_swf("\n".join([line(), line(number=2, seconds=-1), line(number=3, allocated=0, wanted=-1)]))
     assert (len(trace.records), trace.left_out) == (1, 2)
