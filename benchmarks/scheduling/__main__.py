@@ -30,6 +30,7 @@ from cosched.scheduling.price_search import warm_up as warm_up_prices
 from cosched.scheduling.problem import Plan, Problem, Weights
 from cosched.scheduling.problem_file import read
 from cosched.scheduling.search import Search, warm_up
+from cosched.scheduling.search_run import Limit
 from cosched.scheduling.widths import useful
 
 SIZES = ((30, 16), (200, 16))
@@ -151,11 +152,11 @@ def _independent(problems: dict[str, Problem], best_known: dict[str, float]) -> 
 
 
 def _planned(problem: Problem, policy: Policy, budget: float, weights: Weights) -> tuple[Metrics, float]:
-    schedule, _, statistics = plan(problem, policy, budget, seed=1, weights=weights, clock=_clock)
+    schedule, _ = plan(problem, policy, Limit(budget, clock=_clock), seed=1, weights=weights)
     faults = check(problem, schedule)
     if faults:
         sys.exit(f"{policy} made an impossible schedule: {faults[0]}")
-    return measure(problem, schedule), max(statistics.bound, tight_bound(problem))
+    return measure(problem, schedule), tight_bound(problem)
 
 
 def _ratio(planned: list[tuple[Metrics, float]]) -> float:

@@ -14,6 +14,7 @@ from benchmarks.kernels import queue
 from cosched.scheduling.policies import Policy, plan
 from cosched.scheduling.problem import Weights
 from cosched.scheduling.search import warm_up
+from cosched.scheduling.search_run import Limit
 
 __all__ = ["limit"]
 
@@ -30,6 +31,6 @@ def _largest(processor_time: bool) -> tuple[float, float, float]:
     warm_up()
     clock = time.thread_time if processor_time else time.perf_counter
     problem, began = queue(20_000, 1000, 1), clock()
-    schedule, _, statistics = plan(problem, Policy.GENETIC, 1.0, weights=Weights(1.0, 0.0, 0.0), clock=clock)
+    schedule, statistics = plan(problem, Policy.GENETIC, Limit(1.0, clock=clock), weights=Weights(1.0, 0.0, 0.0))
     took, memory = clock() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return schedule.makespan / statistics.bound, took, memory / 2**20

@@ -20,6 +20,7 @@ from cosched.scheduling.decoder import decode
 from cosched.scheduling.metrics import measure
 from cosched.scheduling.policies import INDEPENDENT, Objective, Policy, plan
 from cosched.scheduling.problem import Weights
+from cosched.scheduling.search_run import Limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +67,7 @@ def against_references(clock: Callable[[], float]) -> None:
         return ratios
 
     def planned(policy: Policy, budget: float) -> Callable[[int, Problem], float]:
-        return lambda _, problem: plan(problem, policy, budget, 1, _MAKESPAN, clock)[0].makespan
+        return lambda _, problem: plan(problem, policy, Limit(budget, clock=clock), 1, _MAKESPAN)[0].makespan
 
     heuristics = np.min([row(str(policy), planned(policy, 1.0)) for policy in _QUEUES], axis=0)
     searched = [row(f"genetic {budget * 1000:.0f} ms", planned(Policy.GENETIC, budget)) for budget in (0.01, 0.1, 1.0)]
@@ -98,7 +99,8 @@ def deadlines(clock: Callable[[], float]) -> None:
         print(f"{name:52}" + "".join(f"{share:9.1%}" for share in shares), flush=True)
 
     def planned(policy: Policy, budget: float, weights: Weights) -> Callable[[Problem], int]:
-        return lambda problem: measure(problem, plan(problem, policy, budget, 1, weights, clock)[0]).on_time
+        limit = Limit(budget, clock=clock)
+        return lambda problem: measure(problem, plan(problem, policy, limit, 1, weights)[0]).on_time
 
     for policy in _QUEUES:
         row(str(policy), planned(policy, 1.0, Weights()))

@@ -26,6 +26,7 @@ from cosched.scheduling.policies import Objective, Policy, answers_at_once, in_c
 from cosched.scheduling.policies import plan as make_plan
 from cosched.scheduling.problem_file import from_document
 from cosched.scheduling.progress import difference
+from cosched.scheduling.search_run import Limit
 from cosched.scheduling.tunable_checker import check_tunable
 from cosched.scheduling.tunable_file import TunableQueue, is_tunable, tunable_from_document
 
@@ -78,9 +79,7 @@ def command(
     seconds = budget if budget is not None else 1.0 if generations is None else math.inf
     if policy is not wanted:
         seconds = min(seconds, _STAND_IN)
-    schedule, _, statistics = make_plan(
-        queue, policy, seconds, seed, objective.weights, told=told, generations=generations
-    )
+    schedule, statistics = make_plan(queue, policy, Limit(seconds, generations), seed, objective.weights, told)
     _refuse_infeasible(policy, check(queue, schedule))
     metrics = measure(queue, schedule)
     if gantt is not None:

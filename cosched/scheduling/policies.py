@@ -9,7 +9,6 @@ the best of the heuristics and needs nothing compiled.
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from cosched.scheduling.progress import Progress
     from cosched.scheduling.schedule import Schedule
 
-    _Clock = Callable[[], float]
     _Told = Callable[[Progress], None] | None
 
 __all__ = [
@@ -55,6 +53,7 @@ __all__ = [
 ]
 
 _GENERATIONS = 10  # between two looks at the clock
+_A_SECOND = Limit(1.0)
 
 
 class Policy(StrEnum):
@@ -132,51 +131,47 @@ def answers_at_once(problem: Problem, policy: Policy) -> bool:
 def plan(
     problem: Problem,
     policy: Policy = Policy.GENETIC,
-    budget: float = 1.0,
+    limit: Limit = _A_SECOND,
     seed: int = 0,
     weights: Weights | None = None,
-    clock: _Clock = time.perf_counter,
-    told: Callable[[Progress], None] | None = None,
-    generations: int | None = None,
-) -> tuple[Schedule, Plan, Statistics]:
+    told: _Told = None,
+) -> tuple[Schedule, Statistics]:
     """Make a schedule by one of the policies.
 
     Args:
         problem: at least one task.
-        policy: which.
-        budget: seconds that a search may take; it ends early when the objective cannot get better.
+        policy: which; who plans in the end is told by `in_charge`.
+        limit: when a search ends; it ends early when the objective cannot get better.
         seed: of the searches and of arbitrary host counts.
         weights: of the objective of the genetic searches. That of the dual-price search is the makespan.
-        clock: what the budget is measured with, in seconds; `time.thread_time` where others keep the machine busy.
         told: is given each better plan's figures as a search finds it.
-        generations: after which a search ends even before its budget does; with the seed they decide the plan.
 
     Returns:
-        The schedule, the plan that it was decoded from, and statistics. The schedules of the first-come-first-served
-        policies are decoded with `in_order`. Those of independent tasks and of titan-classic are not decoded: such a
-        plan does not say which hosts a task takes. The policy is that of `in_charge`.
+        The schedule, and what it took.
 
     Raises:
         UserError: the policy does not plan such problems: the tasks are not independent, or hosts come and go.
     """
     answers_at_once(problem, policy)
     policy, chosen = in_charge(problem, policy), weights or Weights()
-    limit = Limit(budget, generations, clock)
-    if policy is Policy.HEURISTIC:
-        return _heuristic(problem, budget, chosen, clock)
     if policy is Policy.DUAL_PRICE:
         return _price_search(problem, seed, limit, told)
-    if policy in INDEPENDENT:
-        return _independent(problem, policy, clock)
     if policy is Policy.TITAN_CLASSIC:
         return _titan_classic(problem, seed, chosen, limit, told)
     if policy is Policy.GENETIC:
         return _search(problem, seed, chosen, limit, told)
-    began = clock()
-    found = without_search(problem, policy, seed)
-    schedule = decode(problem, found, in_order=policy in BASELINES)
-    elapsed = clock() - began
-    return schedule, found, Statistics(_bound(problem), 1, 0, elapsed)
+    began = limit.clock()
+    if policy is Policy.HEURISTIC:
+        schedule, compared = _heuristic(problem, chosen, lambda: limit.clock() - began < limit.seconds)
+    elif policy in INDEPENDENT:
+        machine, order, compared = _mapped(independent.one_host_seconds(problem, policy), policy)
+        schedule = independent.place(problem, machine, order)
+    else:
+        schedule = decode(problem, without_search(problem, policy, seed), in_order=policy in BASELINES)
+        compared = 1
+    elapsed = limit.clock() - began
+    bound = tight_bound(problem) if machine_code.ready() else lower_bound(problem)  # the best that nobody waits for
+    return schedule, Statistics(bound, compared, 0, elapsed)
 
 
 def in_charge(problem: Problem, policy: Policy) -> Policy:
@@ -185,21 +180,13 @@ def in_charge(problem: Problem, policy: Policy) -> Policy:
     return Policy.DUAL_PRICE if handed_over else policy
 
 
-def _bound(problem: Problem) -> float:
-    """Return the best bound that nobody has to wait for."""
-    return tight_bound(problem) if machine_code.ready() else lower_bound(problem)
-
-
-def _heuristic(problem: Problem, budget: float, weights: Weights, clock: _Clock) -> tuple[Schedule, Plan, Statistics]:
-    began = clock()
+def _heuristic(problem: Problem, weights: Weights, within: Callable[[], bool]) -> tuple[Schedule, int]:
+    """Return the best schedule of the heuristics, and how many plans were compared; `within` as of `best_heuristic`."""
     if independent.one_host_only(problem):
-        machine, order, evaluations = _best_mapping(independent.one_host_seconds(problem))
-        found = Plan(order, np.ones(len(order), dtype=np.int64))
-        schedule = independent.place(problem, machine, order)
-    else:
-        found, evaluations = best_heuristic(problem, weights, lambda: clock() - began < budget)
-        schedule = decode(problem, found)
-    return schedule, found, Statistics(_bound(problem), evaluations, 0, clock() - began)
+        machine, order, compared = _best_mapping(independent.one_host_seconds(problem))
+        return independent.place(problem, machine, order), compared
+    found, compared = best_heuristic(problem, weights, within)
+    return decode(problem, found), compared
 
 
 def _best_mapping(seconds: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
@@ -212,21 +199,12 @@ def _best_mapping(seconds: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDAr
 
 def _titan_classic(
     problem: Problem, seed: int, weights: Weights, limit: Limit, told: _Told
-) -> tuple[Schedule, Plan, Statistics]:
+) -> tuple[Schedule, Statistics]:
     from cosched.scheduling.titan_classic import TitanClassic, warm_up  # loads numba
 
     warm_up()
     search, statistics = run_search(lambda: TitanClassic(problem, weights, seed), limit, told)
-    return search.schedule, search.plan, replace(statistics, bound=tight_bound(problem))
-
-
-def _independent(problem: Problem, policy: Policy, clock: _Clock) -> tuple[Schedule, Plan, Statistics]:
-    seconds = independent.one_host_seconds(problem, policy)
-    began = clock()
-    machine, order, evaluations = _mapped(seconds, policy)
-    elapsed = clock() - began
-    found = Plan(order, np.ones(len(order), dtype=np.int64))
-    return independent.place(problem, machine, order), found, Statistics(_bound(problem), evaluations, 0, elapsed)
+    return search.schedule, statistics
 
 
 def _mapped(
@@ -242,25 +220,22 @@ def _mapped(
     return *mappings[policy](seconds, ready), 1
 
 
-def _price_search(problem: Problem, seed: int, limit: Limit, told: _Told) -> tuple[Schedule, Plan, Statistics]:
+def _price_search(problem: Problem, seed: int, limit: Limit, told: _Told) -> tuple[Schedule, Statistics]:
     from cosched.scheduling.price_search import PriceSearch, warm_up  # loads numba
 
     seconds = independent.one_host_seconds(problem)
     warm_up()
     search, statistics = run_search(lambda: PriceSearch(seconds, seed, problem.deadline), limit, told)
-    found = Plan(search.order, np.ones(len(seconds), dtype=np.int64))
     schedule = independent.place(problem, search.machine, search.order)
-    return schedule, found, replace(statistics, bound=max(search.bound, lower_bound(problem)))
+    return schedule, replace(statistics, bound=tight_bound(problem))  # the search's own is of one host a task
 
 
-def _search(
-    problem: Problem, seed: int, weights: Weights, limit: Limit, told: _Told
-) -> tuple[Schedule, Plan, Statistics]:
+def _search(problem: Problem, seed: int, weights: Weights, limit: Limit, told: _Told) -> tuple[Schedule, Statistics]:
     from cosched.scheduling.search import Search, warm_up  # loads numba and DEAP, which no other policy needs
 
     warm_up()
     search, statistics = run_search(lambda: Search(problem, weights, seed), limit, told, _GENERATIONS)
-    return decode(problem, search.best), search.best, statistics
+    return decode(problem, search.best), statistics
 
 
 def without_search(problem: Problem, policy: Policy, seed: int = 0) -> Plan:

@@ -36,9 +36,16 @@ _LONGEST = 6  # times
 
 
 class _Ground(NamedTuple):
-    """What does not change: run times (m, N), prices with a mean of 1, choices (task, machine), who may go where.
+    """What does not change.
 
-    And the lower bound and machines ÷ tasks.
+    Attributes:
+        seconds: (m, N) run times.
+        prices: (N,) with a mean of 1.
+        tasks: (C,) the task of each choice that there is.
+        machines: (C,) the machine of each choice.
+        allowed: (m, N) which choices there are.
+        bound: of the linear program, in seconds.
+        grain: machines ÷ tasks.
     """
 
     seconds: NDArray[np.float64]
@@ -51,7 +58,15 @@ class _Ground(NamedTuple):
 
 
 class _State(NamedTuple):
-    """An assignment on its way: machine of each task, loads, and the movable tasks of each machine in any order."""
+    """An assignment on its way.
+
+    Attributes:
+        machine: (m,) of each task.
+        loads: (N,) when each machine ends, in seconds.
+        members: (N, m) the movable tasks of each machine in any order, as many as its size.
+        sizes: (N,) see `members`.
+        place: (m,) where a movable task stands in its machine's row of `members`.
+    """
 
     machine: NDArray[np.int64]
     loads: NDArray[np.float64]
@@ -64,7 +79,7 @@ class PriceSearch:
     """A search for the assignment with the smallest makespan; seed and number of rounds decide its outcome.
 
     Attributes:
-        bound: lower bound of the makespan in seconds, that of the linear program.
+        bound: lower bound of the makespan in seconds: the linear program's, or the task that must take the longest.
         machine: (m,) the machine of each task in the best assignment so far.
         makespan: of that assignment, in seconds.
         generations: rounds of annealing done so far.
@@ -82,7 +97,8 @@ class PriceSearch:
             deadline: (m,) in seconds, of no use to the search: just to tell how many are missed.
         """
         self._deadline = np.full(len(seconds), np.inf) if deadline is None else deadline
-        prices, self.bound = machine_prices(seconds)
+        prices, spread = machine_prices(seconds)
+        self.bound = max(spread, float(seconds.min(axis=1).max()))
         priced = seconds * prices
         self._cheapest = priced.argmin(axis=1)
         grain = seconds.shape[1] / seconds.shape[0]
@@ -90,7 +106,7 @@ class PriceSearch:
         allowed[allowed.sum(axis=1) == 1] = False  # nothing to choose: such a task is never moved
         tasks, machines = np.nonzero(allowed)
         self._ground = _Ground(
-            np.ascontiguousarray(seconds), prices * len(prices), tasks, machines, allowed, self.bound, grain
+            np.ascontiguousarray(seconds), prices * len(prices), tasks, machines, allowed, spread, grain
         )
         self._random = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
         self.machine = self._cheapest.copy()

@@ -18,7 +18,7 @@ def test_each_machine_is_a_class_and_each_task_runs_on_one() -> None:
 
 def test_a_matrix_can_be_planned() -> None:
     problem = parse_etc("4 2\n1 9 9 1 1 9 9 1")
-    schedule, _, _ = plan(problem, Policy.TWO_PHASE)
+    schedule, _ = plan(problem, Policy.TWO_PHASE)
     assert check(problem, schedule) == []
     assert schedule.makespan == 2.0
 
