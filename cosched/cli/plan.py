@@ -46,7 +46,9 @@ _STAND_IN = 0.3  # seconds that heuristics go on for where a search was asked fo
 
 def command(
     problem: Annotated[Path, typer.Argument(help="JSON file with hosts and tasks, or an ETC matrix.")],
-    policy: Annotated[Policy, typer.Option(help="How the plan is made.")] = Policy.GENETIC,
+    policy: Annotated[
+        Policy, typer.Option(metavar="POLICY", help=f"How the plan is made: {', '.join(Policy)}.")
+    ] = Policy.GENETIC,
     objective: Annotated[Objective, typer.Option(help="What the genetic search minimises.")] = Objective.BALANCED,
     budget: Annotated[
         float | None, typer.Option(help="Seconds that a search may take; 1 unless given.", min=0.0, max=86400.0)

@@ -16,6 +16,7 @@ from cosched.scheduling.policies import Policy
 from cosched.simulation.averages import INTERVAL, averaged
 from cosched.simulation.experiments import NAMES, experiment
 from cosched.simulation.moldability import Moldability
+from cosched.simulation.replay import ONLINE
 from cosched.simulation.seeds import tables
 from cosched.simulation.swf import read_swf
 from cosched.simulation.trace_experiment import trace_experiment
@@ -29,7 +30,7 @@ __all__ = ["command"]
 
 
 def command(
-    name: Annotated[str, typer.Argument(metavar="[EXPERIMENT]", help="Which; without one they are listed.")] = "",
+    name: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Which; without one they are listed.")] = "",
     json: JsonOption = False,
     seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0, max=2**31)] = 1,
     seeds: Annotated[int, typer.Option(help="Average over so many seeds from --seed on.", min=1, max=1000)] = 1,
@@ -37,7 +38,10 @@ def command(
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set an option.")] = None,
     plot: Annotated[list[Path] | None, typer.Option(help="Draw into this folder, or into this .svg file.")] = None,
     trace: Annotated[Path | None, typer.Option(help="Replay this trace (SWF, may be .gz) in place of one.")] = None,
-    policy: Annotated[list[Policy] | None, typer.Option(help="Of the replay; may be given several times.")] = None,
+    policy: Annotated[
+        list[Policy] | None,
+        typer.Option(metavar="POLICY", help=f"Of the replay; may be given several times: {', '.join(sorted(ONLINE))}."),
+    ] = None,
     moldability: Annotated[Moldability, typer.Option(help="Run times on other counts.")] = Moldability.RIGID,
     requested: Annotated[bool, typer.Option(help="Predict what the trace's users asked for.")] = False,
 ) -> None:
@@ -50,6 +54,8 @@ def command(
     elif policy or requested or moldability is not Moldability.RIGID:
         raise UserError("--policy, --moldability and --requested are for the replay of a trace: give --trace FILE")
     elif not name:
+        if set_ or plot:
+            raise UserError(f"--set and --plot are for an experiment: name one of {', '.join(NAMES)}")
         _list(json=json)
         return
     else:
@@ -114,8 +120,7 @@ def _pairs(words: Sequence[str]) -> dict[str, str]:
 
 def _print(chosen: Experiment, rows: Sequence[Row], seed: int, seeds: int) -> None:
     console.print(f"{chosen.reproduces}\n", style="bold", markup=False)
-    published = {tuple(row.get(key) for key in chosen.keys): row for row in chosen.paper}
-    beside = [published.get(tuple(row.get(key) for key in chosen.keys), {}) for row in rows]
+    beside = [_published(row, chosen) for row in rows]
     _table(rows, beside, chosen.keys)
     of = f"seed {seed}" if seeds == 1 else f"means over seeds {seed} to {seed + seeds - 1} ± 95 % confidence"
     console.print(of, markup=False)
@@ -123,6 +128,12 @@ def _print(chosen: Experiment, rows: Sequence[Row], seed: int, seeds: int) -> No
         console.print("in brackets: as published", markup=False)
     if chosen.note:
         console.print(chosen.note, markup=False)
+
+
+def _published(row: Row, chosen: Experiment) -> Row:
+    """Return the paper's row that agrees with ours in all keys that it has; an empty one where there is none."""
+    same = (paper for paper in chosen.paper if all(paper.get(key, row[key]) == row[key] for key in chosen.keys))
+    return next(same, {})
 
 
 def _table(rows: Sequence[Row], beside: Sequence[Row], keys: Sequence[str]) -> None:

@@ -97,10 +97,6 @@ class SimulatedDomain:
         """Let an event happen at its time."""
         self.calendar.at(event.time, partial(self._happen, event))
 
-    def set_host(self, name: str, *, up: bool) -> None:
-        """Take a host off now, with what runs on it, or give it back."""
-        self.set_hosts((name,), up=up)
-
     def set_hosts(self, names: Iterable[str], *, up: bool) -> None:
         """Take hosts off now, with what runs on them, or give them back."""
         for name in names:

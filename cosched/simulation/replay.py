@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from cosched.simulation.experiment import Row
     from cosched.simulation.swf import Record, Trace
 
-__all__ = ["MOST_PROCESSORS", "Conditions", "Replay", "pictures", "replay"]
+__all__ = ["MOST_PROCESSORS", "ONLINE", "Conditions", "Replay", "pictures", "replay"]
 
 MOST_PROCESSORS = 16_384  # each is a host of its own
-_ONLINE = frozenset((*SEARCHED, *BASELINES, *REPLANNED, *MAPPED))
+ONLINE = frozenset((*SEARCHED, *BASELINES, *REPLANNED, *MAPPED))
+"""Policies that can run a domain as tasks come and go."""
+
 _SHORT = 10.0  # bounded slowdown counts shorter jobs as so long (Feitelson, Rudolph: JSSPP 1998), seconds
 
 
@@ -84,8 +86,8 @@ def replay(trace: Trace, policy: Policy, conditions: Conditions, jobs: int = 0, 
     Raises:
         UserError: the policy places no queue of such tasks, the machine is too large, or a job is wider than it.
     """
-    if policy not in _ONLINE:
-        known = ", ".join(sorted(_ONLINE))
+    if policy not in ONLINE:
+        known = ", ".join(sorted(ONLINE))
         raise UserError(f"{policy} cannot run a domain as tasks come and go: choose one of {known}")
     records = trace.records[: jobs or None]
     processors = processors or trace.processors

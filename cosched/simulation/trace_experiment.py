@@ -54,7 +54,7 @@ def trace_experiment(
     return Experiment(
         name="trace",
         reproduces=f"{title}: {len(trace.records)} jobs recorded on {trace.processors} processors, {moldability}",
-        keys=("policy",),
+        keys=("policy", "jobs"),
         run=run,
         searches=any(policy in SEARCHED for policy in policies),
         options={

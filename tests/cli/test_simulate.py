@@ -65,6 +65,18 @@ def test_the_table_shows_means_with_intervals_beside_the_papers_figures() -> Non
     assert "in brackets: as published" in result.stdout
 
 
+def test_published_figures_stand_beside_ours_also_where_the_paper_has_fewer_keys() -> None:
+    """Fig. 5 of the MILAN paper has no holes, which are a key of ours: nothing of it was shown."""
+    result = run("milan-figure-5")
+    assert "20 (20)" in result.stdout
+    assert "in brackets: as published" in result.stdout
+
+
+@pytest.mark.parametrize("option", [("--set", "tasks=4"), ("--plot", "figure.svg")])
+def test_what_only_an_experiment_has_use_for_is_not_passed_over_in_the_list(option: tuple[str, str]) -> None:
+    assert "--set and --plot are for an experiment: name one of titan-table-1" in str(run(*option).exception)
+
+
 @pytest.mark.parametrize(("word", "message"), [("tasks", "give NAME=VALUE"), ("x=1", "has no option 'x'")])
 def test_an_option_that_is_none_is_refused(word: str, message: str) -> None:
     result = run("titan-table-1", "--set", word)

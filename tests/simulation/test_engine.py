@@ -39,7 +39,7 @@ def test_a_host_that_is_taken_off_and_given_back() -> None:
     domain = SimulatedDomain(settings(), 2, exact)
     domain.post(TaskSubmitted(0.0, a_task(1, [10.0])))
     domain.run(until=3.0)
-    domain.set_host("node01", up=False)
+    domain.set_hosts(("node01",), up=False)
     domain.run()
     (run,) = domain.runs
     assert (run.hosts, run.started) == (("node02",), 3.0)

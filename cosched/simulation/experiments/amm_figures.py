@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.independent import CRITICAL, adaptive_at, max_min, min_min
+from cosched.scheduling.independent import CRITICAL, adaptive_at, makespan, max_min, min_min
 from cosched.simulation.charts import chart
 from cosched.simulation.experiment import Experiment, Option, Row
 
@@ -60,7 +60,7 @@ def _swept(seconds: NDArray[np.float64]) -> dict[tuple[str, str], float]:
         for critical in CRITICAL:
             found[label, f"{critical:.2f}"] = adaptive_at(seconds, critical, execution=execution)
         found[label, "never"] = found["min-min", "never"]
-    return {key: _makespan(seconds, machine) for key, (machine, _) in found.items()}
+    return {key: makespan(seconds, machine) for key, (machine, _) in found.items()}
 
 
 def _best(makespans: Mapping[tuple[str, str], float]) -> list[str]:
@@ -74,21 +74,18 @@ def _row(
     swept = {key[1]: value for key, value in makespans.items() if key[0] == label.removesuffix(" as printed")}
     if label == "a-mm as printed":
         del swept["never"]
-    makespan = min(swept.values()) if at == "best" else swept[at]
-    ratio = makespan / makespans["min-min", "never"]
+    reached = min(swept.values()) if at == "best" else swept[at]
+    ratio = reached / makespans["min-min", "never"]
     return {"figure": figure, "machines": machines, "tasks": tasks, "mapping": label, "threshold": at,
-            "makespan": makespan, "ratio": ratio}  # fmt: skip
-
-
-def _makespan(seconds: NDArray[np.float64], machine: NDArray[np.int64]) -> float:
-    return float(np.bincount(machine, weights=seconds[np.arange(len(machine)), machine]).max())
+            "makespan": reached, "ratio": ratio}  # fmt: skip
 
 
 def _pictures(rows: Sequence[Row], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     return {
-        f"figure-{figure}": chart([row for row in rows if row["figure"] == figure], x, "makespan", "mapping",
-                                  f"Fig. {figure} of the A-MM paper", (x, "makespan (s)"))
+        f"figure-{figure}": chart(drawn, x, "makespan", "mapping", f"Fig. {figure} of the A-MM paper",
+                                  (x, "makespan (s)"))
         for figure, x in {"5": "tasks", "6": "machines", "7": "tasks"}.items()
+        if (drawn := [row for row in rows if row["figure"] == figure])
     }  # fmt: skip
 
 

@@ -22,3 +22,8 @@ def test_the_sweep_as_printed_can_lose_to_min_min() -> None:
     """Without "never" nothing keeps it from turning where turning is wrong: on machines that suit tasks differently."""
     rows = EXPERIMENT.run(1, EXPERIMENT.settings({"unrelated": "100"}))
     assert any(row["mapping"] == "a-mm as printed" and float(row["ratio"] or 0.0) > 1.0 for row in rows)
+
+
+def test_a_figure_whose_sizes_are_all_left_out_is_not_drawn_empty() -> None:
+    options = EXPERIMENT.settings({"largest": "10"})
+    assert set(EXPERIMENT.pictures(EXPERIMENT.run(1, options), 1, options)) == {"figure-5", "figure-7"}
