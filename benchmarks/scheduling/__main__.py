@@ -24,11 +24,12 @@ from benchmarks.scheduling.stock_deap import stock_deap
 from cosched.scheduling import compiled
 from cosched.scheduling.bounds import lower_bound, tight_bound
 from cosched.scheduling.checker import check
+from cosched.scheduling.etc_file import parse_etc
+from cosched.scheduling.input_file import read_file
 from cosched.scheduling.metrics import Metrics, measure
 from cosched.scheduling.policies import INDEPENDENT, Objective, Policy, plan
 from cosched.scheduling.price_search import warm_up as warm_up_prices
 from cosched.scheduling.problem import Plan, Problem, Weights
-from cosched.scheduling.problem_file import read
 from cosched.scheduling.search import Search, warm_up
 from cosched.scheduling.search_run import Limit
 from cosched.scheduling.widths import useful
@@ -66,7 +67,7 @@ def main() -> None:
     _several_classes()
     _independent({f"drawn {seed}": matrix(512, 16, seed) for seed in SEEDS}, {})
     if options.braun:
-        files = {path.name: read(path) for path in sorted(options.braun.glob("u_*"))}
+        files = {path.name: read_file(path, parse_etc) for path in sorted(options.braun.glob("u_*"))}
         _independent(files, BEST_KNOWN)
     peers.against_references(_clock)
     peers.deadlines(_clock)

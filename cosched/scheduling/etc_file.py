@@ -11,13 +11,12 @@ import math
 import numpy as np
 
 from cosched.errors import UserError
-from cosched.scheduling.json_elements import SHORTEST
+from cosched.scheduling.json_elements import LONGEST, SHORTEST
 from cosched.scheduling.problem import Problem
 
 __all__ = ["parse_etc"]
 
 _MOST_CELLS = 25_000_000  # machines² x tasks
-_LONGEST = 10 * 365 * 86400.0
 
 
 def parse_etc(text: str) -> Problem:
@@ -68,7 +67,7 @@ def _time(word: str, line: int, place: tuple[int, int]) -> float:
         value = float(word) if word.isascii() and "_" not in word else math.nan  # Python alone reads 1_000
     except ValueError:
         value = math.nan
-    if not SHORTEST <= value <= _LONGEST:
+    if not SHORTEST <= value <= LONGEST:
         raise UserError(f"line {line}: {word[:40]!a} is no time of task {place[0]} on machine {place[1]}: "
-                        f"give seconds from {SHORTEST:g} to {_LONGEST:.0f}")  # fmt: skip
+                        f"give seconds from {SHORTEST:g} to {LONGEST:.0f}")  # fmt: skip
     return value

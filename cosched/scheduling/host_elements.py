@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["HostElements", "read_hosts", "read_reservations"]
+__all__ = ["MOST_HOSTS", "HostElements", "read_hosts", "read_reservations"]
 
-_MOST_HOSTS = 4096
+MOST_HOSTS = 4096
 _MOST_WINDOWS = 1000
 _SAME = "default"
 
@@ -55,8 +55,8 @@ def read_hosts(value: object) -> HostElements:
         UserError: with the path of the bad element.
     """
     if isinstance(value, int) and not isinstance(value, bool):
-        if not 1 <= value <= _MOST_HOSTS:
-            raise UserError(f"hosts: {value} hosts: give 1 to {_MOST_HOSTS}")
+        if not 1 <= value <= MOST_HOSTS:
+            raise UserError(f"hosts: {value} hosts: give 1 to {MOST_HOSTS}")
         width = len(str(value))
         names = [f"host{number:0{width}d}" for number in range(1, value + 1)]
         return HostElements(tuple(names), (_SAME,), np.zeros(value, dtype=np.int64))
@@ -65,14 +65,14 @@ def read_hosts(value: object) -> HostElements:
     seen: dict[str, int] = {}
     classes: dict[str, int] = {}
     absences: list[Absence] = []
-    for number, host in enumerate(a_list(value, "hosts", 1, _MOST_HOSTS)):
+    for number, item in enumerate(a_list(value, "hosts", 1, MOST_HOSTS)):
         where = f"hosts[{number}]"
-        an_object(host, where, {"name", "class", "available"}, {"name", "class"})
+        host = an_object(item, where, {"name", "class", "available"}, {"name", "class"})
         name = a_name(host["name"], f"{where}.name")
         if name in seen:
             raise UserError(f"{where}.name: {name!r} is there twice: give each host a name of its own")
         seen[name] = classes.setdefault(a_name(host["class"], f"{where}.class"), len(classes))
-        if host.get("available") is not None:
+        if "available" in host:
             absences += _outside(number, host["available"], f"{where}.available")
     return HostElements(tuple(seen), tuple(classes), np.array(list(seen.values()), dtype=np.int64), tuple(absences))
 
@@ -83,11 +83,11 @@ def read_reservations(value: object, names: Sequence[str]) -> list[Absence]:
     absences = []
     for number, item in enumerate(a_list(value, "reservations", 0, _MOST_WINDOWS)):
         where = f"reservations[{number}]"
-        an_object(item, where, {"hosts", "from", "until", "name"}, {"hosts"})
-        if item.get("name") is not None:
-            a_name(item["name"], f"{where}.name")
-        begin, end = _window(item, where)
-        for place, name in enumerate(a_list(item["hosts"], f"{where}.hosts", 1, _MOST_HOSTS)):
+        found = an_object(item, where, {"hosts", "from", "until", "name"}, {"hosts"})
+        if "name" in found:
+            a_name(found["name"], f"{where}.name")
+        begin, end = _window(found, where)
+        for place, name in enumerate(a_list(found["hosts"], f"{where}.hosts", 1, MOST_HOSTS)):
             if not isinstance(name, str) or name not in index:
                 raise UserError(f"{where}.hosts[{place}]: {shown(name)} is not the name of a host")
             absences.append(Absence(index[name], begin, end))
@@ -100,8 +100,7 @@ def _outside(host: int, value: object, where: str) -> list[Absence]:
     left = 0.0
     for number, item in enumerate(a_list(value, where, 1, _MOST_WINDOWS)):
         here = f"{where}[{number}]"
-        an_object(item, here, {"from", "until"}, set())
-        begin, end = _window(item, here)
+        begin, end = _window(an_object(item, here, {"from", "until"}, set()), here)
         if begin < left or (number and begin == left):
             raise UserError(f"{here}.from: {begin:g} s is not after the window before it ends, {left:g} s: "
                             "give windows in order, each after the one before")  # fmt: skip
@@ -113,7 +112,7 @@ def _outside(host: int, value: object, where: str) -> list[Absence]:
 
 def _window(item: dict[str, Any], where: str) -> tuple[float, float]:
     begin = a_time(item.get("from", 0), f"{where}.from", zero=True)
-    if item.get("until") is None:
+    if "until" not in item:
         return begin, math.inf
     end = a_time(item["until"], f"{where}.until")
     if end <= begin:

@@ -9,12 +9,13 @@ from typing import Any
 
 from cosched.errors import UserError
 
-__all__ = ["SHORTEST", "a_list", "a_name", "a_time", "an_object", "read_json", "shown"]
+__all__ = ["LONGEST", "SHORTEST", "a_list", "a_name", "a_time", "an_object", "read_json", "shown"]
 
 SHORTEST = 1e-9
 """The least time above 0, in seconds: of times whose squares are no numbers any more nothing can be computed."""
 
-_LONGEST = 10 * 365 * 86400.0
+LONGEST = 10 * 365 * 86400.0
+"""The longest time, in seconds."""
 
 
 def read_json(text: str) -> object:
@@ -43,7 +44,7 @@ def read_json(text: str) -> object:
 
 
 def an_object(value: object, where: str, known: set[str], needed: set[str]) -> dict[str, Any]:
-    """Return an object that has the needed keys and none but the known ones.
+    """Return an object that has the needed keys and none but the known ones; those that are null are left out.
 
     Raises:
         UserError: with its path, `where`; as of all the functions below.
@@ -54,10 +55,11 @@ def an_object(value: object, where: str, known: set[str], needed: set[str]) -> d
     for key in value:
         if key not in known:
             raise UserError(f"{prefix}unknown key {shown(key)}: known are {', '.join(sorted(known))}")
+    found = {key: inner for key, inner in value.items() if inner is not None}
     for key in sorted(needed):
-        if key not in value:
+        if key not in found:
             raise UserError(f"{prefix}{key} is missing")
-    return value
+    return found
 
 
 def a_list(value: object, where: str, least: int, most: int) -> list[Any]:
@@ -79,9 +81,9 @@ def a_name(value: object, where: str) -> str:
 def a_time(value: object, where: str, *, zero: bool = False) -> float:
     """Return a number of seconds, from a nanosecond to ten years; 0 only where `zero`."""
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
-    if not (0 <= number <= _LONGEST) or (number == 0 and not zero):  # before float(): an int may be too large for it
+    if not (0 <= number <= LONGEST) or (number == 0 and not zero):  # before float(): an int may be too large for it
         least = "0 or more" if zero else "above 0"
-        raise UserError(f"{where}: {shown(value)} is no time: give seconds {least} and at most {_LONGEST:.0f}")
+        raise UserError(f"{where}: {shown(value)} is no time: give seconds {least} and at most {LONGEST:.0f}")
     if 0 < number < SHORTEST:
         raise UserError(f"{where}: {shown(value)} is too short a time: give at least {SHORTEST:g} seconds")
     return float(number)

@@ -1,4 +1,4 @@
-"""Read a problem from a file: the JSON of `cosched plan`, or an ETC matrix (see `etc_file`).
+"""Read a problem from the JSON of `cosched plan`.
 
     {"hosts": 16 | [{"name": "n1", "class": "fast", "available": [{"from": 0, "until": 3600}]}, …],
      "reservations": [{"hosts": ["n1"], "from": 600, "until": 900}, …],
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,51 +24,33 @@ import numpy as np
 from cosched.errors import UserError
 from cosched.prediction.profile import Profile, Source
 from cosched.scheduling.absences import settled
-from cosched.scheduling.etc_file import parse_etc
-from cosched.scheduling.host_elements import HostElements, read_hosts, read_reservations
-from cosched.scheduling.input_file import read_file
-from cosched.scheduling.json_elements import a_list, a_name, a_time, an_object, read_json, shown
+from cosched.scheduling.host_elements import MOST_HOSTS, HostElements, read_hosts, read_reservations
+from cosched.scheduling.json_elements import a_list, a_name, a_time, an_object, shown
 from cosched.scheduling.problem import Problem
-from cosched.scheduling.widths import best_seconds
+from cosched.scheduling.widths import best_seconds, lasting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
-__all__ = ["MOST_TASKS", "from_document", "parse", "read"]
+__all__ = ["MOST_TASKS", "from_document"]
 
 MOST_TASKS = 20_000
-_MOST_HOSTS = 4096
 _MOST_CELLS = 25_000_000  # classes x tasks x hosts: 200 MB
 _MOST_NAMED = 10  # tasks of a cycle in a message
 
 
-def read(path: Path) -> Problem:
-    """Read a problem; JSON if the file starts with a brace, else an ETC matrix.
-
-    Raises:
-        UserError: the file cannot be read or is wrong; the message has the path of the bad element.
-    """
-    return read_file(path, lambda text: parse(text) if text.lstrip().startswith("{") else parse_etc(text))
-
-
-def parse(text: str, quantile: float = 0.5) -> Problem:
-    """Return the problem that a JSON text describes.
+def from_document(value: object, quantile: float = 0.5) -> Problem:
+    """Return the problem that a JSON document describes.
 
     Args:
-        text: see above.
+        value: see above.
         quantile: plan with the times that this share of runs stays below, where they are uncertain.
 
     Raises:
         UserError: with the path of the bad element.
     """
-    return from_document(read_json(text), quantile)
-
-
-def from_document(value: object, quantile: float = 0.5) -> Problem:
-    """Return the problem that a JSON document describes; raises as `parse`."""
     document = an_object(value, "", {"hosts", "tasks", "reservations"}, {"hosts", "tasks"})
     hosts = read_hosts(document["hosts"])
     names, classes = hosts.names, hosts.classes
@@ -75,7 +58,7 @@ def from_document(value: object, quantile: float = 0.5) -> Problem:
     if len(classes) * len(items) * len(names) > _MOST_CELLS:
         raise UserError(f"tasks: {len(items)} tasks x {len(names)} hosts x {len(classes)} classes are too many: "
                         f"keep the product below {_MOST_CELLS}")  # fmt: skip
-    reserved = read_reservations(document.get("reservations") or [], names)
+    reserved = read_reservations(document.get("reservations", []), names)
     free, absences = settled(np.zeros(len(names)), [*hosts.absences, *reserved])
     problem = replace(_problem(items, hosts, quantile), free=free, absences=absences)
     _refuse_impossible(problem)
@@ -88,18 +71,20 @@ def _problem(items: list[Any], hosts: HostElements, quantile: float) -> Problem:
     release, deadline = np.zeros(len(items)), np.full(len(items), np.inf)
     known = {"id", "profile", "deadline", "release", "depends_on"}
     index: dict[str, int] = {}
-    for task, item in enumerate(items):
+    found = []
+    for task, element in enumerate(items):
         where = f"tasks[{task}]"
-        an_object(item, where, known, {"id", "profile"})
+        item = an_object(element, where, known, {"id", "profile"})
+        found.append(item)
         name = a_name(item["id"], f"{where}.id")
         if name in index:
             raise UserError(f"{where}.id: {name!r} is also tasks[{index[name]}].id: give each task an id of its own")
         index[name] = task
         _fill_profile(item["profile"], f"{where}.profile", classes, seconds[:, task, :], quantile)
         release[task] = a_time(item.get("release", 0), f"{where}.release", zero=True)
-        if item.get("deadline") is not None:
+        if "deadline" in item:
             deadline[task] = a_time(item["deadline"], f"{where}.deadline")
-    depends_on = tuple(_predecessors(item, f"tasks[{task}]", task, index) for task, item in enumerate(items))
+    depends_on = tuple(_predecessors(item, f"tasks[{task}]", task, index) for task, item in enumerate(found))
     _refuse_cycles(depends_on)
     return Problem(tuple(index), names, classes, hosts.host_class, np.zeros(len(names)), seconds, release, deadline,
                    depends_on if any(depends_on) else ())  # fmt: skip
@@ -138,7 +123,7 @@ def _at_quantile(value: dict[str, Any], where: str, quantile: float) -> Sequence
 def _times(value: object, where: str) -> list[float]:
     return [
         math.inf if time is None else a_time(time, f"{where}[{column}]")
-        for column, time in enumerate(a_list(value, where, 1, _MOST_HOSTS))
+        for column, time in enumerate(a_list(value, where, 1, MOST_HOSTS))
     ]
 
 
@@ -158,39 +143,22 @@ def _predecessors(item: dict[str, Any], where: str, task: int, index: dict[str, 
 
 
 def _refuse_cycles(depends_on: tuple[tuple[int, ...], ...]) -> None:
-    """Take tasks off whose predecessors are all off; whatever stays is in or behind a cycle."""
-    after: dict[int, list[int]] = {}
-    for task, before in enumerate(depends_on):
-        for other in before:
-            after.setdefault(other, []).append(task)
-    missing = [len(before) for before in depends_on]
-    ready = [task for task, count in enumerate(missing) if count == 0]
-    while ready:
-        for other in after.get(ready.pop(), ()):
-            missing[other] -= 1
-            if missing[other] == 0:
-                ready.append(other)
-    if any(missing):
-        raise UserError(_cycle(depends_on, missing))
-
-
-def _cycle(depends_on: tuple[tuple[int, ...], ...], missing: Sequence[int]) -> str:
-    """Say who waits for whom: every predecessor that is still missing leads on to another, so to a cycle."""
-    walked: dict[int, int] = {}
-    task = next(task for task, count in enumerate(missing) if count)
-    while task not in walked:
-        walked[task] = len(walked)
-        task = next(other for other in depends_on[task] if missing[other])
-    names = [f"tasks[{other}]" for other in [*list(walked)[walked[task] :], task]]
-    if len(names) > _MOST_NAMED:
-        names[_MOST_NAMED - 1 : -1] = [f"… {len(names) - _MOST_NAMED} more …"]
-    return f"tasks[{task}].depends_on: tasks wait for each other: {' → '.join(names)}"
+    try:
+        TopologicalSorter(dict(enumerate(depends_on))).prepare()
+    except CycleError as error:
+        waiting = error.args[1][:0:-1]  # each for the one behind it
+        first = waiting.index(min(waiting))
+        names = [f"tasks[{task}]" for task in (*waiting[first:], *waiting[: first + 1])]
+        if len(names) > _MOST_NAMED:
+            names[_MOST_NAMED - 1 : -1] = [f"… {len(names) - _MOST_NAMED} more …"]
+        raise UserError(f"{names[0]}.depends_on: tasks wait for each other: {' → '.join(names)}") from None
 
 
 def _refuse_impossible(problem: Problem) -> None:
     possible = np.isfinite(best_seconds(problem)).any(axis=1)
     if not possible.all():
         task = int(np.flatnonzero(~possible)[0])
-        leave = " that do not leave for good" if problem.absences or np.isinf(problem.free).any() else ""
+        staying = int(lasting(problem).sum())
+        leave = " that stay or come back" if staying < len(problem.hosts) else ""
         raise UserError(f"tasks[{task}].profile: none of its host counts can be used on these "
-                        f"{len(problem.hosts)} hosts{leave}: give a time for a count that exists")  # fmt: skip
+                        f"{staying} hosts{leave}: give a time for a count that exists")  # fmt: skip

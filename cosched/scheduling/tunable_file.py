@@ -97,11 +97,10 @@ def _choice(item: dict[str, Any], where: str, hosts: int, depth: int) -> Choice:
 def _stage(item: object, where: str, hosts: int) -> Stage:
     known = {"name", "hosts", "seconds", "deadline", "quality"}
     found = an_object(item, where, known, {"hosts", "seconds"})
-    deadline = found.get("deadline")
     return Stage(
         hosts=_count(found["hosts"], f"{where}.hosts", hosts),
         seconds=a_time(found["seconds"], f"{where}.seconds"),
-        deadline=math.inf if deadline is None else a_time(deadline, f"{where}.deadline"),
+        deadline=a_time(found["deadline"], f"{where}.deadline") if "deadline" in found else math.inf,
         quality=_quality(found.get("quality", 1.0), f"{where}.quality"),
         name=a_name(found["name"], f"{where}.name") if "name" in found else "",
     )

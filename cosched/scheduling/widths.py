@@ -19,6 +19,7 @@ __all__ = [
     "best_times",
     "choices",
     "class_times",
+    "lasting",
     "narrowed",
     "planned_times",
     "single_class",
@@ -66,23 +67,23 @@ def best_seconds(problem: Problem) -> NDArray[np.float64]:
     Returns:
         (m, N) seconds; infinite where too few hosts can run the task on that count.
     """
-    lasting = _lasting(problem)
+    staying = lasting(problem)
     only = single_class(problem)
     if only is not None:
         seconds: NDArray[np.float64] = problem.seconds[only]
-        return seconds if lasting.all() else np.where(np.arange(seconds.shape[1]) < lasting.sum(), seconds, np.inf)
-    if not lasting.all():
+        return seconds if staying.all() else np.where(np.arange(seconds.shape[1]) < staying.sum(), seconds, np.inf)
+    if not staying.all():
         best = np.full(problem.seconds.shape[1:], np.inf)
-        best[:, : lasting.sum()] = best_times(problem.seconds[:, :, : lasting.sum()], problem.host_class[lasting])
+        best[:, : staying.sum()] = best_times(problem.seconds[:, :, : staying.sum()], problem.host_class[staying])
         return best
     return best_times(problem.seconds, problem.host_class)
 
 
-def _lasting(problem: Problem) -> NDArray[np.bool_]:
-    """Return which hosts do not leave for good."""
-    lasting = np.isfinite(problem.free)
-    lasting[[absence.host for absence in problem.absences if absence.end == np.inf]] = False
-    return lasting
+def lasting(problem: Problem) -> NDArray[np.bool_]:
+    """Return (N,): which hosts stay or come back."""
+    staying = np.isfinite(problem.free)
+    staying[[absence.host for absence in problem.absences if absence.end == np.inf]] = False
+    return staying
 
 
 def best_times(seconds: NDArray[np.float64], host_class: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -178,5 +179,5 @@ def _useful_within(problem: Problem, each: int) -> NDArray[np.bool_]:
     seconds = problem.seconds[each]
     faster: NDArray[np.bool_] = np.isfinite(seconds)
     faster[:, 1:] &= seconds[:, 1:] < np.minimum.accumulate(seconds, axis=1)[:, :-1]
-    faster[:, int((problem.host_class[_lasting(problem)] == each).sum()) :] = False
+    faster[:, int((problem.host_class[lasting(problem)] == each).sum()) :] = False
     return faster

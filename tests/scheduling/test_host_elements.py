@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from cosched.errors import UserError
 from cosched.scheduling.absences import Absence
-from cosched.scheduling.problem_file import parse
+from cosched.scheduling.problem_file import from_document
 from tests.scheduling.test_problem_file import JSON, refusal
 
 
@@ -25,20 +24,20 @@ def a_document(available: Any = None, reservations: Any = None, hosts: int = 2) 
 
 def test_windows_are_read_as_the_times_between_them() -> None:
     windows = [{"from": 2, "until": 10}, {"from": 12.5, "until": 20}]
-    problem = parse(json.dumps(a_document(windows)))
+    problem = from_document(a_document(windows))
     assert problem.free.tolist() == [2.0, 0.0]
     assert problem.absences == (Absence(0, 10.0, 12.5), Absence(0, 20.0, math.inf))
-    assert parse(json.dumps(a_document([{}]))).absences == ()
-    assert parse(json.dumps(a_document([{"from": 3}]))).free.tolist() == [3.0, 0.0]
+    assert from_document(a_document([{}])).absences == ()
+    assert from_document(a_document([{"from": 3}])).free.tolist() == [3.0, 0.0]
 
 
 def test_reservations_keep_hosts_for_others() -> None:
     reservations = [{"hosts": ["n1", "n0"], "from": 5, "until": 9, "name": "course"}, {"hosts": ["n1"], "until": 6}]
-    problem = parse(json.dumps(a_document(None, reservations)))
+    problem = from_document(a_document(None, reservations))
     assert problem.free.tolist() == [0.0, 9.0]
     assert problem.absences == (Absence(0, 5.0, 9.0),)
-    numbered = parse(json.dumps({"hosts": 10, "reservations": [{"hosts": ["host07"], "from": 1, "until": 2}],
-                                 "tasks": [{"id": "a", "profile": [5]}]}))  # fmt: skip
+    reserved = [{"hosts": ["host07"], "from": 1, "until": 2}]
+    numbered = from_document({"hosts": 10, "reservations": reserved, "tasks": [{"id": "a", "profile": [5]}]})
     assert numbered.absences == (Absence(6, 1.0, 2.0),)
 
 
@@ -68,7 +67,7 @@ def test_bad_windows_are_refused_with_their_path(available: Any, message: str) -
         ([{"hosts": ["n0", "n7"]}], "reservations[0].hosts[1]: 'n7' is not the name of a host"),
         ([{"hosts": ["n0"], "from": 4, "until": 2}], "reservations[0].until: 2 s is not after 4 s"),
         ([{"hosts": ["n0"], "name": 3}], "reservations[0].name: 3 is no name"),
-        ([{"hosts": ["n0", "n1"]}], "tasks[0].profile: none of its host counts can be used on these 2 hosts that do"),
+        ([{"hosts": ["n0", "n1"]}], "tasks[0].profile: none of its host counts can be used on these 0 hosts that stay"),
     ],
 )
 def test_bad_reservations_are_refused_with_their_path(reservations: Any, message: str) -> None:
@@ -79,7 +78,7 @@ def test_bad_reservations_are_refused_with_their_path(reservations: Any, message
 def test_whatever_stands_there_is_read_or_refused(available: Any, reservations: Any, inside: bool) -> None:
     document = a_document([available] if inside else available, [reservations] if inside else reservations)
     try:
-        problem = parse(json.dumps(document))
+        problem = from_document(document)
     except UserError:
         assert refusal(document)
     else:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cosched.errors import UserError
-from cosched.scheduling.problem_file import MOST_TASKS, parse, read
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from cosched.scheduling.json_elements import read_json
+from cosched.scheduling.problem_file import MOST_TASKS, from_document
 
 
 def a_document(**changes: Any) -> dict[str, Any]:
@@ -24,13 +22,13 @@ def a_document(**changes: Any) -> dict[str, Any]:
 
 def refusal(document: Any) -> str:
     with pytest.raises(UserError) as caught:
-        parse(document if isinstance(document, str) else json.dumps(document))
+        from_document(read_json(document if isinstance(document, str) else json.dumps(document)))
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def test_all_keys_are_read() -> None:
-    problem = parse(json.dumps(a_document()))
+    problem = from_document(a_document())
     assert problem.tasks == ("a", "b")
     assert problem.hosts == ("host1", "host2", "host3")
     assert problem.seconds[0].tolist() == [[4.0, math.inf, 2.5], [1.0, math.inf, math.inf]]
@@ -42,7 +40,7 @@ def test_all_keys_are_read() -> None:
 def test_classes_have_profiles_of_their_own() -> None:
     hosts = [{"name": "n1", "class": "slow"}, {"name": "n2", "class": "fast"}, {"name": "n3", "class": "slow"}]
     tasks = [{"id": "a", "profile": {"fast": [2]}}, {"id": "b", "profile": [5, 3]}]
-    problem = parse(json.dumps({"hosts": hosts, "tasks": tasks}))
+    problem = from_document({"hosts": hosts, "tasks": tasks})
     assert problem.classes == ("slow", "fast")
     assert problem.host_class.tolist() == [0, 1, 0]
     assert problem.seconds[:, 0, 0].tolist() == [math.inf, 2.0]
@@ -116,6 +114,22 @@ def test_a_bad_document_is_refused_with_the_path(document: Any, message: str) ->
     assert refusal(document).startswith(message)
 
 
+@pytest.mark.parametrize("key", ["deadline", "release", "depends_on"])
+def test_null_is_as_good_as_leaving_out(key: str) -> None:
+    """A deadline could be null, a release or a list of predecessors was "None": "is no time"."""
+    document = {"hosts": 2, "reservations": None, "tasks": [{"id": "a", "profile": [1.0], key: None}]}
+    problem = from_document(document)
+    assert (problem.release.tolist(), problem.deadline.tolist(), problem.depends_on) == ([0.0], [math.inf], ())
+
+
+def test_hosts_that_leave_for_good_are_not_counted_where_nothing_can_run() -> None:
+    """All hosts were named as those that do not leave."""
+    hosts: list[dict[str, Any]] = [{"name": "a", "class": "c"}]
+    hosts += [{"name": name, "class": "c", "available": [{"until": 5}]} for name in "bc"]
+    message = refusal({"hosts": hosts, "tasks": [{"id": "a", "profile": [None, 1.0]}]})
+    assert message.startswith("tasks[0].profile: none of its host counts can be used on these 1 hosts that stay or")
+
+
 def test_tasks_that_wait_for_each_other_are_named() -> None:
     tasks = [{"id": name, "profile": [1], "depends_on": before} for name, before in
              [("a", []), ("b", ["a", "d"]), ("c", ["b"]), ("d", ["c"]), ("e", ["d"])]]  # fmt: skip
@@ -140,37 +154,13 @@ JSON = st.recursive(
 @given(st.sampled_from(["id", "profile", "deadline", "release", "depends_on"]), JSON)
 @example("profile", {"default": [None]})
 def test_whatever_stands_in_a_task_is_read_or_refused(key: str, value: Any) -> None:
-    document = json.dumps(a_document(**{key: value}))
+    document = a_document(**{key: value})
     try:
-        problem = parse(document)
+        problem = from_document(document)
     except UserError:
         assert "tasks[" in refusal(document)
     else:
         assert np.isfinite(problem.seconds).any(axis=(0, 2)).all()
-
-
-def test_files_are_json_or_etc(tmp_path: Path) -> None:
-    (tmp_path / "p.json").write_text("\ufeff" + json.dumps(a_document()), encoding="utf-8")
-    (tmp_path / "p.etc").write_text("2 1 0\n3.5\n4\n")
-    assert read(tmp_path / "p.json").tasks == ("a", "b")
-    assert read(tmp_path / "p.etc").hosts == ("machine0",)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [(b"\xff\xfe{}", "byte 0 is not UTF-8"), (b"", "line 1: neither"), (b'{"hosts": 1}', "tasks is missing")],
-)
-def test_an_unreadable_file_is_named(tmp_path: Path, content: bytes, message: str) -> None:
-    path = tmp_path / "bad"
-    path.write_bytes(content)
-    with pytest.raises(UserError, match=message) as caught:
-        read(path)
-    assert str(caught.value).startswith(f"{path}: ")
-
-
-def test_a_missing_file_is_the_users_fault(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="cannot be read: No such file"):
-        read(tmp_path / "none.json")
 
 
 def uncertain(**changes: Any) -> dict[str, Any]:
@@ -180,7 +170,7 @@ def uncertain(**changes: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("quantile", "seconds"), [(0.05, 2.0), (0.5, 4.0), (0.95, 16.0)])
 def test_uncertain_times_are_taken_at_the_wanted_quantile(quantile: float, seconds: float) -> None:
-    problem = parse(json.dumps(uncertain()), quantile)
+    problem = from_document(uncertain(), quantile)
     assert problem.seconds[0, 0].tolist() == pytest.approx([seconds, math.inf, seconds / 2])
     assert problem.seconds[0, 1, 0] == 1.0
 
@@ -188,7 +178,7 @@ def test_uncertain_times_are_taken_at_the_wanted_quantile(quantile: float, secon
 def test_uncertain_times_may_be_given_for_a_class() -> None:
     hosts = [{"name": "n", "class": "fast"}]
     times = {"fast": {"low": [1], "expected": [2], "high": [3]}}
-    assert parse(json.dumps({"hosts": hosts, "tasks": [{"id": "a", "profile": times}]})).seconds[0, 0, 0] == 2.0
+    assert from_document({"hosts": hosts, "tasks": [{"id": "a", "profile": times}]}).seconds[0, 0, 0] == 2.0
 
 
 @pytest.mark.parametrize(
