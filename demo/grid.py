@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import socket
 import time
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from cosched.errors import SystemFault
 from cosched.portal.documents import TaskRequest
 from cosched.simulation.kernels import draw
 from demo.live import wide_console
+from demo.ports import free_ports
 from demo.site import Site
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from cosched.portal.documents import TaskDetail
 
-__all__ = ["NAMES", "await_neighbours", "certify", "forwarded", "free_port", "grid", "main", "peer", "submit", "table",
+__all__ = ["NAMES", "await_neighbours", "certify", "forwarded", "grid", "main", "peer", "submit", "table",
            "where"]  # fmt: skip
 
 NAMES = ("alpha", "beta", "gamma")
@@ -141,19 +141,13 @@ def main() -> None:
 def _settings(name: str, lease: float, commands: bool) -> dict[str, dict[str, object]]:
     return {
         "domain": {"name": name},
-        "agent": {"listen": f"127.0.0.1:{free_port()}", "period": 2, "lease": lease, "commands": commands},
+        "agent": {"listen": f"127.0.0.1:{free_ports(1)[0]}", "period": 2, "lease": lease, "commands": commands},
     }
 
 
 def certify(site: Site) -> None:
     """Make a domain's key, certificate and the file for its neighbours, `peer.toml` in its folder."""
     peer(site, "init", "--out", str(site.folder / "peer.toml"))
-
-
-def free_port() -> int:
-    """Return a port that nobody uses now."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def peer(site: Site, *arguments: str) -> str:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosched.simulation.kernels import KERNELS
-from demo.grid import await_neighbours, certify, free_port, peer
+from demo.grid import await_neighbours, certify, peer
+from demo.ports import free_ports
 from tests import history
 from tests.testbed.nursery import QuickSite
 from tests.testbed.wire import Wire
@@ -54,7 +55,7 @@ class Domain(QuickSite):
             agent: more settings of its agent.
         """
         self.name = name
-        self.port = free_port()
+        (self.port,) = free_ports(1)
         self._past = past
         settings: dict[str, dict[str, object]] = {
             "domain": {"name": name},

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from demo.ports import free_ports
 from tests.testbed.cache import cached
 from tests.testbed.debian import PackageError, release, unpack
 
@@ -84,9 +84,7 @@ def directory(work: Path, schema: Path, suffix: str, ldif: str) -> Iterator[Dire
     settings.write_text(_SETTINGS.format(root=prefix(), schema=schema, work=work, suffix=suffix))
     tree.write_text(ldif, encoding="ascii")
     _run("usr/sbin/slapadd", "-f", str(settings), "-l", str(tree))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"ldap://127.0.0.1:{free.getsockname()[1]}/"
+    url = f"ldap://127.0.0.1:{free_ports(1)[0]}/"
     server = subprocess.Popen([prefix() / "usr/sbin/slapd", "-d", "0", "-h", url, "-f", settings],
                               env=_environment(), stderr=subprocess.PIPE)  # fmt: skip
     try:

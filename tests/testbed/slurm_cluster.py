@@ -21,8 +21,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from demo.ports import free_ports
 from tests.testbed.slurm_accounting import prepare_accounting
-from tests.testbed.slurm_config import cluster_configuration, free_ports
+from tests.testbed.slurm_config import cluster_configuration
 from tests.testbed.slurm_install import SUITE, installed
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import socket
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["cluster_configuration", "free_ports"]
+__all__ = ["cluster_configuration"]
 
 _COMMON = """\
 # Written by the testbed for one cluster; removed with it.
@@ -68,18 +67,3 @@ def cluster_configuration(plugins: Path, directory: Path, ports: Mapping[str, in
         for host, port in ports.items()
         if host != "slurmctld"
     )
-
-
-def free_ports(count: int) -> list[int]:
-    """Return free ports of the loopback, below those that the system hands out by itself."""
-    found: list[int] = []
-    candidates = random.sample(range(15000, 32000), 2000)
-    while len(found) < count:
-        port = candidates.pop()
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        found.append(port)
-    return found

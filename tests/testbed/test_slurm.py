@@ -15,7 +15,6 @@ import pytest
 from tests.testbed.debian import PackageError
 from tests.testbed.slurm import main
 from tests.testbed.slurm_cluster import ClusterError, SlurmCluster
-from tests.testbed.slurm_config import free_ports
 from tests.testbed.slurm_install import prefix
 
 pytestmark = pytest.mark.pool
@@ -86,10 +85,6 @@ def test_a_cluster_takes_its_jobs_along() -> None:
 def test_an_unknown_host_is_named() -> None:
     with SlurmCluster(1) as cluster, pytest.raises(ClusterError, match="node09"):
         cluster.take_host("node09")
-
-
-def test_ports_are_free_and_each_is_another() -> None:
-    assert len(set(free_ports(20))) == 20
 
 
 def _processes_with(folder: str) -> list[str]:
