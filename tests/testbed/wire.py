@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections import Counter
 from contextlib import suppress
@@ -37,16 +38,16 @@ class Wire:
         self.done: Counter[str] = Counter()
         self._target = target
         self._open: set[_Pair] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="wire", daemon=True)
-        self._server: asyncio.Server | None = None
+        self._door = socket.create_server(("127.0.0.1", 0))
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._server = asyncio.run_coroutine_threadsafe(
-            asyncio.start_server(self._connect, "127.0.0.1", 0), self._loop
-        ).result()
-        self.port = int(self._server.sockets[0].getsockname()[1])
+        self._door.setblocking(False)
+        self.port = int(self._door.getsockname()[1])
+        self._loop.call_soon_threadsafe(self._loop.add_reader, self._door, self._accept)
         return self
 
     def __exit__(
@@ -72,25 +73,43 @@ class Wire:
         self.refuses, self.delay, self.drip = False, 0.0, 0.0
 
     def _tell(self, what: Callable[[_Pair], None]) -> None:
-        def told() -> None:
+        """Do this to all connections; it is done when this returns."""
+
+        async def told() -> None:
             for pair in list(self._open):
                 what(pair)
 
-        self._loop.call_soon_threadsafe(told)
+        asyncio.run_coroutine_threadsafe(told(), self._loop).result()
 
     def _cut(self, pair: _Pair) -> None:
         self.done["cut"] += 1
         pair.end()
 
-    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self) -> None:
+        """Take a connection in; asyncio's own server leaves those open that come as it is closed."""
+        try:
+            caller, _ = self._door.accept()
+        except OSError:
+            return  # it has gone again
+        task = self._loop.create_task(self._connect(caller))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _task: caller.close())  # it may have been cancelled before its first step
+
+    async def _connect(self, caller: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=caller)
+        try:
+            await self._serve(reader, writer)
+        finally:
+            writer.transport.abort()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.refuses:
             self.done["refused"] += 1
-            writer.transport.abort()
             return
         try:
             there = await asyncio.open_connection("127.0.0.1", self._target)
         except OSError:
-            writer.transport.abort()
             return
         pair = _Pair(writer, there[1])
         self._open.add(pair)
@@ -128,13 +147,13 @@ class Wire:
         await writer.drain()
 
     async def _end(self) -> None:
-        assert self._server is not None
-        self._server.close()
+        self._loop.remove_reader(self._door)
+        self._door.close()
         own = asyncio.current_task()
-        others = [task for task in asyncio.all_tasks() if task is not own]
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        while others := [task for task in asyncio.all_tasks() if task is not own]:
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
 
 
 class _Pair:
