@@ -3,9 +3,10 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,7 +21,8 @@ from cosched.store import Selection
 from tests.service.makers import Daemon, daemon
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
     from pathlib import Path
 
     from cosched.portal.interface import Service
@@ -81,14 +83,33 @@ def test_a_submission_that_is_not_answered_in_time_is_taken_back_or_said_to_be_o
     with pytest.raises(SystemFault, match="try again; nothing was done"):
         here.desk.submit(ME, [HALVING], "key", "digest")
     gate.set()
+    monkeypatch.setattr("cosched.service.desk._PATIENCE", 20.0)
     made = here.desk.submit(ME, [HALVING], "key", "digest")
     assert here.desk.tasks(ME, Selection(), 10, 0).total == len(made) == 1
-    with closing(sqlite3.connect(tmp_path / "cosched.db", isolation_level=None)) as other:
+    with (
+        closing(sqlite3.connect(tmp_path / "cosched.db", isolation_level=None)) as other,
+        monkeypatch.context() as patch,
+    ):
         other.execute("BEGIN IMMEDIATE")
+        patch.setattr("cosched.service.desk._PATIENCE", 0.3)
+        patch.setattr(here.engine, "accept", begun(here.engine.accept))
         with pytest.raises(SystemFault, match="it may yet be done, so look before you try again, or use the same key"):
             here.desk.submit(ME, [HALVING], "other", "digest")
-    monkeypatch.setattr("cosched.service.desk._PATIENCE", 20.0)
     assert [task.id for task in here.desk.submit(ME, [HALVING], "other", "digest")] == ["2"]
+
+
+def begun(accept: Callable[..., Future[Any]]) -> Callable[..., Future[Any]]:
+    """Have a submission given to the engine and taken up by it, however long that takes."""
+
+    def accepted(*arguments: Any) -> Future[Any]:
+        answer = accept(*arguments)
+        until = time.monotonic() + 20
+        while not answer.running():
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        return answer
+
+    return accepted
 
 
 def test_a_forecast_stores_nothing(here: Daemon) -> None:
@@ -108,7 +129,7 @@ def test_a_forecast_reckons_with_the_queue_and_the_deadline(here: Daemon) -> Non
     assert relaxed.planned_start is not None
     assert relaxed.planned_start > now + 150  # behind four tasks of 100 s on half of the hosts
     assert urgent.meets_deadline
-    assert urgent.planned_start == pytest.approx(now, abs=5)
+    assert now <= urgent.planned_start <= here.clock.now()
 
 
 def test_a_plan_shows_what_waits_and_what_runs(tmp_path: Path) -> None:
@@ -118,10 +139,13 @@ def test_a_plan_shows_what_waits_and_what_runs(tmp_path: Path) -> None:
         here.engine.do(AttemptSubmitted(here.clock.now(), attempt.uuid, "job-1")).result(10)
         report = JobReport(attempt.uuid, JobState.RUNNING, "job-1", started=here.clock.now())
         here.engine.do(JobReported(here.clock.now(), report)).result(10)
+        before = here.clock.now()
         plan = here.desk.plan(ME)
         assert [(place.task, place.running) for place in plan.placements] == [("1", True), ("2", False)]
         assert plan.placements[1].start == pytest.approx(plan.placements[0].end)
-        assert plan.makespan == pytest.approx(20, abs=5)
+        end = plan.placements[1].end
+        assert end == pytest.approx(plan.placements[0].start + 20)
+        assert end - here.clock.now() <= plan.makespan <= end - before
         assert {(host.task, host.up) for host in here.desk.hosts(ME)} == {("1", True)}
         assert here.desk.explain(ME, "2").waits_for
         assert here.desk.task(ME, "1").tries[0].job == "job-1"

@@ -164,10 +164,15 @@ def test_a_submit_that_fails_is_told_with_what_may_come_of_it(error: Exception, 
 
 def test_what_is_not_found_is_missing_only_after_the_grace_and_not_fenced_unasked() -> None:
     connector = Scripted()
-    with manager(connector) as (running, told):
+    with manager(connector, grace=1000.0) as (running, told):
         running.locate("u", fence=False)
+        until = time.monotonic() + 20
+        while len(actions(connector)) < 3:
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        assert told.events.empty()  # the grace is not over
+        running._grace = 0.0
         assert isinstance(told.next(), AttemptMissing)
-    assert len(actions(connector)) > 2
     assert "cancel" not in connector.calls
 
 
