@@ -129,6 +129,7 @@ def test_a_forecast_reckons_with_the_queue_and_the_deadline(here: Daemon) -> Non
     assert relaxed.planned_start is not None
     assert relaxed.planned_start > now + 150  # behind four tasks of 100 s on half of the hosts
     assert urgent.meets_deadline
+    assert urgent.planned_start is not None
     assert now <= urgent.planned_start <= here.clock.now()
 
 
