@@ -38,14 +38,13 @@ def check(sites: Sequence[Site], tasks: Sequence[TaskDetail], count: int) -> Non
 
 def await_one_elsewhere(site: Site) -> None:
     """Wait until one of a site's tasks runs in another domain, or has run there."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     with site.client() as client:
         while not any(task.peer and task.state in ("running", "completed") for task in client.tasks(limit=100).tasks):
             assert time.monotonic() < until
             time.sleep(0.05)
 
 
-@pytest.mark.timeout(120)
 def test_tasks_are_forwarded_and_daemons_killed_in_the_middle_lose_none() -> None:
     with grid(("local",) * 3, scale=SCALE) as sites:
         submit(sites[0], 14, SCALE, slack=0.8)
@@ -66,7 +65,7 @@ def test_tasks_are_forwarded_and_daemons_killed_in_the_middle_lose_none() -> Non
 
 
 @pytest.mark.pool
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(400)
 @pytest.mark.xdist_group("slurm")
 def test_a_users_own_batch_script_is_run_by_the_other_domains_slurm(tmp_path: Path) -> None:
     script = tmp_path / "own.sh"
@@ -90,7 +89,7 @@ def test_a_users_own_batch_script_is_run_by_the_other_domains_slurm(tmp_path: Pa
 
 
 @pytest.mark.pool
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 @pytest.mark.xdist_group("pools")
 def test_three_kinds_of_manager_forward_to_one_another() -> None:
     with grid(("local", "condor", "slurm"), scale=0.5, lease=30.0) as sites:

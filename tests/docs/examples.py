@@ -139,7 +139,7 @@ class Workplace:
     def _sh(self, text: str) -> None:
         foreign = [line for line in text.splitlines() if line and not line.startswith(("cosched ", "curl ", "#", " "))]
         assert not foreign, f"{foreign[0]!r} is no command of cosched's: write `sh shown`"
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=self.folder, timeout=100, text=True,
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=self.folder, timeout=250, text=True,
                               capture_output=True, env={**os.environ, **self._environment}, check=False)  # fmt: skip
         assert done.returncode == 0, f"{text}{done.stdout[-2000:]}{done.stderr[-2000:]}"
 
