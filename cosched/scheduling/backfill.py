@@ -8,14 +8,15 @@ time on its count; the decoder then places in earnest.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
-from heapq import heapify, heappop, heappush
+from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cosched.scheduling.decoder import dependency_order
+from cosched.scheduling.holes import Holes
 from cosched.scheduling.problem import Plan
+from cosched.scheduling.starting import starting_order
 from cosched.scheduling.widths import best_seconds
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.scheduling.problem import Problem
+    from cosched.scheduling.starting import Working
 
 __all__ = ["conservative", "easy"]
 
@@ -36,15 +38,15 @@ def conservative(problem: Problem, counts: NDArray[np.int64]) -> Plan:
         counts: (m,) hosts of each task.
     """
     seconds = _seconds(problem, counts)
-    holes = _Holes(problem.free.tolist())
-    arrival = np.argsort(problem.release, kind="stable").tolist()
-    starts, ends = [0.0] * len(seconds), [0.0] * len(seconds)
-    order = dependency_order(problem, arrival)
+    holes = Holes(problem.free.tolist())
+    starts: dict[int, float] = {}
+    ends: dict[int, float] = {}
+    order = dependency_order(problem, np.argsort(problem.release, kind="stable").tolist())
     for task in order:
-        before = problem.depends_on[task] if problem.depends_on else ()
-        ready = max([float(problem.release[task]), *[ends[other] for other in before]])
-        starts[task] = holes.take(int(counts[task]), seconds[task], ready)
+        count = int(counts[task])
+        starts[task] = holes.earliest(count, seconds[task], problem.ready(task, ends))
         ends[task] = starts[task] + seconds[task]
+        holes.take(count, starts[task], ends[task])
     order.sort(key=starts.__getitem__)  # of equal starts the one placed first stays ahead
     return Plan(np.array(order, dtype=np.int64), counts)
 
@@ -55,33 +57,35 @@ def easy(problem: Problem, counts: NDArray[np.int64]) -> Plan:
     A task joins the queue when it is released and its predecessors have ended.
     """
     seconds = _seconds(problem, counts)
-    queue = _Arrivals(problem)
-    events = [(free, 1, -1) for free in problem.free.tolist()]  # time, hosts that come back, task that ends
-    events += [(release, 0, -1) for release in set(problem.release.tolist())]
-    heapify(events)
-    order: list[int] = []
-    idle = 0
-    while len(order) < len(seconds):
-        now = events[0][0]
-        while events and events[0][0] <= now:
-            _, hosts, ended = heappop(events)
-            idle += hosts
-            queue.end(ended)
-        for task in _startable(queue.arrived(now), counts.tolist(), seconds, idle, now, events):
-            queue.leave(task)
-            order.append(task)
-            idle -= int(counts[task])
-            heappush(events, (now + seconds[task], int(counts[task]), task))
+    order = starting_order(problem, counts.tolist(), seconds, _ByArrival(problem, counts.tolist(), seconds))
     return Plan(np.array(order, dtype=np.int64), counts)
 
 
+class _ByArrival:
+    """Who is in the queue, by arrival, then by position in the problem."""
+
+    def __init__(self, problem: Problem, counts: list[int], seconds: list[float]) -> None:
+        self._release = problem.release.tolist()
+        self._counts = counts
+        self._seconds = seconds
+        self._queue: list[tuple[float, int]] = []
+
+    def join(self, task: int) -> None:
+        insort(self._queue, (self._release[task], task))
+
+    def leave(self, now: float, idle: int, working: Sequence[Working]) -> list[int]:
+        started = _startable([task for _, task in self._queue], self._counts, self._seconds, idle, now, working)
+        for task in started:
+            del self._queue[bisect_left(self._queue, (self._release[task], task))]
+        return started
+
+
 def _startable(
-    queue: Sequence[int], counts: list[int], seconds: list[float], idle: int, now: float,
-    events: list[tuple[float, int, int]],
-) -> list[int]:  # fmt: skip
+    queue: Sequence[int], counts: list[int], seconds: list[float], idle: int, now: float, working: Sequence[Working]
+) -> list[int]:
     """Return the tasks that start now: from the front while they fit, then those that do not delay the new head."""
     started = []
-    running = list(events)
+    running = list(working)
     for task in queue:
         if counts[task] > idle:
             break
@@ -104,7 +108,7 @@ def _startable(
     return started
 
 
-def _reservation(count: int, idle: int, running: list[tuple[float, int, int]]) -> tuple[float, int]:
+def _reservation(count: int, idle: int, running: list[Working]) -> tuple[float, int]:
     """Return when the head can start, and how many hosts it leaves over then."""
     when = 0.0
     for end, hosts, _ in sorted(running):
@@ -113,75 +117,6 @@ def _reservation(count: int, idle: int, running: list[tuple[float, int, int]]) -
         when = end
         idle += hosts
     return when, idle - count
-
-
-class _Arrivals:
-    """Who is in the queue when: by arrival, then by position in the problem."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._release = problem.release.tolist()
-        before = problem.depends_on or ((),) * len(problem.tasks)
-        self._missing = [set(others) for others in before]
-        self._after: list[list[int]] = [[] for _ in before]
-        for task, others in enumerate(before):
-            for other in others:
-                self._after[other].append(task)
-        self._coming = sorted((self._release[task], task) for task, others in enumerate(before) if not others)
-        self._queue: list[tuple[float, int]] = []
-
-    def end(self, task: int) -> None:
-        """Take note that a task has ended (-1: none)."""
-        for other in self._after[task] if task >= 0 else ():
-            self._missing[other].discard(task)
-            if not self._missing[other]:
-                insort(self._coming, (self._release[other], other))
-
-    def arrived(self, now: float) -> list[int]:
-        while self._coming and self._coming[0][0] <= now:
-            insort(self._queue, self._coming.pop(0))
-        return [task for _, task in self._queue]
-
-    def leave(self, task: int) -> None:
-        self._queue.pop(bisect_left(self._queue, (self._release[task], task)))
-
-
-class _Holes:
-    """How many hosts are idle from when on: two lists of equal length, the times ascending."""
-
-    def __init__(self, free: Sequence[float]) -> None:
-        self._when = sorted(set(free))
-        self._idle = [sum(value <= when for value in free) for when in self._when]
-
-    def take(self, count: int, seconds: float, ready: float) -> float:
-        """Occupy `count` hosts for so long, from the earliest time at or after `ready`; return that time."""
-        place = max(bisect_right(self._when, ready) - 1, 0)
-        while True:
-            start = max(self._when[place], ready)
-            blocked = self._blocked(place, count, start + seconds)
-            if blocked < 0:
-                break
-            place = blocked + 1
-        first, last = self._split(start), self._split(start + seconds)
-        for index in range(first, last):
-            self._idle[index] -= count
-        return start
-
-    def _blocked(self, place: int, count: int, end: float) -> int:
-        """Return the first step from `place` on that begins before `end` and has too few hosts, or -1."""
-        for index in range(place, len(self._when)):
-            if index > place and self._when[index] >= end:
-                break
-            if self._idle[index] < count:
-                return index
-        return -1
-
-    def _split(self, when: float) -> int:
-        """Return the index of the step that begins at `when`, after making one if need be."""
-        index = bisect_left(self._when, when)
-        if index == len(self._when) or self._when[index] != when:
-            self._when.insert(index, when)
-            self._idle.insert(index, self._idle[index - 1])
-        return index
 
 
 def _seconds(problem: Problem, counts: NDArray[np.int64]) -> list[float]:

@@ -19,7 +19,7 @@ from cosched.scheduling.problem import Plan
 from cosched.scheduling.widths import best_seconds, narrowed, useful, useful_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -137,7 +137,7 @@ def late_last(problem: Problem) -> Plan:
         if not ends.keys() >= set(before):  # behind one that is late
             late.append(task)
             continue
-        options = _options(widths[task], free, _ready(problem, task, ends))
+        options = _options(widths[task], free, problem.ready(task, ends))
         chosen = _cheapest_on_time(options, float(problem.deadline[task]))
         if chosen.end > problem.deadline[task]:
             late.append(task)
@@ -195,17 +195,12 @@ def _greedy(problem: Problem, order: Sequence[int], choose: Callable[[list[_Opti
     counts = np.ones(len(problem.tasks), dtype=np.int64)
     final = dependency_order(problem, order)
     for task in final:
-        ready = _ready(problem, task, ends)
+        ready = problem.ready(task, ends)
         chosen = choose(_options(widths[task], free, ready), float(problem.deadline[task]))
         counts[task] = chosen.count
         ends[task] = chosen.end
         free.take(chosen.count, chosen.end)
     return Plan(np.array(final, dtype=np.int64), counts)
-
-
-def _ready(problem: Problem, task: int, ends: Mapping[int, float]) -> float:
-    before = problem.depends_on[task] if problem.depends_on else ()
-    return max([float(problem.release[task]), *[ends[other] for other in before]])
 
 
 def _ends_first(options: list[_Option], _deadline: float) -> _Option:

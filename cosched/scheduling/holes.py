@@ -39,8 +39,9 @@ class Holes:
         Args:
             free: when each host becomes free, seconds; at least one.
         """
+        ascending = sorted(free)
         self._when = sorted(set(free))
-        self._idle = [sum(value <= when for value in free) for when in self._when]
+        self._idle = [bisect_right(ascending, when) for when in self._when]
         self.maximal = _maximal(self._when, self._idle)
 
     def earliest(self, hosts: int, seconds: float, ready: float) -> float:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
+from cosched.scheduling.starting import starting_order
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from cosched.scheduling.problem import Problem
+    from cosched.scheduling.starting import Working
 
 __all__ = ["list_order"]
 
@@ -26,61 +29,24 @@ def list_order(problem: Problem, priority: Sequence[int], counts: Sequence[int],
         counts: hosts of each task, by task.
         seconds: run time of each task on them, by task.
     """
-    waiting = _Waiting(problem, priority, counts)
-    # (time, hosts that come back, task that ends); releases are events with nothing to give back.
-    events = [(free, 1, -1) for free in problem.free.tolist()]
-    events += [(release, 0, -1) for release in set(problem.release.tolist())]
-    heapify(events)
-    order: list[int] = []
-    idle = 0
-    while len(order) < len(priority):
-        now = events[0][0]
-        while events and events[0][0] <= now:
-            _, hosts, ended = heappop(events)
-            idle += hosts
-            waiting.end(ended)
-        waiting.release(now)
-        while (task := waiting.pop(idle)) is not None:
-            order.append(task)
-            idle -= counts[task]
-            heappush(events, (now + seconds[task], counts[task], task))
-    return order
+    return starting_order(problem, counts, seconds, _ByRank(priority, counts))
 
 
-class _Waiting:
-    """Tasks that have not started: those ready in a heap for each width, by rank; the others aside."""
+class _ByRank:
+    """Tasks that are ready, in a heap for each width, by their rank in a list."""
 
-    def __init__(self, problem: Problem, priority: Sequence[int], counts: Sequence[int]) -> None:
+    def __init__(self, priority: Sequence[int], counts: Sequence[int]) -> None:
         self._counts = counts
         self._rank = {task: rank for rank, task in enumerate(priority)}
         self._ready: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-        self._release = problem.release.tolist()
-        self._missing = {task: set(before) for task, before in enumerate(problem.depends_on)}
-        self._after: defaultdict[int, list[int]] = defaultdict(list)
-        for task, before in self._missing.items():
-            for other in before:
-                self._after[other].append(task)
-        self._unreleased = [(self._release[task], task) for task in priority if not self._missing.get(task)]
-        heapify(self._unreleased)
 
-    def end(self, task: int) -> None:
-        """Take note that a task has ended (-1: none): its successors may have become ready."""
-        for other in self._after.get(task, ()):
-            self._missing[other].discard(task)
-            if not self._missing[other]:
-                heappush(self._unreleased, (self._release[other], other))
+    def join(self, task: int) -> None:
+        heappush(self._ready[self._counts[task]], (self._rank[task], task))
 
-    def release(self, now: float) -> None:
-        """Make ready what is released by `now`."""
-        while self._unreleased and self._unreleased[0][0] <= now:
-            _, task = heappop(self._unreleased)
-            heappush(self._ready[self._counts[task]], (self._rank[task], task))
-
-    def pop(self, idle: int) -> int | None:
-        """Take the first ready task of the list that fits on `idle` hosts, or None."""
-        fitting = [heap[0] for width, heap in self._ready.items() if width <= idle and heap]
-        if not fitting:
-            return None
-        _, task = min(fitting)
-        heappop(self._ready[self._counts[task]])
-        return task
+    def leave(self, _now: float, idle: int, _working: Sequence[Working]) -> Iterator[int]:
+        """Let go the first of the list that fits, as long as one does."""
+        while fitting := [heap[0] for width, heap in self._ready.items() if width <= idle and heap]:
+            _, task = min(fitting)
+            heappop(self._ready[self._counts[task]])
+            idle -= self._counts[task]
+            yield task

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -43,6 +45,11 @@ class Problem:
     deadline: NDArray[np.float64]
     depends_on: tuple[tuple[int, ...], ...] = ()
     absences: tuple[Absence, ...] = ()
+
+    def ready(self, task: int, ends: Mapping[int, float]) -> float:
+        """Return when a task has been released and all that it comes after have ended, as `ends` has it by task."""
+        before = self.depends_on[task] if self.depends_on else ()
+        return max([float(self.release[task]), *[ends[other] for other in before]])
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,7 @@ def tunable_moldable(problem: Problem) -> Plan:
     counts = np.zeros(len(problem.tasks), dtype=np.int64)
     order = dependency_order(problem, np.argsort(problem.release, kind="stable").tolist())
     for index in order:
-        before = problem.depends_on[index] if problem.depends_on else ()
-        ready = max([float(problem.release[index]), *[ends[other] for other in before]])
+        ready = problem.ready(index, ends)
         slack = float(problem.deadline[index]) - ready
         chains = tuple(
             Chain((Stage(int(place) + 1, float(seconds[index, place]), slack),))
