@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from typing import TYPE_CHECKING, TypeVar
 
 from cosched.errors import UserError
@@ -16,20 +18,27 @@ _MOST_BYTES = 256 * 2**20
 _Parsed = TypeVar("_Parsed")
 
 
-def read_file(path: Path, parse: Callable[[str], _Parsed]) -> _Parsed:
+def read_file(path: Path, parse: Callable[[str], _Parsed], most: int = _MOST_BYTES) -> _Parsed:
     """Return what `parse` makes of a file's text.
+
+    Args:
+        path: unpacked first where it ends in .gz.
+        parse: may raise a UserError.
+        most: bytes that the text may have.
 
     Raises:
         UserError: the file cannot be read, or `parse` refuses it; the message begins with the path.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)  # a pipe or device does not say how much there is
-        if len(data) > _MOST_BYTES:
-            raise UserError(f"{path}: more than {_MOST_BYTES} bytes are too many")
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            data = file.read(most + 1)  # a pipe, a device or a packed file does not say how much there is
+        if len(data) > most:
+            raise UserError(f"{path}: more than {most} bytes are too many")
         text = data.decode("utf-8-sig")
     except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (EOFError, zlib.error) as error:
+        raise UserError(f"{path}: is no whole gzip file: fetch it again") from error
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: byte {error.start} is not UTF-8: save the file as UTF-8") from error
     try:

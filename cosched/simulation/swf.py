@@ -6,14 +6,13 @@ A line a job, 18 numbers; -1 stands for what is not known. Comment lines begin w
 
 from __future__ import annotations
 
-import gzip
 import math
 import re
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
+from cosched.scheduling.input_file import read_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,18 +78,7 @@ def read_swf(path: Path) -> Trace:
     Raises:
         UserError: the file cannot be read, or a line is wrong; the message names both.
     """
-    try:
-        text = _bytes(path).decode("utf-8")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (EOFError, zlib.error) as error:
-        raise UserError(f"{path}: is no whole gzip file: fetch it again") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: byte {error.start} is not UTF-8: save the file as UTF-8") from error
-    try:
-        return parse_swf(text)
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from None
+    return read_file(path, parse_swf, _MOST_BYTES)
 
 
 def parse_swf(text: str) -> Trace:
@@ -120,14 +108,6 @@ def parse_swf(text: str) -> Trace:
     if not records:
         raise UserError("there is no job that ran in it")
     return Trace(tuple(records), left_out, header)
-
-
-def _bytes(path: Path) -> bytes:
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        data = file.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        raise UserError(f"{path}: more than {_MOST_BYTES} bytes are too many")
-    return data
 
 
 def _fields(line: str, number: int) -> list[float]:

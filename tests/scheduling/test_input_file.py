@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,20 @@ def test_every_fault_names_the_file(tmp_path: Path) -> None:
         read_file(path, str)
     with pytest.raises(UserError, match="none: cannot be read: No such file"):
         read_file(tmp_path / "none", str)
+
+
+def test_a_packed_file_is_unpacked_up_to_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "queue.gz"
+    path.write_bytes(gzip.compress(b"hello"))
+    assert read_file(path, str.upper) == "HELLO"
+    with pytest.raises(UserError, match=r"queue\.gz: more than 4 bytes"):
+        read_file(path, str, most=4)
+    path.write_bytes(gzip.compress(b"hello")[:-9])
+    with pytest.raises(UserError, match=r"queue\.gz: is no whole gzip file: fetch it again"):
+        read_file(path, str)
+    path.write_text("hello")
+    with pytest.raises(UserError, match=r"queue\.gz: cannot be read: Not a gzipped file"):
+        read_file(path, str)
 
 
 def test_a_file_whose_size_nobody_knows_is_read_up_to_the_limit() -> None:

@@ -110,21 +110,10 @@ def test_anything_at_all_is_read_or_refused_in_one_line(text: str) -> None:
 
 
 def test_files_plain_and_packed(tmp_path: Path) -> None:
-    plain, packed, broken = tmp_path / "a.swf", tmp_path / "b.swf.gz", tmp_path / "c.swf.gz"
+    plain, packed = tmp_path / "a.swf", tmp_path / "b.swf.gz"
     plain.write_text(line())
     packed.write_bytes(gzip.compress(line().encode()))
-    broken.write_bytes(gzip.compress(line().encode())[:-9])
     assert read_swf(plain) == read_swf(packed)
-    with pytest.raises(UserError, match=r"c\.swf\.gz: is no whole gzip file"):
-        read_swf(broken)
-    with pytest.raises(UserError, match=r"none\.swf: cannot be read: No such file"):
-        read_swf(tmp_path / "none.swf")
-    packed.write_text("not packed")
-    with pytest.raises(UserError, match=r"b\.swf\.gz: cannot be read: Not a gzipped file"):
-        read_swf(packed)
-    plain.write_bytes(b"\xff")
-    with pytest.raises(UserError, match=r"a\.swf: byte 0 is not UTF-8"):
-        read_swf(plain)
     plain.write_text("1")
     with pytest.raises(UserError, match=r"a\.swf: line 1: 1 fields"):
         read_swf(plain)
