@@ -22,7 +22,8 @@ def summarise(document: Mapping[str, Any]) -> None:
     generations = document["generations"]
     rate = f", {generations / document['elapsed']:.0f} generations a second" if generations else ""
     evaluations = document["evaluations"]
-    console.print(f"{evaluations} plan{'s' * (evaluations > 1)} compared in {document['elapsed']:.3g} s{rate}")
+    compared = f"{evaluations} plan{'s' * (evaluations > 1)} compared"
+    console.print(f"{document['policy']}: {compared} in {document['elapsed']:.3g} s{rate}")
 
 
 def _delay(delay: float | None) -> str:

@@ -9,8 +9,7 @@ import numpy as np
 from cosched.scheduling import backfill, heuristics
 from cosched.scheduling.baselines import calculated_counts
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.decoder import decode
-from cosched.scheduling.metrics import measure, objective
+from cosched.scheduling.metrics import measure_plan, objective
 from cosched.scheduling.widths import best_seconds
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def best_heuristic(problem: Problem, weights: Weights, within: Callable[[], bool
     best: Plan | None = None
     least, compared = np.inf, 0
     for plan in _plans(problem):
-        cost = objective(measure(problem, decode(problem, plan)), weights, bound)
+        cost = objective(measure_plan(problem, plan), weights, bound)
         compared += 1
         if best is None or cost < least:
             best, least = plan, cost

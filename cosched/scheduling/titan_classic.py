@@ -80,7 +80,7 @@ class TitanClassic:
     def figures(self) -> Figures:
         """Return what the best solution so far is judged by."""
         starts, ends = self._spans()
-        return Figures.of(measure_times(self._problem, starts, ends, self.plan.counts))
+        return Figures.of(measure_times(self._problem, starts, ends, self.best.counts))
 
     def step(self, generations: int = 1) -> bool:
         """Go on for so many generations; return whether a better solution was found."""
@@ -103,15 +103,15 @@ class TitanClassic:
         self._costs = self._evaluate()
 
     @property
-    def plan(self) -> Plan:
+    def best(self) -> Plan:
         """Order and host counts of the best solution so far."""
-        return Plan(self._best[0].copy(), self._best[1].sum(axis=1).astype(np.int64))
+        return Plan(self._solution[0].copy(), self._solution[1].sum(axis=1).astype(np.int64))
 
     @property
     def schedule(self) -> Schedule:
         """The best solution so far, decoded in order: a task starts when the last of its hosts is free."""
         problem, tables = self._problem, self._tables
-        order, sets = self._best
+        order, sets = self._solution
         starts, ends = self._spans()
         names = [problem.hosts[host] for host in tables.host_index.tolist()]
         assignments = []
@@ -122,7 +122,7 @@ class TitanClassic:
 
     def _spans(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return when each task starts and ends in the best solution so far, by task."""
-        order, sets = self._best
+        order, sets = self._solution
         starts, ends = np.empty(len(order)), np.empty(len(order))
         _decode(self._tables, order, sets, self._tables.free.copy(), starts, ends)
         return starts, ends
@@ -136,7 +136,7 @@ class TitanClassic:
         best = int(costs.argmin())
         if costs[best] < self.cost:
             self.cost = float(costs[best])
-            self._best = self._orders[best].copy(), self._maps[best].copy()
+            self._solution = self._orders[best].copy(), self._maps[best].copy()
         return costs
 
     def _set(self, task: int) -> NDArray[np.bool_]:

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.events import ScheduleImproved
 from cosched.coscheduler.waiting import in_names
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.decoder import decode
+from cosched.scheduling.decoder import spans
 from cosched.scheduling.policies import Policy
 
 if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
-    from cosched.scheduling.problem import Plan, Problem, Weights
+    from cosched.coscheduler.settings import Settings
+    from cosched.scheduling.problem import Plan, Problem
+    from cosched.scheduling.search import Search
+    from cosched.scheduling.titan_classic import TitanClassic
 
 __all__ = ["Planner"]
 
@@ -45,12 +48,13 @@ class Planner:
         if snapshot is None:
             return None
         problem, plan = snapshot
-        seed = self._seed + self.searches
+        search = _begun(problem, plan, core.settings, self._seed + self.searches)
         self.searches += 1
-        if core.settings.policy == Policy.TITAN_CLASSIC:
-            best, evaluations = self._classic(problem, core.settings.weights, seed)
-        else:
-            best, evaluations = self._search(problem, plan, core.settings.weights, seed)
+        for _ in range(self._generations):
+            if search.finished:
+                break
+            search.step()
+        best = search.best
         order, counts, classes = in_names(problem, best)
         return ScheduleImproved(
             time=time,
@@ -59,24 +63,17 @@ class Planner:
             classes=classes,
             since=time,
             bound=lower_bound(problem),
-            makespan=decode(problem, best).makespan,
-            evaluations=evaluations,
+            makespan=max(spans(problem, best)[1]),
+            evaluations=search.evaluations,
         )
 
-    def _search(self, problem: Problem, plan: Plan, weights: Weights, seed: int) -> tuple[Plan, int]:
-        from cosched.scheduling.search import Search  # loads numba and DEAP, which other policies do without
 
-        search = Search(problem, weights, seed, plan)
-        for _ in range(self._generations):
-            if search.finished:
-                break
-            search.step()
-        return search.best, search.evaluations
-
-    def _classic(self, problem: Problem, weights: Weights, seed: int) -> tuple[Plan, int]:
+def _begun(problem: Problem, plan: Plan, settings: Settings, seed: int) -> Search | TitanClassic:
+    """Return the search that a domain's policy stands for; Titan's begins at random, whatever the plan so far."""
+    if settings.policy == Policy.TITAN_CLASSIC:
         from cosched.scheduling.titan_classic import TitanClassic  # loads numba
 
-        search = TitanClassic(problem, weights, seed)
-        for _ in range(self._generations):
-            search.step()
-        return search.plan, search.evaluations
+        return TitanClassic(problem, settings.weights, seed)
+    from cosched.scheduling.search import Search  # loads numba and DEAP, which other policies do without
+
+    return Search(problem, settings.weights, seed, plan)

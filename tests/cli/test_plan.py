@@ -230,7 +230,7 @@ def test_it_tells_of_each_better_plan_and_why(tmp_path: Path) -> None:
     path = tmp_path / "queue.json"
     path.write_text(json.dumps({"hosts": 7, "tasks": [
         {"id": str(task), "profile": row, "deadline": 30 + 3 * task} for task, row in enumerate(times)]}))  # fmt: skip
-    result = run(path, "--json", "--verbose", "--budget", "0.2")
+    result = run(path, "--json", "--verbose", "--generations", "300")
     document = json.loads(result.stdout)
     first, *better = document["improvements"]
     assert first["why"] == ""

@@ -4,14 +4,14 @@ import pytest
 
 from cosched.cli.plan_text import summarise
 
-FIGURES = {"makespan": 60.0, "lower_bound": 50.0, "gap": 0.2, "idle": 0.1, "on_time": None, "average_delay": None,
-           "evaluations": 1, "generations": 0, "elapsed": 0.5}  # fmt: skip
+FIGURES = {"policy": "edf", "makespan": 60.0, "lower_bound": 50.0, "gap": 0.2, "idle": 0.1, "on_time": None,
+           "average_delay": None, "evaluations": 1, "generations": 0, "elapsed": 0.5}  # fmt: skip
 
 
 def test_the_bound_the_gap_and_the_work_are_always_told(capsys: pytest.CaptureFixture[str]) -> None:
     summarise(FIGURES)
     assert capsys.readouterr().out == (
-        "\nmakespan 60 s, lower bound 50 s, gap 20.00%, idle 10.0%\n1 plan compared in 0.5 s\n"
+        "\nmakespan 60 s, lower bound 50 s, gap 20.00%, idle 10.0%\nedf: 1 plan compared in 0.5 s\n"
     )
 
 
@@ -30,4 +30,4 @@ def test_deadlines(on_time: float, delay: float | None, said: str, capsys: pytes
 
 def test_a_search_tells_its_rate(capsys: pytest.CaptureFixture[str]) -> None:
     summarise({**FIGURES, "evaluations": 4005, "generations": 100})
-    assert "4005 plans compared in 0.5 s, 200 generations a second" in capsys.readouterr().out
+    assert "edf: 4005 plans compared in 0.5 s, 200 generations a second" in capsys.readouterr().out

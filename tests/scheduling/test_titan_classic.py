@@ -30,7 +30,7 @@ def test_the_best_schedule_is_feasible_and_has_the_cost_told(problem: Problem) -
     cost = (1.0 * metrics.makespan + 0.5 * idle + 2.0 * metrics.lateness) / 3.5
     assert search.cost == pytest.approx(cost, rel=1e-9)
     assert search.evaluations == 4 * 40
-    counts = {problem.tasks[task]: count for task, count in enumerate(search.plan.counts.tolist())}
+    counts = {problem.tasks[task]: count for task, count in enumerate(search.best.counts.tolist())}
     assert {item.task: len(item.hosts) for item in schedule.assignments} == counts
 
 
@@ -44,7 +44,7 @@ def test_it_gets_better_and_the_seed_decides() -> None:
         other.step()
     assert one.cost < first
     assert one.cost == other.cost
-    assert one.plan.order.tolist() == other.plan.order.tolist()
+    assert one.best.order.tolist() == other.best.order.tolist()
 
 
 def test_a_small_problem_is_solved() -> None:
