@@ -45,7 +45,7 @@ def document(queue: TunableQueue) -> tuple[dict[str, Any], TunablePlan]:
         "improvements": [],
         "assignments": [
             {"task": run.task, "hosts": list(run.hosts), "start": run.start, "end": run.end,
-             "chain": run.chain + 1, "stage": run.stage + 1}
+             "chain": run.chain + 1, "stage": run.stage + 1, "name": run.name}
             for run in plan.runs
         ],
         "refused": list(plan.refused),
@@ -55,8 +55,8 @@ def document(queue: TunableQueue) -> tuple[dict[str, Any], TunablePlan]:
 def show(found: dict[str, Any]) -> None:
     """Print the document for people."""
     rows = [
-        (item["task"], str(item["chain"]), str(item["stage"]), figure(item["start"], 6), figure(item["end"], 6),
-         str(len(item["hosts"])))
+        (item["task"], str(item["chain"]), f"{item['stage']} {item['name']}".rstrip(),
+         figure(item["start"], 6), figure(item["end"], 6), str(len(item["hosts"])))
         for item in found["assignments"]
     ]  # fmt: skip
     print_table(("task", "chain", "stage", "start (s)", "end (s)", "count"), rows)

@@ -26,6 +26,7 @@ class StageRun:
         task: name of the task.
         chain: index of the chain chosen.
         stage: index in the chain.
+        name: of the stage, for people; may be empty.
         hosts: names of the hosts it holds, in the order of the queue's.
         start: seconds.
         end: seconds.
@@ -34,6 +35,7 @@ class StageRun:
     task: str
     chain: int
     stage: int
+    name: str
     hosts: tuple[str, ...]
     start: float
     end: float
@@ -78,5 +80,5 @@ def _runs(placements: Sequence[Placement], hosts: Sequence[str]) -> list[StageRu
         end = start + work.seconds
         heapq.heappush(busy, (end, taken))
         names = tuple(hosts[host] for host in taken)
-        runs.append(StageRun(placement.task, placement.chain, stage, names, start, end))
+        runs.append(StageRun(placement.task, placement.chain, stage, work.name, names, start, end))
     return runs

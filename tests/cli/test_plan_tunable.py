@@ -54,6 +54,15 @@ def test_for_people_and_as_a_picture(queue: Path, tmp_path: Path) -> None:
     assert "J4/2" in "".join(ET.parse(tmp_path / "chart.svg").getroot().itertext())
 
 
+def test_a_stage_is_shown_by_its_name(tmp_path: Path) -> None:
+    """Names were read and never seen again: which way was taken had to be counted out in the file."""
+    path = tmp_path / "queue.json"
+    coarse = {"name": "sample coarse", "hosts": 2, "seconds": 2}
+    path.write_text(json.dumps({"hosts": 2, "tasks": [{"id": "J", "path": [coarse, {"hosts": 1, "seconds": 1}]}]}))
+    assert "1 sample coarse" in run(path).stdout
+    assert [item["name"] for item in json.loads(run(path, "--json").stdout)["assignments"]] == ["sample coarse", ""]
+
+
 def test_a_policy_for_other_tasks_is_refused(queue: Path) -> None:
     result = run(queue, "--policy", "easy")
     assert isinstance(result.exception, UserError)
