@@ -22,7 +22,7 @@ from cosched.scheduling.gantt import gantt as draw
 from cosched.scheduling.input_file import read_file
 from cosched.scheduling.json_elements import read_json
 from cosched.scheduling.metrics import measure
-from cosched.scheduling.policies import Objective, Policy, answers_at_once, in_charge
+from cosched.scheduling.policies import Objective, Policy, answers_at_once, in_charge, refuse_misfit
 from cosched.scheduling.policies import plan as make_plan
 from cosched.scheduling.problem_file import from_document
 from cosched.scheduling.progress import difference
@@ -76,7 +76,8 @@ def command(
         _plan_tunable(queue, problem.name, policy, gantt, json=json)
         return
     wanted = in_charge(queue, policy)
-    policy = _answerable(queue, wanted)
+    refuse_misfit(queue, wanted)
+    policy = _answerable(wanted)
     told = _tell if verbose else None
     seconds = budget if budget is not None else 1.0 if generations is None else math.inf
     if policy is not wanted:
@@ -84,19 +85,19 @@ def command(
     schedule, statistics = make_plan(queue, policy, Limit(seconds, generations), seed, objective.weights, told)
     _refuse_infeasible(policy, check(queue, schedule))
     metrics = measure(queue, schedule)
-    if gantt is not None:
-        title = f"{problem.name}: {policy}, makespan {figure(metrics.makespan, 6)} s"
-        _write(gantt, draw(_bars(queue, schedule), queue.hosts, title, origin=0.0))
     document = _document(policy, schedule, metrics, statistics)
     if json:
         emit_json(document)
     else:
         _print(document, statistics)
+    if gantt is not None:  # last: a plan that took long is not lost where its picture has no place
+        title = f"{problem.name}: {policy}, makespan {figure(metrics.makespan, 6)} s"
+        _write(gantt, draw(_bars(queue, schedule), queue.hosts, title, origin=0.0))
 
 
-def _answerable(problem: Problem, policy: Policy) -> Policy:
+def _answerable(policy: Policy) -> Policy:
     """Return the policy, or one that answers at once where this one would have to be compiled first."""
-    if answers_at_once(problem, policy):
+    if answers_at_once(policy):
         return policy
     more = "It is being compiled now: ask again in a minute"
     if not machine_code.keep_in_background():
@@ -131,13 +132,13 @@ def _plan_tunable(queue: TunableQueue, name: str, policy: Policy, gantt: Path | 
         raise UserError(f"{policy} does not plan tunable tasks: leave --policy out")
     document, plan = plan_tunable.document(queue)
     _refuse_infeasible(Policy.TUNABLE, check_tunable(queue, plan))
-    if gantt is not None:
-        title = f"{name}: tunable, {len(plan.placements)} of {len(queue.tasks)} tasks admitted"
-        _write(gantt, draw(plan_tunable.bars(plan), queue.hosts, title, origin=0.0))
     if json:
         emit_json(document)
     else:
         plan_tunable.show(document)
+    if gantt is not None:
+        title = f"{name}: tunable, {len(plan.placements)} of {len(queue.tasks)} tasks admitted"
+        _write(gantt, draw(plan_tunable.bars(plan), queue.hosts, title, origin=0.0))
 
 
 def _document(policy: Policy, schedule: Schedule, metrics: Metrics, statistics: Statistics) -> dict[str, Any]:

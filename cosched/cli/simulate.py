@@ -66,13 +66,13 @@ def command(
         machine_code.keep()
     every = tables(chosen, range(seed, seed + seeds), options, processes or len(os.sched_getaffinity(0)))
     rows = averaged(every, chosen.keys)
-    if plot:
-        _draw(chosen.pictures(rows, seed, options), chosen.name, plot)
     if json:
         emit_json({"experiment": chosen.name, "seed": seed, "seeds": seeds, "options": options, "rows": rows,
                    "paper": list(chosen.paper)})  # fmt: skip
     else:
         _print(chosen, rows, seed, seeds)
+    if plot:  # last: what took long is not lost where a picture has no place
+        _draw(chosen.pictures(rows, seed, options), chosen.name, plot)
 
 
 def _draw(pictures: Mapping[str, str], name: str, places: Sequence[Path]) -> None:

@@ -138,7 +138,7 @@ def adaptive(
             pseudo-code (Fig. 4); True: its shortest run time whatever the machines' loads, as in its Definition 1.
 
     Returns:
-        As `min_min`, and how many different critical values were tried.
+        As `min_min`, and how many mappings were compared.
     """
     found = [min_min(seconds, ready)]
     found += [adaptive_at(seconds, critical, ready, execution=execution) for critical in CRITICAL]

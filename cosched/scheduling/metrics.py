@@ -32,7 +32,7 @@ class Metrics:
 
     Attributes:
         makespan: when the last task ends, in seconds after the origin.
-        idle: share of the hosts' time from when each is free up to the makespan in which it runs nothing, 0…1.
+        idle: share of the time up to the makespan in which hosts are free, and there, in which they run nothing, 0…1.
         front_idle: Titan's φ divided by the number of hosts: idle time whose weight falls linearly from the origin to
             zero at the makespan, 0…1.
         lateness: Σ max(0, end - deadline) in seconds.

@@ -49,6 +49,7 @@ __all__ = [
     "answers_at_once",
     "in_charge",
     "plan",
+    "refuse_misfit",
     "without_search",
 ]
 
@@ -113,18 +114,22 @@ class Objective(StrEnum):
         return Weights(deadlines_first=self is Objective.DEADLINES_FIRST)
 
 
-def answers_at_once(problem: Problem, policy: Policy) -> bool:
-    """Whether nothing must be compiled before the policy plans the problem.
+def refuse_misfit(problem: Problem, policy: Policy) -> None:
+    """Raise where a policy does not plan such a problem.
 
     Raises:
-        UserError: it does not plan such problems.
+        UserError: tasks are not independent, or hosts come and go.
     """
-    if policy is Policy.DUAL_PRICE:
+    if policy in INDEPENDENT:
         independent.one_host_seconds(problem, policy)
     gone = [absence.host for absence in problem.absences] + np.flatnonzero(np.isinf(problem.free)).tolist()
     if policy is Policy.TITAN_CLASSIC and gone:
         host = problem.hosts[gone[0]]
         raise UserError(f"titan-classic knows no hosts that come and go, and {host} does: choose another policy")
+
+
+def answers_at_once(policy: Policy) -> bool:
+    """Whether nothing must be compiled before the policy plans."""
     return policy not in COMPILED or machine_code.ready()
 
 
@@ -150,9 +155,9 @@ def plan(
         The schedule, and what it took.
 
     Raises:
-        UserError: the policy does not plan such problems: the tasks are not independent, or hosts come and go.
+        UserError: the policy does not plan such problems, see `refuse_misfit`.
     """
-    answers_at_once(problem, policy)
+    refuse_misfit(problem, policy)
     policy, chosen = in_charge(problem, policy), weights or Weights()
     if policy is Policy.DUAL_PRICE:
         return _price_search(problem, seed, limit, told)
@@ -164,7 +169,7 @@ def plan(
     if policy is Policy.HEURISTIC:
         schedule, compared = _heuristic(problem, chosen, lambda: limit.clock() - began < limit.seconds)
     elif policy in INDEPENDENT:
-        machine, order, compared = _mapped(independent.one_host_seconds(problem, policy), policy)
+        machine, order, compared = _mapped(independent.one_host_seconds(problem), policy)
         schedule = independent.place(problem, machine, order)
     else:
         schedule = decode(problem, without_search(problem, policy, seed), in_order=policy in BASELINES)

@@ -148,6 +148,7 @@ def test_a_picture_that_cannot_be_written_is_the_users_fault(problem: Path, tmp_
     result = run(problem, "--policy", "edf", "--gantt", tmp_path / "none" / "plan.svg")
     assert isinstance(result.exception, UserError)
     assert "cannot be written" in str(result.exception)
+    assert "makespan" in result.stdout, "the plan is not lost with its picture"
 
 
 def test_uncertain_times_are_planned_at_a_quantile(tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ def test_pictures_go_into_a_folder(tmp_path: Path) -> None:
     assert len(list((tmp_path / "new").glob("titan-table-1-*.svg"))) == 4
     result = run(*arguments, str(tmp_path / "one.svg"))
     assert "has 4 pictures: give --plot a folder" in str(result.exception)
+    assert "fcfs-arbitrary" in result.stdout, "what took long is not lost with its pictures"
     result = run("milan-figure-5", "--plot", str(tmp_path))
     assert "milan-figure-5 has no picture" in str(result.exception)
 
