@@ -90,6 +90,6 @@ def _value(name: str, option: Option, text: str | None) -> float:
     except ValueError:
         value = None
     if value is None or not option.least <= value <= option.most:
-        what = "whole number" if kind is int else "number"
-        raise UserError(f"{name}={text}: give a {what} from {option.least:g} to {option.most:g}")
+        what, digits = ("whole number", ".0f") if kind is int else ("number", "g")
+        raise UserError(f"{name}={text}: give a {what} from {option.least:{digits}} to {option.most:{digits}}")
     return value
