@@ -6,8 +6,7 @@ several classes the greedy ones choose widths as if the fastest hosts were free;
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -143,7 +142,7 @@ def late_last(problem: Problem) -> Plan:
             late.append(task)
             continue
         ends[task] = chosen.end
-        free.take(chosen.count, chosen.end)
+        free.take(chosen.hosts, chosen.end)
     return _greedy(problem, [*ends, *late], _cheapest_on_time)
 
 
@@ -153,17 +152,15 @@ def _by_deadline(problem: Problem) -> list[int]:
     return order
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
+class _Option(NamedTuple):
     """One way to place a task: how many hosts, until when, at what area in host-seconds."""
 
-    count: int
+    hosts: int
     end: float
     area: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Widths:
+class _Widths(NamedTuple):
     """The useful host counts of one task and the run time on each."""
 
     counts: tuple[int, ...]
@@ -197,14 +194,14 @@ def _greedy(problem: Problem, order: Sequence[int], choose: Callable[[list[_Opti
     for task in final:
         ready = problem.ready(task, ends)
         chosen = choose(_options(widths[task], free, ready), float(problem.deadline[task]))
-        counts[task] = chosen.count
+        counts[task] = chosen.hosts
         ends[task] = chosen.end
-        free.take(chosen.count, chosen.end)
+        free.take(chosen.hosts, chosen.end)
     return Plan(np.array(final, dtype=np.int64), counts)
 
 
 def _ends_first(options: list[_Option], _deadline: float) -> _Option:
-    return min(options, key=lambda option: (option.end, option.count))
+    return min(options, key=lambda option: (option.end, option.hosts))
 
 
 def _cheapest_on_time(options: list[_Option], deadline: float) -> _Option:
