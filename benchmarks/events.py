@@ -1,7 +1,8 @@
-"""What the core takes for an event with a long queue, on 16, 64 and 256 hosts: `python -m benchmarks.events`.
+"""What the core takes for an event with a long queue, on 16 to 256 hosts: `python -m benchmarks.events`.
 
-A new task arrives while all hosts are busy, and while one is idle that nobody may leave for yet. Processor time,
-without the garbage collector, whose runs depend on what else a process holds.
+Hosts are alike or of two classes, the second half as quick as the first. A new task arrives while all hosts are busy,
+and while one is idle that nobody may leave for yet. Processor time, without the garbage collector, whose runs depend on
+what else a process holds.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import argparse
 import gc
 import time
+from dataclasses import replace
 from statistics import median
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import numpy as np
@@ -22,7 +25,10 @@ from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Task
 from cosched.prediction.profile import Profile, Source
 
-_HOSTS = (16, 64, 256)
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_POOLS = ((16, 1), (64, 1), (256, 1), (64, 2), (256, 2))  # hosts, classes
 _ARRIVALS = 40
 _STAGING = 1e6  # seconds that a new task waits for the search at most: none leaves here
 
@@ -34,30 +40,39 @@ def main() -> None:
     waiting = parser.parse_args().tasks
     print(f"one more task behind {waiting}, ms of the core each: median and longest")
     gc.disable()
-    for hosts in _HOSTS:
-        rows = [_arrivals(hosts, waiting, idle) for idle in (0, 1)]
+    for hosts, classes in _POOLS:
+        rows = [_arrivals(hosts, classes, waiting, idle) for idle in (0, 1)]
         texts = [f"{name}  {median(took):5.2f} {max(took):6.2f}"
                  for name, took in zip(("all hosts busy", "one idle"), rows, strict=True)]  # fmt: skip
-        print(f"{hosts:5} hosts   " + "   ".join(texts))
+        name = f"{hosts:5} hosts" + (f", {classes} classes" if classes > 1 else "")
+        print(f"{name:25}" + "   ".join(texts))
 
 
-def _arrivals(hosts: int, waiting: int, idle: int) -> list[float]:
+def _arrivals(hosts: int, classes: int, waiting: int, idle: int) -> list[float]:
     """Return how many ms the core takes for each of some tasks, a second apart."""
     draw, core = np.random.default_rng(1), Coscheduler(Settings(str(UUID(int=hosts)), staging=_STAGING))
-    core.handle(HostsObserved(0.0, tuple(Host(f"host{number:03}") for number in range(hosts))))
+    core.handle(HostsObserved(0.0, tuple(Host(f"host{number:03}", str(number % classes)) for number in range(hosts))))
     for number in range(hosts - idle):  # long before all others: it has been through staging
-        long = Profile((500.0 + number,), Source.MODEL, "")
+        long = _profile((500.0 + number,), classes, slowdown=1.0)
         core.handle(TaskSubmitted(0.0, _task(number, long, submitted=-_STAGING, deadline=None)))
     took = []
     for number in range(waiting + 1 + _ARRIVALS):
         now = 0.001 * number if number < waiting else 1.0 + number
         kernel = str(draw.choice(list(KERNELS)))
         allowed = draw.uniform(*DEADLINES[kernel]) * max(1.0, waiting / (2 * hosts))
-        task = _task(hosts + number, Profile(KERNELS[kernel][:hosts], Source.MODEL, ""), now, now + allowed)
+        task = _task(hosts + number, _profile(KERNELS[kernel][:hosts], classes), now, now + allowed)
         began = time.thread_time()
         core.handle(TaskSubmitted(now, task))
         took.append(1e3 * (time.thread_time() - began))
     return took[waiting + 1 :]  # the first makes up for those that came together
+
+
+def _profile(seconds: Sequence[float], classes: int, slowdown: float = 2.0) -> Profile:
+    """Return times on hosts of each class alone, those of one so many times as long as those of the one before."""
+    parts = [
+        Profile(tuple(slowdown**each * time for time in seconds), Source.MODEL, str(each)) for each in range(classes)
+    ]
+    return replace(parts[-1], hardware="", classes=tuple(parts) if classes > 1 else ())
 
 
 def _task(number: int, profile: Profile, submitted: float, deadline: float | None) -> Task:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.kernels import queue
+from benchmarks.kernels import mixed, queue
 from cosched.scheduling import compiled
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.heuristics import earliest_deadline_first, two_phase
@@ -16,15 +16,16 @@ from cosched.scheduling.insertion import insert
 from cosched.scheduling.metrics import MISSED
 from cosched.scheduling.problem import Plan, Weights
 from cosched.scheduling.search import Search
-from cosched.scheduling.widths import useful
+from cosched.scheduling.widths import choices, with_widths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from cosched.scheduling.problem import Problem
 
 __all__ = ["places", "times"]
 
+_POOLS = ((1.0,), (1.0, 2.0))  # by class, how many times as long tasks run as on the quickest
 _TIMED = range(1, 21)
 _JUDGED = range(700, 704)  # seeds that had no part in finding the method
 _GENERATIONS = 200  # of the search that makes a plan
@@ -35,19 +36,18 @@ _FIRST = Weights(deadlines_first=True)
 def times(clock: Callable[[], float]) -> None:
     """Print how long one more task takes, with deadlines apart for those on time behind all others and those not."""
     print("one more task behind 1000, ms each: median and longest")
-    for hosts in (16, 64, 256):
-        plain = [_inserted(hosts, seed, clock, deadlines=False)[0] for seed in _TIMED]
-        due = [_inserted(hosts, seed, clock, deadlines=True) for seed in _TIMED]
+    for slowdowns, hosts in product(_POOLS, (16, 64, 256)):
+        plain = [_inserted(_queue(1001, hosts, seed, slowdowns, deadlines=False), clock)[0] for seed in _TIMED]
+        due = [_inserted(_queue(1001, hosts, seed, slowdowns, deadlines=True), clock) for seed in _TIMED]
         kinds = {"without deadlines": plain, "on time at the end": [took for took, behind in due if behind],
                  "put ahead of others": [took for took, behind in due if not behind]}  # fmt: skip
         row = [f"{name} {1e3 * np.median(took):5.2f} {1e3 * max(took):5.2f}" for name, took in kinds.items() if took]
-        print(f"{hosts:5} hosts   " + "   ".join(row))
+        print(f"{hosts:5} hosts {_classes(slowdowns):12}" + "   ".join(row))
     print()
 
 
-def _inserted(hosts: int, seed: int, clock: Callable[[], float], *, deadlines: bool) -> tuple[float, bool]:
-    """Return seconds, the least of five runs, and whether the task is behind all others."""
-    problem = queue(1001, hosts, seed, deadlines=deadlines)
+def _inserted(problem: Problem, clock: Callable[[], float]) -> tuple[float, bool]:
+    """Return seconds, the least of five runs, and whether the last task is behind all others."""
     known = earliest_deadline_first(problem)
     before, took = Plan(known.order[known.order != 1000], known.counts), []
     for _ in range(5):
@@ -61,12 +61,14 @@ def _inserted(hosts: int, seed: int, clock: Callable[[], float], *, deadlines: b
 def places() -> None:
     """Print what one more task costs above the best of 17 places on all host counts: at the end, and where it is put.
 
-    Queues of 100 to 1,000 tasks on 16 to 256 hosts that become free within 20 s, with tight to loose deadlines; half of
-    the new tasks are urgent. The plans are those of earliest deadline first, of two-phase, and of the search.
+    Queues of 100 to 1,000 tasks on 16 to 256 hosts that become free within 20 s, with tight to loose deadlines, as much
+    longer as the hosts are slower; half of the new tasks are urgent. The plans are those of earliest deadline first, of
+    two-phase, and of the search.
     """
-    print("one more task, objective above the best of 17 places".ljust(56) + "at the end    as it is put")
-    for name, weights in (("weighted", Weights()), ("deadlines first", _FIRST)):
-        cases = [_Case.of(problem, plan, weights) for problem in _queues() for plan in _plans(problem, weights)]
+    print("one more task, objective above the best of 17 places".ljust(60) + "at the end    as it is put")
+    for slowdowns, (name, weights) in product(_POOLS, (("weighted", Weights()), ("deadlines first", _FIRST))):
+        queues = _queues(slowdowns)
+        cases = [_Case.of(problem, plan, weights) for problem in queues for plan in _plans(problem, weights)]
         ends, found = (np.array(costs) for costs in zip(*[(case.end, case.found) for case in cases], strict=True))
         for costs in (ends, found):
             costs -= [case.best for case in cases]
@@ -74,9 +76,9 @@ def places() -> None:
         row = [
             f"{float(np.mean(costs - MISSED * late)):14.4f}" for costs, late in zip((ends, found), missed, strict=True)
         ]
-        print(f"{name}, {len(cases)} queues".ljust(52) + "".join(row))
+        print(f"{name}, {len(cases)} queues {_classes(slowdowns)}".ljust(56) + "".join(row))
         if weights.deadlines_first:
-            print("  deadlines missed more than there".ljust(52) + "".join(f"{late.mean():14.4f}" for late in missed))
+            print("  deadlines missed more than there".ljust(56) + "".join(f"{late.mean():14.4f}" for late in missed))
     print()
 
 
@@ -90,36 +92,47 @@ class _Case:
 
     @classmethod
     def of(cls, problem: Problem, plan: Plan, weights: Weights) -> _Case:
-        new = len(problem.tasks) - 1
-        counts = np.flatnonzero(useful(problem)[new]) + 1
-        tried = [
-            _put(plan, new, new * step // _PLACES, count)
-            for step, count in product(range(_PLACES + 1), counts.tolist())
-        ]
+        new, known = len(problem.tasks) - 1, with_widths(problem, plan)
+        every, first = choices(problem)
+        widths = every[first[new] : first[new + 1]].tolist()
+        tried = [_put(known, new, new * step // _PLACES, width) for step, width in product(range(_PLACES + 1), widths)]
         put = insert(problem, plan, new, weights)
         assert put is not None
-        orders = np.array([one.order for one in [*tried, put]])
-        widths = np.array([one.counts for one in [*tried, put]])
-        costs = compiled.evaluate(compiled.tables(problem, weights, lower_bound(problem)), orders, widths)
-        return cls(float(costs[:-1].min()), float(costs[-1 - len(counts) : -1].min()), float(costs[-1]))
+        tried.append(with_widths(problem, put))
+        table = compiled.tables(problem, weights, lower_bound(problem))
+        orders, rows = np.array([one.order for one in tried]), np.array([one.counts for one in tried])
+        costs = compiled.evaluate(table, orders, rows)
+        return cls(float(costs[:-1].min()), float(costs[-1 - len(widths) : -1].min()), float(costs[-1]))
 
 
-def _put(plan: Plan, task: int, place: int, count: int) -> Plan:
-    counts = plan.counts.copy()
-    counts[task] = count
-    return Plan(np.insert(plan.order, place, task), counts)
+def _put(plan: Plan, task: int, place: int, width: int) -> Plan:
+    widths = plan.counts.copy()
+    widths[task] = width
+    return Plan(np.insert(plan.order, place, task), widths)
 
 
-def _queues() -> list[Problem]:
-    queues = []
-    for tasks, hosts, stretch, seed in product((100, 300, 1000), (16, 64, 256), (0.5, 1.0, 2.0), _JUDGED):
+def _queue(
+    tasks: int, hosts: int, seed: int, slowdowns: Sequence[float], *, deadlines: bool, stretch: float = 1.0
+) -> Problem:
+    problem = mixed(tasks, hosts, seed, slowdowns) if len(slowdowns) > 1 else queue(tasks, hosts, seed)
+    mean = len(slowdowns) / sum(1 / slowdown for slowdown in slowdowns)
+    due = queue(tasks, hosts, seed, deadlines=deadlines, stretch=stretch * mean).deadline
+    return replace(problem, deadline=due)
+
+
+def _classes(slowdowns: Sequence[float]) -> str:
+    return f"in {len(slowdowns)} classes" if len(slowdowns) > 1 else ""
+
+
+def _queues(slowdowns: Sequence[float]) -> Iterator[Problem]:
+    seeds = _JUDGED if len(slowdowns) == 1 else _JUDGED[:1]  # of several classes there are more ways to be tried
+    for tasks, hosts, stretch, seed in product((100, 300, 1000), (16, 64, 256), (0.5, 1.0, 2.0), seeds):
         draw = np.random.default_rng(seed)
-        problem = queue(tasks + 1, hosts, seed, deadlines=True, stretch=stretch)
+        problem = _queue(tasks + 1, hosts, seed, slowdowns, deadlines=True, stretch=stretch)
         problem = replace(problem, free=draw.uniform(0, 20, hosts))
         deadline = problem.deadline.copy()
         deadline[-1] = problem.seconds[0, -1].min() * draw.uniform(1.1, 4) + draw.uniform(0, 20)
-        queues += [problem, replace(problem, deadline=deadline)]
-    return queues
+        yield from (problem, replace(problem, deadline=deadline))
 
 
 def _plans(problem: Problem, weights: Weights) -> list[Plan]:
@@ -129,4 +142,7 @@ def _plans(problem: Problem, weights: Weights) -> list[Plan]:
     search = Search(known, weights)
     search.step(_GENERATIONS if len(known.tasks) <= 300 else _GENERATIONS // 10)
     plans = [earliest_deadline_first(known), two_phase(known), search.best]
-    return [Plan(plan.order, np.append(plan.counts, 1)) for plan in plans]
+    return [
+        Plan(plan.order, np.append(plan.counts, 1), None if plan.classes is None else np.append(plan.classes, -1))
+        for plan in plans
+    ]

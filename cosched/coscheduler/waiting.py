@@ -16,7 +16,7 @@ import numpy as np
 from cosched.coscheduler.rows import Rows, widened
 from cosched.prediction.feedback import Correction
 from cosched.scheduling.problem import Plan, Problem
-from cosched.scheduling.widths import best_seconds, single_class
+from cosched.scheduling.widths import best_seconds, narrowed, runnable, single_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -219,12 +219,10 @@ class Waiting:
             index = {name: place for place, name in enumerate(problem.tasks)}
             order = np.array([index[name] for name in counts if name in index], dtype=np.int64)
         chosen = np.fromiter(map(counts.__getitem__, problem.tasks), np.int64, len(problem.tasks))
-        seconds = best_seconds(problem)
-        within = np.clip(chosen, 1, seconds.shape[1])
-        possible = (chosen == within) & np.isfinite(seconds[np.arange(len(chosen)), within - 1])
-        if not possible.all():
-            anew = ~possible
-            chosen[anew] = first_counts(seconds[anew], problem.deadline[anew])
+        anew = ~runnable(problem, chosen)
+        if anew.any():
+            seconds = best_seconds(narrowed(replace(problem, seconds=problem.seconds[:, anew])))
+            chosen[anew] = first_counts(seconds, problem.deadline[anew])
         kinds = None if single_class(problem) is not None else _kinds(problem, chosen, classes)
         return Plan(order, chosen, kinds)
 

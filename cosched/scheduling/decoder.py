@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.scheduling.free_by_class import FreeByClass
 from cosched.scheduling.free_hosts import FreeHosts
 from cosched.scheduling.free_times import FreeTimes
 from cosched.scheduling.schedule import Assignment, Schedule
@@ -26,11 +27,9 @@ from cosched.scheduling.widths import class_times, planned_times, single_class
 from cosched.scheduling.windows import decode_around, soonest_around
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
-    from cosched.scheduling.free_hosts import Place
+    from cosched.scheduling.free_by_class import Parts
     from cosched.scheduling.problem import Plan, Problem
 
 __all__ = ["decode", "dependency_order", "soonest", "spans"]
@@ -52,7 +51,18 @@ def decode(problem: Problem, plan: Plan, *, in_order: bool = False) -> Schedule:
     order = dependency_order(problem, plan.order.tolist())
     if problem.absences:
         return decode_around(problem, order, plan, in_order=in_order)
-    return Schedule(tuple(_placed(problem, order, plan, FreeHosts(problem), in_order=in_order)))
+    alike = single_class(problem) is not None
+    if alike:
+        starts, ends = _spans_alike(problem, order, plan, in_order=in_order)
+        parts: Sequence[Parts] = [((0, count),) for count in plan.counts.tolist()]
+    else:
+        starts, ends, parts = _spans_apart(problem, order, plan, FreeByClass.of(problem), in_order=in_order)
+    free, tasks, hosts = FreeHosts(problem, alike=alike), problem.tasks, problem.hosts
+    assignments = []
+    for task in order:
+        names = tuple([hosts[host] for host in free.take(parts[task], ends[task])])
+        assignments.append(Assignment(tasks[task], names, starts[task], ends[task]))
+    return Schedule(tuple(assignments))
 
 
 def soonest(problem: Problem, plan: Plan, ahead: Sequence[int], task: int) -> Assignment | None:
@@ -70,13 +80,18 @@ def soonest(problem: Problem, plan: Plan, ahead: Sequence[int], task: int) -> As
     order = dependency_order(problem, ahead)
     if problem.absences:
         return soonest_around(problem, order, plan, task)
-    free = FreeHosts(problem)
-    for _ in _placed(problem, order, plan, free):
-        pass
+    free = FreeByClass.of(problem)
+    _, ends, parts = _spans_apart(problem, order, plan, free)
     times, ready = class_times(problem)[:, task].tolist(), float(problem.release[task])
     places = [free.first_to_end(seconds, count, ready) for count, seconds in enumerate(zip(*times, strict=True), 1)]
     place = min(places, key=lambda place: place.end)
-    return _assigned(problem, task, place, free) if place.end < _INF else None
+    if not place.parts:
+        return None
+    hosts = FreeHosts(problem, alike=len(free.rows) == 1)
+    for other in order:
+        hosts.take(parts[other], ends[other])
+    names = tuple([problem.hosts[host] for host in hosts.take(place.parts, place.end)])
+    return Assignment(problem.tasks[task], names, place.start, place.end)
 
 
 def spans(problem: Problem, plan: Plan, *, in_order: bool = False) -> tuple[list[float], list[float]]:
@@ -88,31 +103,12 @@ def spans(problem: Problem, plan: Plan, *, in_order: bool = False) -> tuple[list
     Raises:
         ValueError: a host count cannot be used for its task.
     """
-    only = single_class(problem)
-    if only is None or problem.absences:
+    if problem.absences:
         return _spans_of(problem, decode(problem, plan, in_order=in_order))
-    count_of = plan.counts.tolist()
-    seconds = problem.seconds[only, np.arange(len(problem.tasks)), np.clip(plan.counts, 1, len(problem.hosts)) - 1]
-    _check_counts(problem, plan, seconds)
-    seconds_of, release = seconds.tolist(), problem.release.tolist()
-    before = problem.depends_on if any(problem.depends_on) else None
-    free = FreeTimes(problem.free.tolist())
-    starts = [float("nan")] * len(problem.tasks)
-    ends = list(starts)
-    latest = 0.0
-    for task in dependency_order(problem, plan.order.tolist()):
-        count = count_of[task]
-        start = free.earliest(count)
-        if start < release[task]:
-            start = release[task]
-        if before is not None:
-            start = max([start, *[ends[other] for other in before[task]]])
-        if in_order:
-            start = latest = max(start, latest)
-        starts[task] = start
-        ends[task] = end = start + seconds_of[task]
-        free.take(count, end)
-    return starts, ends
+    order = dependency_order(problem, plan.order.tolist())
+    if single_class(problem) is None:
+        return _spans_apart(problem, order, plan, FreeByClass.of(problem), in_order=in_order)[:2]
+    return _spans_alike(problem, order, plan, in_order=in_order)
 
 
 def dependency_order(problem: Problem, order: Iterable[int]) -> list[int]:
@@ -136,35 +132,54 @@ def dependency_order(problem: Problem, order: Iterable[int]) -> list[int]:
     return placed
 
 
-def _placed(
-    problem: Problem, order: Iterable[int], plan: Plan, free: FreeHosts, *, in_order: bool = False
-) -> Iterator[Assignment]:
-    """Yield the tasks' places, taking their hosts from those that are free."""
-    seconds, counts, release = planned_times(problem, plan), plan.counts.tolist(), problem.release.tolist()
-    before = problem.depends_on or ((),) * len(problem.tasks)
-    ends: dict[int, float] = {}
-    latest = 0.0
-    for task in order:
-        earliest = max([release[task], latest, *[ends[other] for other in before[task]]])
-        place = free.first_to_end(seconds[task], counts[task], earliest)
-        if not place.entries:
-            raise _not_on(problem, task, counts[task])
-        latest = place.start if in_order else latest
-        ends[task] = place.end
-        yield _assigned(problem, task, place, free)
-
-
-def _assigned(problem: Problem, task: int, place: Place, free: FreeHosts) -> Assignment:
-    hosts = tuple([problem.hosts[host] for host in free.take(place)])
-    return Assignment(problem.tasks[task], hosts, place.start, place.end)
-
-
-def _check_counts(problem: Problem, plan: Plan, seconds: NDArray[np.float64]) -> None:
-    """Raise where a task of the plan cannot run on its hosts; `seconds` says how long each takes on them."""
+def _spans_alike(problem: Problem, order: list[int], plan: Plan, *, in_order: bool) -> tuple[list[float], list[float]]:
+    """Return `spans` on identical hosts."""
+    (seconds,) = planned_times(problem, plan)
     possible = (plan.counts >= 1) & (plan.counts <= len(problem.hosts)) & np.isfinite(seconds)
     impossible = plan.order[~possible[plan.order]]
     if len(impossible):
         raise _not_on(problem, int(impossible[0]), int(plan.counts[impossible[0]]))
+    seconds_of, count_of, release = seconds.tolist(), plan.counts.tolist(), problem.release.tolist()
+    before = problem.depends_on if any(problem.depends_on) else None
+    free = FreeTimes(problem.free.tolist())
+    starts = [float("nan")] * len(problem.tasks)
+    ends = list(starts)
+    latest = 0.0
+    for task in order:
+        count = count_of[task]
+        start = free.earliest(count)
+        if start < release[task]:
+            start = release[task]
+        if before is not None:
+            start = max([start, *[ends[other] for other in before[task]]])
+        if in_order:
+            start = latest = max(start, latest)
+        starts[task] = start
+        ends[task] = end = start + seconds_of[task]
+        free.take(count, end)
+    return starts, ends
+
+
+def _spans_apart(
+    problem: Problem, order: list[int], plan: Plan, free: FreeByClass, *, in_order: bool = False
+) -> tuple[list[float], list[float], list[Parts]]:
+    """Return `spans` on several classes, and how many hosts of which each task takes from those that are free."""
+    seconds = list(zip(*planned_times(problem, plan).tolist(), strict=True))
+    counts, release = plan.counts.tolist(), problem.release.tolist()
+    before = problem.depends_on or ((),) * len(problem.tasks)
+    starts = [float("nan")] * len(problem.tasks)
+    ends = list(starts)
+    parts: list[Parts] = [()] * len(starts)
+    latest = 0.0
+    for task in order:
+        earliest = max([release[task], latest, *[ends[other] for other in before[task]]])
+        starts[task], end, taken = free.first_to_end(seconds[task], counts[task], earliest)
+        if not taken:
+            raise _not_on(problem, task, counts[task])
+        free.take(taken, end)
+        ends[task], parts[task] = end, taken
+        latest = starts[task] if in_order else latest
+    return starts, ends, parts
 
 
 def _not_on(problem: Problem, task: int, count: int) -> ValueError:

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+import math
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cosched.scheduling.decoder import dependency_order, spans
+from cosched.scheduling.free_by_class import FreeByClass
+from cosched.scheduling.marked_queue import MarkedQueue, Try, Way
 from cosched.scheduling.metrics import MISSED
 from cosched.scheduling.problem import Plan
-from cosched.scheduling.widths import single_class
+from cosched.scheduling.widths import best_times, class_times
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
     from cosched.scheduling.problem import Problem, Weights
 
 __all__ = ["insert"]
 
-_MARKS = 16  # places in a queue where a task may go in; a multiple of _QUARTERS
-_QUARTERS = 4  # places where it is tried also on as many hosts as behind all others, while there is time
-_HORIZON = 60  # tasks that a try places anew at least; those behind are taken to be delayed alike
+_QUARTERS = 4  # places where it is tried also as it would run behind all others, while there is time
 _ENOUGH = 1050  # tasks placed in all, the first pass included, after which no more is tried
 _FAR = 8.0  # times the mean delay; no task is reckoned to be delayed by more
 
@@ -37,16 +35,18 @@ def insert(problem: Problem, plan: Plan, task: int, weights: Weights) -> Plan | 
     objective is least (but for idle pockets, which are not looked at). One pass over the plan tells what each place
     is likely to cost; where that is least, tasks are placed anew: in a short queue everywhere, in a long one once.
 
+    On several classes the new task takes hosts of one, or of any where no class has as many.
+
     Args:
         problem: with the new task.
-        plan: an order without the new task; counts of every task (that of the new one is ignored).
+        plan: an order without the new task; counts and classes of every task (those of the new one are ignored).
         task: index of the new task.
         weights: of the objective.
 
     Returns:
-        The plan; None where hosts are not alike, come and go, or others come after the task: that takes a search.
+        The plan; None where hosts come and go, or others come after the task: that takes a search.
     """
-    if problem.absences or single_class(problem) is None:
+    if problem.absences:
         return None
     first = 0
     if any(problem.depends_on):
@@ -55,14 +55,17 @@ def insert(problem: Problem, plan: Plan, task: int, weights: Weights) -> Plan | 
             return None
         first = max((order.index(other) + 1 for other in problem.depends_on[task]), default=0)
         problem, plan = _apart(problem, plan), replace(plan, order=np.array(order, dtype=np.int64))
-    queue, new = _Queue(problem, plan), _New.of(problem, task)
-    place, count, end = len(plan.order), *_at_end(queue, new)
+    queue, new = MarkedQueue(problem, plan), _New.of(problem, task)
+    place, (way, end) = len(plan.order), _at_end(queue, new)
     if end > new.deadline:
         price = _Price.of_seconds(problem, weights, max(queue.latest, end))
-        place, count = _ahead(queue, new, price, _Behind(first, count, end))
-    counts = plan.counts.copy()
-    counts[task] = count
-    return Plan(np.concatenate((plan.order[:place], [task], plan.order[place:])), counts, plan.classes)
+        place, way = _ahead(queue, new, price, _Behind(first, way, end))
+    counts, classes = plan.counts.copy(), plan.classes
+    counts[task] = way.hosts
+    if len(queue.free[0]) > 1:
+        classes = np.full(len(counts), -1) if classes is None else classes.copy()
+        classes[task] = way.kind
+    return Plan(np.concatenate((plan.order[:place], [task], plan.order[place:])), counts, classes)
 
 
 def _apart(problem: Problem, plan: Plan) -> Problem:
@@ -93,156 +96,115 @@ class _Price(NamedTuple):
         return self.makespan * makespan + self.lateness * lateness + self.missed * missed
 
 
-class _New(NamedTuple):
-    """The new task: useful numbers of hosts, ascending, run times on them, when it may start and has to end."""
+class _OneClass(NamedTuple):
+    """Ways to run on hosts of one class alone: numbers of hosts, ascending, and run times on them."""
 
-    counts: list[int]
-    seconds: list[float]
+    hosts: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+
+
+class _New(NamedTuple):
+    """The new task: useful ways to run, when it may start and has to end.
+
+    Attributes:
+        alone: by class.
+        ways: these, by class, and those that take hosts of any, all by number of hosts ascending.
+        ready: in seconds.
+        deadline: likewise.
+    """
+
+    alone: list[_OneClass]
+    ways: list[Way]
     ready: float
     deadline: float
 
     @classmethod
     def of(cls, problem: Problem, task: int) -> _New:
-        """Return a task of a problem whose hosts are alike."""
-        seconds = problem.seconds[int(problem.host_class[0]), task]
-        fewer = np.minimum.accumulate(np.concatenate(([np.inf], seconds[:-1])))
-        useful = np.flatnonzero(seconds < fewer)  # else a smaller count ends no later and leaves more hosts free
-        deadline = float(problem.deadline[task])
-        return cls((useful + 1).tolist(), seconds[useful].tolist(), float(problem.release[task]), deadline)
+        """Return a task of a problem."""
+        times = class_times(problem)[:, task]
+        kinds = problem.host_class if len(times) > 1 else np.zeros(len(problem.hosts), dtype=np.int64)
+        sizes = np.bincount(kinds, minlength=len(times))
+        alone = [_useful(row[:size]) for row, size in zip(times, sizes.tolist(), strict=True)]
+        ways = [
+            Way(kind, hosts, tuple([seconds if each == kind else math.inf for each in range(len(times))]))
+            for kind, group in enumerate(alone)
+            for hosts, seconds in zip(group.hosts.tolist(), group.seconds.tolist(), strict=True)
+        ]
+        if len(times) > 1:
+            possible = np.isfinite(times) & (np.arange(1, times.shape[1] + 1) <= sizes[:, np.newaxis])
+            together = np.where(possible.any(axis=0), np.inf, best_times(times[:, np.newaxis], kinds)[0])
+            ways += [Way(-1, hosts, tuple(times[:, hosts - 1].tolist())) for hosts in _useful(together).hosts.tolist()]
+        return cls(alone, ways, float(problem.release[task]), float(problem.deadline[task]))
 
 
-class _Queue:
-    """A plan of independent tasks on identical hosts, decoded once; marks let others begin within it.
-
-    Attributes:
-        places: how many tasks are ahead of each mark, ascending; the last mark is the end.
-        free: when the hosts are free again at each mark, ascending.
-        late: (n,) in planned order, seconds from each task's deadline to its end.
-        latest: when the last one ends.
-    """
-
-    def __init__(self, problem: Problem, plan: Plan) -> None:
-        order, only = plan.order, int(problem.host_class[0])
-        counts, release = plan.counts[order], problem.release[order]
-        self._counts: list[int] = counts.tolist()
-        self._seconds: list[float] = problem.seconds[only, order, counts - 1].tolist()
-        self._release: list[float] = release.tolist() if release.any() else [0.0] * len(order)
-        self._deadline = problem.deadline[order]
-        self.places = sorted({len(order) * step // _MARKS for step in range(_MARKS + 1)})
-        self.free = [sorted(problem.free.tolist())]
-        tasks = zip(self._counts, self._seconds, self._release, strict=True)
-        ends: list[float] = []
-        for begin, end in pairwise(self.places):
-            free = self.free[-1].copy()
-            ends += _placed(free, islice(tasks, end - begin))
-            self.free.append(free)
-        times = np.fromiter(ends, np.float64, len(ends))
-        self.late = times - self._deadline
-        self.latest = float(times.max(initial=0.0))
-
-    def with_one_more(self, mark: int, count: int, seconds: float, ready: float) -> _Try:
-        """Place one more task at a mark, and anew those behind it as far as the horizon."""
-        begin, free = self.places[mark], self.free[mark].copy()
-        until = min(bisect_left(self.places, begin + _HORIZON), len(self.places) - 1)
-        end = self.places[until]
-        (own,) = _placed(free, [(count, seconds, ready)])
-        columns = self._counts[begin:end], self._seconds[begin:end], self._release[begin:end]
-        ends = _placed(free, zip(*columns, strict=True))
-        late = self.late.copy()
-        late[begin:end] = ends - self._deadline[begin:end]
-        late[end:] += (sum(free) - sum(self.free[until])) / len(free)
-        return _Try(late, own, max(self.latest, own, *ends), len(ends))
+def _useful(seconds: NDArray[np.float64]) -> _OneClass:
+    """Return where times by number of hosts are less than all before: else fewer hosts are as quick."""
+    columns = np.flatnonzero(seconds < np.minimum.accumulate(np.concatenate(([np.inf], seconds)))[:-1])
+    return _OneClass(columns + 1, seconds[columns])
 
 
 class _Behind(NamedTuple):
-    """The new task behind all others: how many of these must be ahead of it; on how many hosts it runs, until when."""
+    """The new task behind all others: how many of these must be ahead of it; how it runs, until when."""
 
     first: int
-    hosts: int
+    way: Way
     end: float
 
 
-class _Try(NamedTuple):
-    """A queue with one more task: how late the others are, both ends, and how many tasks were placed."""
-
-    late: NDArray[np.float64]
-    end: float
-    latest: float
-    placed: int
-
-    def cost(self, new: _New, price: _Price) -> float:
-        """Return what it costs."""
-        own, late = self.end - new.deadline, self.late[self.late > 0]
-        return float(price.of(self.latest, float(late.sum()) + max(own, 0.0), len(late) + (own > 0)))
+def _cost(found: Try, new: _New, price: _Price) -> float:
+    """Return what a queue with the new task costs."""
+    own, late = found.end - new.deadline, found.late[found.late > 0]
+    return float(price.of(found.latest, float(late.sum()) + max(own, 0.0), len(late) + (own > 0)))
 
 
-def _placed(free: list[float], tasks: Iterable[tuple[int, float, float]]) -> list[float]:
-    """Return when tasks, each a (count, seconds, release), end on hosts whose free times, ascending, are changed.
-
-    The same as `FreeTimes` and `spans` do, in one loop: this is what placing a task takes its time for.
-    """
-    ends = []
-    last = -1  # of the entries taken so far: to take them out one by one is slower than to search behind them
-    for count, seconds, release in tasks:
-        last += count
-        start = free[last]
-        end = (start if start > release else release) + seconds
-        ends.append(end)
-        if count == 1:
-            insort(free, end, last)
+def _at_end(queue: MarkedQueue, new: _New) -> tuple[Way, float]:
+    """Return how the new task runs best behind all others, and until when."""
+    options, rows = [], queue.free[-1]
+    for way in new.ways:
+        kind, hosts, times = way
+        if kind >= 0:
+            end = max(rows[kind][hosts - 1], new.ready) + times[kind]
+            load = times[kind] * hosts * queue.worth[kind]
         else:
-            place = bisect_right(free, end, last)
-            free[place:place] = (end,) * count
-    del free[: last + 1]
-    return ends
+            start, end, parts = FreeByClass(rows).first_to_end(times, hosts, new.ready)
+            load = (end - start) * sum([hosts * queue.worth[kind] for kind, hosts in parts])
+        options.append((max(end - new.deadline, 0.0), max(end, queue.latest) + load, way.hosts, end, way))
+    *_, end, way = min(options)
+    return way, end
 
 
-def _at_end(queue: _Queue, new: _New) -> tuple[int, float]:
-    """Return on how many hosts the new task is best behind all others, and until when."""
-    free = queue.free[-1]
-    options = []
-    for count, seconds in zip(new.counts, new.seconds, strict=True):
-        end = max(free[count - 1], new.ready) + seconds
-        options.append((max(end - new.deadline, 0.0), max(end, queue.latest) + count * seconds / len(free), count, end))
-    return min(options)[2:]
-
-
-def _ahead(queue: _Queue, new: _New, price: _Price, behind: _Behind) -> tuple[int, int]:
-    """Return behind how many others a task that would be late behind all is best, and on how many hosts."""
-    count = behind.hosts
-    best = _Try(queue.late, behind.end, max(queue.latest, behind.end), len(queue.late))
-    least, place, placed = best.cost(new, price), queue.places[-1], best.placed
-    tries = dict.fromkeys([*_promising(queue, new, price), *_quarters(queue, count)])
-    for mark, hosts in tries:
+def _ahead(queue: MarkedQueue, new: _New, price: _Price, behind: _Behind) -> tuple[int, Way]:
+    """Return behind how many others a task that would be late behind all is best, and how it runs there."""
+    way = behind.way
+    best = Try(queue.late, behind.end, max(queue.latest, behind.end), len(queue.late))
+    least, place, placed = _cost(best, new, price), queue.places[-1], best.placed
+    for mark, other in dict.fromkeys([*_promising(queue, new, price), *_quarters(queue, behind.way)]):
         if queue.places[mark] < behind.first:
             continue
-        found = queue.with_one_more(mark, hosts, new.seconds[new.counts.index(hosts)], new.ready)
-        cost = found.cost(new, price)
+        found = queue.with_one_more(mark, other, new.ready)
+        cost = _cost(found, new, price)
         if cost < least:
-            least, place, count = cost, queue.places[mark], hosts
+            least, place, way = cost, queue.places[mark], other
         placed += found.placed
         if placed >= _ENOUGH:
             break
-    return place, count
+    return place, way
 
 
-def _quarters(queue: _Queue, count: int) -> list[tuple[int, int]]:
-    """Return (mark, number of hosts) for quarters of the queue and one number of hosts, the last ones first."""
+def _quarters(queue: MarkedQueue, way: Way) -> list[tuple[int, Way]]:
+    """Return quarters of the queue as marks, the last ones first, each with the way."""
     others = len(queue.late)
-    return [(queue.places.index(others * step // _QUARTERS), count) for step in reversed(range(_QUARTERS))]
+    return [(queue.places.index(others * step // _QUARTERS), way) for step in reversed(range(_QUARTERS))]
 
 
-def _promising(queue: _Queue, new: _New, price: _Price) -> list[tuple[int, int]]:
-    """Return (mark, number of hosts), for each mark the number that is likely to be best, the best mark first.
+def _promising(queue: MarkedQueue, new: _New, price: _Price) -> list[tuple[int, Way]]:
+    """Return each mark with the way to run there that is likely to be best, the best mark first.
 
     Behind the new task all are delayed by what it takes of the hosts' time, shared by all hosts, on the average: this
     takes delays to be distributed exponentially, which says how likely each task is to become late.
     """
-    places, counts = np.array(queue.places[:-1], dtype=np.int64), np.array(new.counts)
-    free = np.array([free[: new.counts[-1]] for free in queue.free[:-1]]).reshape(-1, new.counts[-1])
-    ends = np.maximum(free[:, counts - 1], new.ready) + new.seconds
-    # What others lose is also the time in which its hosts wait for each other.
-    delays = (counts * ends - free.cumsum(axis=1)[:, counts - 1]) / len(queue.free[0])
+    places = np.array(queue.places[:-1], dtype=np.int64)
+    ends, delays = _estimates(queue, new)
     late = np.flatnonzero(queue.late > 0)
     late = len(late) - late.searchsorted(places)  # how many are behind each mark
     own = np.maximum(ends - new.deadline, 0.0)
@@ -253,7 +215,28 @@ def _promising(queue: _Queue, new: _New, price: _Price) -> list[tuple[int, int]]
     risk = _risk(queue.late, places, delays)
     costs = price.of(np.maximum(ends, queue.latest), own + (late + risk) * delays, (own > 0) + risk)
     best_first = len(places) - 1 - np.argsort(costs[::-1], kind="stable")  # of equals the last, which delays the fewest
-    return list(zip(best_first.tolist(), counts[options[best_first]].tolist(), strict=True))
+    return [(mark, new.ways[options[mark]]) for mark in best_first.tolist()]
+
+
+def _estimates(queue: MarkedQueue, new: _New) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return when the new task ends and by how much it delays those behind it: both (marks but the end, ways)."""
+    marks, first = len(queue.places) - 1, 0
+    ends, delays = np.empty((2, marks, len(new.ways)))
+    for kind, (hosts, seconds) in enumerate(new.alone):
+        if len(hosts):
+            ways = slice(first, first + len(hosts))
+            free = np.array([rows[kind][: hosts[-1]] for rows in queue.free[:-1]]).reshape(marks, hosts[-1])
+            ends[:, ways] = np.maximum(free[:, hosts - 1], new.ready) + seconds
+            # What others lose is also the time in which its hosts wait for each other.
+            lost = hosts * ends[:, ways] - free.cumsum(axis=1)[:, hosts - 1]
+            delays[:, ways] = lost * queue.worth[kind]
+            first = ways.stop
+    for mark, way in product(range(marks), range(first, len(new.ways))):
+        rows = queue.free[mark]
+        _, end, parts = FreeByClass(rows).first_to_end(new.ways[way].times, new.ways[way].hosts, new.ready)
+        ends[mark, way] = end
+        delays[mark, way] = sum([(count * end - sum(rows[kind][:count])) * queue.worth[kind] for kind, count in parts])
+    return ends, delays
 
 
 def _risk(late: NDArray[np.float64], places: NDArray[np.int64], delays: NDArray[np.float64]) -> NDArray[np.float64]:

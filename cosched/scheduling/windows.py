@@ -63,7 +63,11 @@ def _placed(
     problem: Problem, order: Sequence[int], plan: Plan, left: list[Pool], *, in_order: bool = False
 ) -> Iterator[Assignment]:
     """Yield the tasks' places, taking their hosts from the pools."""
-    seconds_of, counts, release = planned_times(problem, plan), plan.counts.tolist(), problem.release.tolist()
+    seconds_of, counts, release = (
+        planned_times(problem, plan).T.tolist(),
+        plan.counts.tolist(),
+        problem.release.tolist(),
+    )
     before = problem.depends_on or ((),) * len(problem.tasks)
     ends: dict[int, float] = {}
     latest = 0.0

@@ -122,11 +122,12 @@ def test_tasks_that_arrive_together_are_behind_until_the_search_has_looked_at_th
     assert in_order(core) == ["4", "1", "2", "3"]
 
 
-def test_where_hosts_differ_a_new_task_is_last_until_the_search_has_looked_at_it() -> None:
+def test_where_hosts_differ_a_new_task_that_is_in_a_hurry_is_first_on_the_fast_one() -> None:
     core = a_mixed_core(staging=100.0)
     submit(core, on_both(1, [10.0], [20.0]))
     submit(core, on_both(2, [3.0], [9.0], deadline=4.0), 1.0)
-    assert in_order(core) == ["1", "2"]
+    assert in_order(core) == ["2", "1"]
+    assert core.waiting.classes["2"] == "fast"
 
 
 def test_an_order_that_no_host_is_up_for_is_kept() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.scheduling import heuristics, insertion
+from cosched.scheduling import heuristics, marked_queue
 from cosched.scheduling.absences import Absence
 from cosched.scheduling.checker import check
 from cosched.scheduling.decoder import decode, dependency_order, spans
 from cosched.scheduling.insertion import insert
 from cosched.scheduling.metrics import measure
 from cosched.scheduling.problem import Plan, Problem, Weights
-from tests.scheduling.problems import a_plan, a_problem, problems, unconstrained
+from cosched.scheduling.widths import single_class
+from tests.scheduling.problems import a_plan, a_problem, plans, problems, unconstrained
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -136,8 +138,8 @@ def test_in_a_long_queue_the_best_place_is_found_by_placing_few_tasks_anew(monke
         placed.append(len(known))
         return place(free, known)
 
-    place = insertion._placed
-    monkeypatch.setattr(insertion, "_placed", counted)
+    place = marked_queue._placed
+    monkeypatch.setattr(marked_queue, "_placed", counted)
     deadline = [*[float(task + 1) for task in range(550)], *[1e6] * 550, 826.0]
     problem = _long(deadline)
     plan = inserted(problem, Plan(np.arange(1100), np.ones(1101, dtype=np.int64)), 1100)
@@ -191,12 +193,59 @@ def test_whoever_comes_after_others_stays_behind_them(data: st.DataObject) -> No
     assert plan.order[plan.order != new].tolist() == dependency_order(problem, others.order.tolist())
 
 
-def test_where_hosts_differ_or_leave_or_others_come_after_the_task_it_is_left_to_the_search() -> None:
+@given(st.data())
+def test_on_several_classes_the_others_keep_order_counts_and_classes(data: st.DataObject) -> None:
+    problem = replace(data.draw(problems(tasks=6)), depends_on=())
+    known = data.draw(plans(problem))
+    new = data.draw(st.integers(0, len(problem.tasks) - 1))
+    before = replace(known, order=known.order[known.order != new])
+    plan = inserted(problem, before, new)
+    assert check(problem, decode(problem, plan)) == []
+    assert plan.order[plan.order != new].tolist() == before.order.tolist()
+    assert np.delete(plan.counts, new).tolist() == np.delete(known.counts, new).tolist()
+    if single_class(problem) is None:
+        assert plan.classes is not None
+        was = np.full(len(problem.tasks), -1) if known.classes is None else known.classes
+        assert np.delete(plan.classes, new).tolist() == np.delete(was, new).tolist()
+
+
+def _two_classes(profiles: list[list[float]], deadline: list[float]) -> Problem:
+    """Return a problem on a quick host and one that takes three times as long."""
+    one = a_problem(profiles, hosts=2, deadline=deadline)
+    seconds = np.concatenate([one.seconds, 3 * one.seconds])
+    return replace(one, classes=("quick", "slow"), host_class=np.arange(2), seconds=seconds)
+
+
+def test_an_urgent_task_takes_the_quick_host_ahead_of_a_queue_on_both() -> None:
+    problem = _two_classes([[5.0], [5.0], [5.0], [2.0]], [99.0, 99.0, 99.0, 3.0])
+    plan = inserted(problem, Plan(np.arange(3), np.ones(4, dtype=np.int64)), 3)
+    assert plan.order.tolist()[0] == 3
+    assert plan.classes is not None
+    assert plan.classes.tolist() == [-1, -1, -1, 0]
+    assert measure(problem, decode(problem, plan)).on_time == 4
+
+
+def test_a_task_that_can_wait_leaves_the_quick_host_to_others() -> None:
+    problem = _two_classes([[5.0], [5.0], [2.0]], [99.0, 99.0, 99.0])
+    plan = inserted(problem, Plan(np.arange(2), np.ones(3, dtype=np.int64), np.zeros(3, dtype=np.int64)), 2)
+    assert plan.order.tolist() == [0, 1, 2]
+    assert plan.classes is not None
+    assert plan.classes.tolist() == [0, 0, 1]
+
+
+def test_a_task_that_no_class_alone_has_hosts_for_takes_those_of_any() -> None:
+    problem = _two_classes([[5.0], [math.inf, 2.0]], [99.0, 9.0])
+    plan = inserted(problem, a_plan([0], [1, 1]), 1)
+    assert plan.order.tolist() == [1, 0]
+    assert plan.counts.tolist() == [1, 2]
+    assert plan.classes is not None
+    assert plan.classes.tolist() == [-1, -1]
+
+
+def test_where_hosts_leave_or_others_come_after_the_task_it_is_left_to_the_search() -> None:
     problem = a_problem([[4.0, 2.0], [4.0, 2.0]])
     known = a_plan([0], [1, 1])
     assert insert(problem, known, 1, Weights()) is not None
-    slower = np.concatenate([problem.seconds, 2 * problem.seconds])
-    mixed = replace(problem, classes=("a", "b"), host_class=np.arange(2), seconds=slower)
     awaited = replace(problem, depends_on=((1,), ()))
     leaving = replace(problem, absences=(Absence(0, 5.0, 9.0),))
-    assert [insert(each, known, 1, Weights()) for each in (mixed, awaited, leaving)] == [None] * 3
+    assert [insert(each, known, 1, Weights()) for each in (awaited, leaving)] == [None] * 2
