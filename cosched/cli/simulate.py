@@ -67,8 +67,8 @@ def command(
     every = tables(chosen, range(seed, seed + seeds), options, processes or len(os.sched_getaffinity(0)))
     rows = averaged(every, chosen.keys)
     if json:
-        emit_json({"experiment": chosen.name, "seed": seed, "seeds": seeds, "options": options, "rows": rows,
-                   "paper": list(chosen.paper)})  # fmt: skip
+        emit_json({"experiment": chosen.name, "reproduces": chosen.reproduces, "seed": seed, "seeds": seeds,
+                   "options": options, "rows": rows, "paper": list(chosen.paper)})  # fmt: skip
     else:
         _print(chosen, rows, seed, seeds)
     if plot:  # last: what took long is not lost where a picture has no place

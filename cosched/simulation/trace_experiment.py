@@ -51,9 +51,11 @@ def trace_experiment(
     def draw(_rows: Sequence[Row], seed: int, options: Mapping[str, float]) -> dict[str, str]:
         return pictures(replays(seed, options), title)
 
+    predicted = "predicted as users asked for" if requested else "predicted as recorded"
+    jobs = f"{len(trace.records)} jobs recorded on {trace.processors} processors"
     return Experiment(
         name="trace",
-        reproduces=f"{title}: {len(trace.records)} jobs recorded on {trace.processors} processors, {moldability}",
+        reproduces=f"{title}: {jobs}, {moldability}, {predicted}",
         keys=("policy", "jobs"),
         run=run,
         searches=any(policy in SEARCHED for policy in policies),

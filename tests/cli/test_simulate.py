@@ -39,7 +39,7 @@ def test_the_list_as_json_says_what_may_be_set() -> None:
 def test_json_has_the_keys_of_the_contract() -> None:
     arguments = ("titan-table-1", "--json", "--seed", "3", "--set", "tasks=4", "--set", "generations=1")
     document = json.loads(run(*arguments).stdout)
-    assert list(document) == ["experiment", "seed", "seeds", "options", "rows", "paper"]
+    assert list(document) == ["experiment", "reproduces", "seed", "seeds", "options", "rows", "paper"]
     assert document["experiment"] == "titan-table-1"
     assert document["seed"] == 3
     assert document["options"]["tasks"] == 4

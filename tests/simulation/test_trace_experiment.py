@@ -15,3 +15,9 @@ def test_a_row_for_each_policy_and_what_is_set_is_used() -> None:
     larger = chosen.run(1, chosen.settings({"jobs": "12", "processors": "64"}))
     assert all(row["wait"] == 0 for row in larger)
     assert set(chosen.pictures(rows, 1, chosen.settings({"jobs": "12"}))) == {"waits"}
+
+
+def test_what_was_assumed_of_the_jobs_is_told() -> None:
+    """The JSON of a replay did not say by which model of run times it had come about."""
+    chosen = trace_experiment(parse_swf(swf(3)), "small", [Policy.EASY], Moldability.DOWNEY, requested=True)
+    assert chosen.reproduces.endswith("processors, downey, predicted as users asked for")
