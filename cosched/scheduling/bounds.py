@@ -57,7 +57,8 @@ def tight_bound(problem: Problem, lower: float | None = None) -> float:
 
     present, host_class = np.unique(problem.host_class, return_inverse=True)
     sizes = np.bincount(host_class)
-    best, seconds = best_seconds(narrowed(problem)), narrowed(problem).seconds[present]
+    narrow = narrowed(problem)
+    best, seconds = best_seconds(narrow), narrow.seconds[present]
     areas = _areas(np.maximum(seconds, best))
     if len(sizes) > _MOST_CLASSES or areas.size > _MOST_WAYS:
         cheapest = areas.min(axis=2).T

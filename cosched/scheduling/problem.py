@@ -30,7 +30,7 @@ class Problem:
             among them; infinite where that count cannot be used. At least one entry a task is finite.
         release: (m,) float64, earliest start; 0 for none.
         deadline: (m,) float64; infinite for none.
-        depends_on: for each task the indices of the tasks that must end before it starts.
+        depends_on: for each task the indices of the tasks that must end before it starts; may be empty where none must.
         absences: when hosts are not there, after they have become free: ascending by host, then time, without overlap
             (see `absences.settled`). Only counts are used that hosts which stay or come back suffice for.
     """

@@ -62,8 +62,8 @@ class Search:
     """A search for the best plan of one problem; the same seed and number of generations give the same plan.
 
     Attributes:
-        bound: lower bound of the makespan in seconds, the tight one; the objective is in terms of the other, as it is
-            where plans are judged without machine code.
+        bound: lower bound of the makespan in seconds, the `tight_bound`. The objective's unit is the `lower_bound`, so
+            that it is the same number where plans are judged without machine code.
         generations: done so far.
         evaluations: plans decoded so far.
         logbook: DEAP's record: generation, evaluations, and of the population's objectives mean, standard deviation

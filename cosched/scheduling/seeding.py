@@ -32,7 +32,13 @@ _LEVELLED = 3  # of the likeliest two-phase plans: those of one threshold
 
 
 def seeds(problem: Problem, thresholds: int) -> list[Plan]:
-    """Return every heuristic's plans: those of so many two-phase thresholds, the likeliest levelled too, and others."""
+    """Return the plans of every heuristic, those of the two-phase method first.
+
+    Args:
+        problem: what is scheduled.
+        thresholds: how many of the two-phase method; the plans of the likeliest are also there with their ends levelled,
+            where hosts are identical and no task has a release or predecessors.
+    """
     plans = list(heuristics.threshold_plans(problem, thresholds, fast_list_order))
     with_deadlines = bool(np.isfinite(problem.deadline).any())
     if _constrained(problem):
