@@ -36,7 +36,7 @@ def seeds(problem: Problem, thresholds: int) -> list[Plan]:
 
     Args:
         problem: what is scheduled.
-        thresholds: how many of the two-phase method; the plans of the likeliest are also there with their ends levelled,
+        thresholds: how many of the two-phase method; the plans of the likeliest are there also with their ends level,
             where hosts are identical and no task has a release or predecessors.
     """
     plans = list(heuristics.threshold_plans(problem, thresholds, fast_list_order))
