@@ -73,7 +73,7 @@ def test_json_has_the_keys_of_the_contract(problem: Path, policy: str) -> None:
 
 
 def test_the_figures_are_those_of_the_schedule(problem: Path) -> None:
-    document = json.loads(run(problem, "--json", "--budget", "0.05").stdout)
+    document = json.loads(run(problem, "--json", "--generations", "30").stdout)
     assert document["makespan"] == 6.0
     assert document["on_time"] == 0.5
     assert document["average_delay"] == pytest.approx(-0.5)
@@ -93,7 +93,7 @@ def test_without_deadlines_those_figures_are_null(tmp_path: Path) -> None:
 def test_a_matrix_is_planned_by_the_policies_for_independent_tasks(tmp_path: Path, policy: str) -> None:
     path = tmp_path / "matrix.etc"
     path.write_text("4 2 0\n2 9\n2 9\n9 2\n9 2\n")
-    document = json.loads(run(path, "--json", "--policy", policy, "--budget", "0.01").stdout)
+    document = json.loads(run(path, "--json", "--policy", policy, "--generations", "30").stdout)
     assert document["makespan"] == 4.0
     assert document["lower_bound"] == pytest.approx(4.0)
     assert [len(item["hosts"]) for item in document["assignments"]] == [1] * 4
@@ -113,7 +113,7 @@ def test_the_objective_is_the_users_choice(tmp_path: Path, objective: str, on_ti
              {"id": "c", "profile": [10], "deadline": 20}]  # fmt: skip
     path = tmp_path / "problem.json"
     path.write_text(json.dumps({"hosts": 1, "tasks": tasks}))
-    document = json.loads(run(path, "--json", "--objective", objective, "--budget", "0.05").stdout)
+    document = json.loads(run(path, "--json", "--objective", objective, "--generations", "30").stdout)
     assert document["on_time"] == pytest.approx(on_time)
 
 
@@ -169,7 +169,7 @@ def test_a_search_says_how_fast_it_was(tmp_path: Path) -> None:
     path = tmp_path / "problem.json"
     tasks = [{"id": str(number), "profile": [3 + number, 2.5]} for number in range(5)]
     path.write_text(json.dumps({"hosts": 2, "tasks": tasks}))
-    assert "generations a second" in run(path, "--budget", "1").stdout  # the heuristics may take a tenth
+    assert "generations a second" in run(path, "--generations", "30").stdout
     assert "generations" not in run(path, "--policy", "edf").stdout
 
 

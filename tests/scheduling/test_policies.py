@@ -118,7 +118,7 @@ def test_tasks_that_are_not_independent_are_refused(policy: Policy, problem: Pro
 
 def test_the_default_policy_solves_an_etc_matrix_by_prices() -> None:
     problem = a_matrix(np.random.default_rng(1).uniform(1, 100, (60, 5)))
-    default, statistics = plan(problem, limit=Limit(0.05), seed=4)
+    default, statistics = plan(problem, limit=Limit(generations=30), seed=4)
     assert statistics.generations > 0
     heuristics = sorted(INDEPENDENT - {Policy.DUAL_PRICE})
     assert default.makespan < min(plan(problem, policy)[0].makespan for policy in heuristics)
@@ -156,7 +156,7 @@ def test_every_search_says_what_became_of_its_plan(policy: Policy, problem: Prob
 def test_a_bound_of_one_host_tasks_is_not_that_of_tasks_that_may_have_more() -> None:
     """On both hosts it takes 4 s, a fifth of its time on one: split over two machines, as the prices have it, 10."""
     problem = a_problem([[20.0, 4.0]], hosts=2)
-    assert plan(problem, Policy.DUAL_PRICE, Limit(0.01))[1].bound == plan(problem)[0].makespan == 4.0
+    assert plan(problem, Policy.DUAL_PRICE, Limit(generations=30))[1].bound == plan(problem)[0].makespan == 4.0
 
 
 def test_a_matrix_is_solved_once_its_longest_task_is_as_short_as_it_can_be() -> None:
@@ -183,7 +183,7 @@ def test_looking_for_the_bound_is_no_planning(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_deadline_keeps_one_host_tasks_with_the_genetic_search() -> None:
     problem = replace(a_matrix(np.array([[2.0, 3.0], [2.0, 9.0]])), deadline=np.array([np.inf, 2.0]))
-    schedule = plan(problem, limit=Limit(0.02))[0]
+    schedule = plan(problem, limit=Limit(generations=30))[0]
     assert {item.task: item.end for item in schedule.assignments}["t1"] == 2.0
 
 
