@@ -18,10 +18,11 @@ def test_an_absent_daemon_is_told_with_what_to_do(tmp_path: Path) -> None:
     message = r"cosched is not running at unix:.*none\.sock: start it with `cosched serve`"
     with Client(f"unix:{tmp_path}/none.sock") as client, pytest.raises(AbsentError, match=message):
         client.status()
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    with Client(f"http://127.0.0.1:{port}") as client, pytest.raises(AbsentError, match="is not running at http"):
-        client.status()
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # and so nobody else's
+        port = silent.getsockname()[1]
+        with Client(f"http://127.0.0.1:{port}") as client, pytest.raises(AbsentError, match="is not running at http"):
+            client.status()
 
 
 def test_a_server_that_is_not_ours_is_told(tmp_path: Path) -> None:

@@ -33,8 +33,9 @@ def test_a_run_is_in_the_past_the_log_and_the_accuracy(tmp_path: Path) -> None:
 
 
 def test_the_plans_of_a_task_are_told(tmp_path: Path) -> None:
-    with serving(tmp_path) as (_, address), Client(address) as client:
+    with serving(tmp_path) as (daemon, address), Client(address) as client:
         task = client.submit(TaskRequest(application="halving", parameters={"work": 40.0}))
+        daemon.engine.ask(lambda _core, _time: None).result(10)  # it looks at the plan when it has answered
         (point,), (spot,) = client.plans(task.id), client.plan().placements
         assert point.hosts == len(spot.hosts)
         assert point.end - point.start == pytest.approx(spot.end - spot.start)

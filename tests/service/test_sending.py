@@ -36,9 +36,12 @@ def saying(answer: bytes) -> Iterator[str]:
             thread.join()
 
 
-def closed_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return f"127.0.0.1:{server.getsockname()[1]}"
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """An address at which nobody listens, and nobody else will."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{bound.getsockname()[1]}"
 
 
 def mail() -> EmailMessage:
@@ -66,9 +69,9 @@ def test_nonsense_instead_of_http_is_a_fault() -> None:
 
 
 @pytest.mark.parametrize("address", ["", "127.0.0.1:99999", "[::1"])
-def test_a_hook_where_nobody_is_is_a_fault(address: str) -> None:
+def test_a_hook_where_nobody_is_is_a_fault(address: str, silent: str) -> None:
     with pytest.raises(SystemFault, match="could not be reached"):
-        post(f"http://{address or closed_port()}/", b"{}", {})
+        post(f"http://{address or silent}/", b"{}", {})
 
 
 def test_a_server_that_takes_no_mail_is_a_fault() -> None:
@@ -77,9 +80,9 @@ def test_a_server_that_takes_no_mail_is_a_fault() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["smtp", "smtps", "smtp+starttls"])
-def test_no_mail_server_is_a_fault(scheme: str) -> None:
+def test_no_mail_server_is_a_fault(scheme: str, silent: str) -> None:
     with pytest.raises(SystemFault, match="did not take it"):
-        send_mail(mail(), MailServer(f"{scheme}://{closed_port()}"))
+        send_mail(mail(), MailServer(f"{scheme}://{silent}"))
 
 
 def test_a_password_never_leaves_without_encryption_that_was_asked_for() -> None:

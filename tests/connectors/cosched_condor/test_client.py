@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
+import sys
+import termios
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,13 +64,26 @@ def test_one_that_hangs_is_given_up_and_its_answer_never_passes_for_the_next(wor
     assert pid_of(worker) != hanging
 
 
+def kill_when_asked(worker: Worker, process: int) -> None:
+    """Kill a process that has been stopped, once a request waits in its pipe."""
+    assert worker._process is not None
+    assert worker._process.stdin is not None
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        waiting = fcntl.ioctl(worker._process.stdin, termios.FIONREAD, bytes(4))
+        if int.from_bytes(waiting, sys.byteorder):
+            break
+        time.sleep(0.005)
+    os.kill(process, signal.SIGKILL)
+
+
 @pytest.mark.parametrize("when", ["between", "during"])
 def test_one_that_was_killed_is_replaced(worker: Worker, log: str, when: str) -> None:
     worker.call("follow", logs=[log], timeout=0.0)
     killed = pid_of(worker)
     if when == "during":
         os.kill(killed, signal.SIGSTOP)
-        killer = threading.Timer(0.1, os.kill, (killed, signal.SIGKILL))
+        killer = threading.Thread(target=kill_when_asked, args=(worker, killed))
         killer.start()
         with pytest.raises(ConnectorError, match="the process that talks to HTCondor ended") as caught:
             worker.call("follow", logs=[log], timeout=0.0)

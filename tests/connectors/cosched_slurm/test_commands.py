@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    Play = Callable[[str, str], Commands]
+    Play = Callable[..., Commands]
 
 
 @pytest.fixture
 def play(tmp_path: Path) -> Play:
-    def write(program: str, script: str) -> Commands:
+    def write(program: str, script: str, timeout: int = 60) -> Commands:
         file = tmp_path / program
         file.write_text(f"#!/bin/sh\n{script}\n")
         file.chmod(0o755)
-        return Commands(SlurmSettings.read({"bin": str(tmp_path), "spool": str(tmp_path), "timeout": 1}))
+        return Commands(SlurmSettings.read({"bin": str(tmp_path), "spool": str(tmp_path), "timeout": timeout}))
 
     return write
 
@@ -46,7 +46,7 @@ def play(tmp_path: Path) -> Play:
 )
 def test_no_list_is_an_error_that_may_pass_and_never_an_empty_queue(play: Play, script: str) -> None:
     with pytest.raises(ConnectorError, match="squeue") as refusal:
-        play("squeue", script).jobs()
+        play("squeue", script, 1 if "sleep" in script else 60).jobs()
     assert refusal.value.transient
 
 
