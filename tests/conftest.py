@@ -3,19 +3,38 @@
 With EXPLORE=1 in the environment they go on looking: what they find becomes a test of its own, not a run that failed by
 chance.
 
+What a test leaves to the garbage collector by leave (a mark says which warning it ignores) is collected before it ends:
+later its warning would fail whichever test ran by then.
+
 Tests of one `xdist_group` run in one worker. pytest-xdist 3.8 appends the group to a name that pytest 9.2 does not read
 any more, so that groups were taken apart; here it gets to where it is read.
 """
 
+from __future__ import annotations
+
+import gc
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 settings.register_profile(
     "cosched", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="EXPLORE" not in os.environ
 )
 settings.load_profile("cosched")
+
+
+@pytest.fixture(autouse=True)
+def _collected(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Collect what the test may leave, while the warning about it is still ignored."""
+    yield
+    marks = request.node.iter_markers("filterwarnings")
+    if any("PytestUnraisable" in str(words) for mark in marks for words in mark.args):
+        gc.collect()
 
 
 @pytest.hookimpl(trylast=True)

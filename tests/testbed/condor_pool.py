@@ -113,11 +113,13 @@ class CondorPool:
     def advertise(self, **values: str) -> None:
         """Have the collector show a machine that has no daemons; `forget` undoes it."""
         self._tell("UPDATE_STARTD_AD", MyType='"Machine"', TargetType='"Job"', **values)
+        self._wait(f"{values['Name']} to be shown", lambda: values["Name"].strip('"') in self._seen_slots())
 
     def forget(self, slot: str) -> None:
         """Have the collector show a slot no more."""
         self._tell("INVALIDATE_STARTD_ADS", MyType='"Query"', TargetType='"Machine"',
                    Requirements=f'Name == "{slot}"')  # fmt: skip
+        self._wait(f"{slot} to be forgotten", lambda: slot not in self._seen_slots())
 
     def _tell(self, what: str, **values: str) -> None:
         ad = self.directory / "ad"
@@ -293,6 +295,9 @@ class CondorPool:
         with contextlib.suppress(PoolError):
             return set(self.tool("condor_status", "-startd", "-af", "Machine").split())
         return {absent}
+
+    def _seen_slots(self) -> set[str]:
+        return set(self.tool("condor_status", "-any", "-af", "Name").split())
 
     def _schedd_answers(self) -> bool:
         with contextlib.suppress(PoolError):

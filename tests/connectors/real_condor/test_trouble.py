@@ -82,15 +82,17 @@ def test_a_crashed_scheduler_comes_back_with_its_jobs(pool: CondorPool, bench: B
 
 def test_a_scheduler_that_does_not_answer_freezes_nobody(pool: CondorPool, spool: Path, bench: Bench) -> None:
     """A submit whose answer is lost is an error that may pass; then the attempt is unknown or found, and runs once."""
-    impatient = CondorConnector({"config": str(pool.config), "spool": str(spool), "timeout": 3})
+    impatient = CondorConnector({"config": str(pool.config), "spool": str(spool)})
     launch, diary = bench.diary(hosts=("node01",))
     (scheduler,) = pool.processes_of("schedd")
     assert impatient.find(launch.attempt) is None
+    impatient._ask._timeout = 3.0  # from now on: its process has started, however long that took
     os.kill(scheduler, signal.SIGSTOP)
     try:
         with pytest.raises(ConnectorError, match="did not answer") as refusal:
             impatient.submit(launch)
         assert refusal.value.transient
+        impatient._ask._timeout = 30.0
         assert len(impatient.hosts()) == 4
     finally:
         os.kill(scheduler, signal.SIGCONT)

@@ -50,13 +50,13 @@ def busy() -> Iterator[Site]:
         sleeps = ["/bin/sh", "-c", "echo working on $COSCHED_RANK; echo oh >&2; sleep 600"]
         client.submit(TaskRequest(application="jacobi", deadline=time.time() + 600))
         client.submit(TaskRequest(command=("/bin/false",), hosts=2))
-        client.wait(["1", "2"], timeout=30)
+        client.wait(["1", "2"], timeout=60)
         site.take_host("host16")
         long = [TaskRequest(command=tuple(sleeps), profile=(600.0,), name=f"long {n}") for n in range(20)]
         client.submit_all(
             [*long, TaskRequest(application="fft", parameters={"Scale": 100}, hosts=1, deadline=time.time() + 9999)]
         )
-        give_up = time.monotonic() + 30
+        give_up = time.monotonic() + 60
         while client.status().tasks["running"] < 15:
             assert time.monotonic() < give_up
             time.sleep(0.05)
@@ -81,7 +81,7 @@ def test_an_empty_system_explains_itself_and_runs_a_sample(browser: Browser, emp
         assert visitor.faults() == []
         page.click("text=Run a sample task")
         page.wait_for_url("**/tasks/1")
-        page.wait_for_selector("h1 .pill.completed", timeout=30_000)  # the page follows: nobody reloads it
+        page.wait_for_selector("h1 .pill.completed", timeout=60_000)  # the page follows: nobody reloads it
         assert "to spare" in page.inner_text(".stats")
         assert visitor.complaints == []
 
@@ -96,7 +96,7 @@ def test_a_new_user_submits_with_a_deadline_and_sees_it_end(browser: Browser, em
         assert page.locator("[data-foreseen] svg.plot").count() == 1
         page.click("button:text-is('Submit')")
         page.wait_for_url(re.compile(r".*/tasks/\d+"))
-        page.wait_for_selector("h1 .pill.completed", timeout=30_000)
+        page.wait_for_selector("h1 .pill.completed", timeout=60_000)
         assert visitor.complaints == []
 
 
@@ -205,6 +205,9 @@ def test_a_login_that_is_slow_to_come_is_asked_for_once(browser: Browser, busy: 
         for _ in range(3):
             client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id)
             page.wait_for_timeout(1200)
+        give_up = time.monotonic() + 60
+        while not held and time.monotonic() < give_up:
+            page.wait_for_timeout(50)
         assert [route.request.is_navigation_request() for route in held] == [True]
         held[0].continue_()
         page.wait_for_url("**/login?next=%2Ftasks")
