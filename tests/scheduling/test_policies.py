@@ -149,7 +149,7 @@ def test_every_search_says_what_became_of_its_plan(policy: Policy, problem: Prob
     due = replace(problem, deadline=np.array(deadlines[: len(problem.tasks)]))
     schedule, statistics = plan(due, policy, Limit(generations=4))
     measured = Figures.of(measure(due, schedule))
-    assert statistics.progress[-1].figures == pytest.approx(measured, abs=1e-9)
+    assert tuple(statistics.progress[-1].figures) == pytest.approx(tuple(measured), rel=1e-9, abs=1e-9)
     assert statistics.progress[0].why == ""
 
 
