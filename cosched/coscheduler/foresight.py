@@ -161,7 +161,7 @@ def _waiting(core: Coscheduler, time: float) -> tuple[Problem, Plan]:
         hosts=tuple(hosts),
         classes=classes,
         host_class=np.array([classes.index(class_of[host]) for host in hosts], dtype=np.int64),
-        free=np.array([max(free.get(host, time) - time, 0.0) for host in hosts]),
+        free=np.array([max(free.get(host, time) - time, 0.0) for host in hosts], dtype=np.float64),
         seconds=np.empty((len(classes), 0, len(hosts))),
         release=np.empty(0),
         deadline=np.empty(0),
