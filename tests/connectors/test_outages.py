@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,12 +94,14 @@ def _processes(site: Site, daemons: Sequence[str]) -> list[int]:
 def _frozen(found: Sequence[int]) -> Iterator[None]:
     assert found
     for process in found:
-        os.kill(process, signal.SIGSTOP)
+        with suppress(ProcessLookupError):  # a job that has just ended has nobody to look after it
+            os.kill(process, signal.SIGSTOP)
     try:
         yield
     finally:
         for process in found:
-            os.kill(process, signal.SIGCONT)
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGCONT)
 
 
 def _await(so: Callable[[], bool]) -> None:
