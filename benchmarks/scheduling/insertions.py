@@ -42,7 +42,7 @@ def times(clock: Callable[[], float]) -> None:
         kinds = {"without deadlines": plain, "on time at the end": [took for took, behind in due if behind],
                  "put ahead of others": [took for took, behind in due if not behind]}  # fmt: skip
         row = [f"{name} {1e3 * np.median(took):5.2f} {1e3 * max(took):5.2f}" for name, took in kinds.items() if took]
-        print(f"{hosts:5} hosts {_classes(slowdowns):12}" + "   ".join(row))
+        print(f"{hosts:5} hosts {_classes(slowdowns):15}" + "   ".join(row))
     print()
 
 
