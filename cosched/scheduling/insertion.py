@@ -46,7 +46,7 @@ def insert(problem: Problem, plan: Plan, task: int, weights: Weights) -> Plan | 
     Returns:
         The plan; None where hosts come and go, or others come after the task: that takes a search.
     """
-    if problem.absences:
+    if problem.absences or not np.isfinite(problem.free).all():
         return None
     first = 0
     if any(problem.depends_on):

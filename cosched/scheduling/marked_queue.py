@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MarkedQueue", "Try", "Way"]
 
-_MARKS = 16  # places in a queue where a task may go in
+_MARKS = 16  # places in a queue where a task may go in; quarters of the queue are among them
 _HORIZON = 60  # tasks that a try places anew at least; those behind are taken to be delayed alike
 
 

@@ -248,4 +248,5 @@ def test_where_hosts_leave_or_others_come_after_the_task_it_is_left_to_the_searc
     assert insert(problem, known, 1, Weights()) is not None
     awaited = replace(problem, depends_on=((1,), ()))
     leaving = replace(problem, absences=(Absence(0, 5.0, 9.0),))
-    assert [insert(each, known, 1, Weights()) for each in (awaited, leaving)] == [None] * 2
+    gone = replace(problem, free=np.array([0.0, math.inf]))
+    assert [insert(each, known, 1, Weights()) for each in (awaited, leaving, gone)] == [None] * 3
