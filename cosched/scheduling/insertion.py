@@ -162,7 +162,7 @@ def _at_end(queue: MarkedQueue, new: _New) -> tuple[Way, float]:
     options, rows = [], queue.free[-1]
     for way in new.ways:
         kind, hosts, times = way
-        if kind >= 0:
+        if kind >= 0:  # what `first_to_end` comes to, a fifth of its time, for each number of hosts
             end = max(rows[kind][hosts - 1], new.ready) + times[kind]
             load = times[kind] * hosts * queue.worth[kind]
         else:

@@ -54,18 +54,23 @@ def class_times(problem: Problem) -> NDArray[np.float64]:
 def planned_times(problem: Problem, plan: Plan) -> NDArray[np.float64]:
     """Return (K, m) `class_times` on the planned numbers of hosts, infinite for a class that a task must not use."""
     times = class_times(problem)
-    columns = np.minimum(np.maximum(plan.counts, 1), len(problem.hosts)) - 1  # `clip` takes three times as long
-    seconds: NDArray[np.float64] = times[:, np.arange(len(columns)), columns]
+    seconds = _at(times, plan.counts)
     if plan.classes is None or len(times) == 1:
         return seconds
     classes = np.arange(len(times))[:, np.newaxis]
     return np.where((plan.classes < 0) | (plan.classes == classes), seconds, np.inf)
 
 
+def _at(times: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return (K, m) of (K, m, N) times on each task's number of hosts, one that there is not taken to the nearest."""
+    columns = np.minimum(np.maximum(counts, 1), times.shape[2]) - 1  # `clip` takes three times as long
+    seconds: NDArray[np.float64] = times[:, np.arange(len(columns)), columns]
+    return seconds
+
+
 def runnable(problem: Problem, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return whether each task can run on so many hosts: (m,), as `best_seconds` says for all counts."""
-    columns = np.clip(counts, 1, len(problem.hosts)) - 1
-    possible = np.isfinite(problem.seconds[:, np.arange(len(counts)), columns])
+    possible = np.isfinite(_at(problem.seconds, counts))
     sizes = np.bincount(problem.host_class[lasting(problem)], minlength=len(problem.seconds))
     enough: NDArray[np.bool_] = (counts >= 1) & (sizes @ possible >= counts)
     return enough

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
+from hypothesis import strategies as st
 
 from cosched.scheduling.problem import Problem
-from cosched.scheduling.widths import best_seconds, choices, single_class, useful, width_base
+from cosched.scheduling.widths import best_seconds, choices, runnable, single_class, useful, width_base
 from tests.scheduling.problems import a_problem, problems
 
 
@@ -45,3 +46,13 @@ def test_choices_are_all_that_is_faster_than_fewer_hosts_of_the_same_kind(proble
             within = [count for count in range(1, size + 1) if times[count - 1] < min([np.inf, *times[: count - 1]])]
             expected += [count + base * (kind + 1) for count in within]
         assert widths[begin:end].tolist() == expected
+
+
+@given(st.data())
+def test_a_task_can_run_on_so_many_hosts_where_there_is_a_best_time_on_them(data: st.DataObject) -> None:
+    problem = data.draw(problems(absences=True))
+    tasks, hosts = len(problem.tasks), len(problem.hosts)
+    counts = np.array(data.draw(st.lists(st.integers(0, hosts + 1), min_size=tasks, max_size=tasks)))
+    best = best_seconds(problem)
+    known = [1 <= count <= hosts and bool(np.isfinite(best[task, count - 1])) for task, count in enumerate(counts)]
+    assert runnable(problem, counts).tolist() == known
