@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+import threading
 import types
 import typing
 from enum import StrEnum
@@ -35,6 +36,9 @@ _BODIES = {kind.__name__.lower(): kind for kind in typing.get_args(Body)}
 _PREFIXES: Any = {None: NAMESPACE}  # the stubs of lxml do not know that None is the default
 # What a document could open with besides its root: of these only comments are harmless, and nobody needs them.
 _DOCTYPE = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
+# Each neighbour's letters are read on threads of their own. libxml2 makes the types of all schemas as it reads the
+# first one: two threads at once spoil them for good. What a schema finds wrong is forgotten as it is used again.
+_VALIDATING = threading.Lock()
 
 
 def write_letter(letter: Letter) -> bytes:
@@ -139,9 +143,10 @@ def _read(data: bytes, name: str, kind: type) -> Any:
         raise UserError(f"the document is not well-formed XML: {error.msg}") from error
     if root.tag != f"{{{NAMESPACE}}}{name}":
         raise UserError(f"the document is {str(root.tag)[:80]!r}: {name} in {NAMESPACE} is expected")
-    schema = _schema()
-    if not schema.validate(root):
-        fault = schema.error_log[0]
+    with _VALIDATING:
+        schema = _schema()
+        fault = None if schema.validate(root) else schema.error_log[0]
+    if fault is not None:
         raise UserError(f"the document is not valid, line {fault.line}: {fault.message[:300]}")
     try:
         return _value(root, kind)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import math
+import time
 import typing
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -159,6 +161,24 @@ def test_an_impossible_host_count_is_infinite() -> None:
 
 def test_the_schema_is_one() -> None:
     etree.XMLSchema(etree.fromstring(schema_text()))
+
+
+def test_first_letters_that_come_at_once_have_one_schema_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Made on two threads at once, it spoils libxml2 for the life of the process, or ends that."""
+    made: list[etree.XMLSchema] = []
+    genuine = etree.XMLSchema
+
+    def make(root: etree._Element) -> etree.XMLSchema:
+        time.sleep(0.1)  # the others come meanwhile
+        made.append(genuine(root))
+        return made[-1]
+
+    monkeypatch.setattr(etree, "XMLSchema", make)
+    documents._schema.cache_clear()
+    text = f"{HEAD}<inquiry/></letter>".encode()
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(read_letter, [text] * 4))) == 1
+    assert len(made) == 1
 
 
 def test_letters_that_others_write_are_read() -> None:
