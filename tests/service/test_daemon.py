@@ -116,6 +116,11 @@ def test_whoever_waits_for_a_model_is_told_that_the_daemon_ends(site: Site) -> N
 
     with ThreadPoolExecutor(5) as pool:
         asked = [pool.submit(ask) for _ in range(5)]
+        # Stopped: it ends by itself after so many steps, on a quick machine before those who wait are told.
+        until(lambda: child_of(site.pid, "cosched.service.model_processes") is not None)
+        evaluating = child_of(site.pid, "cosched.service.model_processes")
+        assert evaluating is not None
+        os.kill(evaluating, signal.SIGSTOP)
         # One more than may wait: when that is sent away, the others have come, and not only their connections.
         until(lambda: any(each.done() for each in asked))
         (refused,) = (each for each in asked if each.done())
