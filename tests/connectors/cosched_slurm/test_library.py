@@ -65,7 +65,9 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
     made: list[Library] = []
 
     def library(played: str) -> Library:
-        if played != "absent":
+        if played == "absent":  # also where there is one
+            (tmp_path / "sitecustomize.py").write_text('import sys; sys.modules["pyslurm"] = None')
+        else:
             (tmp_path / "pyslurm.py").write_text(PYSLURM.replace("ATTEMPT", ATTEMPT))
         paths = [str(tmp_path), *os.environ.get("PYTHONPATH", "").split(":")]
         monkeypatch.setenv("PYTHONPATH", ":".join(filter(None, paths)))
