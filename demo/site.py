@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from cosched.client import AbsentError, Client
+from cosched.client import Client
 from cosched.errors import SystemFault
 from cosched.simulation.kernels import HARDWARE, HOSTS, KERNELS
 
@@ -191,7 +191,7 @@ class Site:
         try:
             with self.client() as client:
                 return client.status().hosts_up >= self._hosts
-        except AbsentError:
+        except SystemFault:  # nobody is there, or its answer takes too long: it listens before it can answer
             return False
 
     def _manager(self, stack: ExitStack) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import socket
 import time
 from pathlib import Path
 
 import pytest
 
+from cosched.client import Client
 from cosched.errors import SystemFault
 from cosched.portal.documents import TaskRequest
 from demo.site import Site
@@ -35,6 +37,19 @@ def test_a_site_left_early_takes_its_jobs_with_it() -> None:
         assert at_work(site.folder)
     assert not at_work(site.folder)
     assert not site.folder.exists()
+
+
+def test_a_daemon_that_listens_and_does_not_answer_yet_is_asked_again(tmp_path: Path) -> None:
+    class Hasty(Site):
+        def client(self) -> Client:
+            return Client(self.server, timeout=0.1)
+
+    site = Hasty("local", scale=1.0)
+    site.server = f"unix:{tmp_path}/socket"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(f"{tmp_path}/socket")
+        listening.listen()
+        assert not site._serves()
 
 
 def test_a_daemon_that_cannot_start_says_why_and_leaves_nothing() -> None:
