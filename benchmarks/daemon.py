@@ -41,8 +41,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     options = parser.parse_args()
-    requests = [TaskRequest(application=order.kernel, deadline=time.time() + 1e6 + order.allowance)
-                for order in draw(options.tasks, options.seed)]  # fmt: skip
+    requests = [
+        TaskRequest(application=order.kernel, deadline=time.time() + 1e6 + order.allowance)
+        for order in draw(options.tasks, options.seed)
+    ]
     rows = {"one by one": _measure(requests, _one_by_one), "in one list": _measure(requests, _in_one_list)}
     Console().print(_table(rows, options.tasks))
     if options.json:
@@ -55,8 +57,11 @@ def _measure(
     with Site("local", scale=1.0) as site, site.client() as client:
         _occupy(client)
         figures = submit(client, requests)
-        figures |= {f"{name} memory MB, {kind}": value / 2**20 for name, pid in _processes(site.pid).items()
-                    for kind, value in _memory(pid).items()}  # fmt: skip
+        figures |= {
+            f"{name} memory MB, {kind}": value / 2**20
+            for name, pid in _processes(site.pid).items()
+            for kind, value in _memory(pid).items()
+        }
         some = client.tasks(["queued"], limit=_ASKED).tasks
         figures |= _answers("plan", [client.plan] * _ASKED)
         figures |= _answers("explain", [partial(client.explain, task.id) for task in some])

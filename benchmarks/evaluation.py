@@ -48,13 +48,18 @@ class _Counting(Plan):
 def main() -> None:
     """Print every figure."""
     an_event = _limit()
-    print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}; "
-          f"an addition and a maximum: {an_event * 1e9:.1f} ns")  # fmt: skip
+    print(
+        f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}; "
+        f"an addition and a maximum: {an_event * 1e9:.1f} ns"
+    )
     print(f"\n{'':48}{'measured':>12}{'target':>12}{'limit':>12}")
     _profiles("sweep3d", range(1, 17), ("it_g", 50), 5e-3, an_event)
     _profiles("jacobi", range(1, 257), ("cells", 1000), 50e-3, an_event)
-    slowest = max((min(_timed(partial(load, path.stem)) for _ in range(REPEATS)), path.stem)
-                  for root in default_library() for path in root.rglob("applications/*.psl"))  # fmt: skip
+    slowest = max(
+        (min(_timed(partial(load, path.stem)) for _ in range(REPEATS)), path.stem)
+        for root in default_library()
+        for path in root.rglob("applications/*.psl")
+    )
     _row(f"parse, check and link {slowest[1]}, the slowest", slowest[0], 30e-3)
     _parsers()
     large = partial(profile, load("sweep3d"), load_hardware("sgi_origin2000"), [10_000], LARGE)

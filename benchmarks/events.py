@@ -42,8 +42,10 @@ def main() -> None:
     gc.disable()
     for hosts, classes in _POOLS:
         rows = [_arrivals(hosts, classes, waiting, idle) for idle in (0, 1)]
-        texts = [f"{name}  {median(took):5.2f} {max(took):6.2f}"
-                 for name, took in zip(("all hosts busy", "one idle"), rows, strict=True)]  # fmt: skip
+        texts = [
+            f"{name}  {median(took):5.2f} {max(took):6.2f}"
+            for name, took in zip(("all hosts busy", "one idle"), rows, strict=True)
+        ]
         name = f"{hosts:5} hosts" + (f", {classes} classes" if classes > 1 else "")
         print(f"{name:25}" + "   ".join(texts))
 
@@ -76,8 +78,16 @@ def _profile(seconds: Sequence[float], classes: int, slowdown: float = 2.0) -> P
 
 
 def _task(number: int, profile: Profile, submitted: float, deadline: float | None) -> Task:
-    return Task(id=str(number), number=number, name="", application="", command=(), submitted=submitted,
-                profile=profile, deadline=deadline)  # fmt: skip
+    return Task(
+        id=str(number),
+        number=number,
+        name="",
+        application="",
+        command=(),
+        submitted=submitted,
+        profile=profile,
+        deadline=deadline,
+    )
 
 
 if __name__ == "__main__":

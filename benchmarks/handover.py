@@ -75,8 +75,10 @@ def _floor(connector: str, pool: Any, jobs: int) -> list[str]:
     settings = {**pool.settings} if connector == "slurm" else {"config": str(pool.config), "spool": str(pool.spool)}
     manager = load(connector, settings)
     file = _journal(pool)
-    launches = [Launch(str(uuid.uuid4()), "floor", "floor", ("/bin/sh", "-c", _SCRIPT, str(file), length), ("node01",))
-                for length in _lengths(jobs)]  # fmt: skip
+    launches = [
+        Launch(str(uuid.uuid4()), "floor", "floor", ("/bin/sh", "-c", _SCRIPT, str(file), length), ("node01",))
+        for length in _lengths(jobs)
+    ]
     try:
         for launch in launches:
             manager.submit(launch)
@@ -100,9 +102,11 @@ def _ours(site: Site, pool: Any, jobs: int) -> list[str]:
         while client.task(blocker.id).state != "running":
             time.sleep(0.2)
         tasks = client.submit_all(
-            [TaskRequest(command=("/bin/sh", "-c", _SCRIPT, str(file), length), profile=(1.0,))
-             for length in _lengths(jobs)]
-        )  # fmt: skip
+            [
+                TaskRequest(command=("/bin/sh", "-c", _SCRIPT, str(file), length), profile=(1.0,))
+                for length in _lengths(jobs)
+            ]
+        )
         client.wait([task.id for task in tasks], _PATIENCE)
         client.cancel(blocker.id)
     return file.read_text().splitlines()

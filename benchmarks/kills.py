@@ -100,16 +100,23 @@ def main() -> None:
     began = time.monotonic()
     more = {key: json.loads(value) for key, _, value in (word.partition("=") for word in options.set)}
     kills, tasks, wrong = run(options.connector, options.kills, 60 * options.minutes, options.seed, more)
-    figures = {"connector": options.connector, "kills": kills, "seed": options.seed, "tasks": tasks,
-               "seconds": round(time.monotonic() - began), "faults": list(wrong)}  # fmt: skip
+    figures = {
+        "connector": options.connector,
+        "kills": kills,
+        "seed": options.seed,
+        "tasks": tasks,
+        "seconds": round(time.monotonic() - began),
+        "faults": list(wrong),
+    }
     print(json.dumps(figures, indent=2))
     if options.json:
         options.json.write_text(json.dumps(figures, indent=2))
     raise SystemExit(1 if wrong else 0)
 
 
-def run(connector: str, kills: int, seconds: float, seed: int,
-        more: Mapping[str, Any]) -> tuple[int, int, Sequence[str]]:  # fmt: skip
+def run(
+    connector: str, kills: int, seconds: float, seed: int, more: Mapping[str, Any]
+) -> tuple[int, int, Sequence[str]]:
     """Return how often the daemon was killed, how many tasks there were, and everything that is wrong."""
     chance = random.Random(seed)
     until = time.monotonic() + seconds

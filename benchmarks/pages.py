@@ -86,8 +86,10 @@ def _measure(visitor: Visitor) -> None:
         began = time.perf_counter()
         body = page.request.get(f"{visitor.address}/schedule?part=chart").body()
         times.append(time.perf_counter() - began)
-    print(f"{page.locator('.gantt path').count()} bars; chart: {len(body) / 1024:.0f} KiB, compressed "
-          f"{len(gzip.compress(body, 4)) / 1024:.0f} KiB")  # fmt: skip
+    print(
+        f"{page.locator('.gantt path').count()} bars; chart: {len(body) / 1024:.0f} KiB, compressed "
+        f"{len(gzip.compress(body, 4)) / 1024:.0f} KiB"
+    )
     print(f"made by the daemon in {statistics.median(times) * 1000:.0f} ms (median, over HTTP)")
     drawn = page.evaluate(_DRAW)
     print(
@@ -99,8 +101,10 @@ def _measure(visitor: Visitor) -> None:
     for step in range(60):
         page.mouse.move(box["x"] + 100 + step * (box["width"] - 120) / 60, box["y"] + 20 + step * 5)
     frames = sorted(page.evaluate("window.frames_"))
-    print(f"frames under the moving pointer: {statistics.median(frames):.0f} ms (median), "
-          f"{frames[int(len(frames) * 0.95)]:.0f} ms (95 of 100)")  # fmt: skip
+    print(
+        f"frames under the moving pointer: {statistics.median(frames):.0f} ms (median), "
+        f"{frames[int(len(frames) * 0.95)]:.0f} ms (95 of 100)"
+    )
 
 
 def _memory(pid: int) -> float:

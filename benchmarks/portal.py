@@ -107,19 +107,42 @@ def _fill(url: str, count: int) -> None:
     last, now = store.last_number(), time.time()
     profile = Profile(tuple(40.0 / hosts for hosts in range(1, 17)), Source.USER)
     for begin in range(0, count, 1000):
-        store.save([
-            Task(str(number), number, f"night run {number}", "sweep3d", ("/usr/bin/sweep3d", str(number)), now - 1e5,
-                 "ann", {"nx": 50.0}, profile=profile, state=TaskState.COMPLETED, dispatched=now - 9e4,
-                 started=now - 9e4, finished=now - 8e4, predicted=40.0, actual=41.0, exit_code=0, attempts=1,
-                 hosts=("node01", "node02"))
-            for number in range(last + 1 + begin, last + 1 + min(begin + 1000, count))
-        ])  # fmt: skip
+        store.save(
+            [
+                Task(
+                    str(number),
+                    number,
+                    f"night run {number}",
+                    "sweep3d",
+                    ("/usr/bin/sweep3d", str(number)),
+                    now - 1e5,
+                    "ann",
+                    {"nx": 50.0},
+                    profile=profile,
+                    state=TaskState.COMPLETED,
+                    dispatched=now - 9e4,
+                    started=now - 9e4,
+                    finished=now - 8e4,
+                    predicted=40.0,
+                    actual=41.0,
+                    exit_code=0,
+                    attempts=1,
+                    hosts=("node01", "node02"),
+                )
+                for number in range(last + 1 + begin, last + 1 + min(begin + 1000, count))
+            ]
+        )
     store.close()
 
 
 def _submission(token: str, number: int) -> bytes:
-    body = {"command": ["/bin/sleep", "60"], "hosts": "1-4", "profile": [60, 35, 25, 20], "name": f"load {number}",
-            "deadline": time.time() + 1e6 + 7919 * number % 10_000}  # fmt: skip
+    body = {
+        "command": ["/bin/sleep", "60"],
+        "hosts": "1-4",
+        "profile": [60, 35, 25, 20],
+        "name": f"load {number}",
+        "deadline": time.time() + 1e6 + 7919 * number % 10_000,
+    }
     return request("POST", "/api/v1/tasks", token, json.dumps(body).encode(), Idempotency_Key=f"load-{number}")
 
 

@@ -141,8 +141,16 @@ def run(faults: int, seconds: float, seed: int, domains: int = 2) -> Report:
     handovers = [handover for task in tasks.values() for handover in task.handovers]
     came_back = sum(handover.state != "ended" for handover in handovers)
     forwarded = sum(bool(task.peer) for task in tasks.values())
-    return Report(seed, dict(kinds), dict(wires), len(tasks), forwarded, came_back, round(time.monotonic() - began, 1),
-                  tuple(wrong))  # fmt: skip
+    return Report(
+        seed,
+        dict(kinds),
+        dict(wires),
+        len(tasks),
+        forwarded,
+        came_back,
+        round(time.monotonic() - began, 1),
+        tuple(wrong),
+    )
 
 
 def _await_forwarded(domain: Domain) -> None:
@@ -212,12 +220,14 @@ def _ended(found: Federation, accepted: Mapping[str, tuple[str, str]]) -> dict[s
     return tasks
 
 
-def _contradictions(found: Federation, tasks: Mapping[str, TaskDetail],
-                    accepted: Mapping[str, tuple[str, str]]) -> list[str]:  # fmt: skip
+def _contradictions(
+    found: Federation, tasks: Mapping[str, TaskDetail], accepted: Mapping[str, tuple[str, str]]
+) -> list[str]:
     """Return where daemons say something else than the history."""
     ran = found.ran()
-    wrong = [f"task {label} is {task.state}: {task.reason}" for label, task in tasks.items()
-             if task.state != "completed"]  # fmt: skip
+    wrong = [
+        f"task {label} is {task.state}: {task.reason}" for label, task in tasks.items() if task.state != "completed"
+    ]
     for label, task in tasks.items():
         said = task.peer or accepted[label][0]
         if ran.get(label) != [said]:

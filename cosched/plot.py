@@ -53,8 +53,16 @@ class Line:
     dashed: bool = False
 
 
-def line_plot(lines: Sequence[Line], title: str, x_label: str, y_label: str, *,
-              log_x: bool = False, log_y: bool = False, styled: bool = True) -> str:  # fmt: skip
+def line_plot(
+    lines: Sequence[Line],
+    title: str,
+    x_label: str,
+    y_label: str,
+    *,
+    log_x: bool = False,
+    log_y: bool = False,
+    styled: bool = True,
+) -> str:
     """Return a plot as the text of an SVG file.
 
     Args:
@@ -87,11 +95,13 @@ def line_plot(lines: Sequence[Line], title: str, x_label: str, y_label: str, *,
         y_ticks=[(_HEIGHT - upwards.at(value), _number(value)) for value in upwards.ticks],
         x_label=x_label,
         y_label=y_label,
-        lines=[_drawn(line, points, number, across, upwards)
-               for number, (line, points) in enumerate(zip(lines, every, strict=True))],
+        lines=[
+            _drawn(line, points, number, across, upwards)
+            for number, (line, points) in enumerate(zip(lines, every, strict=True))
+        ],
         columns=max(1, int(_WIDTH // widest)),
         column=widest,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +171,9 @@ def _drawn(
     }
 
 
-def _marks(name: str, points: Sequence[_Point], banded: bool, across: _Axis,
-           upwards: _Axis) -> Iterator[tuple[float, float, str]]:  # fmt: skip
+def _marks(
+    name: str, points: Sequence[_Point], banded: bool, across: _Axis, upwards: _Axis
+) -> Iterator[tuple[float, float, str]]:
     """Give place and hover text of each point."""
     for point in points:
         text = f"{name}, {_number(point.x)}: {_number(point.y)}"

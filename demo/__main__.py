@@ -22,8 +22,10 @@ def main() -> None:
     options = _options()
     console = wide_console()
     orders = draw(options.tasks, options.seed, scale=options.scale)
-    console.print(f"{options.tasks} tasks of the seven Warwick kernels on 16 hosts, {options.connector} connector. "
-                  f"Times are scaled: one published second takes {options.scale:g} s.")  # fmt: skip
+    console.print(
+        f"{options.tasks} tasks of the seven Warwick kernels on 16 hosts, {options.connector} connector. "
+        f"Times are scaled: one published second takes {options.scale:g} s."
+    )
     with (
         Site(options.connector, scale=options.scale, noise=options.noise, seed=options.seed) as site,
         site.client() as client,

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from cosched.portal.documents import TaskDetail
 
-__all__ = ["NAMES", "await_neighbours", "certify", "forwarded", "grid", "main", "peer", "submit", "table",
-           "where"]  # fmt: skip
+__all__ = ["NAMES", "await_neighbours", "certify", "forwarded", "grid", "main", "peer", "submit", "table", "where"]
 
 NAMES = ("alpha", "beta", "gamma")
 _FINAL = ("completed", "failed", "cancelled")
@@ -119,8 +118,10 @@ def main() -> None:
     options = _options()
     console = wide_console()
     connectors = options.connectors.split(",")
-    console.print(f"{len(connectors)} domains of 16 hosts: " + ", ".join(
-        f"{name} ({connector})" for name, connector in zip(NAMES, connectors, strict=False)))  # fmt: skip
+    console.print(
+        f"{len(connectors)} domains of 16 hosts: "
+        + ", ".join(f"{name} ({connector})" for name, connector in zip(NAMES, connectors, strict=False))
+    )
     with grid(connectors, scale=options.scale) as sites:
         submit(sites[0], options.tasks, options.scale)
         console.print(f"{options.tasks} tasks submitted to {NAMES[0]}")

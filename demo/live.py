@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 
 __all__ = ["run", "wide_console"]
 
-_COLOURS = {"sweep3d": "blue", "fft": "green", "improc": "red", "closure": "cyan", "jacobi": "magenta",
-           "memsort": "yellow", "cpi": "bright_blue"}  # fmt: skip
+_COLOURS = {
+    "sweep3d": "blue",
+    "fft": "green",
+    "improc": "red",
+    "closure": "cyan",
+    "jacobi": "magenta",
+    "memsort": "yellow",
+    "cpi": "bright_blue",
+}
 _FINAL = ("completed", "failed", "cancelled")
 _WIDTH = 72
 _EVERY = 0.5  # seconds between two pictures
@@ -40,8 +47,9 @@ def run(client: Client, orders: Sequence[Order], console: Console) -> tuple[floa
     """Submit tasks all at once and follow them to the end; return when they were submitted, and the tasks."""
     began = time.time()
     # Some deadlines are drawn as tight as the shortest run time itself: taken in all the same, to be met if can be.
-    requests = [TaskRequest(application=order.kernel, deadline=began + order.allowance, best_effort=True)
-                for order in orders]  # fmt: skip
+    requests = [
+        TaskRequest(application=order.kernel, deadline=began + order.allowance, best_effort=True) for order in orders
+    ]
     client.submit_all(requests)
     return began, _follow(client, began, console)
 
@@ -86,9 +94,11 @@ def _summary(tasks: Sequence[TaskView], plan: PlanView, began: float) -> str:
     states = [task.state for task in tasks]
     running = states.count("running") + states.count("dispatching")
     gap = "" if plan.gap is None else f", gap to the lower bound {max(plan.gap, 0):.1%}"
-    return (f"{plan.time - began:5.1f} s  waiting {states.count('queued'):2}  running {running:2}  "
-            f"done {states.count('completed'):2}  ends at {plan.time - began + plan.makespan:5.1f} s{gap}  "
-            f"({plan.evaluations:,} schedules looked at)")  # fmt: skip
+    return (
+        f"{plan.time - began:5.1f} s  waiting {states.count('queued'):2}  running {running:2}  "
+        f"done {states.count('completed'):2}  ends at {plan.time - began + plan.makespan:5.1f} s{gap}  "
+        f"({plan.evaluations:,} schedules looked at)"
+    )
 
 
 def _picture(tasks: Sequence[TaskView], plan: PlanView, began: float) -> Group:

@@ -90,10 +90,21 @@ def table(tasks: Sequence[TaskView], began: float) -> Table:
         shown.add_column(heading, justify="left" if heading in ("kernel", "hosts") else "right")
     for task in tasks:
         early = None if task.deadline is None or task.finished is None else task.deadline - task.finished
-        numbers = [task.predicted, task.actual, _since(task.started, began), _since(task.finished, began),
-                   _since(task.deadline, began)]  # fmt: skip
-        shown.add_row(task.id, task.application, _hosts(task.hosts), *(_figure(value) for value in numbers),
-                      _figure(early), style="red" if early is not None and early < 0 else None)  # fmt: skip
+        numbers = [
+            task.predicted,
+            task.actual,
+            _since(task.started, began),
+            _since(task.finished, began),
+            _since(task.deadline, began),
+        ]
+        shown.add_row(
+            task.id,
+            task.application,
+            _hosts(task.hosts),
+            *(_figure(value) for value in numbers),
+            _figure(early),
+            style="red" if early is not None and early < 0 else None,
+        )
     return shown
 
 
@@ -111,9 +122,11 @@ def comparison(makespans: Mapping[str, float], bound: float) -> Table:
 
 def sentence(outcome: Outcome, count: int) -> str:
     """Return the other figures of a run in words."""
-    return (f"deadlines met: {outcome.on_time} of {count}; idle {outcome.idle:.0%}; "
-            f"lost between one job's end and the next one's start on the same host: {outcome.handover:.1%} "
-            f"of the hosts' time (median pause {outcome.gap:.2f} s)")  # fmt: skip
+    return (
+        f"deadlines met: {outcome.on_time} of {count}; idle {outcome.idle:.0%}; "
+        f"lost between one job's end and the next one's start on the same host: {outcome.handover:.1%} "
+        f"of the hosts' time (median pause {outcome.gap:.2f} s)"
+    )
 
 
 def picture(tasks: Sequence[TaskView], began: float, connector: str) -> str:
@@ -136,8 +149,15 @@ def baselines(orders: Sequence[Order], scale: float, seed: int) -> dict[str, flo
     for policy in BASELINES:
         domain = SimulatedDomain(Settings(instance=_INSTANCE, policy=policy, staging=0.0, seed=seed), HOSTS, _exact)
         for number, order in enumerate(orders, start=1):
-            task = Task(id=str(number), number=number, name=order.kernel, application=order.kernel, command=("kernel",),
-                        submitted=0.0, profile=kernel_profile(order.kernel, scale))  # fmt: skip
+            task = Task(
+                id=str(number),
+                number=number,
+                name=order.kernel,
+                application=order.kernel,
+                command=("kernel",),
+                submitted=0.0,
+                profile=kernel_profile(order.kernel, scale),
+            )
             domain.post(TaskSubmitted(0.0, task))
         domain.run()
         found[policy] = max(run.finished for run in domain.runs)

@@ -57,9 +57,18 @@ class Site:
         server: the daemon's address.
     """
 
-    def __init__(self, connector: str, *, scale: float, noise: float = 0.05, seed: int = 0, hosts: int = HOSTS,
-                 settings: Mapping[str, Mapping[str, Any]] | None = None,
-                 prepare: Callable[[Site], None] = lambda _site: None, accounting: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        connector: str,
+        *,
+        scale: float,
+        noise: float = 0.05,
+        seed: int = 0,
+        hosts: int = HOSTS,
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        prepare: Callable[[Site], None] = lambda _site: None,
+        accounting: bool = False,
+    ) -> None:
         """Describe a site.
 
         Args:

@@ -67,8 +67,11 @@ def read_pool(file: Path) -> list[Line]:
 def _lines(attempt: str, launch: str, hosts: str, began: float, ends: float, state: str) -> list[Line]:
     names, task = tuple(hosts.split(",")), json.loads(launch)["task"]
     moments = [("start", began), ("end", ends)] if state == "completed" else [("start", began)]
-    return [Line(kind, attempt, task, rank, len(names), names, moment)
-            for kind, moment in moments for rank in range(len(names))]  # fmt: skip
+    return [
+        Line(kind, attempt, task, rank, len(names), names, moment)
+        for kind, moment in moments
+        for rank in range(len(names))
+    ]
 
 
 def _line(text: str, place: str) -> Line:

@@ -91,10 +91,12 @@ def test_unpinned_attempts_share_what_they_like() -> None:
 
 def test_reading_gives_what_was_written(tmp_path: Path) -> None:
     file = tmp_path / "journal"
-    file.write_text("".join(
-        f"{line.kind}\t{line.attempt}\t{line.task}\t{line.rank}\t{line.count}\t{','.join(line.hosts)}\t{line.time}\n"
-        for line in GOOD
-    ))  # fmt: skip
+    file.write_text(
+        "".join(
+            f"{line.kind}\t{line.attempt}\t{line.task}\t{line.rank}\t{line.count}\t{','.join(line.hosts)}\t{line.time}\n"
+            for line in GOOD
+        )
+    )
     assert read(file) == GOOD
 
 
@@ -104,9 +106,16 @@ def test_no_journal_is_an_empty_history(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["start\ta\t1\t0\t1\th1\t0.5", "start a 1 0 1 h1 0.5\n", "begin\ta\t1\t0\t1\th1\t0.5\n",
-     "start\ta\t1\t1\t1\th1\t0\n", "start\ta\t1\t0\t2\th1\t0.5\n", "start\ta\t1\t0\tx\th1\t0.5\n", "\n"],
-)  # fmt: skip
+    [
+        "start\ta\t1\t0\t1\th1\t0.5",
+        "start a 1 0 1 h1 0.5\n",
+        "begin\ta\t1\t0\t1\th1\t0.5\n",
+        "start\ta\t1\t1\t1\th1\t0\n",
+        "start\ta\t1\t0\t2\th1\t0.5\n",
+        "start\ta\t1\t0\tx\th1\t0.5\n",
+        "\n",
+    ],
+)
 def test_a_torn_line_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "journal").write_text(text)
     with pytest.raises(ValueError, match="journal"):

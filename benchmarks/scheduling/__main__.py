@@ -121,8 +121,12 @@ def _several_classes() -> None:
             problems = [mixed(tasks, hosts, seed, slowdowns) for seed in SEEDS]
             heuristic = _ratio([_planned(problem, Policy.HEURISTIC, 1.0, MAKESPAN) for problem in problems])
             planned = [_planned(problem, Policy.GENETIC, 0.1, MAKESPAN) for problem in problems]
-            plain = np.mean([metrics.makespan / lower_bound(problem)
-                             for (metrics, _), problem in zip(planned, problems, strict=True)])  # fmt: skip
+            plain = np.mean(
+                [
+                    metrics.makespan / lower_bound(problem)
+                    for (metrics, _), problem in zip(planned, problems, strict=True)
+                ]
+            )
             name = f"{tasks:5} tasks on {hosts} hosts, {len(slowdowns)} classes"
             rate = _rate(problems[0])
             print(f"{name:34} {heuristic:13.4f} {_ratio(planned):15.4f} {plain:23.4f} {rate:14.0f}")

@@ -39,8 +39,11 @@ def times(clock: Callable[[], float]) -> None:
     for slowdowns, hosts in product(_POOLS, (16, 64, 256)):
         plain = [_inserted(_queue(1001, hosts, seed, slowdowns, deadlines=False), clock)[0] for seed in _TIMED]
         due = [_inserted(_queue(1001, hosts, seed, slowdowns, deadlines=True), clock) for seed in _TIMED]
-        kinds = {"without deadlines": plain, "on time at the end": [took for took, behind in due if behind],
-                 "put ahead of others": [took for took, behind in due if not behind]}  # fmt: skip
+        kinds = {
+            "without deadlines": plain,
+            "on time at the end": [took for took, behind in due if behind],
+            "put ahead of others": [took for took, behind in due if not behind],
+        }
         row = [f"{name} {1e3 * np.median(took):5.2f} {1e3 * max(took):5.2f}" for name, took in kinds.items() if took]
         print(f"{hosts:5} hosts {_classes(slowdowns):15}" + "   ".join(row))
     print()
@@ -137,8 +140,13 @@ def _queues(slowdowns: Sequence[float]) -> Iterator[Problem]:
 
 def _plans(problem: Problem, weights: Weights) -> list[Plan]:
     """Return plans of all tasks but the last."""
-    known = replace(problem, tasks=problem.tasks[:-1], seconds=problem.seconds[:, :-1], release=problem.release[:-1],
-                    deadline=problem.deadline[:-1])  # fmt: skip
+    known = replace(
+        problem,
+        tasks=problem.tasks[:-1],
+        seconds=problem.seconds[:, :-1],
+        release=problem.release[:-1],
+        deadline=problem.deadline[:-1],
+    )
     search = Search(known, weights)
     search.step(_GENERATIONS if len(known.tasks) <= 300 else _GENERATIONS // 10)
     plans = [earliest_deadline_first(known), two_phase(known), search.best]

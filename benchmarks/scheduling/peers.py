@@ -71,8 +71,11 @@ def against_references(clock: Callable[[], float]) -> None:
 
     heuristics = np.min([row(str(policy), planned(policy, 1.0)) for policy in _QUEUES], axis=0)
     searched = [row(f"genetic {budget * 1000:.0f} ms", planned(Policy.GENETIC, budget)) for budget in (0.01, 0.1, 1.0)]
-    print(f"{'genetic 10 ms ÷ the best of those above it':44} {np.mean(searched[0] / heuristics):9.4f} "
-          f"{max(searched[0] / heuristics):9.4f}", flush=True)  # fmt: skip
+    print(
+        f"{'genetic 10 ms ÷ the best of those above it':44} {np.mean(searched[0] / heuristics):9.4f} "
+        f"{max(searched[0] / heuristics):9.4f}",
+        flush=True,
+    )
     row("stock DEAP 1 s", lambda seed, problem: stock_deap(problem, 1.0, seed)[0])
     if _installed("pymoo"):
         from benchmarks.scheduling.pymoo_peer import pymoo_peer
@@ -122,8 +125,10 @@ def mixed_integer_program() -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         makespans = list(process.map(highs, problems, [_SHORT] * len(problems)))
     ratios = [makespan / tight_bound(problem) for makespan, problem in zip(makespans, problems, strict=True)]
-    print(f"HiGHS 10 s, 512 independent tasks on 16 machines, {len(problems)} drawn matrices ÷ LP bound "
-          f"{np.exp(np.mean(np.log(ratios))):.4f}\n")  # fmt: skip
+    print(
+        f"HiGHS 10 s, 512 independent tasks on 16 machines, {len(problems)} drawn matrices ÷ LP bound "
+        f"{np.exp(np.mean(np.log(ratios))):.4f}\n"
+    )
 
 
 def _cp_sat_makespan(problem: Problem, seconds: float) -> float:

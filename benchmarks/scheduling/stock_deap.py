@@ -43,8 +43,10 @@ def stock_deap(problem: Problem, seconds: float, seed: int) -> tuple[float, int]
     widths = [(np.flatnonzero(row) + 1).tolist() for row in useful(problem)]
     toolbox = _toolbox(problem, widths)
     tasks = len(problem.tasks)
-    population = [_Individual([random.sample(range(tasks), tasks), [random.choice(row) for row in widths]])
-                  for _ in range(_POPULATION)]  # fmt: skip
+    population = [
+        _Individual([random.sample(range(tasks), tasks), [random.choice(row) for row in widths]])
+        for _ in range(_POPULATION)
+    ]
     fame = tools.HallOfFame(1)
     generations, began = 0, time.perf_counter()
     while generations == 0 or time.perf_counter() - began < seconds:

@@ -13,16 +13,50 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
-    "COMPLETED", "NAMED", "PROJECTION", "SUBMITTED_ON_HOLD", "WITHDRAWN", "constraint", "cut_off", "keeps_output",
-    "rank_of", "reports", "running", "waits_for_release", "whole", "withdrawn",
-]  # fmt: skip
+    "COMPLETED",
+    "NAMED",
+    "PROJECTION",
+    "SUBMITTED_ON_HOLD",
+    "WITHDRAWN",
+    "constraint",
+    "cut_off",
+    "keeps_output",
+    "rank_of",
+    "reports",
+    "running",
+    "waits_for_release",
+    "whole",
+    "withdrawn",
+]
 
 PROJECTION = (
-    "ClusterId", "ProcId", "JobStatus", "CoschedAttempt", "CoschedCount", "CoschedRank", "NumJobStarts",
-    "JobCurrentStartDate", "JobCurrentStartExecutingDate", "EnteredCurrentStatus", "CompletionDate", "ExitBySignal",
-    "ExitCode", "ExitSignal", "HoldReason", "HoldReasonCode", "RemoveReason", "VacateReason", "JobDisconnectedDate",
-    "NumShadowStarts", "RemoteHost", "LastRemoteHost", "RemoteHosts", "AllRemoteHosts", "ServerTime", "StageOutFinish",
-)  # fmt: skip
+    "ClusterId",
+    "ProcId",
+    "JobStatus",
+    "CoschedAttempt",
+    "CoschedCount",
+    "CoschedRank",
+    "NumJobStarts",
+    "JobCurrentStartDate",
+    "JobCurrentStartExecutingDate",
+    "EnteredCurrentStatus",
+    "CompletionDate",
+    "ExitBySignal",
+    "ExitCode",
+    "ExitSignal",
+    "HoldReason",
+    "HoldReasonCode",
+    "RemoveReason",
+    "VacateReason",
+    "JobDisconnectedDate",
+    "NumShadowStarts",
+    "RemoteHost",
+    "LastRemoteHost",
+    "RemoteHosts",
+    "AllRemoteHosts",
+    "ServerTime",
+    "StageOutFinish",
+)
 NAMED = 200  # attempts in an expression at most, which the scheduler compares with each of its jobs
 SUBMITTED_ON_HOLD = 15  # HTCondor's hold code for `hold = true`
 _SPOOLING = 16  # and for jobs whose files are on their way to the scheduler
@@ -88,8 +122,10 @@ def reports(queue: Iterable[Mapping[str, Any]], history: Iterable[Mapping[str, A
             processes[attempt, cluster, number - rank][rank] = process
     # Of two clusters with one UUID the first is the job; the other was removed when it was noticed.
     firsts = {key[0]: key for key in sorted(processes, key=lambda key: -key[1])}
-    return {attempt: together(attempt, f"{key[1]}.{key[2]}", counts[attempt], processes[key])
-            for attempt, key in firsts.items()}  # fmt: skip
+    return {
+        attempt: together(attempt, f"{key[1]}.{key[2]}", counts[attempt], processes[key])
+        for attempt, key in firsts.items()
+    }
 
 
 def whole(queue: Iterable[Mapping[str, Any]]) -> set[str]:
@@ -110,8 +146,9 @@ def rank_of(ad: Mapping[str, Any]) -> int:
 
 def _host(ad: Mapping[str, Any]) -> str:
     """Return the machine of "slot1@machine", all of them for a job of the parallel universe."""
-    slots = str(ad.get("AllRemoteHosts") or ad.get("RemoteHosts") or ad.get("RemoteHost") or
-                ad.get("LastRemoteHost") or "")  # fmt: skip
+    slots = str(
+        ad.get("AllRemoteHosts") or ad.get("RemoteHosts") or ad.get("RemoteHost") or ad.get("LastRemoteHost") or ""
+    )
     return ",".join(slot.rpartition("@")[2] for slot in slots.split(","))
 
 

@@ -108,12 +108,16 @@ class Attempts(AttemptFolders):
         if parallel:
             (self.folder(launch.attempt) / _PROCESSES).write_text(f"{launch.count}\n")
             command = _PARALLEL.format(command=command, folder=folder)
-        return self.write(launch.attempt, "run.sh", _SCRIPT.format(
-            fence=f"{folder}/cancelled",
-            fenced=FENCED,
-            exports=exports(launch),
-            command=command,
-        ))  # fmt: skip
+        return self.write(
+            launch.attempt,
+            "run.sh",
+            _SCRIPT.format(
+                fence=f"{folder}/cancelled",
+                fenced=FENCED,
+                exports=exports(launch),
+                command=command,
+            ),
+        )
 
     def _write_spooled(self, launch: Launch) -> Path:
         for rank in range(launch.count):  # where what each process leaves behind comes back to
@@ -121,5 +125,10 @@ class Attempts(AttemptFolders):
         if launch.prepare:
             (self.folder(launch.attempt) / _PREPARES).touch()
         enter = _ENTER.format(directory=shlex.quote(launch.directory)) if launch.directory else ""
-        return self.write(launch.attempt, "run.sh", _SPOOLED.format(
-            enter=enter, exports=exports(launch), command=prepared_command(launch, '"$cosched_folder"')))  # fmt: skip
+        return self.write(
+            launch.attempt,
+            "run.sh",
+            _SPOOLED.format(
+                enter=enter, exports=exports(launch), command=prepared_command(launch, '"$cosched_folder"')
+            ),
+        )

@@ -39,13 +39,17 @@ class Worker(WorkerProcess):
     """
 
     def __init__(self, settings: CondorSettings) -> None:
-        super().__init__(["cosched_condor.worker", settings.schedd], dict(os.environ) | _environment(settings),
-                         settings.timeout, manager="HTCondor", daemon="its scheduler")  # fmt: skip
+        super().__init__(
+            ["cosched_condor.worker", settings.schedd],
+            dict(os.environ) | _environment(settings),
+            settings.timeout,
+            manager="HTCondor",
+            daemon="its scheduler",
+        )
 
     def refusal(self, verb: str, message: str) -> ConnectorError:
         """Turn the library's words into an error; what might pass by itself is transient."""
-        return refusal(f"HTCondor, asked to {_PURPOSE.get(verb, verb)}", message,
-                       submitting=verb.startswith("submit"))  # fmt: skip
+        return refusal(f"HTCondor, asked to {_PURPOSE.get(verb, verb)}", message, submitting=verb.startswith("submit"))
 
 
 def _environment(settings: CondorSettings) -> dict[str, str]:

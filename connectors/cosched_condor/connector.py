@@ -52,9 +52,11 @@ class CondorConnector:
         self._listening = threading.Lock()
         self._fetching = Fetching(self._listen, self._attempts) if self._settings.spooled else None
         self._jobs = Jobs(self._ask, self._attempts, self._settings.timeout, self._fetching)
-        self._news = (LogNews(self._listen, self._attempts.logs, max(self._settings.keep_days, _KEEP_DAYS) * _DAY)
-                      if self._fetching is None else
-                      QueueNews(self._ask, self._jobs, self._fetching, self._attempts, self._own.has))  # fmt: skip
+        self._news = (
+            LogNews(self._listen, self._attempts.logs, max(self._settings.keep_days, _KEEP_DAYS) * _DAY)
+            if self._fetching is None
+            else QueueNews(self._ask, self._jobs, self._fetching, self._attempts, self._own.has)
+        )
         self._pruning = Pruning(self._settings.spool, self._settings.keep_days, self._queued)
 
     @property
@@ -220,8 +222,9 @@ class CondorConnector:
 
     def _submitted(self, batch: Batch, fences: Mapping[str, str]) -> dict[str, Any]:
         verb, wait = ("submit_spooled", FILES_SECONDS) if self._settings.spooled else ("submit", 0.0)
-        answer: dict[str, Any] = self._ask.call(verb, wait=wait, description=batch.text, items=batch.items,
-                                                fences=fences)  # fmt: skip
+        answer: dict[str, Any] = self._ask.call(
+            verb, wait=wait, description=batch.text, items=batch.items, fences=fences
+        )
         return answer
 
     def _prune(self) -> None:
@@ -237,8 +240,9 @@ class CondorConnector:
 
     def _refuse_fenced(self, attempt: str) -> None:
         if self._attempts.fenced(attempt):
-            raise ConnectorError(f"attempt {attempt} was cancelled before it was submitted: make a new attempt",
-                                 transient=False)  # fmt: skip
+            raise ConnectorError(
+                f"attempt {attempt} was cancelled before it was submitted: make a new attempt", transient=False
+            )
 
     def _prepare(self) -> None:
         try:
@@ -248,11 +252,16 @@ class CondorConnector:
 
     def _spool_fault(self, error: OSError) -> ConnectorError:
         place = error.filename or self._settings.spool
-        return ConnectorError(f"the condor connector cannot work in its spool: {error.strerror}: {place}: make room or "
-                              "correct the rights", transient=True)  # fmt: skip
+        return ConnectorError(
+            f"the condor connector cannot work in its spool: {error.strerror}: {place}: make room or "
+            "correct the rights",
+            transient=True,
+        )
 
 
 def _too_many(count: int) -> ConnectorError:
-    return ConnectorError(f"HTCondor takes fewer jobs in one submission than the {count} processes of this task: "
-                          f"raise {PER_SUBMISSION} at the scheduler, or let the task have fewer hosts",
-                          transient=False)  # fmt: skip
+    return ConnectorError(
+        f"HTCondor takes fewer jobs in one submission than the {count} processes of this task: "
+        f"raise {PER_SUBMISSION} at the scheduler, or let the task have fewer hosts",
+        transient=False,
+    )

@@ -36,8 +36,12 @@ class _FileError(Exception):
 
 
 def _confine() -> None:
-    for limit, most in ((resource.RLIMIT_CPU, _CPU_SECONDS), (resource.RLIMIT_AS, _MEMORY),
-                        (resource.RLIMIT_FSIZE, _FILE), (resource.RLIMIT_CORE, 0)):  # fmt: skip
+    for limit, most in (
+        (resource.RLIMIT_CPU, _CPU_SECONDS),
+        (resource.RLIMIT_AS, _MEMORY),
+        (resource.RLIMIT_FSIZE, _FILE),
+        (resource.RLIMIT_CORE, 0),
+    ):
         hard = resource.getrlimit(limit)[1]
         value = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(limit, (value, value))
@@ -103,12 +107,27 @@ def _tasks(text: str) -> Iterator[dict[str, str]]:
     for number, item in enumerate(items):
         submit.update({"Process": str(number), "ProcId": str(number), "ItemIndex": str(number), **item})
         found = _expanded(submit, _LATER)
-        yield {key: value for key, value in found.items() if key not in ("Process", "ProcId", "ItemIndex", *item)
-               or key.lower() in _COMMANDS}  # fmt: skip
+        yield {
+            key: value
+            for key, value in found.items()
+            if key not in ("Process", "ProcId", "ItemIndex", *item) or key.lower() in _COMMANDS
+        }
 
 
-_COMMANDS = ("executable", "arguments", "input", "output", "error", "initialdir", "environment",
-             "transfer_input_files", "request_cpus", "request_memory", "request_disk", "request_gpus")  # fmt: skip
+_COMMANDS = (
+    "executable",
+    "arguments",
+    "input",
+    "output",
+    "error",
+    "initialdir",
+    "environment",
+    "transfer_input_files",
+    "request_cpus",
+    "request_memory",
+    "request_disk",
+    "request_gpus",
+)
 
 
 def main() -> None:

@@ -61,8 +61,12 @@ class Jobs:
         incomplete = [attempt for attempt in attempts if attempt not in whole]
         history: list[dict[str, Any]] = []
         if incomplete:
-            history = self._ask.call("history", constraint=ads.constraint(incomplete), projection=ads.PROJECTION,
-                                     since=self._since(incomplete))  # fmt: skip
+            history = self._ask.call(
+                "history",
+                constraint=ads.constraint(incomplete),
+                projection=ads.PROJECTION,
+                since=self._since(incomplete),
+            )
         return {attempt: self.shown(report) for attempt, report in ads.reports(queue, history).items()}
 
     def shown(self, report: JobReport) -> JobReport:
@@ -83,8 +87,9 @@ class Jobs:
     def check_released(self, cluster: str, outcome: Mapping[str, Any]) -> None:
         """See to it that what cannot be released does not stay in the queue."""
         if "error" in outcome:
-            raise ConnectorError(f"HTCondor has the job and was not heard to release it: {outcome['error']}",
-                                 transient=True)  # fmt: skip
+            raise ConnectorError(
+                f"HTCondor has the job and was not heard to release it: {outcome['error']}", transient=True
+            )
         try:
             _check_done("Release", f"cluster {cluster}", outcome)
         except ConnectorError:
@@ -117,5 +122,7 @@ class Jobs:
 
 def _check_done(action: str, what: str, outcome: Mapping[str, Any]) -> None:
     if outcome.get("TotalPermissionDenied") or outcome.get("TotalError"):
-        raise ConnectorError(f"HTCondor lets this user not {action.lower()} the job ({what}): submit and run "
-                             "cosched as one user", transient=False)  # fmt: skip
+        raise ConnectorError(
+            f"HTCondor lets this user not {action.lower()} the job ({what}): submit and run cosched as one user",
+            transient=False,
+        )

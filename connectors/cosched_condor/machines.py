@@ -18,8 +18,24 @@ if TYPE_CHECKING:
 __all__ = ["Needs", "machines", "projection"]
 
 _OUT_OF_USE = ("Drained", "Draining", "Delete", "Shutdown", "Backfill")
-_READ = ("Machine", "Name", "State", "Activity", "Offline", "Draining", "DrainReason", "Start", "JobId", "GlobalJobId",
-         "RemoteOwner", "PartitionableSlot", "Cpus", "Memory", "Disk", "GPUs")  # fmt: skip
+_READ = (
+    "Machine",
+    "Name",
+    "State",
+    "Activity",
+    "Offline",
+    "Draining",
+    "DrainReason",
+    "Start",
+    "JobId",
+    "GlobalJobId",
+    "RemoteOwner",
+    "PartitionableSlot",
+    "Cpus",
+    "Memory",
+    "Disk",
+    "GPUs",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +73,7 @@ def projection(class_attribute: str) -> list[str]:
     return [*_READ, class_attribute] if class_attribute else [*_READ]
 
 
-def machines(slots: Iterable[Mapping[str, Any]], class_attribute: str, ours: Ours,
-             needs: Needs) -> list[Host]:  # fmt: skip
+def machines(slots: Iterable[Mapping[str, Any]], class_attribute: str, ours: Ours, needs: Needs) -> list[Host]:
     """Return one host for each machine, sorted by name.
 
     Args:
@@ -75,8 +90,13 @@ def machines(slots: Iterable[Mapping[str, Any]], class_attribute: str, ours: Our
     return [_host(name, by_machine[name], class_attribute, ours, needs) for name in sorted(by_machine)]
 
 
-def _host(name: str, slots: Sequence[Mapping[str, Any]], class_attribute: str, ours: Ours, needs: Needs,
-          ) -> Host:  # fmt: skip
+def _host(
+    name: str,
+    slots: Sequence[Mapping[str, Any]],
+    class_attribute: str,
+    ours: Ours,
+    needs: Needs,
+) -> Host:
     usable = [slot for slot in slots if not _reason(slot)]
     host_class = str((usable or slots)[0].get(class_attribute, "")) if class_attribute else ""
     if not usable:

@@ -18,9 +18,24 @@ __all__ = ["conjunction", "lines", "merged_environment"]
 _KEY = re.compile(r"(my\.)?[a-z_][a-z0-9_]*\Z")
 _LATER = re.compile(r"\$\(DOLLAR\)\((ProcId|ClusterId|Node)\)")
 # Words of the language that are no commands, and what is cosched's to say.
-_FORBIDDEN = ("queue", "include", "use", "if", "elif", "else", "endif", "warning", "getenv", "hold",
-              "submit_event_notes", "dagman_log", "accounting_group_user", "max_materialize", "max_idle",
-              "machine_count")  # fmt: skip
+_FORBIDDEN = (
+    "queue",
+    "include",
+    "use",
+    "if",
+    "elif",
+    "else",
+    "endif",
+    "warning",
+    "getenv",
+    "hold",
+    "submit_event_notes",
+    "dagman_log",
+    "accounting_group_user",
+    "max_materialize",
+    "max_idle",
+    "machine_count",
+)
 _COMBINED = ("requirements", "periodic_remove", "environment", "env")
 
 
@@ -89,10 +104,13 @@ def _old(part: str) -> tuple[str, str]:
 
 def _variable(name: str, value: str) -> str:
     if any(ord(character) < 32 for character in value):
-        raise UserError(f"the environment variable {name} has a line break or another control character, "
-                        "which a submit file cannot carry: leave it out")  # fmt: skip
+        raise UserError(
+            f"the environment variable {name} has a line break or another control character, "
+            "which a submit file cannot carry: leave it out"
+        )
     if "$(dollar)" in value.lower():  # what stands for its dollar would be expanded once more, however it is written
-        raise UserError(f"the environment variable {name} has the text $(DOLLAR), "
-                        "which a submit file cannot carry: leave it out")  # fmt: skip
+        raise UserError(
+            f"the environment variable {name} has the text $(DOLLAR), which a submit file cannot carry: leave it out"
+        )
     quoted = value.replace("'", "''").replace('"', '""')
     return f"{name}='{_text(quoted)}'"

@@ -66,8 +66,9 @@ class LogNews:
 
     def _follow(self, timeout: float) -> list[dict[str, Any]]:
         logs, began = self._logs.all(), time.time()
-        events: list[dict[str, Any]] = self._listen.call("follow", wait=timeout, logs=[str(log) for log in logs],
-                                                         timeout=timeout)  # fmt: skip
+        events: list[dict[str, Any]] = self._listen.call(
+            "follow", wait=timeout, logs=[str(log) for log in logs], timeout=timeout
+        )
         if not events:
             self._read_to = began
         return events
@@ -94,8 +95,9 @@ class QueueNews:
         ours: whether a slot's job is cosched's.
     """
 
-    def __init__(self, ask: Worker, jobs: Jobs, fetching: Fetching, attempts: Attempts,
-                 ours: Callable[[Mapping[str, Any]], bool]) -> None:  # fmt: skip
+    def __init__(
+        self, ask: Worker, jobs: Jobs, fetching: Fetching, attempts: Attempts, ours: Callable[[Mapping[str, Any]], bool]
+    ) -> None:
         self._ask = ask
         self._jobs = jobs
         self._fetching = fetching
@@ -142,8 +144,11 @@ class QueueNews:
 
     def _question(self) -> list[JobReport]:
         asked = time.monotonic()
-        queue = [ad for ad in self._jobs.queue("CoschedAttempt =!= undefined")
-                 if self._attempts.known(str(ad.get("CoschedAttempt", "")))]  # fmt: skip
+        queue = [
+            ad
+            for ad in self._jobs.queue("CoschedAttempt =!= undefined")
+            if self._attempts.known(str(ad.get("CoschedAttempt", "")))
+        ]
         shown = {str(ad["CoschedAttempt"]) for ad in queue}
         with self._guard:
             live = {**self._live, **{attempt: 0 for attempt in shown if not self._is_over(attempt)}}

@@ -14,8 +14,16 @@ _NUMBERED = re.compile(r"Schedd says -(\d)")
 # What the scheduler answers in place of a job's number (NewJobErr in its sources); the library shows the number alone.
 _LIMITS = {"2": "MAX_JOBS_SUBMITTED", "3": "MAX_JOBS_PER_OWNER", "4": PER_SUBMISSION}
 # What no second try changes; all else may be the scheduler's state of the moment.
-_FINAL = ("failed to create job ad", "permission", "not authorized", "owner", "invalid", "parse", "no such",
-          "undefined")  # fmt: skip
+_FINAL = (
+    "failed to create job ad",
+    "permission",
+    "not authorized",
+    "owner",
+    "invalid",
+    "parse",
+    "no such",
+    "undefined",
+)
 
 
 def refusal(context: str, words: str, *, submitting: bool) -> ConnectorError:
@@ -28,8 +36,9 @@ def refusal(context: str, words: str, *, submitting: bool) -> ConnectorError:
     """
     limit = _limit(words) if submitting else ""
     if limit:  # the whole submission is undone
-        return ConnectorError(f"HTCondor takes no more jobs for now: its limit {limit} is reached", transient=True,
-                              refused=True)  # fmt: skip
+        return ConnectorError(
+            f"HTCondor takes no more jobs for now: its limit {limit} is reached", transient=True, refused=True
+        )
     final = submitting and any(word in words.lower() for word in _FINAL)
     return ConnectorError(f"{context}: {words}", transient=not final)
 

@@ -141,8 +141,10 @@ def _items(launch: Launch, settings: CondorSettings, attempts: Attempts) -> Iter
 def _account(owner: str) -> SafeValue:
     """Return the owner as the user of an accounting group, in which HTCondor allows neither spaces nor commas."""
     if owner and not _OWNER.match(owner):
-        raise UserError(f"the owner {owner[:80]!r} cannot be the user of an accounting group: "
-                        "names are letters, digits, '.', '_', '-' and '@'")  # fmt: skip
+        raise UserError(
+            f"the owner {owner[:80]!r} cannot be the user of an accounting group: "
+            "names are letters, digits, '.', '_', '-' and '@'"
+        )
     return SafeValue(owner)
 
 

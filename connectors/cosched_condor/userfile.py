@@ -27,13 +27,41 @@ __all__ = ["read"]
 
 _SECONDS = 30.0  # for a file whose commands take their time
 _LARGEST_ANSWER = 64 << 20
-_WISHES = {"after": "after", "application": "application", "besteffort": "best-effort", "deadline": "deadline",
-           "hosts": "hosts", "name": "name", "profile": "profile"}  # fmt: skip
+_WISHES = {
+    "after": "after",
+    "application": "application",
+    "besteffort": "best-effort",
+    "deadline": "deadline",
+    "hosts": "hosts",
+    "name": "name",
+    "profile": "profile",
+}
 # Decided by cosched: where and when it runs, and how it is followed.
-_TAKEN = ("hold", "max_materialize", "max_idle", "submit_event_notes", "dagman_log", "dagman_workflow_mask",
-          "machine_count", "getenv", "process", "procid", "itemindex", "cosched.queued", "universe")  # fmt: skip
-_UNIVERSES = {"": "", "vanilla": "", "5": "", "docker": "docker", "container": "container", "java": "java",
-              "parallel": "parallel", "11": "parallel"}  # fmt: skip
+_TAKEN = (
+    "hold",
+    "max_materialize",
+    "max_idle",
+    "submit_event_notes",
+    "dagman_log",
+    "dagman_workflow_mask",
+    "machine_count",
+    "getenv",
+    "process",
+    "procid",
+    "itemindex",
+    "cosched.queued",
+    "universe",
+)
+_UNIVERSES = {
+    "": "",
+    "vanilla": "",
+    "5": "",
+    "docker": "docker",
+    "container": "container",
+    "java": "java",
+    "parallel": "parallel",
+    "11": "parallel",
+}
 _QUEUE = re.compile(r"[ \t]*queue\b", re.IGNORECASE)
 _ENVIRONMENT = re.compile(r"\$ENV\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*(:?)", re.IGNORECASE)
 # All that a file from elsewhere may have: whatever else there is in the language may reach files or run commands.
@@ -63,8 +91,10 @@ def _check(text: str, place: Place) -> None:
         raise UserError(f"{place.name}:{queues[1]}: a second queue statement: give each a file of its own")
     for number, line in enumerate(lines, 1) if not place.trusted else ():
         if not _HARMLESS.fullmatch(line) or line.rstrip().endswith("\\") or "$ENV" in line.upper():
-            raise UserError(f"{place.name}:{number}: {line.strip()[:60]!r} may reach beyond the file: submit it with "
-                            "`cosched task submit --file`, which reads it with your own rights")  # fmt: skip
+            raise UserError(
+                f"{place.name}:{number}: {line.strip()[:60]!r} may reach beyond the file: submit it with "
+                "`cosched task submit --file`, which reads it with your own rights"
+            )
     for name, default in _ENVIRONMENT.findall(text):
         if name not in place.environment and not default:
             raise UserError(
@@ -74,13 +104,22 @@ def _check(text: str, place: Place) -> None:
 
 def _interpreted(text: str, place: Place) -> list[dict[str, str]]:
     variables = {name: place.environment[name] for name, _ in _ENVIRONMENT.findall(text) if name in place.environment}
-    environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C.UTF-8", **variables,
-                   "CONDOR_CONFIG": "/dev/null"}  # fmt: skip
+    environment = {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "LC_ALL": "C.UTF-8",
+        **variables,
+        "CONDOR_CONFIG": "/dev/null",
+    }
     command = [*_without_network(), sys.executable, "-I", str(Path(interpreter.__file__))]
     with subprocess.Popen(
-        command, env=environment, cwd=place.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, start_new_session=True,
-    ) as process:  # fmt: skip
+        command,
+        env=environment,
+        cwd=place.folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:
         try:
             output, _ = process.communicate(text.encode(), timeout=_SECONDS)
         except subprocess.TimeoutExpired:
@@ -92,8 +131,9 @@ def _interpreted(text: str, place: Place) -> list[dict[str, str]]:
     try:
         answer = json.loads(output[:_LARGEST_ANSWER])
     except ValueError:
-        raise UserError(f"{place.name} cannot be interpreted: it needs more time or memory than a submit file may have"
-                        ) from None  # fmt: skip
+        raise UserError(
+            f"{place.name} cannot be interpreted: it needs more time or memory than a submit file may have"
+        ) from None
     if "error" in answer:
         raise UserError(f"{place.name}: {answer['error']}")
     tasks: list[dict[str, str]] = answer["tasks"]
@@ -157,8 +197,9 @@ def _program(lower: Mapping[str, str], settings: dict[str, str], place: Place) -
 def _universe(name: str, place: Place) -> str:
     known = _UNIVERSES.get(name.lower())
     if known is None:
-        raise UserError(f"{place.name} asks for universe {name!r}, whose jobs run on no host of the pool: "
-                        "give it to condor_submit")  # fmt: skip
+        raise UserError(
+            f"{place.name} asks for universe {name!r}, whose jobs run on no host of the pool: give it to condor_submit"
+        )
     return known
 
 

@@ -78,8 +78,9 @@ class _Manager:
                 outcome = {"error": sentence(error)}
         return {"cluster": cluster, "fenced": fenced, "released": outcome}
 
-    def submit_spooled(self, description: str, items: Sequence[dict[str, str]],
-                       fences: dict[str, str]) -> dict[str, Any]:  # fmt: skip
+    def submit_spooled(
+        self, description: str, items: Sequence[dict[str, str]], fences: dict[str, str]
+    ) -> dict[str, Any]:
         """Submit one process for each item and hand the scheduler their files: nothing runs before it has them.
 
         Args:
@@ -109,8 +110,9 @@ class _Manager:
 
     def slots(self, projection: Sequence[str]) -> list[dict[str, Any]]:
         """Return the slots that have a job."""
-        ads = self._library.Collector().query(self._library.AdType.Startd, constraint="JobId =!= undefined",
-                                              projection=list(projection))  # fmt: skip
+        ads = self._library.Collector().query(
+            self._library.AdType.Startd, constraint="JobId =!= undefined", projection=list(projection)
+        )
         return [_plain(ad) for ad in ads]
 
     def queue(self, constraint: str, projection: Sequence[str]) -> list[dict[str, Any]]:
@@ -136,8 +138,9 @@ class _Manager:
             if log not in self._logs:
                 self._logs[log] = self._library.JobEventLog(log)
         while True:
-            events = list(islice((_event(event, log) for log in logs for event in self._logs[log].events(0)),
-                                 _EVENTS_AT_ONCE))  # fmt: skip
+            events = list(
+                islice((_event(event, log) for log in logs for event in self._logs[log].events(0)), _EVENTS_AT_ONCE)
+            )
             left = end - time.monotonic()
             if events or left <= 0:
                 return events
@@ -147,8 +150,9 @@ class _Manager:
         if self._schedd_found is None:
             found = self._library.Collector().locate(self._library.DaemonType.Schedd, self._schedd_name or None)
             if found is None:
-                raise RuntimeError(f"the collector shows no scheduler {self._schedd_name}: "
-                                   "`condor_status -schedd` names those it has")  # fmt: skip
+                raise RuntimeError(
+                    f"the collector shows no scheduler {self._schedd_name}: `condor_status -schedd` names those it has"
+                )
             self._scheduler = str(found["Name"])
             self._schedd_found = self._library.Schedd(found)
         return self._schedd_found

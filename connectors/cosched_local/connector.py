@@ -71,8 +71,10 @@ class LocalConnector:
         with self._working():
             if launch.attempt not in self._jobs and self._spool.launch(launch.attempt) is None:
                 if self._spool.end(launch.attempt) is not None:
-                    raise ConnectorError(f"attempt {launch.attempt} was cancelled before it was submitted: "
-                                         "make a new attempt", transient=False)  # fmt: skip
+                    raise ConnectorError(
+                        f"attempt {launch.attempt} was cancelled before it was submitted: make a new attempt",
+                        transient=False,
+                    )
                 self._spool.write_launch(launch)
                 self._jobs[launch.attempt] = Job(self._spool, launch, self._settings.grace)
                 self._advance()
@@ -154,8 +156,11 @@ class LocalConnector:
                 yield
         except OSError as error:
             place = error.filename or self._settings.spool
-            raise ConnectorError(f"the local connector cannot work in its spool: {error.strerror}: {place}: make room "
-                                 "or correct the rights", transient=True) from error  # fmt: skip
+            raise ConnectorError(
+                f"the local connector cannot work in its spool: {error.strerror}: {place}: make room "
+                "or correct the rights",
+                transient=True,
+            ) from error
 
     def _open(self) -> None:
         self._spool.create()
@@ -168,8 +173,10 @@ class LocalConnector:
             os.close(lock)
             if error.errno not in (errno.EACCES, errno.EAGAIN):
                 raise
-            raise ConnectorError(f"the spool {self._spool.root} is in use by another cosched: stop that one or "
-                                 "configure another spool", transient=True) from None  # fmt: skip
+            raise ConnectorError(
+                f"the spool {self._spool.root} is in use by another cosched: stop that one or configure another spool",
+                transient=True,
+            ) from None
         self._lock = lock
         self._prune()
         for attempt in self._spool.attempts():

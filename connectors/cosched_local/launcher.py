@@ -34,19 +34,31 @@ def start_runner(launch: Launch, folder: Path, grace: float) -> int:
     marks = shlex.quote(str(folder))
     command = ("/bin/sh", "-c", prepared_command(launch, marks)) if launch.prepare else launch.command
     arguments = [
-        sys.executable, "-I", "-S", str(Path(runner.__file__)),
-        str(folder), launch.directory or str(folder), str(launch.count), limit, str(grace), *command,
-    ]  # fmt: skip
+        sys.executable,
+        "-I",
+        "-S",
+        str(Path(runner.__file__)),
+        str(folder),
+        launch.directory or str(folder),
+        str(launch.count),
+        limit,
+        str(grace),
+        *command,
+    ]
     variables = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     log = (os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     pid = os.posix_spawn(
-        sys.executable, arguments, {**variables, **environment(launch)}, setsid=True, setsigmask=(),
+        sys.executable,
+        arguments,
+        {**variables, **environment(launch)},
+        setsid=True,
+        setsigmask=(),
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, str(folder / "runner.log"), *log),
             (os.POSIX_SPAWN_DUP2, 1, 2),
         ],
-    )  # fmt: skip
+    )
     _children.add(pid)
     return pid
 

@@ -130,10 +130,14 @@ class _Processes:
             for name in ("/dev/null", f"{self._folder}/out.{rank}", f"{self._folder}/err.{rank}"):
                 opened.append(os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666))  # noqa: PERF401  closed below
             pid = os.posix_spawnp(
-                command[0], command, {**os.environ, "COSCHED_RANK": str(rank)},
+                command[0],
+                command,
+                {**os.environ, "COSCHED_RANK": str(rank)},
                 file_actions=[(os.POSIX_SPAWN_DUP2, file, target) for target, file in enumerate(opened)],
-                setpgroup=0, setsigmask=(), setsigdef=_RESET,
-            )  # fmt: skip
+                setpgroup=0,
+                setsigmask=(),
+                setsigdef=_RESET,
+            )
         except OSError as error:
             reason = f"cannot start {command[0]!r}: {error.strerror}"
             if error.errno in _SHORT_OF:
@@ -254,8 +258,9 @@ class _Guard:
 
 def _kill_all(session: int, mark: bytes) -> None:
     """Kill whoever is in the session or bears the mark in its environment, until nobody is left but this process."""
-    while sum(kill(int(name), session, mark) for name in os.listdir("/proc")
-              if name.isdigit() and int(name) != os.getpid()):  # fmt: skip
+    while sum(
+        kill(int(name), session, mark) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()
+    ):
         time.sleep(0.01)
 
 

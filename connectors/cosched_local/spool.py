@@ -106,8 +106,15 @@ class Spool:
         if len(words) != 4:
             return None
         state, started, finished, code = words
-        end = JobReport(attempt, JobState(state), attempt[:8], _float(started), _float(finished),
-                        None if code == "None" else int(code), reason.strip())  # fmt: skip
+        end = JobReport(
+            attempt,
+            JobState(state),
+            attempt[:8],
+            _float(started),
+            _float(finished),
+            None if code == "None" else int(code),
+            reason.strip(),
+        )
         return explained(end, self.folder(attempt))
 
     def write_end(self, attempt: str, state: JobState, reason: str) -> JobReport:

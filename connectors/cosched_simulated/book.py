@@ -37,8 +37,22 @@ _SCHEMA = (
     f"PRAGMA user_version = {_VERSION}",
 )
 _LIVE = "state IN ('queued', 'running') ORDER BY number"
-_FIELDS = ("number", "attempt", "count", "pinned", "ready", "duration", "becomes", "exit_code", "reason",
-           "state", "hosts", "began", "ends", "stopped")  # fmt: skip
+_FIELDS = (
+    "number",
+    "attempt",
+    "count",
+    "pinned",
+    "ready",
+    "duration",
+    "becomes",
+    "exit_code",
+    "reason",
+    "state",
+    "hosts",
+    "began",
+    "ends",
+    "stopped",
+)
 _CHANGING = ("becomes", "exit_code", "reason", "state", "hosts", "began", "ends", "stopped", "change")
 _UPSERT = (  # S608: names of our own; all values are bound
     f"INSERT INTO jobs ({', '.join(_FIELDS)}, launch, change) VALUES ({', '.join('?' * (len(_FIELDS) + 2))}) "  # noqa: S608
@@ -77,8 +91,10 @@ class Book:
                     connection.execute("ROLLBACK")
                 raise
         except (sqlite3.Error, OSError) as error:
-            message = (f"the file of the simulated pool cannot be used: {error}: {self._file}: make room, correct the "
-                       "rights, or move it away to begin anew")  # fmt: skip
+            message = (
+                f"the file of the simulated pool cannot be used: {error}: {self._file}: make room, correct the "
+                "rights, or move it away to begin anew"
+            )
             raise ConnectorError(message, transient=True) from error
 
     def close(self) -> None:
@@ -170,8 +186,10 @@ class Turn:
         for job in changed:
             self._changes += 1
             self._connection.execute(_UPSERT, (*_row(job), self._launches.get(job.number, ""), self._changes))
-        self._connection.execute("UPDATE pool SET time = ?, up = ?, jobs = ?, changes = ?",
-                                 (self.pool.time, ",".join(self.pool.up), self._jobs, self._changes))  # fmt: skip
+        self._connection.execute(
+            "UPDATE pool SET time = ?, up = ?, jobs = ?, changes = ?",
+            (self.pool.time, ",".join(self.pool.up), self._jobs, self._changes),
+        )
         self._written = self.pool
 
     def _add(self, job: Job) -> None:
@@ -191,12 +209,37 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _row(job: Job) -> tuple[object, ...]:
     ending = job.ending
-    return (job.number, job.attempt, job.count, ",".join(job.pinned), job.ready, job.duration,
-            ending.state, ending.exit_code, ending.reason,
-            job.state, ",".join(job.hosts), job.began, job.ends, job.stopped)  # fmt: skip
+    return (
+        job.number,
+        job.attempt,
+        job.count,
+        ",".join(job.pinned),
+        job.ready,
+        job.duration,
+        ending.state,
+        ending.exit_code,
+        ending.reason,
+        job.state,
+        ",".join(job.hosts),
+        job.began,
+        job.ends,
+        job.stopped,
+    )
 
 
 def _job(row: tuple[Any, ...]) -> Job:
     number, attempt, count, pinned, ready, duration, becomes, code, reason, state, hosts, began, ends, stopped = row
-    return Job(number, attempt, count, _names(pinned), ready, duration, Ending(JobState(becomes), code, reason),
-               JobState(state), _names(hosts), began, ends, bool(stopped))  # fmt: skip
+    return Job(
+        number,
+        attempt,
+        count,
+        _names(pinned),
+        ready,
+        duration,
+        Ending(JobState(becomes), code, reason),
+        JobState(state),
+        _names(hosts),
+        began,
+        ends,
+        bool(stopped),
+    )

@@ -54,8 +54,10 @@ class SimulatedConnector:
         self._folders = AttemptFolders(self._settings.spool / "attempts")
         self._offline = self._settings.spool / "offline"
         # A stream for each kind: how often events are asked for has no part in which submits are lost.
-        self._weather = {kind: random.Random(f"{self._settings.seed}/{kind}")  # noqa: S311  a repeatable draw
-                         for kind in ("busy", "lost", "repeat")}  # fmt: skip
+        self._weather = {
+            kind: random.Random(f"{self._settings.seed}/{kind}")  # noqa: S311  a repeatable draw
+            for kind in ("busy", "lost", "repeat")
+        }
         self._guard = threading.Lock()
         self._bell = threading.Event()  # ends a wait in `events`
         self._closed = False
@@ -71,8 +73,10 @@ class SimulatedConnector:
                 self._forget_at = time.monotonic() + _FORGET_AGAIN
                 turn.forget(time.time() - self._settings.keep_days * _DAY)
             off = taken_off(self._offline)
-        return [Host(name, host_class, up=name not in off, reason=off.get(name, ""))
-                for name, host_class in self._settings.hosts.items()]  # fmt: skip
+        return [
+            Host(name, host_class, up=name not in off, reason=off.get(name, ""))
+            for name, host_class in self._settings.hosts.items()
+        ]
 
     def submit(self, launch: Launch) -> str:
         """Put the attempt into the queue and return the number of its job.
@@ -195,8 +199,9 @@ class SimulatedConnector:
         self._check_fits(launch)
         job = turn.job(launch.attempt)
         if job is not None and not job.count:
-            raise ConnectorError(f"attempt {launch.attempt} was cancelled before it was submitted: make a new attempt",
-                                 transient=False)  # fmt: skip
+            raise ConnectorError(
+                f"attempt {launch.attempt} was cancelled before it was submitted: make a new attempt", transient=False
+            )
         if job is None:
             duration, ending = fate(launch, self._settings)
             job = turn.submit(launch, turn.pool.time + self._settings.latency, duration, ending)

@@ -97,8 +97,9 @@ class Job:
             case JobState.RUNNING:
                 return JobReport(self.attempt, self.state, job, self.began, hosts=self._chosen)
         ending = self.ending
-        return JobReport(self.attempt, self.state, job, self.began, self.ends, ending.exit_code, ending.reason,
-                         self._chosen)  # fmt: skip
+        return JobReport(
+            self.attempt, self.state, job, self.began, self.ends, ending.exit_code, ending.reason, self._chosen
+        )
 
     @property
     def _chosen(self) -> tuple[str, ...]:

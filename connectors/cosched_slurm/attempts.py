@@ -148,16 +148,20 @@ class Attempts(AttemptFolders):
             variables += f"\nexport SLURM_SUBMIT_DIR={directory}"
             rank, count, files = "rank=0", 1, _kept_here(native.settings)
         streams = {"out": '> "$folder/out.$rank"', "err": '2> "$folder/err.$rank"'}
-        return self.write(launch.attempt, "run.sh", _SCRIPT.format(
-            folder=shlex.quote(str(self.folder(launch.attempt))),
-            rank=rank,
-            fenced=FENCED,
-            count=count,
-            redirection=" ".join(("exec", *(streams[file] for file in files))),
-            directory=directory,
-            exports=variables,
-            command=prepared_command(launch, shlex.quote(str(self.folder(launch.attempt)))),
-        ))  # fmt: skip
+        return self.write(
+            launch.attempt,
+            "run.sh",
+            _SCRIPT.format(
+                folder=shlex.quote(str(self.folder(launch.attempt))),
+                rank=rank,
+                fenced=FENCED,
+                count=count,
+                redirection=" ".join(("exec", *(streams[file] for file in files))),
+                directory=directory,
+                exports=variables,
+                command=prepared_command(launch, shlex.quote(str(self.folder(launch.attempt)))),
+            ),
+        )
 
 
 def _kept_here(settings: Mapping[str, str]) -> tuple[str, ...]:

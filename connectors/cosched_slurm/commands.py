@@ -59,8 +59,11 @@ class Commands:
         found = shutil.which(program, path=str(where)) if where else shutil.which(program)
         if found is None:
             place = where or "PATH"
-            raise ConnectorError(f"there is no program {program} in {place}: install Slurm's client commands or set "
-                                 "the key bin of [connector.slurm]", transient=True)  # fmt: skip
+            raise ConnectorError(
+                f"there is no program {program} in {place}: install Slurm's client commands or set "
+                "the key bin of [connector.slurm]",
+                transient=True,
+            )
         return found
 
     def submit(self, options: Sequence[str]) -> str:

@@ -35,8 +35,11 @@ def completion(file: Path, attempt: str, folder: Path, index: int | None = None)
     try:
         line = _last_line_with(file, f" WorkDir={folder} ".encode(), index)
     except OSError as error:
-        raise ConnectorError(f"Slurm's completion file {file} cannot be read: {error.strerror}: correct the key "
-                             "completions of [connector.slurm] or its rights", transient=True) from error  # fmt: skip
+        raise ConnectorError(
+            f"Slurm's completion file {file} cannot be read: {error.strerror}: correct the key "
+            "completions of [connector.slurm] or its rights",
+            transient=True,
+        ) from error
     return None if line is None else _record(attempt, line)
 
 

@@ -263,14 +263,22 @@ class SlurmConnector:
     def _records(self) -> dict[str, Record]:
         """Return Slurm's job of each attempt; of several the one that lives, else the last."""
         found = records(self._slurm.jobs(), self._arrays.members)
-        return {attempt: max(same, key=lambda record: not record.over) if any(not record.over for record in same)
-                else same[-1] for attempt, same in found.items()}  # fmt: skip
+        return {
+            attempt: max(same, key=lambda record: not record.over)
+            if any(not record.over for record in same)
+            else same[-1]
+            for attempt, same in found.items()
+        }
 
     def _unfinished(self) -> set[str]:
         """Return whose folders are needed: attempts that are not over, and all arrays that Slurm shows."""
         rows = self._slurm.jobs()
-        live = {record.attempt for same in records(rows, self._arrays.members).values() for record in same
-                if not record.over}  # fmt: skip
+        live = {
+            record.attempt
+            for same in records(rows, self._arrays.members).values()
+            for record in same
+            if not record.over
+        }
         return live | {name for row in rows if (name := marked(row)) is not None and self._arrays.members(name)}
 
     def _report(self, attempt: str, record: Record | None) -> JobReport | None:
@@ -305,10 +313,13 @@ class SlurmConnector:
 
     def _refuse_fenced(self, attempt: str) -> None:
         if self._attempts.fenced(attempt):
-            raise ConnectorError(f"attempt {attempt} was cancelled before it was submitted: make a new attempt",
-                                 transient=False)  # fmt: skip
+            raise ConnectorError(
+                f"attempt {attempt} was cancelled before it was submitted: make a new attempt", transient=False
+            )
 
     def _spool_fault(self, error: OSError) -> ConnectorError:
         place = error.filename or self._settings.spool
-        return ConnectorError(f"the slurm connector cannot work in its spool: {error.strerror}: {place}: make room or "
-                              "correct the rights", transient=True)  # fmt: skip
+        return ConnectorError(
+            f"the slurm connector cannot work in its spool: {error.strerror}: {place}: make room or correct the rights",
+            transient=True,
+        )

@@ -19,24 +19,50 @@ __all__ = ["Library", "description"]
 
 # Options of sbatch → attributes of pyslurm.JobSubmitDescription (pyslurm 25.11).
 _TEXTS = {
-    "account": "account", "chdir": "working_directory", "comment": "comment", "constraint": "constraints",
-    "error": "standard_error", "gres": "gres_per_node", "input": "standard_in", "job-name": "name",
-    "licenses": "licenses", "mem": "memory_per_node", "mem-per-cpu": "memory_per_cpu", "mem-per-gpu": "memory_per_gpu",
-    "nodelist": "required_nodes", "output": "standard_output", "partition": "partitions", "qos": "qos",
-    "reservation": "reservations", "signal": "signal", "time": "time_limit", "tmp": "temporary_disk_per_node",
+    "account": "account",
+    "chdir": "working_directory",
+    "comment": "comment",
+    "constraint": "constraints",
+    "error": "standard_error",
+    "gres": "gres_per_node",
+    "input": "standard_in",
+    "job-name": "name",
+    "licenses": "licenses",
+    "mem": "memory_per_node",
+    "mem-per-cpu": "memory_per_cpu",
+    "mem-per-gpu": "memory_per_gpu",
+    "nodelist": "required_nodes",
+    "output": "standard_output",
+    "partition": "partitions",
+    "qos": "qos",
+    "reservation": "reservations",
+    "signal": "signal",
+    "time": "time_limit",
+    "tmp": "temporary_disk_per_node",
     "wckey": "wckey",
-}  # fmt: skip
+}
 _NUMBERS = {
-    "cores-per-socket": "cores_per_socket", "cpus-per-task": "cpus_per_task", "gid": "group_id", "nice": "nice",
-    "nodes": "nodes", "ntasks": "ntasks", "ntasks-per-core": "ntasks_per_core", "ntasks-per-node": "ntasks_per_node",
-    "ntasks-per-socket": "ntasks_per_socket", "sockets-per-node": "sockets_per_node",
-    "threads-per-core": "threads_per_core", "uid": "user_id",
-}  # fmt: skip
+    "cores-per-socket": "cores_per_socket",
+    "cpus-per-task": "cpus_per_task",
+    "gid": "group_id",
+    "nice": "nice",
+    "nodes": "nodes",
+    "ntasks": "ntasks",
+    "ntasks-per-core": "ntasks_per_core",
+    "ntasks-per-node": "ntasks_per_node",
+    "ntasks-per-socket": "ntasks_per_socket",
+    "sockets-per-node": "sockets_per_node",
+    "threads-per-core": "threads_per_core",
+    "uid": "user_id",
+}
 _FLAGS: dict[str, tuple[str, object]] = {
-    "contiguous": ("requires_contiguous_nodes", True), "exclusive": ("resource_sharing", "exclusive"),
-    "no-requeue": ("is_requeueable", False), "overcommit": ("overcommit", True),
-    "spread-job": ("spreads_over_nodes", True), "use-min-nodes": ("use_min_nodes", True),
-}  # fmt: skip
+    "contiguous": ("requires_contiguous_nodes", True),
+    "exclusive": ("resource_sharing", "exclusive"),
+    "no-requeue": ("is_requeueable", False),
+    "overcommit": ("overcommit", True),
+    "spread-job": ("spreads_over_nodes", True),
+    "use-min-nodes": ("use_min_nodes", True),
+}
 
 
 def description(options: Sequence[str]) -> dict[str, object]:
@@ -58,8 +84,10 @@ def description(options: Sequence[str]) -> dict[str, object]:
             attribute, meaning = _FLAGS[name]
             found[attribute] = meaning
         else:
-            raise ConnectorError(f"pyslurm cannot be told {option}: leave it out, or set interface = \"cli\" in "
-                                 "[connector.slurm]", transient=False)  # fmt: skip
+            raise ConnectorError(
+                f'pyslurm cannot be told {option}: leave it out, or set interface = "cli" in [connector.slurm]',
+                transient=False,
+            )
     return found
 
 
@@ -80,8 +108,9 @@ class Library(WorkerProcess):
         environment = {key: os.environ[key] for key in (*KEPT, "PYTHONPATH", "LD_LIBRARY_PATH") if key in os.environ}
         if settings.config is not None:
             environment["SLURM_CONF"] = str(settings.config)
-        super().__init__(["cosched_slurm.worker"], environment | SET, settings.timeout, manager="pyslurm",
-                         daemon="slurmctld")  # fmt: skip
+        super().__init__(
+            ["cosched_slurm.worker"], environment | SET, settings.timeout, manager="pyslurm", daemon="slurmctld"
+        )
         self.path = Commands(settings).path
 
     def submit(self, options: Sequence[str]) -> str:
@@ -116,5 +145,9 @@ class Library(WorkerProcess):
         return refusal(f"pyslurm, asked to {_PURPOSE[verb]}", message, submitting=verb == "submit")
 
 
-_PURPOSE: Mapping[str, str] = {"submit": "submit a job", "cancel": "end a job", "jobs": "list the jobs",
-                               "nodes": "list the nodes"}  # fmt: skip
+_PURPOSE: Mapping[str, str] = {
+    "submit": "submit a job",
+    "cancel": "end a job",
+    "jobs": "list the jobs",
+    "nodes": "list the nodes",
+}

@@ -27,8 +27,13 @@ def busy(rows: Iterable[Mapping[str, Any]]) -> set[str]:
     return {str(row.get("name") or "") for row in rows if {"ALLOCATED", "MIXED"}.intersection(words(row.get("state")))}
 
 
-def hosts(rows: Iterable[Mapping[str, Any]], partition: str, prefix: str,
-          theirs: Mapping[str, Claim] | None = None, own: Reservation | None = None) -> list[Host]:  # fmt: skip
+def hosts(
+    rows: Iterable[Mapping[str, Any]],
+    partition: str,
+    prefix: str,
+    theirs: Mapping[str, Claim] | None = None,
+    own: Reservation | None = None,
+) -> list[Host]:
     """Return the hosts, sorted by name.
 
     Args:
@@ -49,8 +54,14 @@ def hosts(rows: Iterable[Mapping[str, Any]], partition: str, prefix: str,
         features = _texts(row.get("active_features") or row.get("features"))
         claim = None if reason else (theirs or {}).get(name)
         words_for = reason if claim is None else claim.reason
-        found[name] = Host(name, _class(features, prefix), not reason, words_for, claimed=claim is not None,
-                           free_at=None if claim is None else claim.until)  # fmt: skip
+        found[name] = Host(
+            name,
+            _class(features, prefix),
+            not reason,
+            words_for,
+            claimed=claim is not None,
+            free_at=None if claim is None else claim.until,
+        )
     return [found[name] for name in sorted(found)]
 
 

@@ -9,32 +9,130 @@ from cosched.errors import UserError
 __all__ = ["KEPT", "indices", "long_name", "seconds", "takes_value"]
 
 _SHORT = {
-    "A": "account", "a": "array", "B": "extra-node-info", "b": "begin", "C": "constraint", "c": "cpus-per-task",
-    "D": "chdir", "d": "dependency", "e": "error", "F": "nodefile", "G": "gpus", "H": "hold", "i": "input",
-    "J": "job-name", "k": "no-kill", "L": "licenses", "m": "distribution", "N": "nodes", "n": "ntasks",
-    "O": "overcommit", "o": "output", "p": "partition", "Q": "quiet", "q": "qos", "S": "core-spec",
-    "s": "oversubscribe", "t": "time", "v": "verbose", "W": "wait", "w": "nodelist", "x": "exclude",
-}  # fmt: skip
+    "A": "account",
+    "a": "array",
+    "B": "extra-node-info",
+    "b": "begin",
+    "C": "constraint",
+    "c": "cpus-per-task",
+    "D": "chdir",
+    "d": "dependency",
+    "e": "error",
+    "F": "nodefile",
+    "G": "gpus",
+    "H": "hold",
+    "i": "input",
+    "J": "job-name",
+    "k": "no-kill",
+    "L": "licenses",
+    "m": "distribution",
+    "N": "nodes",
+    "n": "ntasks",
+    "O": "overcommit",
+    "o": "output",
+    "p": "partition",
+    "Q": "quiet",
+    "q": "qos",
+    "S": "core-spec",
+    "s": "oversubscribe",
+    "t": "time",
+    "v": "verbose",
+    "W": "wait",
+    "w": "nodelist",
+    "x": "exclude",
+}
 # Passed on as they are: what the job needs, where its output goes, whom it is charged to. True: it takes a value.
 KEPT = {
-    **dict.fromkeys((
-        "account", "acctg-freq", "batch", "bb", "bbf", "begin", "constraint", "container", "core-spec",
-        "cores-per-socket", "cpu-freq", "cpus-per-gpu", "cpus-per-task", "delay-boot", "dependency", "distribution",
-        "error", "extra-node-info", "gpu-bind", "gpu-freq", "gpus", "gpus-per-node", "gpus-per-socket",
-        "gpus-per-task", "gres", "gres-flags", "hint", "input", "licenses", "mail-type", "mail-user", "mcs-label",
-        "mem", "mem-bind", "mem-per-cpu", "mem-per-gpu", "mincpus", "network", "nice", "ntasks", "ntasks-per-core",
-        "ntasks-per-gpu", "ntasks-per-node", "ntasks-per-socket", "open-mode", "output", "partition", "prefer",
-        "priority", "profile", "propagate", "qos", "reservation", "signal", "sockets-per-node", "switches",
-        "thread-spec", "threads-per-core", "tmp", "tres-bind", "tres-per-task", "wait-all-nodes", "wckey",
-    ), True),
+    **dict.fromkeys(
+        (
+            "account",
+            "acctg-freq",
+            "batch",
+            "bb",
+            "bbf",
+            "begin",
+            "constraint",
+            "container",
+            "core-spec",
+            "cores-per-socket",
+            "cpu-freq",
+            "cpus-per-gpu",
+            "cpus-per-task",
+            "delay-boot",
+            "dependency",
+            "distribution",
+            "error",
+            "extra-node-info",
+            "gpu-bind",
+            "gpu-freq",
+            "gpus",
+            "gpus-per-node",
+            "gpus-per-socket",
+            "gpus-per-task",
+            "gres",
+            "gres-flags",
+            "hint",
+            "input",
+            "licenses",
+            "mail-type",
+            "mail-user",
+            "mcs-label",
+            "mem",
+            "mem-bind",
+            "mem-per-cpu",
+            "mem-per-gpu",
+            "mincpus",
+            "network",
+            "nice",
+            "ntasks",
+            "ntasks-per-core",
+            "ntasks-per-gpu",
+            "ntasks-per-node",
+            "ntasks-per-socket",
+            "open-mode",
+            "output",
+            "partition",
+            "prefer",
+            "priority",
+            "profile",
+            "propagate",
+            "qos",
+            "reservation",
+            "signal",
+            "sockets-per-node",
+            "switches",
+            "thread-spec",
+            "threads-per-core",
+            "tmp",
+            "tres-bind",
+            "tres-per-task",
+            "wait-all-nodes",
+            "wckey",
+        ),
+        True,
+    ),
     **dict.fromkeys(("contiguous", "no-kill", "overcommit", "spread-job", "use-min-nodes"), False),
-}  # fmt: skip
+}
 # Decided by cosched, or meaningless for it.
 _TAKEN = {
-    **dict.fromkeys(("array", "chdir", "comment", "exclude", "export", "job-name", "nodefile", "nodelist", "nodes",
-                     "time", "time-min"), True),
+    **dict.fromkeys(
+        (
+            "array",
+            "chdir",
+            "comment",
+            "exclude",
+            "export",
+            "job-name",
+            "nodefile",
+            "nodelist",
+            "nodes",
+            "time",
+            "time-min",
+        ),
+        True,
+    ),
     **dict.fromkeys(("exclusive", "oversubscribe", "requeue", "no-requeue", "parsable", "quiet", "verbose"), False),
-}  # fmt: skip
+}
 _MAY_TAKE = ("exclusive", "no-kill", "oversubscribe")
 _TIME = re.compile(
     r"(?:(?P<days>\d{1,6})-)?(?P<first>\d{1,9})(?::(?P<second>\d{1,9}))?(?::(?P<third>\d{1,9}))?", re.ASCII
@@ -108,8 +206,9 @@ def indices(text: str) -> list[int]:
         if last < first or step < 1:
             raise UserError(f"--array={text}: {part} is no range: write the smaller index first, and a step from 1 on")
         if last > _LARGEST_INDEX or (last - first) // step >= _MOST_TASKS:
-            raise UserError(f"--array={text}: {part} is too large: at most {_MOST_TASKS} tasks, with indices up to "
-                            f"{_LARGEST_INDEX}")  # fmt: skip
+            raise UserError(
+                f"--array={text}: {part} is too large: at most {_MOST_TASKS} tasks, with indices up to {_LARGEST_INDEX}"
+            )
         found.update(range(first, last + 1, step))
     if len(found) > _MOST_TASKS:
         raise UserError(f"--array={text} has {len(found)} tasks: at most {_MOST_TASKS} are taken at once")

@@ -19,8 +19,10 @@ def account_of(owner: str) -> str:
         UserError: there is no owner, or it is no such name; a number could be anybody.
     """
     if not _OWNER.match(owner):
-        raise UserError(f"the task has the owner {owner[:80]!r}, and jobs here run under their owners' names: "
-                        "submit it as a user of this cluster")  # fmt: skip
+        raise UserError(
+            f"the task has the owner {owner[:80]!r}, and jobs here run under their owners' names: "
+            "submit it as a user of this cluster"
+        )
     return owner
 
 

@@ -11,8 +11,19 @@ __all__ = ["NO_ROOM", "full", "refusal"]
 NO_ROOM = re.compile(rb"(sleeping and|temporarily disabled,) retrying\s*$", re.MULTILINE)
 """What sbatch says before it waits, up to two minutes, for room in the controller's queue (`MaxJobCount`)."""
 # What no second try changes; all else may be the controller's state of the moment.
-_FINAL = ("invalid", "not available", "more processors", "permission", "denied", "not permitted", "unrecognized",
-          "unable to open file", "violates", "dependency problem", "unknown user")  # fmt: skip
+_FINAL = (
+    "invalid",
+    "not available",
+    "more processors",
+    "permission",
+    "denied",
+    "not permitted",
+    "unrecognized",
+    "unable to open file",
+    "violates",
+    "dependency problem",
+    "unknown user",
+)
 _NO_ROOM = ("resource temporarily unavailable", "temporarily unable to accept", "job queue full")
 _POLICY = "violates accounting/qos policy"
 _SUBMITTED = re.compile(r"SubmitJob")  # AssocMaxSubmitJobLimit, QOSMaxSubmitJobPerUserLimit, MaxSubmitJobsPerAccount, …

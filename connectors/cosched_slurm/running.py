@@ -54,8 +54,14 @@ def run(
         OSError: it cannot be started.
     """
     began = time.monotonic()
-    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip  # a Ctrl-C is not for it
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )  # a Ctrl-C is not for it
     with process:
         try:
             output, errors, silent = _read(process, began + limit, until)

@@ -71,8 +71,9 @@ class Strangers:
         poll: seconds between two questions at least.
     """
 
-    def __init__(self, jobs: Callable[[], Iterable[Mapping[str, Any]]], ours: Callable[[str], bool],
-                 poll: float) -> None:  # fmt: skip
+    def __init__(
+        self, jobs: Callable[[], Iterable[Mapping[str, Any]]], ours: Callable[[str], bool], poll: float
+    ) -> None:
         self._jobs = jobs
         self._ours = ours
         self._poll = poll

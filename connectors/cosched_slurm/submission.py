@@ -36,8 +36,14 @@ def array_options(shape: Sequence[str], array: str, folder: Path, size: int, cou
         count: processes of each.
     """
     place = safe(str(folder), "the spool")
-    return [*shape, f"--array=0-{size - 1}", "--job-name=cosched", f"--comment={comment(array, count, array=True)}",
-            f"--chdir={place}", f"--output={place}/slurm-%a.log"]  # fmt: skip
+    return [
+        *shape,
+        f"--array=0-{size - 1}",
+        "--job-name=cosched",
+        f"--comment={comment(array, count, array=True)}",
+        f"--chdir={place}",
+        f"--output={place}/slurm-%a.log",
+    ]
 
 
 def shape(launch: Launch, folder: Path, settings: SlurmSettings) -> tuple[str, ...] | None:

@@ -18,11 +18,30 @@ if TYPE_CHECKING:
 
 __all__ = ["read"]
 
-_WISHES = {"after": True, "application": True, "best-effort": False, "deadline": True, "hosts": True, "name": True,
-           "profile": True, "set": True}  # fmt: skip
+_WISHES = {
+    "after": True,
+    "application": True,
+    "best-effort": False,
+    "deadline": True,
+    "hosts": True,
+    "name": True,
+    "profile": True,
+    "set": True,
+}
 # What a job takes over of the environment that it is submitted from, where its script does not say (--export).
-_USUAL = ("PATH", "LD_LIBRARY_PATH", "MANPATH", "MODULEPATH", "MODULESHOME", "LOADEDMODULES", "_LMFILES_", "SHELL",
-          "LANG", "LC_ALL", "TZ")  # fmt: skip
+_USUAL = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "MANPATH",
+    "MODULEPATH",
+    "MODULESHOME",
+    "LOADEDMODULES",
+    "_LMFILES_",
+    "SHELL",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+)
 _NODES = re.compile(r"([1-9]\d{0,8})(?:-([1-9]\d{0,8}))?", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -142,15 +161,23 @@ def _variable(name: str) -> str:
 
 
 def _array(job: UserJob, numbers: list[int]) -> Iterator[UserJob]:
-    common = {"SLURM_ARRAY_TASK_COUNT": str(len(numbers)), "SLURM_ARRAY_TASK_MIN": str(numbers[0]),
-              "SLURM_ARRAY_TASK_MAX": str(numbers[-1])}  # fmt: skip
+    common = {
+        "SLURM_ARRAY_TASK_COUNT": str(len(numbers)),
+        "SLURM_ARRAY_TASK_MIN": str(numbers[0]),
+        "SLURM_ARRAY_TASK_MAX": str(numbers[-1]),
+    }
     for number in numbers:
         settings = {
             key: value.replace("%a", str(number)).replace("%A", "%j") if key in ("output", "error", "input") else value
             for key, value in job.native.settings.items()
         }
         yield UserJob(
-            Native("slurm", settings, job.native.script), job.command, f"{job.name}-{number}", job.hosts,
-            job.directory, {**job.environment, **common, "SLURM_ARRAY_TASK_ID": str(number)}, job.time_limit,
+            Native("slurm", settings, job.native.script),
+            job.command,
+            f"{job.name}-{number}",
+            job.hosts,
+            job.directory,
+            {**job.environment, **common, "SLURM_ARRAY_TASK_ID": str(number)},
+            job.time_limit,
             job.wishes,
-        )  # fmt: skip
+        )

@@ -46,8 +46,13 @@ class Watch:
         poll: seconds between two questions to Slurm while there is something to follow.
     """
 
-    def __init__(self, attempts: Attempts, ask: Callable[[], Mapping[str, Record]],
-                 report: Callable[[str, Record | None], JobReport | None], poll: float) -> None:  # fmt: skip
+    def __init__(
+        self,
+        attempts: Attempts,
+        ask: Callable[[], Mapping[str, Record]],
+        report: Callable[[str, Record | None], JobReport | None],
+        poll: float,
+    ) -> None:
         self._attempts = attempts
         self._ask = ask
         self._report = report

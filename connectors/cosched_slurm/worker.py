@@ -49,8 +49,10 @@ class _Library:
     def _library(self) -> Any:
         if self._loaded is None:
             if importlib.util.find_spec("pyslurm") is None:
-                raise SystemFault("the package pyslurm is not installed: build it against the Slurm of this cluster "
-                                  f"(pip install 'cosched[pyslurm]'), {_INSTEAD}")  # fmt: skip
+                raise SystemFault(
+                    "the package pyslurm is not installed: build it against the Slurm of this cluster "
+                    f"(pip install 'cosched[pyslurm]'), {_INSTEAD}"
+                )
             library = importlib.import_module("pyslurm")
             _check_version(str(library.__version__), str(library.slurmctld.Config.load().version))
             self._loaded = library
@@ -66,8 +68,10 @@ def _check_version(library: str, controller: str) -> None:
     wanted = _numbers(library)
     if _numbers(controller) != wanted:
         release = ".".join(f"{number:02d}" for number in wanted)
-        raise SystemFault(f"pyslurm {library} is for Slurm {release} and the controller is {controller}: install the "
-                          f"pyslurm of its version, {_INSTEAD}")  # fmt: skip
+        raise SystemFault(
+            f"pyslurm {library} is for Slurm {release} and the controller is {controller}: install the "
+            f"pyslurm of its version, {_INSTEAD}"
+        )
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -77,17 +81,28 @@ def _numbers(version: str) -> tuple[int, ...]:
 def _job(job: Any) -> dict[str, Any]:
     code, signal = int(job.exit_code or 0), int(job.exit_code_signal or 0)
     return {
-        "job_id": int(job.id), "comment": job.comment, "job_state": job.state, "state_reason": job.state_reason,
-        "state_description": "", "start_time": job.start_time, "end_time": job.end_time,
-        "exit_code": code << 8 | signal, "nodes": job.allocated_nodes or "", "user_name": job.user_name,
+        "job_id": int(job.id),
+        "comment": job.comment,
+        "job_state": job.state,
+        "state_reason": job.state_reason,
+        "state_description": "",
+        "start_time": job.start_time,
+        "end_time": job.end_time,
+        "exit_code": code << 8 | signal,
+        "nodes": job.allocated_nodes or "",
+        "user_name": job.user_name,
         "time_limit": job.time_limit,
-    }  # fmt: skip
+    }
 
 
 def _node(node: Any) -> dict[str, Any]:
-    return {"name": node.name, "state": node.state, "reason": node.reason or "",
-            "partitions": list(node.partitions or ()),
-            "active_features": list(node.active_features or ())}  # fmt: skip
+    return {
+        "name": node.name,
+        "state": node.state,
+        "reason": node.reason or "",
+        "partitions": list(node.partitions or ()),
+        "active_features": list(node.active_features or ()),
+    }
 
 
 def main() -> None:

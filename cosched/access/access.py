@@ -76,8 +76,9 @@ class Access:
         """Say who asks. What is said explicitly counts before what a browser or the kernel says."""
         proxied = self.settings.proxies.sent(evidence)
         if evidence.readable and not proxied:
-            return Identified(reason="this connection can be read by others: use https, or the proxy",
-                              address=evidence.address)  # fmt: skip
+            return Identified(
+                reason="this connection can be read by others: use https, or the proxy", address=evidence.address
+            )
         found = self._who(evidence, proxied=proxied)
         if not proxied:
             return replace(found, address=evidence.address or "unix", secure=evidence.secure)

@@ -64,17 +64,23 @@ class Accounts:
             )
         return self._put(Account(name, digest_of(password), role.word, created))
 
-    def change(self, name: str, password: str | None = None, role: Role | None = None,
-               enabled: bool | None = None) -> Account:  # fmt: skip
+    def change(
+        self, name: str, password: str | None = None, role: Role | None = None, enabled: bool | None = None
+    ) -> Account:
         """Change an account; what is None stays.
 
         Raises:
             UserError: there is no such account, or the password will not do.
         """
         row = self._known(name)
-        return self._put(replace(row, digest=row.digest if password is None else digest_of(password),
-                                 role=row.role if role is None else role.word,
-                                 enabled=row.enabled if enabled is None else enabled))  # fmt: skip
+        return self._put(
+            replace(
+                row,
+                digest=row.digest if password is None else digest_of(password),
+                role=row.role if role is None else role.word,
+                enabled=row.enabled if enabled is None else enabled,
+            )
+        )
 
     def remove(self, name: str) -> None:
         """Forget an account; what its user submitted stays.

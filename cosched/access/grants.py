@@ -28,8 +28,9 @@ class Grants:
     def __init__(self, access: Access) -> None:
         self._access = access
 
-    def create_token(self, asker: Principal, address: str, *, user: str, role: str, scopes: Iterable[str],
-                     lifetime: float, note: str) -> tuple[str, TokenRow]:  # fmt: skip
+    def create_token(
+        self, asker: Principal, address: str, *, user: str, role: str, scopes: Iterable[str], lifetime: float, note: str
+    ) -> tuple[str, TokenRow]:
         """Give a token out; return what to hand to its user, and what is kept.
 
         Raises:
@@ -79,14 +80,16 @@ class Grants:
         self._access.log(asker, address, "account added", f"{name} ({row.role})")
         return row
 
-    def change_account(self, asker: Principal, address: str, name: str, *, password: str | None, role: str | None,
-                       enabled: bool | None) -> Account:  # fmt: skip
+    def change_account(
+        self, asker: Principal, address: str, name: str, *, password: str | None, role: str | None, enabled: bool | None
+    ) -> Account:
         """Change an account. Its sessions and tokens end: what they may do was decided before."""
         _administrator(asker, "change accounts")
         row = self._access.accounts.change(name, password, None if role is None else _role(role), enabled)
         self._access.expel(name)
-        changed = [word for word, value in (("password", password), ("role", role), ("enabled", enabled))
-                   if value is not None]  # fmt: skip
+        changed = [
+            word for word, value in (("password", password), ("role", role), ("enabled", enabled)) if value is not None
+        ]
         self._access.log(asker, address, "account changed", f"{name} ({', '.join(changed) or 'nothing'})")
         return row
 

@@ -24,8 +24,9 @@ def check_private(path: Path, what: str) -> None:
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
-        raise UserError(f"{what} {path} cannot be read ({getattr(error, 'strerror', None) or error}): "
-                        "name another file") from error  # fmt: skip
+        raise UserError(
+            f"{what} {path} cannot be read ({getattr(error, 'strerror', None) or error}): name another file"
+        ) from error
     if stat.S_IMODE(mode) & 0o007:
         raise UserError(f"{what} {path} can be read by everybody on this machine: chmod o= {path}")
 

@@ -54,8 +54,9 @@ class Proxies:
     @property
     def posed(self) -> bool:
         """Whether any user of this machine could pose as one of them."""
-        return not self.secret and any(network.overlaps(own) for network in self.networks for own in _OWN
-                                       if network.version == own.version)  # fmt: skip
+        return not self.secret and any(
+            network.overlaps(own) for network in self.networks for own in _OWN if network.version == own.version
+        )
 
 
 def parse_proxies(words: Iterable[str], secret: str = "") -> Proxies:
@@ -76,8 +77,9 @@ def parse_proxies(words: Iterable[str], secret: str = "") -> Proxies:
         try:
             networks.append(ipaddress.ip_network(word))
         except ValueError as error:
-            raise UserError(f"{word!r} is not the address of a proxy ({error}): write unix:USER, an IP address "
-                            "or a network") from error  # fmt: skip
+            raise UserError(
+                f"{word!r} is not the address of a proxy ({error}): write unix:USER, an IP address or a network"
+            ) from error
     return Proxies(frozenset(uids), tuple(networks), secret)
 
 

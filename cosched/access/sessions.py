@@ -62,8 +62,11 @@ class Sessions:
     def end(self, *, secret: str = "", user: str = "") -> None:
         """End one session, or all of a user."""
         with self._guard:
-            gone = [key for key, row in self._rows.items()
-                    if (secret and key == digest(secret)) or (user and row.user == user)]  # fmt: skip
+            gone = [
+                key
+                for key, row in self._rows.items()
+                if (secret and key == digest(secret)) or (user and row.user == user)
+            ]
             for key in gone:
                 del self._rows[key]
             self._tickets = {key: old for key, old in self._tickets.items() if old.user != user}

@@ -25,8 +25,9 @@ class Tokens:
         self._guard = threading.Lock()
         self._rows = {row.id: row for row in credentials.tokens()}
 
-    def create(self, user: str, role: Role, scopes: Collection[Scope], note: str, created: float,
-               expires: float) -> tuple[str, TokenRow]:  # fmt: skip
+    def create(
+        self, user: str, role: Role, scopes: Collection[Scope], note: str, created: float, expires: float
+    ) -> tuple[str, TokenRow]:
         """Give a token out: what to hand to its user (nobody can see it again), and what is kept."""
         text, identifier, secret = new_token()
         row = TokenRow(identifier, digest(secret), user, role.word, tuple(sorted(scopes)), note, created, expires)

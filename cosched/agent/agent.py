@@ -66,8 +66,9 @@ class Agent:
         heard: neighbour → when its last letter came, epoch seconds.
     """
 
-    def __init__(self, settings: AgentSettings, domain: LocalDomain, knowledge: Knowledge, life: int,
-                 number: Callable[[], int]) -> None:  # fmt: skip
+    def __init__(
+        self, settings: AgentSettings, domain: LocalDomain, knowledge: Knowledge, life: int, number: Callable[[], int]
+    ) -> None:
         """Set up.
 
         Args:
@@ -86,14 +87,23 @@ class Agent:
         self._links: dict[str, Link] = {}
         self._effects = Effects(self._links)
         self._promptness = Promptness(settings.patience, settings.patience_longest)
-        self._quoting = Quoting(settings, self._effects, self.tables, knowledge, domain, self._promptness,
-                                self.usable)  # fmt: skip
+        self._quoting = Quoting(settings, self._effects, self.tables, knowledge, domain, self._promptness, self.usable)
         self.hosting = Hosting(settings, self._effects, domain, self._quoting, number)
         registry = Registry(settings, knowledge, domain, self.hosting.guest_of)
-        self.handing = Handing(settings, self._effects, domain, registry, self._promptness, self.hosting.ask_start,
-                               self._pause)  # fmt: skip
-        self._offering = Offering(settings, self._effects, self.tables, knowledge, domain, registry, self.handing,
-                                  self._promptness, self.usable)  # fmt: skip
+        self.handing = Handing(
+            settings, self._effects, domain, registry, self._promptness, self.hosting.ask_start, self._pause
+        )
+        self._offering = Offering(
+            settings,
+            self._effects,
+            self.tables,
+            knowledge,
+            domain,
+            registry,
+            self.handing,
+            self._promptness,
+            self.usable,
+        )
         self._readers: dict[type, tuple[Callable[[str, Any, float], None], ...]] = {
             Offer: (self._offering.offered, self._quoting.passing.offered),
             Decline: (self._offering.declined, self._quoting.passing.declined),
@@ -118,8 +128,9 @@ class Agent:
         self._effects.begin()
         return self._effects
 
-    def restore(self, handovers: Iterable[Handover], guests: Iterable[Guest], ended: Mapping[str, Task],
-                time: float) -> None:  # fmt: skip
+    def restore(
+        self, handovers: Iterable[Handover], guests: Iterable[Guest], ended: Mapping[str, Task], time: float
+    ) -> None:
         """Take up what a former life wrote down.
 
         Args:
@@ -286,8 +297,17 @@ class Agent:
         for entry in others:
             service = entry.now(time)
             if service.distance < self.settings.scope:
-                told.append(Service(service.domain, service.age, service.distance + 1, service.classes,
-                                    service.applications, service.commands, service.manager))  # fmt: skip
+                told.append(
+                    Service(
+                        service.domain,
+                        service.age,
+                        service.distance + 1,
+                        service.classes,
+                        service.applications,
+                        service.commands,
+                        service.manager,
+                    )
+                )
         self._effects.send(peer, Advertisement((own, *told)))
 
     def _pause(self, task: str, time: float) -> None:

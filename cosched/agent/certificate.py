@@ -83,8 +83,10 @@ def _context(protocol: int, certificate: Path, key: Path, pinned: Iterable[str])
     try:
         context.load_cert_chain(certificate, key)
     except OSError as error:
-        raise UserError(f"the agent's key {key} and certificate {certificate} cannot be used "
-                        f"({error.strerror or error}): make them with `cosched peer init`") from error  # fmt: skip
+        raise UserError(
+            f"the agent's key {key} and certificate {certificate} cannot be used "
+            f"({error.strerror or error}): make them with `cosched peer init`"
+        ) from error
     anchors = "".join(pinned)
     if anchors:
         context.load_verify_locations(cadata=anchors)

@@ -155,8 +155,15 @@ def _read(data: bytes, name: str, kind: type) -> Any:
 
 
 def _parser() -> Any:
-    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, encoding="UTF-8",
-                           remove_comments=True, remove_pis=True)  # fmt: skip
+    return etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        encoding="UTF-8",
+        remove_comments=True,
+        remove_pis=True,
+    )
 
 
 @cache

@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Handing"]
 
-_FINAL = {Progress.COMPLETED: TaskState.COMPLETED, Progress.FAILED: TaskState.FAILED,
-          Progress.CANCELLED: TaskState.CANCELLED}  # fmt: skip
+_FINAL = {
+    Progress.COMPLETED: TaskState.COMPLETED,
+    Progress.FAILED: TaskState.FAILED,
+    Progress.CANCELLED: TaskState.CANCELLED,
+}
 _COMMIT = "commit"  # the question whose answer says that the task has arrived
 _RAN = (Progress.COMPLETED, Progress.FAILED)  # what has started may say
 
@@ -44,9 +47,16 @@ class Handing:
         forecasts: task → when its holder expects it to end, epoch seconds.
     """
 
-    def __init__(self, settings: AgentSettings, effects: Effects, domain: LocalDomain, registry: Registry,
-                 promptness: Promptness, ask_origin: Callable[[str, float], None],
-                 pause: Callable[[str, float], None]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        settings: AgentSettings,
+        effects: Effects,
+        domain: LocalDomain,
+        registry: Registry,
+        promptness: Promptness,
+        ask_origin: Callable[[str, float], None],
+        pause: Callable[[str, float], None],
+    ) -> None:
         """Set up.
 
         Args:
@@ -227,9 +237,20 @@ class Handing:
         if status.state.final:
             outcome = f"{status.state} in {status.where}"
             self._close(handover, HandoverState.ENDED, outcome, time)
-            self._effects.tell(PeerReported(time, handover.task, _FINAL[status.state], status.reason, status.hosts,
-                                            started, finished, status.actual, status.exit_code,
-                                            status.where))  # fmt: skip
+            self._effects.tell(
+                PeerReported(
+                    time,
+                    handover.task,
+                    _FINAL[status.state],
+                    status.reason,
+                    status.hosts,
+                    started,
+                    finished,
+                    status.actual,
+                    status.exit_code,
+                    status.where,
+                )
+            )
         elif status.state is Progress.RUNNING:
             task = self._domain.task(handover.task)
             if task is not None and task.started is None:

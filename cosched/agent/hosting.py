@@ -29,16 +29,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Hosting"]
 
-_PROGRESS = {TaskState.COMPLETED: Progress.COMPLETED, TaskState.FAILED: Progress.FAILED,
-             TaskState.CANCELLED: Progress.CANCELLED}  # fmt: skip
+_PROGRESS = {
+    TaskState.COMPLETED: Progress.COMPLETED,
+    TaskState.FAILED: Progress.FAILED,
+    TaskState.CANCELLED: Progress.CANCELLED,
+}
 _LONGEST = 200  # characters of a name that is shown
 
 
 class Hosting:
     """Takes tasks in and tells their origins what becomes of them."""
 
-    def __init__(self, settings: AgentSettings, effects: Effects, domain: LocalDomain, quoting: Quoting,
-                 number: Callable[[], int]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        settings: AgentSettings,
+        effects: Effects,
+        domain: LocalDomain,
+        quoting: Quoting,
+        number: Callable[[], int],
+    ) -> None:
         """Set up.
 
         Args:
@@ -241,7 +250,17 @@ class Hosting:
 def _in_transit(document: TaskDocument, peer: str, time: float) -> Task:
     """Return the task of a neighbour's document that cannot run here; nobody has looked at what is in it."""
     name = document.name[:_LONGEST]
-    return Task("", 0, name, document.application[:_LONGEST] or name, document.command, time,
-                owner=f"{document.owner}@{peer}", deadline=time + document.deadline, best_effort=document.best_effort,
-                parameters={each.name: each.value for each in document.parameters}, count=document.least,
-                time_limit=document.time_limit)  # fmt: skip
+    return Task(
+        "",
+        0,
+        name,
+        document.application[:_LONGEST] or name,
+        document.command,
+        time,
+        owner=f"{document.owner}@{peer}",
+        deadline=time + document.deadline,
+        best_effort=document.best_effort,
+        parameters={each.name: each.value for each in document.parameters},
+        count=document.least,
+        time_limit=document.time_limit,
+    )

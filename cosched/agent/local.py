@@ -83,9 +83,11 @@ class LocalDomain:
         What comes after tasks of ours stays with them until they have completed.
         """
         waiting = [self._core.tasks[name] for name in self._core.waiting.counts]
-        asked = [(task, task.deadline) for task in waiting
-                 if task.deadline is not None and self._core.staged(task, time)
-                 and not self._core.awaited(task.id)]  # fmt: skip
+        asked = [
+            (task, task.deadline)
+            for task in waiting
+            if task.deadline is not None and self._core.staged(task, time) and not self._core.awaited(task.id)
+        ]
         if not asked:
             return []
         ends = self.ends(time)

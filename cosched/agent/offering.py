@@ -53,9 +53,18 @@ class Vain(NamedTuple):
 class Offering:
     """Offers tasks around."""
 
-    def __init__(self, settings: AgentSettings, effects: Effects, tables: Tables, knowledge: Knowledge,
-                 domain: LocalDomain, registry: Registry, handing: Handing, promptness: Promptness,
-                 peers: Callable[[], dict[str, Peer]]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        settings: AgentSettings,
+        effects: Effects,
+        tables: Tables,
+        knowledge: Knowledge,
+        domain: LocalDomain,
+        registry: Registry,
+        handing: Handing,
+        promptness: Promptness,
+        peers: Callable[[], dict[str, Peer]],
+    ) -> None:
         """Set up.
 
         Args:
@@ -212,8 +221,9 @@ class Offering:
             return
         epoch = self._handing.next_epoch(papers.uuid)
         self._effects.statistics.offered += 1
-        self._talks[task.id] = Talk(task.id, papers, epoch, here, limit, time, {one.peer: one for one in asked},
-                                    began=time, left=left)  # fmt: skip
+        self._talks[task.id] = Talk(
+            task.id, papers, epoch, here, limit, time, {one.peer: one for one in asked}, began=time, left=left
+        )
         self._by_uuid[papers.uuid] = task.id
         request = Request(papers.uuid, epoch, papers.hops, papers.visited, papers.sent(time))
         for candidate in asked:

@@ -43,8 +43,13 @@ class Papers:
 class Registry:
     """Issues papers; a guest keeps those it came with."""
 
-    def __init__(self, settings: AgentSettings, knowledge: Knowledge, domain: LocalDomain,
-                 guest_of: Callable[[str], Guest | None]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        settings: AgentSettings,
+        knowledge: Knowledge,
+        domain: LocalDomain,
+        guest_of: Callable[[str], Guest | None],
+    ) -> None:
         self._settings = settings
         self._knowledge = knowledge
         self._domain = domain

@@ -55,8 +55,13 @@ class _Passed:
 class Passing:
     """Passes requests on and answers them with what comes back."""
 
-    def __init__(self, settings: AgentSettings, effects: Effects, promptness: Promptness,
-                 answer: Callable[[str, Request, Task | None, Place, float], None]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        settings: AgentSettings,
+        effects: Effects,
+        promptness: Promptness,
+        answer: Callable[[str, Request, Task | None, Place, float], None],
+    ) -> None:
         """Set up.
 
         Args:
@@ -71,8 +76,16 @@ class Passing:
         self._answer = answer
         self._passed: dict[tuple[str, str], _Passed] = {}  # by who asks and UUID
 
-    def ask(self, peer: str, word: Request, task: Task | None, known: Place, found: Sequence[Candidate],
-            peers: Mapping[str, Peer], time: float) -> bool:  # fmt: skip
+    def ask(
+        self,
+        peer: str,
+        word: Request,
+        task: Task | None,
+        known: Place,
+        found: Sequence[Candidate],
+        peers: Mapping[str, Peer],
+        time: float,
+    ) -> bool:
         """Pass a request on, to be answered later.
 
         Args:
@@ -134,7 +147,10 @@ class Passing:
 
 def _whom(found: Sequence[Candidate], word: Request, peer: str, peers: Mapping[str, Peer]) -> list[str]:
     """Return the first neighbour whose times are not known here, and the upper one."""
-    upper = [one.name for one in peers.values()
-             if one.role is Role.UPPER and one.name != peer and one.name not in word.visited]  # fmt: skip
+    upper = [
+        one.name
+        for one in peers.values()
+        if one.role is Role.UPPER and one.name != peer and one.name not in word.visited
+    ]
     unknown = [one.peer for one in found if one.estimate is None and one.peer not in upper]
     return [*unknown[:1], *upper]

@@ -58,9 +58,16 @@ class Quoting:
         passing: requests that were passed on.
     """
 
-    def __init__(self, settings: AgentSettings, effects: Effects, tables: Tables, knowledge: Knowledge,
-                 domain: LocalDomain, promptness: Promptness,
-                 peers: Callable[[], dict[str, Peer]]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        settings: AgentSettings,
+        effects: Effects,
+        tables: Tables,
+        knowledge: Knowledge,
+        domain: LocalDomain,
+        promptness: Promptness,
+        peers: Callable[[], dict[str, Peer]],
+    ) -> None:
         """Set up.
 
         Args:
@@ -84,8 +91,11 @@ class Quoting:
     def booked(self, time: float) -> list[Task]:
         """Return the tasks for which places are kept here."""
         own = self._settings.name
-        return [q.task for q in self._quotes.values()
-                if q.kept and q.until > time and q.place.where == own and q.task is not None]  # fmt: skip
+        return [
+            q.task
+            for q in self._quotes.values()
+            if q.kept and q.until > time and q.place.where == own and q.task is not None
+        ]
 
     def request(self, peer: str, word: Request, task: Task | None, fault: str, time: float) -> None:
         """Say when a task could end here, or further on; where that is not known, ask on."""

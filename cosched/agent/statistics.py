@@ -77,8 +77,9 @@ class Figures:
     @property
     def letters_each(self) -> float | None:
         """Letters sent and received about tasks ÷ tasks offered around or taken in; None before the first."""
-        about = sum(count for letters in (self.sent, self.received) for kind, count in letters.items()
-                    if kind not in _SPREADING)  # fmt: skip
+        about = sum(
+            count for letters in (self.sent, self.received) for kind, count in letters.items() if kind not in _SPREADING
+        )
         requests = self.offered + self.taken
         return about / requests if requests else None
 
@@ -121,6 +122,16 @@ class Statistics:
 
     def figures(self, since: float) -> Figures:
         """Return what was counted since a time, which is only passed on."""
-        return Figures(since, self.offered, self.in_vain, self.forwarded, self.came_back, self.taken,
-                       self.hops.value, self.staleness.value, self.misjudged.value,
-                       dict(self.sent), dict(self.received))  # fmt: skip
+        return Figures(
+            since,
+            self.offered,
+            self.in_vain,
+            self.forwarded,
+            self.came_back,
+            self.taken,
+            self.hops.value,
+            self.staleness.value,
+            self.misjudged.value,
+            dict(self.sent),
+            dict(self.received),
+        )

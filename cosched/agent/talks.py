@@ -91,8 +91,11 @@ class Talk:
 
         Of those that differ by less than the gain the task's name chooses: else all would go to the same one.
         """
-        fit = [(end // max(gain, 1e-3), crc32(f"{self.papers.uuid}{peer}".encode()), peer)
-               for peer, (end, _) in self.offers.items() if end <= self.limit and math.isfinite(end)]  # fmt: skip
+        fit = [
+            (end // max(gain, 1e-3), crc32(f"{self.papers.uuid}{peer}".encode()), peer)
+            for peer, (end, _) in self.offers.items()
+            if end <= self.limit and math.isfinite(end)
+        ]
         return min(fit)[2] if fit else ""
 
     def unfit(self) -> tuple[str, ...]:
@@ -163,8 +166,9 @@ def best(found: list[Candidate], limit: float, fanout: int) -> list[Candidate]:
     return [candidate for candidate in found if candidate.estimate is None or candidate.end <= limit][:fanout]
 
 
-def upper(asked: list[Candidate], peers: Mapping[str, Peer], excluded: Collection[str],
-          allowance: float) -> list[Candidate]:  # fmt: skip
+def upper(
+    asked: list[Candidate], peers: Mapping[str, Peer], excluded: Collection[str], allowance: float
+) -> list[Candidate]:
     """Return the upper agent where nobody that is asked promises an end in time: it may know of domains that we do not.
 
     Args:
@@ -176,5 +180,8 @@ def upper(asked: list[Candidate], peers: Mapping[str, Peer], excluded: Collectio
     if any(candidate.end <= allowance for candidate in asked):
         return []
     known = {*excluded, *(candidate.peer for candidate in asked)}
-    return [Candidate(peer.name, peer.name, None) for peer in peers.values()
-            if peer.role is Role.UPPER and peer.name not in known]  # fmt: skip
+    return [
+        Candidate(peer.name, peer.name, None)
+        for peer in peers.values()
+        if peer.role is Role.UPPER and peer.name not in known
+    ]

@@ -50,9 +50,15 @@ XML = "application/xml; charset=utf-8"
 class PeerServer:
     """Listens to neighbours until `stop`."""
 
-    def __init__(self, address: tuple[str, int], certificate_path: Path, key: Path, name: str,
-                 deliver: Callable[[Letter], None],
-                 output: Callable[[str, OutputQuery], Output | None]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        address: tuple[str, int],
+        certificate_path: Path,
+        key: Path,
+        name: str,
+        deliver: Callable[[Letter], None],
+        output: Callable[[str, OutputQuery], Output | None],
+    ) -> None:
         """Bind the address.
 
         Args:
@@ -83,8 +89,10 @@ class PeerServer:
         try:
             self._server: ThreadingHTTPServer = kind(address, Handler)
         except OSError as error:
-            raise SystemFault(f"cannot listen on {address[0]}:{address[1]} ({error.strerror}): end what uses the "
-                              "port, or choose another in [agent] listen") from error  # fmt: skip
+            raise SystemFault(
+                f"cannot listen on {address[0]}:{address[1]} ({error.strerror}): end what uses the "
+                "port, or choose another in [agent] listen"
+            ) from error
         self._thread = threading.Thread(target=self._server.serve_forever, name="peer-server", daemon=True)
 
     @property
@@ -225,8 +233,9 @@ class _Handler(BaseHTTPRequestHandler):
         _log.debug("request", peer=getattr(self, "_peer", ""), line=format % args)
 
 
-def call(entry: Entry, context: ssl.SSLContext, method: str, path: str, body: bytes = b"",
-         timeout: float = PATIENCE) -> Reply:  # fmt: skip
+def call(
+    entry: Entry, context: ssl.SSLContext, method: str, path: str, body: bytes = b"", timeout: float = PATIENCE
+) -> Reply:
     """Ask a neighbour's agent something.
 
     Args:
@@ -267,8 +276,9 @@ def connected(entry: Entry, context: ssl.SSLContext, timeout: float = PATIENCE) 
     return connection
 
 
-def ask(connection: http.client.HTTPSConnection, method: str, path: str, body: bytes = b"",
-        timeout: float = PATIENCE) -> Reply:  # fmt: skip
+def ask(
+    connection: http.client.HTTPSConnection, method: str, path: str, body: bytes = b"", timeout: float = PATIENCE
+) -> Reply:
     """Ask something on a connection that may be used again afterwards, if nothing was raised; see `call`."""
     if connection.sock is None:  # the neighbour wished to end it after its last answer
         raise http.client.NotConnected

@@ -52,8 +52,10 @@ def list_accounts(server: ServerOption = "", json: JsonOption = False) -> None:
     if json:
         emit_json([asdict(account) for account in accounts])
         return
-    rows = [(account.name, account.role, "enabled" if account.enabled else "disabled", shown_time(account.created))
-            for account in accounts]  # fmt: skip
+    rows = [
+        (account.name, account.role, "enabled" if account.enabled else "disabled", shown_time(account.created))
+        for account in accounts
+    ]
     print_table(("NAME", "ROLE", "STATE", "CREATED"), rows)
 
 

@@ -18,9 +18,13 @@ __all__ = ["ServerOption", "address", "connect"]
 
 ServerOption = Annotated[
     str,
-    typer.Option("--server", envvar="COSCHED_SERVER", show_default=False,
-                 help="Where the daemon is: unix:/path or http://host:port. Else where the configuration says."),
-]  # fmt: skip
+    typer.Option(
+        "--server",
+        envvar="COSCHED_SERVER",
+        show_default=False,
+        help="Where the daemon is: unix:/path or http://host:port. Else where the configuration says.",
+    ),
+]
 
 
 def connect(server: str) -> Client:

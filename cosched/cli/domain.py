@@ -47,15 +47,25 @@ def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
         emit_json(asdict(plan))
         return
     rows = [
-        (place.task, place.name, place.application, "running" if place.running else "planned", str(len(place.hosts)),
-         shown_time(place.start), shown_time(place.end), shown_time(place.deadline),
-         "" if place.deadline is None else shown_duration(place.deadline - place.end))
+        (
+            place.task,
+            place.name,
+            place.application,
+            "running" if place.running else "planned",
+            str(len(place.hosts)),
+            shown_time(place.start),
+            shown_time(place.end),
+            shown_time(place.deadline),
+            "" if place.deadline is None else shown_duration(place.deadline - place.end),
+        )
         for place in sorted(plan.placements, key=lambda place: (place.start, place.task))
-    ]  # fmt: skip
+    ]
     print_table(("TASK", "NAME", "APPLICATION", "IS", "HOSTS", "START", "END", "DEADLINE", "IN HAND"), rows)
-    gap = "" if plan.gap is None or plan.bound is None else (
-        f", {plan.gap:.2%} above the bound of {shown_duration(plan.bound)}, {plan.evaluations} plans tried"
-    )  # fmt: skip
+    gap = (
+        ""
+        if plan.gap is None or plan.bound is None
+        else (f", {plan.gap:.2%} above the bound of {shown_duration(plan.bound)}, {plan.evaluations} plans tried")
+    )
     sys.stderr.write(f"cosched: makespan {shown_duration(plan.makespan)}{gap}\n")
 
 
@@ -67,8 +77,15 @@ def search(server: ServerOption = "", json: JsonOption = False) -> None:
     if json:
         emit_json([asdict(point) for point in found])
         return
-    rows = [(shown_time(point.time), shown_time(point.end), "" if point.gap is None else f"{point.gap:.2%}",
-             str(point.evaluations)) for point in found]  # fmt: skip
+    rows = [
+        (
+            shown_time(point.time),
+            shown_time(point.end),
+            "" if point.gap is None else f"{point.gap:.2%}",
+            str(point.evaluations),
+        )
+        for point in found
+    ]
     print_table(("TIME", "END OF ALL", "GAP", "PLANS TRIED"), rows)
 
 
@@ -84,8 +101,18 @@ def runs(
     if json:
         emit_json([asdict(run) for run in found])
         return
-    rows = [(run.task, run.name, run.application, run.state, shown_time(run.start), shown_duration(run.end - run.start),
-             ", ".join(run.hosts)) for run in found]  # fmt: skip
+    rows = [
+        (
+            run.task,
+            run.name,
+            run.application,
+            run.state,
+            shown_time(run.start),
+            shown_duration(run.end - run.start),
+            ", ".join(run.hosts),
+        )
+        for run in found
+    ]
     print_table(("TASK", "NAME", "APPLICATION", "STATE", "STARTED", "RAN", "HOSTS"), rows)
 
 
@@ -97,9 +124,19 @@ def accuracy(server: ServerOption = "", json: JsonOption = False) -> None:
     if json:
         emit_json([asdict(entry) for entry in found])
         return
-    rows = [(entry.application, entry.hardware, str(len(entry.ratios)), f"{statistics.median(entry.ratios):.3f}",
-             f"{min(entry.ratios):.3f}", f"{max(entry.ratios):.3f}", f"{entry.factor:.3f}")
-            for entry in found if entry.ratios]  # fmt: skip
+    rows = [
+        (
+            entry.application,
+            entry.hardware,
+            str(len(entry.ratios)),
+            f"{statistics.median(entry.ratios):.3f}",
+            f"{min(entry.ratios):.3f}",
+            f"{max(entry.ratios):.3f}",
+            f"{entry.factor:.3f}",
+        )
+        for entry in found
+        if entry.ratios
+    ]
     print_table(("APPLICATION", "PREDICTED ON", "RUNS", "MEDIAN", "LEAST", "MOST", "CORRECTION"), rows)
 
 
@@ -116,5 +153,7 @@ def log(
     if json:
         emit_json([asdict(line) for line in found])
         return
-    print_table(("TIME", "WHAT", "TASK", "DETAIL"), [(shown_time(line.time), line.kind, line.task, line.detail)
-                                                     for line in found])  # fmt: skip
+    print_table(
+        ("TIME", "WHAT", "TASK", "DETAIL"),
+        [(shown_time(line.time), line.kind, line.task, line.detail) for line in found],
+    )

@@ -64,8 +64,15 @@ def explain(
 def _document(found: Explanation) -> dict[str, Any]:
     result = found.evaluation
     return {
-        "points": [{"hosts": point.hosts, "seconds": point.seconds,
-                    **{part: getattr(point, part) for part in _PARTS}, "binds": point.binds} for point in found.points],
+        "points": [
+            {
+                "hosts": point.hosts,
+                "seconds": point.seconds,
+                **{part: getattr(point, part) for part in _PARTS},
+                "binds": point.binds,
+            }
+            for point in found.points
+        ],
         "best": found.best,
         "at": found.at,
         "seconds": result.seconds,
@@ -73,11 +80,14 @@ def _document(found: Explanation) -> dict[str, Any]:
         "messages": result.messages,
         "processors": [times._asdict() for times in result.processors],
         "path": [{**part._asdict(), "kind": _KINDS[part.kind]} for part in found.path],
-        "work": [{"file": part.file, "line": part.line, "kind": part.kind, "seconds": part.seconds}
-                 for part in found.work],
-        "sensitivity": {"parameters": [_sensitivity(item) for item in found.parameters],
-                        "costs": [_sensitivity(item) for item in found.costs]},
-    }  # fmt: skip
+        "work": [
+            {"file": part.file, "line": part.line, "kind": part.kind, "seconds": part.seconds} for part in found.work
+        ],
+        "sensitivity": {
+            "parameters": [_sensitivity(item) for item in found.parameters],
+            "costs": [_sensitivity(item) for item in found.costs],
+        },
+    }
 
 
 def _sensitivity(item: Sensitivity) -> dict[str, Any]:
@@ -87,31 +97,68 @@ def _sensitivity(item: Sensitivity) -> dict[str, Any]:
 def _print(found: Explanation) -> None:
     total = found.evaluation.seconds
     console.print("\nWhat binds, by number of hosts", markup=False)
-    print_table(("hosts", "seconds", *_PARTS, "binds"), [
-        (str(point.hosts), f"{point.seconds:.6g}", *(_percent(getattr(point, part), point.seconds) for part in _PARTS),
-         point.binds + (" (best)" if point.hosts == found.best else "")) for point in found.points])  # fmt: skip
+    print_table(
+        ("hosts", "seconds", *_PARTS, "binds"),
+        [
+            (
+                str(point.hosts),
+                f"{point.seconds:.6g}",
+                *(_percent(getattr(point, part), point.seconds) for part in _PARTS),
+                point.binds + (" (best)" if point.hosts == found.best else ""),
+            )
+            for point in found.points
+        ],
+    )
     _print_processors(found)
     console.print(f"\nThe critical path on {_hosts(found.at)}, by step", markup=False)
-    print_table(("statement", "kind", "times", "seconds", "share"), [
-        (_place(part.file, part.line), _KINDS[part.kind], str(part.times), f"{part.seconds:.6g}",
-         _percent(part.seconds, total)) for part in found.path if part.seconds >= _LEAST * total])  # fmt: skip
+    print_table(
+        ("statement", "kind", "times", "seconds", "share"),
+        [
+            (
+                _place(part.file, part.line),
+                _KINDS[part.kind],
+                str(part.times),
+                f"{part.seconds:.6g}",
+                _percent(part.seconds, total),
+            )
+            for part in found.path
+            if part.seconds >= _LEAST * total
+        ],
+    )
     console.print("\nSequential work, by statement: about so much shorter if it were free", markup=False)
-    print_table(("statement", "kind", "seconds", "share"), [
-        (_place(part.file, part.line), part.kind, f"{part.seconds:.6g}", _percent(part.seconds, total))
-        for part in found.work if part.seconds >= _LEAST * total])  # fmt: skip
+    print_table(
+        ("statement", "kind", "seconds", "share"),
+        [
+            (_place(part.file, part.line), part.kind, f"{part.seconds:.6g}", _percent(part.seconds, total))
+            for part in found.work
+            if part.seconds >= _LEAST * total
+        ],
+    )
     console.print("\nPercent of run time for a percent more of", markup=False)
-    print_table(("number", "percent", "measured by"), [
-        (item.name, f"{item.elasticity:.2f}", f"{item.value:g} → {item.changed:g}: {item.seconds:.6g} s"
-         if item.value is not None and item.changed is not None else f"a tenth more: {item.seconds:.6g} s")
-        for item in (*found.parameters, *found.costs) if abs(item.elasticity) >= 0.005])  # fmt: skip
+    print_table(
+        ("number", "percent", "measured by"),
+        [
+            (
+                item.name,
+                f"{item.elasticity:.2f}",
+                f"{item.value:g} → {item.changed:g}: {item.seconds:.6g} s"
+                if item.value is not None and item.changed is not None
+                else f"a tenth more: {item.seconds:.6g} s",
+            )
+            for item in (*found.parameters, *found.costs)
+            if abs(item.elasticity) >= 0.005
+        ],
+    )
 
 
 def _print_processors(found: Explanation) -> None:
     result = found.evaluation
     console.print(f"\nProcessors on {_hosts(found.at)}, seconds of {result.seconds:.6g}", markup=False)
     columns = list(zip(*result.processors, strict=True))
-    rows = [(name, *(f"{value:.6g}" for value in (min(column), sum(column) / len(column), max(column))))
-            for name, column in zip(("compute", "communication", "idle"), columns, strict=True)]  # fmt: skip
+    rows = [
+        (name, *(f"{value:.6g}" for value in (min(column), sum(column) / len(column), max(column))))
+        for name, column in zip(("compute", "communication", "idle"), columns, strict=True)
+    ]
     print_table(("", "least", "mean", "most"), rows)
     console.print(f"{result.messages} messages, {result.bytes_sent:.6g} bytes on the network", markup=False)
 

@@ -61,8 +61,9 @@ def reserve(
     if json:
         emit_json(asdict(made))
         return
-    sys.stdout.write(f"{made.id}: {', '.join(made.hosts)} reserved from {shown_time(made.start)} "
-                     f"until {shown_time(made.end)}\n")  # fmt: skip
+    sys.stdout.write(
+        f"{made.id}: {', '.join(made.hosts)} reserved from {shown_time(made.start)} until {shown_time(made.end)}\n"
+    )
 
 
 @app.command("reservations")
@@ -73,8 +74,10 @@ def list_reservations(server: ServerOption = "", json: JsonOption = False) -> No
     if json:
         emit_json([asdict(each) for each in found])
         return
-    rows = [(each.id, each.name, " ".join(each.hosts), shown_time(each.start), shown_time(each.end), each.owner)
-            for each in found]  # fmt: skip
+    rows = [
+        (each.id, each.name, " ".join(each.hosts), shown_time(each.start), shown_time(each.end), each.owner)
+        for each in found
+    ]
     print_table(("ID", "NAME", "HOSTS", "FROM", "UNTIL", "BY"), rows)
 
 

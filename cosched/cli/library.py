@@ -28,8 +28,16 @@ def applications(server: ServerOption = "", json: JsonOption = False) -> None:
     if json:
         emit_json([asdict(entry) for entry in found])
         return
-    rows = [(entry.name, entry.model, f"{entry.least}-{entry.most or ''}", ", ".join(map(_written, entry.parameters)),
-             entry.description) for entry in found]  # fmt: skip
+    rows = [
+        (
+            entry.name,
+            entry.model,
+            f"{entry.least}-{entry.most or ''}",
+            ", ".join(map(_written, entry.parameters)),
+            entry.description,
+        )
+        for entry in found
+    ]
     print_table(("APPLICATION", "MODEL", "HOSTS", "PARAMETERS", "WHAT IT IS"), rows)
 
 
@@ -75,8 +83,10 @@ def curves(
         emit_json(asdict(found))
         return
     counts = range(1, hosts + 1)
-    rows = [(hardware, *("" if value is None else f"{value:.4g}" for value in profile.seconds))
-            for hardware, profile in found.profiles.items()]  # fmt: skip
+    rows = [
+        (hardware, *("" if value is None else f"{value:.4g}" for value in profile.seconds))
+        for hardware, profile in found.profiles.items()
+    ]
     print_table(("SECONDS ON", *map(str, counts)), rows)
     for hardware, fault in found.faults.items():
         sys.stderr.write(f"cosched: {clean(f'{hardware}: {fault}')}\n")

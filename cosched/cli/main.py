@@ -45,8 +45,13 @@ def build(first: str = "") -> typer.Typer:
     Args:
         first: the only noun or command to load; of the others just name and help are there. Empty: load none.
     """
-    app = typer.Typer(name="cosched", help="Predictive co-scheduling towards deadlines.", no_args_is_help=True,
-                      pretty_exceptions_enable=False, add_completion=False)  # fmt: skip
+    app = typer.Typer(
+        name="cosched",
+        help="Predictive co-scheduling towards deadlines.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+    )
     for noun, text in _NOUNS.items():
         noun_app = importlib.import_module(f"cosched.cli.{noun}").app if noun == first else _name_only()
         app.add_typer(noun_app, name=noun, help=text, no_args_is_help=True)

@@ -36,9 +36,12 @@ def many(request: TaskRequest, count: int, lines: Sequence[Sequence[str]] | None
     if lines is None and count == 1:
         return given
     tasks = [task for task in given for _ in range(count)]
-    return [replace(task, name=f"{task.name}.{index}" if task.name else "",
-                    environment={**task.environment, _INDEX: str(index)})
-            for index, task in enumerate(tasks)]  # fmt: skip
+    return [
+        replace(
+            task, name=f"{task.name}.{index}" if task.name else "", environment={**task.environment, _INDEX: str(index)}
+        )
+        for index, task in enumerate(tasks)
+    ]
 
 
 def read_lines(file: str) -> list[list[str]]:

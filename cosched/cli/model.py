@@ -100,8 +100,12 @@ def list_parameters(
     """
     found = parameters(load(application, model_folders()))
     if as_json:
-        emit_json([{"name": item.name, "default": item.default, "min": finite(item.least), "max": finite(item.most)}
-                   for item in found])  # fmt: skip
+        emit_json(
+            [
+                {"name": item.name, "default": item.default, "min": finite(item.least), "max": finite(item.most)}
+                for item in found
+            ]
+        )
         return
     for item in found:
         default = "no default" if item.default is None else f"default {item.default:g}"

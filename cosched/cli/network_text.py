@@ -50,8 +50,7 @@ def _advice(advice: AdviceView) -> list[str]:
 
 def _way(way: AdvertisingView) -> str:
     told = "told" if way.push else "asked for"
-    return (f"{told} every {shown_duration(way.period)}, scope {way.scope}, believed for "
-            f"{shown_duration(way.lifetime)}")  # fmt: skip
+    return f"{told} every {shown_duration(way.period)}, scope {way.scope}, believed for {shown_duration(way.lifetime)}"
 
 
 def _outlook(outlook: OutlookView) -> str:

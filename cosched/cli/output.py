@@ -17,8 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["JsonOption", "LimitOption", "OffsetOption", "clean", "console", "emit_json", "figure", "finite",
-           "print_table", "write_text"]  # fmt: skip
+__all__ = [
+    "JsonOption",
+    "LimitOption",
+    "OffsetOption",
+    "clean",
+    "console",
+    "emit_json",
+    "figure",
+    "finite",
+    "print_table",
+    "write_text",
+]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, stable and documented, instead of text.")]
 LimitOption = Annotated[int, typer.Option(min=1, max=1000, help="At most so many, the newest.")]

@@ -47,8 +47,10 @@ def init(
     entry = Entry(name=name, address=address, certificate=agent.certificate.read_text())
     target = out or Path(f"{name}.peer.toml")
     _write(target, entry.text.encode(), 0o644)
-    sys.stdout.write(f"{'made' if made else 'kept'} {agent.key} and {agent.certificate}\n"
-                     f"give {target} to your neighbours: they run `cosched peer add {target.name}`\n")  # fmt: skip
+    sys.stdout.write(
+        f"{'made' if made else 'kept'} {agent.key} and {agent.certificate}\n"
+        f"give {target} to your neighbours: they run `cosched peer add {target.name}`\n"
+    )
 
 
 def _called(address: str) -> str:
@@ -59,8 +61,10 @@ def _called(address: str) -> str:
     except ValueError:
         everywhere = False  # a name
     if everywhere:
-        raise UserError(f"{address} is every address of this machine and tells neighbours none: set [agent] address to "
-                        "the host:port by which they reach it")  # fmt: skip
+        raise UserError(
+            f"{address} is every address of this machine and tells neighbours none: set [agent] address to "
+            "the host:port by which they reach it"
+        )
     return address
 
 
@@ -92,9 +96,21 @@ def list_peers(server: ServerOption = "", json: JsonOption = False) -> None:
         emit_json([asdict(peer) for peer in peers])
         return
     headings = ("PEER", "ADDRESS", "ROLE", "STATE", "HEARD", "FREE", "HARDWARE", "GIVEN", "TAKEN", "FAULT")
-    rows = [(peer.name, peer.address, peer.role, "paused" if peer.paused else "active", shown_time(peer.heard),
-             f"{peer.free}/{peer.hosts}", ", ".join(peer.hardware), str(peer.given), str(peer.taken), peer.fault)
-            for peer in peers]  # fmt: skip
+    rows = [
+        (
+            peer.name,
+            peer.address,
+            peer.role,
+            "paused" if peer.paused else "active",
+            shown_time(peer.heard),
+            f"{peer.free}/{peer.hosts}",
+            ", ".join(peer.hardware),
+            str(peer.given),
+            str(peer.taken),
+            peer.fault,
+        )
+        for peer in peers
+    ]
     print_table(headings, rows)
 
 
@@ -123,8 +139,10 @@ def ping(name: NameArgument, config: ConfigOption = None) -> None:
         context = certificate.client_context(agent.certificate, agent.key, entry.certificate)
         reply = call(entry, context, "GET", "/ping")
     except (OSError, http.client.HTTPException) as error:
-        raise SystemFault(f"{name} at {entry.address} does not answer ({error}): see whether its daemon runs, and "
-                          "whether it has this domain among its peers") from error  # fmt: skip
+        raise SystemFault(
+            f"{name} at {entry.address} does not answer ({error}): see whether its daemon runs, and "
+            "whether it has this domain among its peers"
+        ) from error
     sys.stdout.write(f"{clean(reply.body.decode(errors='replace'))} answers at {entry.address} ({reply.status})\n")
 
 

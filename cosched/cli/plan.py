@@ -102,16 +102,19 @@ def _answerable(policy: Policy) -> Policy:
     more = "It is being compiled now: ask again in a minute"
     if not machine_code.keep_in_background():
         more = "What is compiled can be kept nowhere: set NUMBA_CACHE_DIR to a folder that you can write"
-    sys.stderr.write(f"cosched: {policy} has not been compiled on this machine yet: this is the plan of the best "
-                     f"heuristic. {more}\n")  # fmt: skip
+    sys.stderr.write(
+        f"cosched: {policy} has not been compiled on this machine yet: this is the plan of the best heuristic. {more}\n"
+    )
     return Policy.HEURISTIC
 
 
 def _refuse_infeasible(policy: Policy, faults: Sequence[str]) -> None:
     """No schedule is printed that has not been proved feasible by who shares nothing with who made it."""
     if faults:
-        raise SystemFault(f"{policy} made a schedule that cannot be, {faults[0]}: choose another policy, and report "
-                          "this with the file")  # fmt: skip
+        raise SystemFault(
+            f"{policy} made a schedule that cannot be, {faults[0]}: choose another policy, and report "
+            "this with the file"
+        )
 
 
 def _tell(progress: Progress) -> None:

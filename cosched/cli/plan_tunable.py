@@ -44,21 +44,34 @@ def document(queue: TunableQueue) -> tuple[dict[str, Any], TunablePlan]:
         "elapsed": elapsed,
         "improvements": [],
         "assignments": [
-            {"task": run.task, "hosts": list(run.hosts), "start": run.start, "end": run.end,
-             "chain": run.chain + 1, "stage": run.stage + 1, "name": run.name}
+            {
+                "task": run.task,
+                "hosts": list(run.hosts),
+                "start": run.start,
+                "end": run.end,
+                "chain": run.chain + 1,
+                "stage": run.stage + 1,
+                "name": run.name,
+            }
             for run in plan.runs
         ],
         "refused": list(plan.refused),
-    }, plan  # fmt: skip
+    }, plan
 
 
 def show(found: dict[str, Any]) -> None:
     """Print the document for people."""
     rows = [
-        (item["task"], str(item["chain"]), f"{item['stage']} {item['name']}".rstrip(),
-         figure(item["start"], 6), figure(item["end"], 6), str(len(item["hosts"])))
+        (
+            item["task"],
+            str(item["chain"]),
+            f"{item['stage']} {item['name']}".rstrip(),
+            figure(item["start"], 6),
+            figure(item["end"], 6),
+            str(len(item["hosts"])),
+        )
         for item in found["assignments"]
-    ]  # fmt: skip
+    ]
     print_table(("task", "chain", "stage", "start (s)", "end (s)", "count"), rows)
     summarise(found)
     if found["refused"]:

@@ -99,8 +99,12 @@ def parameters_text(values: dict[str, float] | dict[str, float | None]) -> str:
 
 
 def _document(found: Prediction) -> dict[str, Any]:
-    head = {"application": found.application, "hardware": found.hardware, "parameters": found.parameters,
-            "hosts": found.hosts.tolist()}  # fmt: skip
+    head = {
+        "application": found.application,
+        "hardware": found.hardware,
+        "parameters": found.parameters,
+        "hosts": found.hosts.tolist(),
+    }
     if not found.swept:
         return {**head, **_times(next(found.curves()))}
     return {**head, "sweep": [{"parameters": curve.values, **_times(curve)} for curve in found.curves()]}
@@ -118,8 +122,11 @@ def _rows(found: Prediction) -> Iterator[list[object]]:
     for curve in found.curves():
         times = list(_times(curve).values())
         for count, *row in zip(found.hosts.tolist(), *times, strict=True):
-            yield [*(f"{value:.12g}" for value in curve.values.values()), count,
-                   *("" if value is None else repr(value) for value in row)]  # fmt: skip
+            yield [
+                *(f"{value:.12g}" for value in curve.values.values()),
+                count,
+                *("" if value is None else repr(value) for value in row),
+            ]
 
 
 def _print(found: Prediction) -> None:

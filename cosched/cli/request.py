@@ -19,11 +19,23 @@ __all__ = ["pair", "request_of"]
 
 
 def request_of(
-    application: str, command: Sequence[str], *, now: float, deadline: str = "", settings: Iterable[str] = (),
-    hosts: str = "", profile: str = "", name: str = "", directory: str = "", environment: Iterable[str] = (),
-    time_limit: str = "", best_effort: bool = False, prepare: str = "", notify: Iterable[str] = (),
+    application: str,
+    command: Sequence[str],
+    *,
+    now: float,
+    deadline: str = "",
+    settings: Iterable[str] = (),
+    hosts: str = "",
+    profile: str = "",
+    name: str = "",
+    directory: str = "",
+    environment: Iterable[str] = (),
+    time_limit: str = "",
+    best_effort: bool = False,
+    prepare: str = "",
+    notify: Iterable[str] = (),
     after: Iterable[str] = (),
-) -> tuple[TaskRequest, str]:  # fmt: skip
+) -> tuple[TaskRequest, str]:
     """Return the request, and what was assumed about its deadline (empty for nothing).
 
     Args:
@@ -47,8 +59,10 @@ def request_of(
         UserError: a word cannot be read; says how to write it.
     """
     if bool(application) == bool(command):
-        raise UserError("name an application of the catalogue, or put a command after --: "
-                        "`cosched task submit -- /path/program argument`")  # fmt: skip
+        raise UserError(
+            "name an application of the catalogue, or put a command after --: "
+            "`cosched task submit -- /path/program argument`"
+        )
     seconds, note = read_deadline(deadline, now) if deadline else (None, "")
     where = directory or ("." if command else "")
     request = TaskRequest(
@@ -109,5 +123,7 @@ def _figure(word: str) -> float | None:
     try:
         return float(word)
     except ValueError as error:
-        raise UserError(f"--profile has {word!r}: write seconds on 1, 2, … hosts, such as 50,40,30, "
-                        "and - for a count that cannot be used") from error  # fmt: skip
+        raise UserError(
+            f"--profile has {word!r}: write seconds on 1, 2, … hosts, such as 50,40,30, "
+            "and - for a count that cannot be used"
+        ) from error

@@ -67,8 +67,17 @@ def command(
     every = tables(chosen, range(seed, seed + seeds), options, processes or len(os.sched_getaffinity(0)))
     rows = averaged(every, chosen.keys)
     if json:
-        emit_json({"experiment": chosen.name, "reproduces": chosen.reproduces, "seed": seed, "seeds": seeds,
-                   "options": options, "rows": rows, "paper": list(chosen.paper)})  # fmt: skip
+        emit_json(
+            {
+                "experiment": chosen.name,
+                "reproduces": chosen.reproduces,
+                "seed": seed,
+                "seeds": seeds,
+                "options": options,
+                "rows": rows,
+                "paper": list(chosen.paper),
+            }
+        )
     else:
         _print(chosen, rows, seed, seeds)
     if plot:  # last: what took long is not lost where a picture has no place
@@ -95,8 +104,9 @@ def _draw(pictures: Mapping[str, str], name: str, places: Sequence[Path]) -> Non
 def _list(*, json: bool) -> None:
     found = [experiment(name) for name in NAMES]
     if json:
-        emit_json([{"experiment": item.name, "reproduces": item.reproduces, "options": _defaults(item)}
-                   for item in found])  # fmt: skip
+        emit_json(
+            [{"experiment": item.name, "reproduces": item.reproduces, "options": _defaults(item)} for item in found]
+        )
         return
     print_table(("experiment", "what it reproduces"), [(item.name, item.reproduces) for item in found])
 
@@ -142,8 +152,12 @@ def _table(rows: Sequence[Row], beside: Sequence[Row], keys: Sequence[str]) -> N
     table = []
     for row, paper in zip(rows, beside, strict=True):
         known = [column not in keys and paper.get(column) is not None for column in columns]
-        table.append([_cell(row, column) + (f" ({_cell(paper, column)})" if there else "")
-                      for column, there in zip(columns, known, strict=True)])  # fmt: skip
+        table.append(
+            [
+                _cell(row, column) + (f" ({_cell(paper, column)})" if there else "")
+                for column, there in zip(columns, known, strict=True)
+            ]
+        )
     print_table(columns, table)
 
 

@@ -69,11 +69,19 @@ def submit(
 ) -> None:
     """Submit a task: an application of the catalogue, a command after `--`, or a file of your resource manager's."""
     options: dict[str, Any] = {
-        "deadline": deadline, "settings": settings or (), "hosts": hosts, "profile": profile, "name": name,
-        "directory": directory, "prepare": prepare, "notify": notify or (), "environment": env or (),
-        "time_limit": time_limit, "after": after or (),
+        "deadline": deadline,
+        "settings": settings or (),
+        "hosts": hosts,
+        "profile": profile,
+        "name": name,
+        "directory": directory,
+        "prepare": prepare,
+        "notify": notify or (),
+        "environment": env or (),
+        "time_limit": time_limit,
+        "after": after or (),
         "best_effort": best_effort,
-    }  # fmt: skip
+    }
     command = context.meta.get("command", ())
     if file is not None and command:
         raise UserError("give a file or a command, not both")
@@ -92,8 +100,11 @@ def submit(
             _show(json, asdict(forecast), lambda: forecast_lines(forecast))
             return
         tasks = client.submit_all(requests)
-        _show(json, asdict(tasks[0]) if len(tasks) == 1 else [asdict(task) for task in tasks],
-              lambda: accepted_lines(tasks))  # fmt: skip
+        _show(
+            json,
+            asdict(tasks[0]) if len(tasks) == 1 else [asdict(task) for task in tasks],
+            lambda: accepted_lines(tasks),
+        )
 
 
 @app.command("list")
@@ -143,8 +154,9 @@ def plans(task_id: IdArgument, server: ServerOption = "", json: JsonOption = Fal
     if json:
         emit_json([asdict(point) for point in points])
         return
-    rows = [(shown_time(point.time), shown_time(point.start), shown_time(point.end), str(point.hosts))
-            for point in points]  # fmt: skip
+    rows = [
+        (shown_time(point.time), shown_time(point.start), shown_time(point.end), str(point.hosts)) for point in points
+    ]
     print_table(("PLANNED AT", "START", "END", "HOSTS"), rows)
 
 
@@ -158,9 +170,11 @@ def wait(
     """Wait until tasks have ended; exit 1 unless all of them completed."""
     with connect(server) as client:
         tasks = client.wait(task_ids, parse_duration(timeout) if timeout else float("inf"))
-    _show(json, [asdict(task) for task in tasks],
-          lambda: [f"task {task.id} is {task.state}{f': {clean(task.reason)}' if task.reason else ''}"
-                   for task in tasks])  # fmt: skip
+    _show(
+        json,
+        [asdict(task) for task in tasks],
+        lambda: [f"task {task.id} is {task.state}{f': {clean(task.reason)}' if task.reason else ''}" for task in tasks],
+    )
     if any(task.state != "completed" for task in tasks):
         raise typer.Exit(1)
 

@@ -77,8 +77,9 @@ def _document(client: "Client", task_id: str, stream: str, *, rank: int, attempt
     return {"task": task_id, "stream": stream, "rank": rank, "attempt": attempt, "text": text if parts else None}
 
 
-def _parts(client: "Client", task_id: str, stream: str, rank: int, attempt: int, tail: int, *,
-           follow: bool) -> Iterator[bytes]:  # fmt: skip
+def _parts(
+    client: "Client", task_id: str, stream: str, rank: int, attempt: int, tail: int, *, follow: bool
+) -> Iterator[bytes]:
     offset = -tail if tail else 0
     while True:
         # Asked before the output: what a task that has ended wrote is all there.

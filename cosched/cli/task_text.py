@@ -23,8 +23,10 @@ def accepted_lines(tasks: Sequence[TaskView]) -> list[str]:
     """Return what is said of tasks that were accepted: a line for each, or one for very many."""
     if len(tasks) > _LISTED:
         return [f"{len(tasks)} tasks accepted: {tasks[0].id} … {tasks[-1].id}"]
-    return [f"task {task.id} ({clean(task.name)}) accepted{f': {clean(task.notice)}' if task.notice else ''}"
-            for task in tasks]  # fmt: skip
+    return [
+        f"task {task.id} ({clean(task.name)}) accepted{f': {clean(task.notice)}' if task.notice else ''}"
+        for task in tasks
+    ]
 
 
 def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, Placement]) -> list[tuple[str, ...]]:
@@ -36,8 +38,18 @@ def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, Placement]) ->
         in_hand = None if task.deadline is None or end is None else task.deadline - end
         ended = shown_time(end) if task.finished is not None or end is None else f"~{shown_time(end)}"
         hosts = str(len(place.hosts) if place else task.count)
-        rows.append((task.id, task.name, task.state, hosts, shown_time(task.deadline), ended,
-                     shown_duration(in_hand), _note(task)))  # fmt: skip
+        rows.append(
+            (
+                task.id,
+                task.name,
+                task.state,
+                hosts,
+                shown_time(task.deadline),
+                ended,
+                shown_duration(in_hand),
+                _note(task),
+            )
+        )
     return rows
 
 
@@ -72,10 +84,15 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("exit code", "" if task.exit_code is None else str(task.exit_code)),
     ]
     lines = [f"{label + ':':13}{clean(text)}" for label, text in pairs if text]
-    lines += [f"attempt:     {attempt.uuid} {attempt.state} {clean(f'{attempt.job} {attempt.reason}')}".rstrip()
-              for attempt in task.tries]  # fmt: skip
-    lines += [f"handed over: {shown_time(one.created)} to {one.peer} ({one.state}): {clean(one.why)}"
-              f"{f'; {clean(one.outcome)}' if one.outcome else ''}" for one in task.handovers]  # fmt: skip
+    lines += [
+        f"attempt:     {attempt.uuid} {attempt.state} {clean(f'{attempt.job} {attempt.reason}')}".rstrip()
+        for attempt in task.tries
+    ]
+    lines += [
+        f"handed over: {shown_time(one.created)} to {one.peer} ({one.state}): {clean(one.why)}"
+        f"{f'; {clean(one.outcome)}' if one.outcome else ''}"
+        for one in task.handovers
+    ]
     lines += [f"log:         {shown_time(line.time)} {clean(f'{line.kind}: {line.detail}')}" for line in task.log]
     return lines
 
@@ -92,8 +109,10 @@ def explanation_lines(explanation: Explanation) -> list[str]:
         lines.append(f"end:           {shown_time(explanation.planned_end)}{_range_text(explanation)}")
     if explanation.slack is not None:
         late = explanation.slack < 0
-        lines.append(f"deadline:      {'missed by' if late else 'met with'} {shown_duration(abs(explanation.slack))}"
-                     f"{'' if late else ' in hand'}")  # fmt: skip
+        lines.append(
+            f"deadline:      {'missed by' if late else 'met with'} {shown_duration(abs(explanation.slack))}"
+            f"{'' if late else ' in hand'}"
+        )
     return lines + [f"would change:  {clean(sentence)}" for sentence in explanation.would_change]
 
 
@@ -114,9 +133,11 @@ def forecast_lines(forecast: Forecast) -> list[str]:
         lines.append(f"start:         {shown_time(forecast.planned_start)} on {_hosts_text(forecast.planned_hosts)}")
         lines.append(f"end:           {shown_time(forecast.planned_end)}")
     if forecast.meets_deadline is not None:
-        lines.append(f"deadline:      {shown_time(forecast.deadline)}, "
-                     f"{'met' if forecast.meets_deadline else 'missed'} as things stand"
-                     f"{': neighbouring domains would be asked' if forecast.offered else ''}")  # fmt: skip
+        lines.append(
+            f"deadline:      {shown_time(forecast.deadline)}, "
+            f"{'met' if forecast.meets_deadline else 'missed'} as things stand"
+            f"{': neighbouring domains would be asked' if forecast.offered else ''}"
+        )
     return [clean(line) for line in lines]
 
 

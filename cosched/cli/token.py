@@ -33,15 +33,18 @@ def create(
     """Give out a token and print it: it is shown now and never again."""
     from cosched.portal.documents import TokenRequest
 
-    request = TokenRequest(user=user, role=role, scopes=tuple(scope or ("read", "submit")),
-                           lifetime=parse_duration(lifetime), note=note)  # fmt: skip
+    request = TokenRequest(
+        user=user, role=role, scopes=tuple(scope or ("read", "submit")), lifetime=parse_duration(lifetime), note=note
+    )
     with connect(server) as client:
         made = client.create_token(request)
     if json:
         emit_json(asdict(made))
         return
-    sys.stderr.write(f"cosched: token {made.id} of {made.user}, good until {shown_time(made.expires)}; keep it secret, "
-                     "for example in the file that COSCHED_TOKEN_FILE names\n")  # fmt: skip
+    sys.stderr.write(
+        f"cosched: token {made.id} of {made.user}, good until {shown_time(made.expires)}; keep it secret, "
+        "for example in the file that COSCHED_TOKEN_FILE names\n"
+    )
     sys.stdout.write(f"{made.token}\n")
 
 
@@ -57,8 +60,10 @@ def list_tokens(
     if json:
         emit_json([asdict(token) for token in tokens])
         return
-    rows = [(token.id, token.user, token.role, " ".join(token.scopes), shown_time(token.expires), token.note)
-            for token in tokens]  # fmt: skip
+    rows = [
+        (token.id, token.user, token.role, " ".join(token.scopes), shown_time(token.expires), token.note)
+        for token in tokens
+    ]
     print_table(("ID", "USER", "ROLE", "SCOPES", "EXPIRES", "NOTE"), rows)
 
 

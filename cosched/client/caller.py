@@ -55,8 +55,9 @@ class Caller:
         headers = {"User-Agent": f"cosched/{__version__}"} | _authorization(token)
         self._socket = Path(self.server.removeprefix("unix:")) if self.server.startswith("unix:") else None
         self._answered = False
-        self._http = httpx2.Client(transport=transport, base_url=base, timeout=timeout, trust_env=False,
-                                   headers=headers)  # fmt: skip
+        self._http = httpx2.Client(
+            transport=transport, base_url=base, timeout=timeout, trust_env=False, headers=headers
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -70,12 +71,26 @@ class Caller:
         """Close the connection."""
         self._http.close()
 
-    def _call(self, method: str, path: str, body: Any = None, *, params: dict[str, Any] | None = None,
-              headers: dict[str, str] | None = None) -> Any:  # fmt: skip
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        params: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Any:
         return self._response(method, path, body, params=params, headers=headers).json()
 
-    def _response(self, method: str, path: str, body: Any = None, *, params: dict[str, Any] | None = None,
-                  headers: dict[str, str] | None = None) -> httpx2.Response:  # fmt: skip
+    def _response(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        params: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> httpx2.Response:
         if self._socket is not None and not (self._socket.exists() if self._answered else _is_listening(self._socket)):
             # Asked first because the HTTP library leaves a socket that cannot connect to the garbage collector.
             raise _absent(self.server)
@@ -135,8 +150,9 @@ def _explained(server: str) -> Iterator[None]:
     except httpx2.ConnectError as error:
         raise _absent(server) from error
     except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
-        raise UserError(f"{server!r} is not the address of a server ({error}): write unix:/path or http://host:port"
-                        ) from error  # fmt: skip
+        raise UserError(
+            f"{server!r} is not the address of a server ({error}): write unix:/path or http://host:port"
+        ) from error
     except httpx2.TransportError as error:
         what = str(error) or type(error).__name__
         raise LostAnswerError(f"cosched at {server} did not answer ({what}): try again, or look at its log") from error

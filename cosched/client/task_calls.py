@@ -51,8 +51,9 @@ class TaskCalls(Caller):
         answer = self._call("POST", "/tasks", _document(request), params={"dry_run": "true"})
         return decode(Forecast, answer)
 
-    def tasks(self, states: Sequence[str] = (), limit: int = 100, offset: int = 0, *, owner: str = "",
-              search: str = "") -> TaskPage:  # fmt: skip
+    def tasks(
+        self, states: Sequence[str] = (), limit: int = 100, offset: int = 0, *, owner: str = "", search: str = ""
+    ) -> TaskPage:
         """Return tasks in these states (none given: in any), newest first.
 
         Args:
@@ -71,8 +72,16 @@ class TaskCalls(Caller):
         """Return all that is known of a task."""
         return decode(TaskDetail, self._call("GET", f"/tasks/{segment(task_id)}"))
 
-    def output(self, task_id: str, stream: str = "out", *, rank: int = 0, attempt: int = 0, offset: int = 0,
-               limit: int = 1 << 20) -> Output | None:  # fmt: skip
+    def output(
+        self,
+        task_id: str,
+        stream: str = "out",
+        *,
+        rank: int = 0,
+        attempt: int = 0,
+        offset: int = 0,
+        limit: int = 1 << 20,
+    ) -> Output | None:
         """Return part of what a process of a task wrote; None where nothing is kept (yet).
 
         Args:

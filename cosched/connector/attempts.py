@@ -113,8 +113,9 @@ def prepared_command(launch: Launch, folder: str) -> str:
     """
     if not launch.prepare:
         return f"exec {_command_line(launch)}"
-    return _PREPARED.format(prepare=shlex.join(launch.prepare), command=_command_line(launch),
-                            mark=f"{folder}/{_UNPREPARED}.")  # fmt: skip
+    return _PREPARED.format(
+        prepare=shlex.join(launch.prepare), command=_command_line(launch), mark=f"{folder}/{_UNPREPARED}."
+    )
 
 
 def explained(report: JobReport, folder: Path) -> JobReport:

@@ -34,6 +34,7 @@ def load(name: str, settings: Mapping[str, object]) -> Connector:
     try:
         factory = points[0].load()
     except ImportError as error:
-        raise UserError(f"connector {name!r} needs a package that is not installed ({error}): "
-                        f"pip install 'cosched[{name}]'") from error  # fmt: skip
+        raise UserError(
+            f"connector {name!r} needs a package that is not installed ({error}): pip install 'cosched[{name}]'"
+        ) from error
     return cast("Connector", factory(settings))

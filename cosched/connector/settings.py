@@ -112,8 +112,9 @@ class SettingsTable:
         """Return a duration."""
         return self.number(key, default, low, high, unit=" of seconds")
 
-    def number(self, key: str, default: float, low: float, high: float, *, whole: bool = False,
-               unit: str = "") -> float:  # fmt: skip
+    def number(
+        self, key: str, default: float, low: float, high: float, *, whole: bool = False, unit: str = ""
+    ) -> float:
         """Return a number within limits."""
         value = self._table.get(key, default)
         kind = int if whole else int | float

@@ -27,9 +27,12 @@ def render(folder: str, name: str, values: Mapping[str, object]) -> str:
         TypeError: it prints a value that was not checked.
     """
     environment = Environment(
-        loader=FileSystemLoader(templates() / folder), undefined=StrictUndefined, finalize=_checked,
-        autoescape=False, keep_trailing_newline=True,  # noqa: S701  not HTML; `_checked` lets only safe values through
-    )  # fmt: skip
+        loader=FileSystemLoader(templates() / folder),
+        undefined=StrictUndefined,
+        finalize=_checked,
+        autoescape=False,  # noqa: S701  not HTML; `_checked` lets only safe values through
+        keep_trailing_newline=True,
+    )
     return environment.get_template(name).render(values)
 
 

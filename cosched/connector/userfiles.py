@@ -92,8 +92,9 @@ def load(manager: str) -> Reader:
     try:
         return cast("Reader", import_module(f"{points[0].module}.userfile").read)
     except ImportError as error:
-        raise UserError(f"a file of {manager!r} needs a package that is not installed ({error}): "
-                        f"pip install 'cosched[{manager}]'") from error  # fmt: skip
+        raise UserError(
+            f"a file of {manager!r} needs a package that is not installed ({error}): pip install 'cosched[{manager}]'"
+        ) from error
 
 
 def read_text(path: Path) -> str:
@@ -139,5 +140,7 @@ def manager_of(text: str, name: str) -> str:
         return "slurm"
     if any(_QUEUE.match(line) for line in text.splitlines()):
         return "condor"
-    raise UserError(f"{name} is neither a batch script (its first line begins with #!) nor a submit file (it has no "
-                    "`queue` statement)")  # fmt: skip
+    raise UserError(
+        f"{name} is neither a batch script (its first line begins with #!) nor a submit file (it has no "
+        "`queue` statement)"
+    )

@@ -41,8 +41,9 @@ class WorkerProcess:
         calls: how often each verb was called.
     """
 
-    def __init__(self, module: Sequence[str], environment: Mapping[str, str], timeout: float, *, manager: str,
-                 daemon: str) -> None:  # fmt: skip
+    def __init__(
+        self, module: Sequence[str], environment: Mapping[str, str], timeout: float, *, manager: str, daemon: str
+    ) -> None:
         self._module = module
         self._environment = environment
         self._timeout = timeout

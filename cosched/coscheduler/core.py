@@ -99,8 +99,9 @@ class Coscheduler:
         self._experience = Experience()
         self._lifecycle = Lifecycle(settings, self._ledger, self._queue, self._experience)
         self._forwarding = Forwarding(settings, self._ledger, self._queue, self._lifecycle)
-        self.prospect = Prospect(settings, self._ledger, self._queue, self.domain, self.reservations,
-                                 self._experience, self._lifecycle)  # fmt: skip
+        self.prospect = Prospect(
+            settings, self._ledger, self._queue, self.domain, self.reservations, self._experience, self._lifecycle
+        )
 
     def handle(self, event: Event) -> Outcome:
         """Take one event and return what to write down and what to do.

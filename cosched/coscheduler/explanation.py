@@ -122,9 +122,17 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> Explanation:
     if earlier:
         changes.append(f"without reservations it would end {earlier:.1f} s earlier")
     return Explanation(
-        task.id, task.state, (*obstacles, *_ahead(core, schedule.assignments, mine, time, delayed=earlier > 0)),
-        time + mine.start, time + mine.end, low, high, mine.hosts, slack, tuple(changes),
-    )  # fmt: skip
+        task.id,
+        task.state,
+        (*obstacles, *_ahead(core, schedule.assignments, mine, time, delayed=earlier > 0)),
+        time + mine.start,
+        time + mine.end,
+        low,
+        high,
+        mine.hosts,
+        slack,
+        tuple(changes),
+    )
 
 
 def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> float:
@@ -160,8 +168,9 @@ def _impossible(core: Coscheduler, task: Task) -> str:
     return f"it needs at least {least} hosts and {len(core.domain.up())} are up: it starts when more come back"
 
 
-def _ahead(core: Coscheduler, assignments: tuple[Assignment, ...], mine: Assignment, time: float, *,
-           delayed: bool) -> list[str]:  # fmt: skip
+def _ahead(
+    core: Coscheduler, assignments: tuple[Assignment, ...], mine: Assignment, time: float, *, delayed: bool
+) -> list[str]:
     """Name what occupies the planned hosts before the task: running tasks, tasks planned earlier, reservations.
 
     Where reservations delay the task, those of other hosts are named, too: it may be for them that it takes these.
@@ -213,8 +222,11 @@ def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]
         found.append(f"on {best} hosts it would run {row[best - 1]:.1f} s instead of {now}")
     down = len(core.domain.hosts) - len(problem.hosts)
     if down:
-        found.append("1 host is down: with it back the plan is made anew" if down == 1
-                     else f"{down} hosts are down: with them back the plan is made anew")  # fmt: skip
+        found.append(
+            "1 host is down: with it back the plan is made anew"
+            if down == 1
+            else f"{down} hosts are down: with them back the plan is made anew"
+        )
     return found
 
 

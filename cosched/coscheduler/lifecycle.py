@@ -69,8 +69,16 @@ class Lifecycle:
         uuid = str(uuid5(self._instance, f"{task.id}/{number}"))
         attempt = Attempt(uuid, task.id, hosts, len(hosts) or task.count, seconds, created=time)
         predicted = None if task.profile is None else self._experience.expected(task, len(hosts))
-        task = replace(task, state=TaskState.DISPATCHING, reason="", attempts=number, hosts=hosts, dispatched=time,
-                       predicted=predicted, started=None)  # fmt: skip
+        task = replace(
+            task,
+            state=TaskState.DISPATCHING,
+            reason="",
+            attempts=number,
+            hosts=hosts,
+            dispatched=time,
+            predicted=predicted,
+            started=None,
+        )
         self._queue.remove(task.id)
         self._ledger.put(task)
         self._ledger.put_attempt(attempt)
@@ -142,8 +150,10 @@ class Lifecycle:
 
     def _taken(self, owner: str) -> int:
         """Return how many live attempts of an owner the manager has."""
-        return sum(attempt.state is not AttemptState.SUBMITTING and self._ledger.tasks[attempt.task].owner == owner
-                   for attempt in self._ledger.attempts.values())  # fmt: skip
+        return sum(
+            attempt.state is not AttemptState.SUBMITTING and self._ledger.tasks[attempt.task].owner == owner
+            for attempt in self._ledger.attempts.values()
+        )
 
     def _submit_failed(self, attempt: Attempt, event: SubmitFailed) -> None:
         if event.refused:

@@ -70,8 +70,13 @@ class Prospect:
     def outlook(self) -> Outlook:
         """Return what a plan must reckon with beside the tasks' profiles."""
         experience, settings = self._experience, self._settings
-        return Outlook(dict(experience.corrections), settings.quantile, experience.handover.seconds, settings.margin,
-                       self._held_back())  # fmt: skip
+        return Outlook(
+            dict(experience.corrections),
+            settings.quantile,
+            experience.handover.seconds,
+            settings.margin,
+            self._held_back(),
+        )
 
     def snapshot(self, time: float) -> tuple[Problem, Plan] | None:
         """Return the problem that waits to be planned and the current plan of it; None where nothing does.
@@ -138,6 +143,13 @@ class Prospect:
     def _held_back(self) -> Mapping[str, float]:
         """Return before which epoch time waiting tasks are not tried: their hosts are others' until then."""
         shut = self._lifecycle.shut()
-        refused = {name: shut[self._ledger.tasks[name].owner] for name in self._queue.waiting.counts
-                   if self._ledger.tasks[name].owner in shut} if shut else {}  # fmt: skip
+        refused = (
+            {
+                name: shut[self._ledger.tasks[name].owner]
+                for name in self._queue.waiting.counts
+                if self._ledger.tasks[name].owner in shut
+            }
+            if shut
+            else {}
+        )
         return {**refused, **self._queue.held_back} if refused else self._queue.held_back

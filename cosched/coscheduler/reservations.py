@@ -85,8 +85,9 @@ class Reservations:
         until: dict[str, float] = {}
         for each in self.live(time):
             # In the order in which they begin: one that begins before the others on a host end carries on from there.
-            until |= {host: max(until.get(host, time), each.end) for host in each.hosts
-                      if each.begin <= until.get(host, time)}  # fmt: skip
+            until |= {
+                host: max(until.get(host, time), each.end) for host in each.hosts if each.begin <= until.get(host, time)
+            }
         return until
 
     def needed(self, time: float) -> dict[str, float]:

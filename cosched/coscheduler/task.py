@@ -52,8 +52,9 @@ class AttemptState(StrEnum):
         return self in _LIVE
 
 
-_LIVE = frozenset({AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RUNNING, AttemptState.HELD,
-                   AttemptState.CANCELLING})  # fmt: skip
+_LIVE = frozenset(
+    {AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RUNNING, AttemptState.HELD, AttemptState.CANCELLING}
+)
 
 
 @dataclass(frozen=True, slots=True)

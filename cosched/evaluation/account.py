@@ -77,9 +77,27 @@ def _events(passage: Passage, places: Sequence[Place], messages: int) -> Iterato
     number = np.zeros(len(steps), np.int64)
     number[plan.sends] = number[plan.receives] = np.arange(len(plan.sends)) + messages + 1
     times = ((column + passage.lapse[0]).tolist() for column in plan.timeline(passage.ahead))
-    rows = zip(steps.processor.tolist(), steps.kind.tolist(), *times, steps.peer.tolist(), number.tolist(),
-               steps.amount.tolist(), steps.place.tolist(), strict=True)  # fmt: skip
+    rows = zip(
+        steps.processor.tolist(),
+        steps.kind.tolist(),
+        *times,
+        steps.peer.tolist(),
+        number.tolist(),
+        steps.amount.tolist(),
+        steps.place.tolist(),
+        strict=True,
+    )
     for processor, kind, start, ready, end, peer, message, amount, at in rows:
         talks, place = kind != COMPUTE, places[at]
-        yield TraceEvent(processor + 1, kind, start, ready, end, peer + 1 if talks else None, message or None,
-                         amount if talks else 0.0, place.source.file, place.at.line)  # fmt: skip
+        yield TraceEvent(
+            processor + 1,
+            kind,
+            start,
+            ready,
+            end,
+            peer + 1 if talks else None,
+            message or None,
+            amount if talks else 0.0,
+            place.source.file,
+            place.at.line,
+        )

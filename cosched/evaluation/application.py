@@ -120,8 +120,9 @@ def parameters(application: Application) -> tuple[Parameter, ...]:
             if default is not None:
                 constants[name] = default
             least, most = (constant(limit) for limit in declared.limits) if declared.limits else (None, None)
-            found.append(Parameter(name, default, -math.inf if least is None else least,
-                                   math.inf if most is None else most))  # fmt: skip
+            found.append(
+                Parameter(name, default, -math.inf if least is None else least, math.inf if most is None else most)
+            )
     return tuple(found)
 
 

@@ -91,8 +91,9 @@ class Batch:
 class LaneObject:
     """One object being evaluated on its lanes."""
 
-    def __init__(self, batch: Batch, linked: Linked, hosts: Indices, offset: Indices,
-                 values: Mapping[str, Value]) -> None:  # fmt: skip
+    def __init__(
+        self, batch: Batch, linked: Linked, hosts: Indices, offset: Indices, values: Mapping[str, Value]
+    ) -> None:
         self.batch = batch
         self.linked = linked
         self.object: Object = linked.object
@@ -122,10 +123,16 @@ class LaneObject:
         if self.linked.includes:
             return self._carried_out()
         outline, values = self.outline, self.lanes.values
-        key = (id(self.object), self.batch.hardware if outline.priced else tuple(self.batch.hardware.messages),
-               self._first_place(), self.lanes.hosts.tobytes(),
-               *(value.tobytes() if isinstance(value := values.get(name), np.ndarray) else value
-                 for name in outline.shaping))  # fmt: skip
+        key = (
+            id(self.object),
+            self.batch.hardware if outline.priced else tuple(self.batch.hardware.messages),
+            self._first_place(),
+            self.lanes.hosts.tobytes(),
+            *(
+                value.tobytes() if isinstance(value := values.get(name), np.ndarray) else value
+                for name in outline.shaping
+            ),
+        )
         drafts = known(key)
         if drafts is None:
             self._carried_out()
@@ -177,8 +184,12 @@ class LaneObject:
         entered = self._entered.get(name)
         if entered is None or entered[0] != self.writes:
             procedure = LaneProcedure(self, lanes, frozenset(), "")
-            given = {assign.name: procedure.value(assign.value) for link in self.object.links
-                     if link.target == name for assign in link.assigns}  # fmt: skip
+            given = {
+                assign.name: procedure.value(assign.value)
+                for link in self.object.links
+                if link.target == name
+                for assign in link.assigns
+            }
             program = self.batch.below(self.linked.includes[name], cast("dict[str, Value]", given), lanes)
             entered = self._entered[name] = (self.writes, program)
         self.batch.spend(1 + len(entered[1]))

@@ -82,8 +82,11 @@ class CflowCompiler:
     def _counted(self, usage: OpcodeUsage) -> Numeric:
         costs = self._hardware.operations
         fixed = sum(costs[entry.opcode] for entry in usage.entries if entry.count is None)
-        counted = [(self._expressions.number(entry.count), costs[entry.opcode])
-                   for entry in usage.entries if entry.count is not None]  # fmt: skip
+        counted = [
+            (self._expressions.number(entry.count), costs[entry.opcode])
+            for entry in usage.entries
+            if entry.count is not None
+        ]
         if not counted:
             return lambda _: fixed
         return lambda frame: fixed + sum(count(frame) * cost for count, cost in counted)

@@ -46,8 +46,15 @@ def _meta(kind: str, thread: int, name: str) -> dict[str, Any]:
 
 def _arrow(event: TraceEvent) -> dict[str, Any]:
     end = {"ph": "s"} if event.kind == SEND else {"ph": "f", "bp": "e"}
-    return {"name": "message", "cat": "message", "id": event.message, "pid": 1, "tid": event.processor,
-            "ts": event.ready, **end}  # fmt: skip
+    return {
+        "name": "message",
+        "cat": "message",
+        "id": event.message,
+        "pid": 1,
+        "tid": event.processor,
+        "ts": event.ready,
+        **end,
+    }
 
 
 def _slice(name: str, thread: int, start: float, end: float, details: dict[str, Any]) -> dict[str, Any]:

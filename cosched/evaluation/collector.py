@@ -89,8 +89,9 @@ class Collector:
         """Return a collector for a loop whose turns are so many lanes."""
         return Collector(self.most, lanes, self._rows)
 
-    def add(self, kind: int, lane: Indices, processor: Indices, peer: Indices, amount: Floats | None,
-            place: int) -> None:  # fmt: skip
+    def add(
+        self, kind: int, lane: Indices, processor: Indices, peer: Indices, amount: Floats | None, place: int
+    ) -> None:
         """Add steps of a statement, lanes ascending; without an amount that is free."""
         if len(lane):
             self._blocks.append(_Block(lane, self._rows.add(_Part(kind, processor, peer, amount, place))))
@@ -167,5 +168,10 @@ def _uses(parts: Sequence[_Part], hosts: Indices) -> _Uses:
         as_kind.append(np.full(len(amount), kind))
         at.append(np.full(len(amount), place))
         fixed.append(amount)
-    return _Uses(np.concatenate(of), np.concatenate(as_kind).astype(np.int8), np.concatenate(at).astype(np.int32),
-                 np.concatenate([np.zeros(count * len(kinds)), *fixed]), tuple(kinds))  # fmt: skip
+    return _Uses(
+        np.concatenate(of),
+        np.concatenate(as_kind).astype(np.int8),
+        np.concatenate(at).astype(np.int32),
+        np.concatenate([np.zeros(count * len(kinds)), *fixed]),
+        tuple(kinds),
+    )

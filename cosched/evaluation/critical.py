@@ -69,8 +69,9 @@ class _Walk:
         sender = np.full(len(steps), -1)
         sender[plan.receives] = plan.sends
         self._sender: list[int] = sender.tolist()
-        self._processor, self._kind, self._place = (column.tolist() for column in
-                                                    (steps.processor, steps.kind, steps.place))  # fmt: skip
+        self._processor, self._kind, self._place = (
+            column.tolist() for column in (steps.processor, steps.kind, steps.place)
+        )
         own, network = (column.take(steps.shape.use) for column in prices.latency(steps))
         self._own = list(zip(plan.cost.tolist(), own.tolist(), strict=True))
         transfer = np.zeros(len(steps))

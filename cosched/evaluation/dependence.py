@@ -32,8 +32,12 @@ def pure(procedure: Procedure) -> bool:
         return True
     nodes = [node for node, _ in walk(*procedure.body)]
     own = names_of(procedure)
-    return all(not isinstance(node, Step | Call | While | For) and (not isinstance(node, Assign) or node.name in own)
-               and (not isinstance(node, Invoke) or node.name in FUNCTIONS) for node in nodes)  # fmt: skip
+    return all(
+        not isinstance(node, Step | Call | While | For)
+        and (not isinstance(node, Assign) or node.name in own)
+        and (not isinstance(node, Invoke) or node.name in FUNCTIONS)
+        for node in nodes
+    )
 
 
 def reads(root: Node, procedures: Mapping[str, Procedure]) -> set[str]:
@@ -67,5 +71,6 @@ def named(node: Node) -> tuple[str, ...]:
 def names_of(procedure: Procedure) -> set[str]:
     """Return the parameters and variables of a procedure."""
     own = {parameter.name for parameter in procedure.parameters}
-    return own | {item.name for node, _ in walk(*procedure.body) if isinstance(node, Variables)
-                  for item in node.declarations}  # fmt: skip
+    return own | {
+        item.name for node, _ in walk(*procedure.body) if isinstance(node, Variables) for item in node.declarations
+    }

@@ -70,8 +70,13 @@ def profile(
 
 
 @lru_cache(maxsize=256)
-def _profile(application: Application, hardware: Hardware, hosts: Sequence[int],
-             parameters: tuple[tuple[str, float], ...], steps: int | None) -> NDArray[np.float64]:  # fmt: skip
+def _profile(
+    application: Application,
+    hardware: Hardware,
+    hosts: Sequence[int],
+    parameters: tuple[tuple[str, float], ...],
+    steps: int | None,
+) -> NDArray[np.float64]:
     """Do what `profile` does; that one remembers it."""
     given = checked(application, dict(parameters))
     left = DEFAULT_STEPS * math.ceil(len(hosts) / 16) if steps is None else steps
@@ -93,8 +98,9 @@ def _profile(application: Application, hardware: Hardware, hosts: Sequence[int],
     return seconds
 
 
-def _side_by_side(application: Application, hardware: Hardware, hosts: Sequence[int],
-                  given: Mapping[str, float], steps: int) -> dict[int, float]:  # fmt: skip
+def _side_by_side(
+    application: Application, hardware: Hardware, hosts: Sequence[int], given: Mapping[str, float], steps: int
+) -> dict[int, float]:
     """Return the seconds, by index, of those numbers of hosts that can be evaluated together."""
     done: dict[int, float] = {}
     waiting = [[index for index, count in enumerate(hosts) if 1 <= count <= most_hosts(hardware)]]
@@ -115,8 +121,15 @@ def _side_by_side(application: Application, hardware: Hardware, hosts: Sequence[
     return done
 
 
-def _together(application: Application, hardware: Hardware, hosts: Sequence[int], given: Mapping[str, float],
-              budget: Budget, *, remember: bool = False) -> tuple[list[int], Course]:  # fmt: skip
+def _together(
+    application: Application,
+    hardware: Hardware,
+    hosts: Sequence[int],
+    given: Mapping[str, float],
+    budget: Budget,
+    *,
+    remember: bool = False,
+) -> tuple[list[int], Course]:
     """Carry the application out on many numbers of hosts at once, the turns of its loops side by side.
 
     Returns:
@@ -127,28 +140,44 @@ def _together(application: Application, hardware: Hardware, hosts: Sequence[int]
         UnmatchedError: steps wait for one another.
     """
     whole = layout(hardware, hosts)
-    starts = [[initial(application, compiled(application, kind), count, given) for count in whole.processors.tolist()]
-              for kind in whole.classes]  # fmt: skip
+    starts = [
+        [initial(application, compiled(application, kind), count, given) for count in whole.processors.tolist()]
+        for kind in whole.classes
+    ]
     ready = [place for place in range(len(hosts)) if all(values[place] is not None for values in starts)]
     if not ready:
         raise UnbatchableError
     part = whole if len(ready) == len(hosts) else layout(hardware, [hosts[place] for place in ready])
     by_kind = dict(zip(whole.classes, starts, strict=True))
     programs = [
-        program(application.root, kind, part.processors,
-                [values for place in ready if (values := by_kind[kind][place]) is not None], budget.left)
+        program(
+            application.root,
+            kind,
+            part.processors,
+            [values for place in ready if (values := by_kind[kind][place]) is not None],
+            budget.left,
+        )
         for kind in part.classes
-    ]  # fmt: skip
+    ]
     return ready, _carried_out(application, part, merged(programs, part.kind), budget, remember=remember)
 
 
-def _alone(application: Application, hardware: Hardware, count: int, given: Mapping[str, float], budget: Budget, *,
-           remember: bool = False) -> Course:  # fmt: skip
+def _alone(
+    application: Application,
+    hardware: Hardware,
+    count: int,
+    given: Mapping[str, float],
+    budget: Budget,
+    *,
+    remember: bool = False,
+) -> Course:
     """Carry the application out on one number of hosts, one statement after another."""
     whole = layout(hardware, [count])
     try:
-        programs = [one_by_one(application, compiled(application, kind), int(whole.processors[0]), given, budget)
-                    for kind in whole.classes]  # fmt: skip
+        programs = [
+            one_by_one(application, compiled(application, kind), int(whole.processors[0]), given, budget)
+            for kind in whole.classes
+        ]
         course = _carried_out(application, whole, merged(programs, whole.kind), budget, remember=remember)
     except UnmatchedError as unmatched:
         raise on_hosts(deadlock(unmatched.steps, places(application.root).all), count) from None
@@ -159,8 +188,9 @@ def _alone(application: Application, hardware: Hardware, count: int, given: Mapp
     return course
 
 
-def _carried_out(application: Application, where: Layout, segments: Sequence[Steps], budget: Budget, *,
-                 remember: bool = False) -> Course:  # fmt: skip
+def _carried_out(
+    application: Application, where: Layout, segments: Sequence[Steps], budget: Budget, *, remember: bool = False
+) -> Course:
     places_ = places(application.root).all
     course = Course(where.processors, budget, places_, remember=remember)
     with np.errstate(all="ignore"):  # what is not finite is looked for
@@ -169,8 +199,15 @@ def _carried_out(application: Application, where: Layout, segments: Sequence[Ste
     return course
 
 
-def evaluate(application: Application, hardware: Hardware, hosts: int, parameters: Mapping[str, float] | None = None,
-             *, trace: bool = False, steps: int = DEFAULT_STEPS) -> Evaluation:  # fmt: skip
+def evaluate(
+    application: Application,
+    hardware: Hardware,
+    hosts: int,
+    parameters: Mapping[str, float] | None = None,
+    *,
+    trace: bool = False,
+    steps: int = DEFAULT_STEPS,
+) -> Evaluation:
     """Return the predicted run time on a number of hosts and where it goes.
 
     Args:

@@ -86,8 +86,9 @@ class Analysis:
     def meddles(self, statement: Exec, procedures: Mapping[str, Procedure]) -> bool:
         """Return whether a statement may call a procedure that assigns a variable of the object."""
         if id(statement) not in self._meddles:
-            self._meddles[id(statement)] = any(not assigned([procedure]) <= names_of(procedure)
-                                               for procedure in reached(statement, procedures))  # fmt: skip
+            self._meddles[id(statement)] = any(
+                not assigned([procedure]) <= names_of(procedure) for procedure in reached(statement, procedures)
+            )
         return self._meddles[id(statement)]
 
     def returns(self, statement: Exec) -> bool:
@@ -171,8 +172,9 @@ def _is(node: Node, name: str) -> bool:
     return isinstance(node, Name) and node.id == name
 
 
-def _private(body: Iterable[Exec], written: frozenset[str], known: set[str],
-             procedures: Mapping[str, Procedure]) -> bool:  # fmt: skip
+def _private(
+    body: Iterable[Exec], written: frozenset[str], known: set[str], procedures: Mapping[str, Procedure]
+) -> bool:
     """Return whether each turn assigns what it reads of `written` first; adds to `known` what is assigned for sure."""
 
     def sound(root: Node, also: str = "") -> bool:

@@ -118,8 +118,13 @@ class Explanation:
         return self.evaluation.path
 
 
-def explain(application: Application, hardware: Hardware, hosts: Sequence[int],
-            parameters: Mapping[str, float] | None = None, at: int | None = None) -> Explanation:  # fmt: skip
+def explain(
+    application: Application,
+    hardware: Hardware,
+    hosts: Sequence[int],
+    parameters: Mapping[str, float] | None = None,
+    at: int | None = None,
+) -> Explanation:
     """Return why the predictions for some numbers of hosts are what they are.
 
     Args:
@@ -155,8 +160,9 @@ def _point(count: int, found: Evaluation) -> Point:
     path = sum(part.seconds for part in found.path if part.kind == COMPUTE)
     latency = sum(part.latency for part in found.path)
     # Where the critical path holds less work than is even, all of it is even.
-    return Point(count, found.seconds, min(even, path), max(path - even, 0.0), latency,
-                 max(found.seconds - path - latency, 0.0))  # fmt: skip
+    return Point(
+        count, found.seconds, min(even, path), max(path - even, 0.0), latency, max(found.seconds - path - latency, 0.0)
+    )
 
 
 def _work(application: Application, hardware: Hardware, at: int, given: Mapping[str, float]) -> tuple[WorkPart, ...]:
@@ -169,8 +175,9 @@ def _work(application: Application, hardware: Hardware, at: int, given: Mapping[
     return tuple(sorted(found, key=lambda part: (-part.seconds, part.file, part.line)))
 
 
-def _parameters(application: Application, hardware: Hardware, at: int,
-                given: Mapping[str, float]) -> tuple[Sensitivity, ...]:  # fmt: skip
+def _parameters(
+    application: Application, hardware: Hardware, at: int, given: Mapping[str, float]
+) -> tuple[Sensitivity, ...]:
     now = _time(application, hardware, at, given)
     found = []
     for parameter in parameters_of(application):
@@ -193,8 +200,9 @@ def _changed(value: float, parameter: Parameter) -> float:
     return value + step if value + step <= parameter.most else max(value - step, parameter.least)
 
 
-def _costs(application: Application, hardware: Hardware, at: int,
-           given: Mapping[str, float]) -> tuple[Sensitivity, ...]:  # fmt: skip
+def _costs(
+    application: Application, hardware: Hardware, at: int, given: Mapping[str, float]
+) -> tuple[Sensitivity, ...]:
     now = _time(application, hardware, at, given)
     nodes = [node for linked in objects(application.root) for node, _ in walk(linked.object)]
     opcodes = {node.opcode for node in nodes if isinstance(node, OpcodeCount)}

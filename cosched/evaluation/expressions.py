@@ -28,8 +28,13 @@ class Expressions:
         procedures: name → call with arguments; filled as they are compiled.
     """
 
-    def __init__(self, source: Source, types: Mapping[str, str], own: frozenset[str],
-                 procedures: Mapping[str, Callable[[Frame, tuple[float, ...], Position], float]]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        source: Source,
+        types: Mapping[str, str],
+        own: frozenset[str],
+        procedures: Mapping[str, Callable[[Frame, tuple[float, ...], Position], float]],
+    ) -> None:
         self.source = source
         self.types = types
         self.own = own

@@ -140,8 +140,9 @@ def _description(groups: Mapping[str, Mapping[str, float | str]]) -> str:
 
 def _message(settings: Mapping[str, float | str]) -> MessageCost:
     make = _described if describes(settings) else _coefficients
-    transfer, send, receive = (make({name: value for name, value in settings.items() if isinstance(value, float)}, cost)
-                               for cost in COSTS)  # fmt: skip
+    transfer, send, receive = (
+        make({name: value for name, value in settings.items() if isinstance(value, float)}, cost) for cost in COSTS
+    )
     return MessageCost(transfer, send, receive)
 
 

@@ -65,8 +65,9 @@ def _usage(procedure: LaneProcedure, usage: Usage) -> float | Floats:
         return memory.times(_bytes(procedure, usage.volume), _bytes(procedure, usage.working_set))
     costs = procedure.batch.hardware.operations
     fixed = sum(costs[entry.opcode] for entry in usage.entries if entry.count is None)
-    return fixed + sum(procedure.number(entry.count) * costs[entry.opcode]
-                       for entry in usage.entries if entry.count is not None)  # fmt: skip
+    return fixed + sum(
+        procedure.number(entry.count) * costs[entry.opcode] for entry in usage.entries if entry.count is not None
+    )
 
 
 def _bytes(procedure: LaneProcedure, expression: Expression) -> float | Floats:

@@ -222,8 +222,10 @@ class LaneProcedure:
             turns = lanes.pick(index, collector)
             if not alike:
                 turn = np.arange(len(index)) - (np.cumsum(number_of_turns) - number_of_turns).take(index)
-                start, stride = (value.take(index) if isinstance(value, np.ndarray) else value
-                                 for value in (self.number(parts.start), self.number(parts.stride)))  # fmt: skip
+                start, stride = (
+                    value.take(index) if isinstance(value, np.ndarray) else value
+                    for value in (self.number(parts.start), self.number(parts.stride))
+                )
                 turns.values[self.key(parts.name)] = start + stride * turn
             if self.on(turns).block(statement.body) is not None:
                 raise UnbatchableError

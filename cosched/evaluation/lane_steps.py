@@ -57,8 +57,9 @@ def _compute(procedure: LaneProcedure, time: Floats | None, on: Expression | Non
     lanes.step(COMPUTE, None, processor, processor, time, place)
 
 
-def _message(procedure: LaneProcedure, device: Device, place: int, source: Floats, destination: Floats,
-             size: Floats | None) -> None:  # fmt: skip
+def _message(
+    procedure: LaneProcedure, device: Device, place: int, source: Floats, destination: Floats, size: Floats | None
+) -> None:
     lanes = procedure.lanes
     if device.group not in procedure.batch.hardware.messages:
         raise UnbatchableError

@@ -91,8 +91,9 @@ class Lanes:
             known = self._processors[id(value)] = (value, found)
         return known[1]
 
-    def step(self, kind: int, chosen: Indices | None, processor: Indices, peer: Indices, amount: Floats | None,
-             place: int) -> None:  # fmt: skip
+    def step(
+        self, kind: int, chosen: Indices | None, processor: Indices, peer: Indices, amount: Floats | None, place: int
+    ) -> None:
         """Add one step of each of the chosen lanes, ascending (None: of all).
 
         Processors are counted from 1 in each; without an amount that is free, see `cosched.evaluation.outline`.

@@ -71,9 +71,15 @@ class Plan:
         widest = np.empty(max((level.source.size for level in found.levels), default=0))
         # Of each level the weights of its edges, a place for what comes of each, and the times of its runs.
         self._levels = [
-            (source, weight[edges].reshape(source.shape), widest[: source.size].reshape(source.shape), starts,
-             self._times[nodes]) for edges, source, starts, nodes in found.levels
-        ]  # fmt: skip
+            (
+                source,
+                weight[edges].reshape(source.shape),
+                widest[: source.size].reshape(source.shape),
+                starts,
+                self._times[nodes],
+            )
+            for edges, source, starts, nodes in found.levels
+        ]
 
     def _within(self, steps: Indices, runs: Indices) -> Floats:
         """Return the own time from the start of a step's run to the step."""

@@ -48,16 +48,18 @@ class Memory:
 
     def costlier(self, level: str, factor: float) -> Memory:
         """Return the same with each byte of one level taking `factor` times as long."""
-        costs = (cost * factor if name == level else cost
-                 for name, cost in zip(self.levels, self.a_byte, strict=True))  # fmt: skip
+        costs = (cost * factor if name == level else cost for name, cost in zip(self.levels, self.a_byte, strict=True))
         return replace(self, a_byte=tuple(costs))
 
 
 def described_memory(settings: Mapping[str, float | str]) -> Memory:
     """Return what the settings of a checked group `memory` say: bytes and bytes a microsecond."""
     values = {name: value for name, value in settings.items() if isinstance(value, float)}
-    caches = [(size.removesuffix("_size"), values[size], 1 / values[bandwidth])
-              for size, bandwidth in MEMORY_LEVELS if size in values]  # fmt: skip
+    caches = [
+        (size.removesuffix("_size"), values[size], 1 / values[bandwidth])
+        for size, bandwidth in MEMORY_LEVELS
+        if size in values
+    ]
     return Memory(
         (*(name for name, _, _ in caches), _MAIN),
         tuple(size for _, size, _ in caches),

@@ -50,8 +50,10 @@ def _segment(segments: Sequence[Steps], kind: NDArray[np.int64]) -> Steps:
     first = segments[0]
     work = first.kind == COMPUTE
     for other in segments[1:]:
-        same = all(np.array_equal(getattr(first, name), getattr(other, name))
-                   for name in ("kind", "processor", "peer", "place"))  # fmt: skip
+        same = all(
+            np.array_equal(getattr(first, name), getattr(other, name))
+            for name in ("kind", "processor", "peer", "place")
+        )
         if not same or not np.array_equal(first.amount[~work], other.amount[~work]):
             raise _differ()
     amounts = np.stack([segment.amount for segment in segments])
@@ -59,5 +61,7 @@ def _segment(segments: Sequence[Steps], kind: NDArray[np.int64]) -> Steps:
 
 
 def _differ() -> UserError:
-    return UserError("who sends what to whom depends on what the work costs: that has no meaning on hosts of several "
-                     "kinds; take costs out of conditions, counts of turns and sizes")  # fmt: skip
+    return UserError(
+        "who sends what to whom depends on what the work costs: that has no meaning on hosts of several "
+        "kinds; take costs out of conditions, counts of turns and sizes"
+    )

@@ -36,21 +36,26 @@ class CompiledObject:
         others: objects compiled so far; an object that two others include is compiled once.
     """
 
-    def __init__(self, linked: Linked, hardware: Hardware, places: Places,
-                 others: dict[Linked, CompiledObject]) -> None:  # fmt: skip
+    def __init__(
+        self, linked: Linked, hardware: Hardware, places: Places, others: dict[Linked, CompiledObject]
+    ) -> None:
         others[linked] = self
         self.object = item = linked.object
         self.source = item.source
         self.types = {PROCESSORS: "numeric", **item.declared()}
-        self.below = {name: others.get(other) or CompiledObject(other, hardware, places, others)
-                      for name, other in linked.includes.items()}  # fmt: skip
+        self.below = {
+            name: others.get(other) or CompiledObject(other, hardware, places, others)
+            for name, other in linked.includes.items()
+        }
         self.hardware = hardware
         self.places = places
         self._procedures: dict[str, Callable[[Frame, tuple[float, ...], Position], float]] = {}
         self._expressions = Expressions(self.source, self.types, frozenset(), self._procedures)
         self.initial: list[tuple[str, Valued | None]] = [
             (declared.name, None if declared.value is None else self._expressions.of_type(declared.value, group.type))
-            for group in item.variables for declared in group.declarations]  # fmt: skip
+            for group in item.variables
+            for declared in group.declarations
+        ]
         for procedure in item.procedures:
             self._procedures[procedure.name] = self._procedure(procedure)
         self._links: dict[str, list[tuple[str, Valued, Position]]] = {}
@@ -98,8 +103,12 @@ class CompiledObject:
             entries.append((assign.name, self._expressions.of_type(assign.value, wanted), assign.at))
 
     def _templates(self) -> list[str]:
-        calls = {node.name for procedure in self.object.procedures for node, _ in walk(*procedure.body)
-                 if isinstance(node, Call)}  # fmt: skip
+        calls = {
+            node.name
+            for procedure in self.object.procedures
+            for node, _ in walk(*procedure.body)
+            if isinstance(node, Call)
+        }
         if self.object.kind != "subtask" or calls & set(self.below):
             return []
         return [name for name, other in self.below.items() if other.object.kind == "partmp"]
@@ -120,8 +129,12 @@ class CompiledObject:
 
     def _procedure(self, procedure: Procedure) -> Callable[[Frame, tuple[float, ...], Position], float]:
         locals_ = {parameter.name: parameter.type for parameter in procedure.parameters}
-        locals_ |= {item.name: node.type for node, _ in walk(*procedure.body) if isinstance(node, Variables)
-                    for item in node.declarations}  # fmt: skip
+        locals_ |= {
+            item.name: node.type
+            for node, _ in walk(*procedure.body)
+            if isinstance(node, Variables)
+            for item in node.declarations
+        }
         expressions = Expressions(self.source, {**self.types, **locals_}, frozenset(locals_), self._procedures)
         body: Block | Numeric
         if procedure.kind == "cflow":

@@ -43,8 +43,12 @@ def outlined(item: Object) -> Outline:
     procedures = {procedure.name: procedure for procedure in item.procedures}
     written = {name for procedure in item.procedures for name in assigned([procedure]) - names_of(procedure)}
     fixed = {PROCESSORS, *item.declared()} - written
-    free = {id(confdev): confdev.values[-1] for procedure in item.procedures for confdev in _confdevs(procedure)
-            if _is_free(confdev.values[-1], procedure, procedures, fixed)}  # fmt: skip
+    free = {
+        id(confdev): confdev.values[-1]
+        for procedure in item.procedures
+        for confdev in _confdevs(procedure)
+        if _is_free(confdev.values[-1], procedure, procedures, fixed)
+    }
     waiting, seen, read = ["init"], set[str](), Counter[str]()
     while waiting:
         name = waiting.pop()
@@ -73,8 +77,11 @@ def _confdevs(procedure: Procedure) -> Iterator[Confdev]:
 
 def _is_free(amount: Expression, procedure: Procedure, procedures: Mapping[str, Procedure], fixed: set[str]) -> bool:
     names = {name for node, _ in walk(amount) for name in named(node)}
-    return (not names & names_of(procedure) and reads(amount, procedures) <= fixed
-            and all(map(pure, reached(amount, procedures))))  # fmt: skip
+    return (
+        not names & names_of(procedure)
+        and reads(amount, procedures) <= fixed
+        and all(map(pure, reached(amount, procedures)))
+    )
 
 
 def _mentioned(root: Node) -> tuple[Counter[str], Counter[str]]:

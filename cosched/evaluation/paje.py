@@ -20,17 +20,34 @@ __all__ = ["paje_trace"]
 _FIELDS = {
     "PajeDefineContainerType": ("Alias string", "Type string", "Name string"),
     "PajeDefineStateType": ("Alias string", "Type string", "Name string"),
-    "PajeDefineLinkType": ("Alias string", "Type string", "StartContainerType string", "EndContainerType string",
-                           "Name string"),
+    "PajeDefineLinkType": (
+        "Alias string",
+        "Type string",
+        "StartContainerType string",
+        "EndContainerType string",
+        "Name string",
+    ),
     "PajeDefineEntityValue": ("Alias string", "Type string", "Name string", "Color color"),
     "PajeCreateContainer": ("Time date", "Alias string", "Type string", "Container string", "Name string"),
     "PajeDestroyContainer": ("Time date", "Type string", "Name string"),
     "PajeSetState": ("Time date", "Type string", "Container string", "Value string", "Place string"),
-    "PajeStartLink": ("Time date", "Type string", "Container string", "Value string", "StartContainer string",
-                      "Key string"),
-    "PajeEndLink": ("Time date", "Type string", "Container string", "Value string", "EndContainer string",
-                    "Key string"),
-}  # fmt: skip
+    "PajeStartLink": (
+        "Time date",
+        "Type string",
+        "Container string",
+        "Value string",
+        "StartContainer string",
+        "Key string",
+    ),
+    "PajeEndLink": (
+        "Time date",
+        "Type string",
+        "Container string",
+        "Value string",
+        "EndContainer string",
+        "Key string",
+    ),
+}
 _NUMBER = {name: number for number, name in enumerate(_FIELDS)}
 _STATES = {COMPUTE: "compute", SEND: "send", RECEIVE: "receive"}
 _COLOURS = {
@@ -53,8 +70,10 @@ def paje_trace(evaluation: Evaluation, name: str) -> str:
     lines = [line for event, parts in _FIELDS.items() for line in _definition(event, parts)]
     lines += _types()
     lines.append(_line("PajeCreateContainer", _time(0), "program", "P", "0", name))
-    lines += [_line("PajeCreateContainer", _time(0), f"p{number}", "T", "program", f"processor {number}")
-              for number in range(1, count + 1)]  # fmt: skip
+    lines += [
+        _line("PajeCreateContainer", _time(0), f"p{number}", "T", "program", f"processor {number}")
+        for number in range(1, count + 1)
+    ]
     lines += _happenings(evaluation)
     end = _time(evaluation.seconds * 1e6)
     lines += [_line("PajeDestroyContainer", end, "T", f"p{number}") for number in range(1, count + 1)]

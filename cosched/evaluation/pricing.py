@@ -53,8 +53,9 @@ class Prices:
 
     def latency(self, steps: Steps) -> tuple[Floats, Floats]:
         """Return the part of `of` that does not depend on a message's size; 0 for work."""
-        return self._each(steps, lambda cost, size: np.where(size <= cost.a, cost.b, cost.d),
-                          np.zeros(len(steps.amounts)))  # fmt: skip
+        return self._each(
+            steps, lambda cost, size: np.where(size <= cost.a, cost.b, cost.d), np.zeros(len(steps.amounts))
+        )
 
     def _each(self, steps: Steps, formula: _Formula, work: Floats) -> tuple[Floats, Floats]:
         own, network = work.copy(), np.zeros(len(work))
@@ -78,8 +79,9 @@ class Prices:
             network[leaving] = np.maximum(*ends)
         return own, network
 
-    def _ends(self, steps: Steps, rows: Indices, group: str, part: str, formula: _Formula, *,
-              other: bool = False) -> Floats:  # fmt: skip
+    def _ends(
+        self, steps: Steps, rows: Indices, group: str, part: str, formula: _Formula, *, other: bool = False
+    ) -> Floats:
         """Return a part of the cost of messages as the host of the processor, or of its peer, has it."""
         host, kind = self._layout.host, self._layout.kind
         processor, peer, size = steps.processor[rows], steps.peer[rows], steps.amounts[rows]

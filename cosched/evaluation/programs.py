@@ -33,17 +33,21 @@ __all__ = ["compiled", "frame", "initial", "on_hosts", "one_by_one"]
 @lru_cache(maxsize=64)
 def compiled(application: Application, hardware: Hardware) -> CompiledObject:
     """Return an application with the costs of a hardware; opcodes and memory without a cost are faults."""
-    missing = [_without_cost(linked, node, hardware) for linked in objects(application.root)
-               for node, _ in walk(linked.object)
-               if (isinstance(node, OpcodeCount) and node.opcode not in hardware.operations)
-               or (isinstance(node, MemoryUsage) and hardware.memory is None)]  # fmt: skip
+    missing = [
+        _without_cost(linked, node, hardware)
+        for linked in objects(application.root)
+        for node, _ in walk(linked.object)
+        if (isinstance(node, OpcodeCount) and node.opcode not in hardware.operations)
+        or (isinstance(node, MemoryUsage) and hardware.memory is None)
+    ]
     if missing:
         raise ModelError(sorted(missing))
     return CompiledObject(application.root, hardware, places(application.root), {})
 
 
-def one_by_one(application: Application, item: CompiledObject, count: int, given: Mapping[str, float],
-             budget: Budget) -> list[Steps]:  # fmt: skip
+def one_by_one(
+    application: Application, item: CompiledObject, count: int, given: Mapping[str, float], budget: Budget
+) -> list[Steps]:
     """Return what the application does on `count` processors, as segments in order."""
     try:
         state = frame(application, item, count, given, budget)
@@ -56,8 +60,9 @@ def one_by_one(application: Application, item: CompiledObject, count: int, given
     return program
 
 
-def initial(application: Application, item: CompiledObject, count: int,
-             given: Mapping[str, float]) -> dict[str, Value] | None:  # fmt: skip
+def initial(
+    application: Application, item: CompiledObject, count: int, given: Mapping[str, float]
+) -> dict[str, Value] | None:
     """Return the application's variables before `init`; None where that is not enough to know the count is covered."""
     try:
         state = frame(application, item, count, given, Budget())
@@ -66,8 +71,9 @@ def initial(application: Application, item: CompiledObject, count: int,
         return None
 
 
-def frame(application: Application, item: CompiledObject, count: int, given: Mapping[str, float],
-          budget: Budget) -> Frame:  # fmt: skip
+def frame(
+    application: Application, item: CompiledObject, count: int, given: Mapping[str, float], budget: Budget
+) -> Frame:
     """Return the application's variables before `init` on a number of processors."""
     values: dict[str, Value] = {**_decomposed(application, count, given), **given}
     return item.start(Run(Programs(budget, count)), values)
@@ -90,8 +96,13 @@ def _check_count(item: CompiledObject, frame: Frame, count: int, *, late: bool) 
         return False
     if wanted != count:
         assert isinstance(wanted, float)  # the checker lets nothing else be linked to it
-        read = [node.id for link in item.object.links if link.target == HARDWARE
-                for node, _ in walk(link) if isinstance(node, Name)]  # fmt: skip
+        read = [
+            node.id
+            for link in item.object.links
+            if link.target == HARDWARE
+            for node, _ in walk(link)
+            if isinstance(node, Name)
+        ]
         names = ", ".join(dict.fromkeys(read)) or "another number there"
         message = f"the model is for {wanted:g} processors with these parameters: set {names}"
         fail(item.source, at, message, CountError)

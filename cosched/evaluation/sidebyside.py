@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["program"]
 
 
-def program(root: Linked, hardware: Hardware, hosts: Indices,
-            initial: Sequence[Mapping[str, frame.Value]], steps: int) -> list[Steps]:  # fmt: skip
+def program(
+    root: Linked, hardware: Hardware, hosts: Indices, initial: Sequence[Mapping[str, frame.Value]], steps: int
+) -> list[Steps]:
     """Return what an application does on all numbers of hosts, as segments in order.
 
     Args:

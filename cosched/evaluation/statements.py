@@ -30,8 +30,13 @@ class ExecCompiler:
         enter: evaluates an included object, by its name.
     """
 
-    def __init__(self, expressions: Expressions, hardware: Hardware, places: Places,
-                 enter: Callable[[str, Frame, Position], None]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        expressions: Expressions,
+        hardware: Hardware,
+        places: Places,
+        enter: Callable[[str, Frame, Position], None],
+    ) -> None:
         self._expressions = expressions
         self._source = expressions.source
         self._hardware = hardware
@@ -64,8 +69,12 @@ class ExecCompiler:
             case For():
                 return self._for(statement)
             case While():
-                return self._while(statement.condition.at, self._expressions.number(statement.condition),
-                                   self.block(statement.body), weight(statement))  # fmt: skip
+                return self._while(
+                    statement.condition.at,
+                    self._expressions.number(statement.condition),
+                    self.block(statement.body),
+                    weight(statement),
+                )
             case If():
                 return self._if(statement)
             case Return():
@@ -74,8 +83,13 @@ class ExecCompiler:
                 return compile_step(statement, self._expressions, self._hardware, self._places)
 
     def _variables(self, statement: Variables) -> Block:
-        return self.block([Assign(declared.at, declared.name, declared.value)
-                           for declared in statement.declarations if declared.value is not None])  # fmt: skip
+        return self.block(
+            [
+                Assign(declared.at, declared.name, declared.value)
+                for declared in statement.declarations
+                if declared.value is not None
+            ]
+        )
 
     def _assign(self, statement: Assign) -> Block:
         name = statement.name

@@ -65,8 +65,9 @@ class Steps:
     amounts: Floats
 
     @classmethod
-    def each(cls, kind: NDArray[np.int8], processor: Indices, peer: Indices, amount: Floats,
-             place: NDArray[np.int32]) -> Steps:  # fmt: skip
+    def each(
+        cls, kind: NDArray[np.int8], processor: Indices, peer: Indices, amount: Floats, place: NDArray[np.int32]
+    ) -> Steps:
         """Return steps that are a use each, from their columns."""
         return cls(Shape(kind, processor, peer, np.arange(len(kind)), kind, place), amount)
 
@@ -136,5 +137,10 @@ class Recorder:
         self.operations = []
         owner = np.array(processor, np.int64)
         order = np.argsort(owner, kind="stable")
-        return Steps.each(np.array(kind, np.int8)[order], owner[order], np.array(peer, np.int64)[order],
-                          np.array(amount, np.float64)[order], np.array(place, np.int32)[order])  # fmt: skip
+        return Steps.each(
+            np.array(kind, np.int8)[order],
+            owner[order],
+            np.array(peer, np.int64)[order],
+            np.array(amount, np.float64)[order],
+            np.array(place, np.int32)[order],
+        )

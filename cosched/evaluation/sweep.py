@@ -72,10 +72,14 @@ class Prediction:
             yield Curve(values, self.seconds[place], low, high)
 
 
-def predict(application: Application | str | Path, hardware: Hardware | str | Path | None = None,
-            hosts: Sequence[int] = range(1, 17),
-            parameters: Mapping[str, float | Sequence[float] | Floats] | None = None, *,
-            steps: int | None = None) -> Prediction:  # fmt: skip
+def predict(
+    application: Application | str | Path,
+    hardware: Hardware | str | Path | None = None,
+    hosts: Sequence[int] = range(1, 17),
+    parameters: Mapping[str, float | Sequence[float] | Floats] | None = None,
+    *,
+    steps: int | None = None,
+) -> Prediction:
     """Return the predicted run time for each number of hosts and each combination of parameters.
 
     Args:
@@ -104,8 +108,14 @@ def predict(application: Application | str | Path, hardware: Hardware | str | Pa
     return Prediction(model.name, machine.name, np.array(hosts, np.int64), known, swept, seconds, low, high)
 
 
-def _every(model: Application, machine: Hardware, hosts: Sequence[int], fixed: Mapping[str, float],
-           swept: Mapping[str, Floats], steps: int | None) -> tuple[Floats, tuple[Floats, Floats] | None]:  # fmt: skip
+def _every(
+    model: Application,
+    machine: Hardware,
+    hosts: Sequence[int],
+    fixed: Mapping[str, float],
+    swept: Mapping[str, Floats],
+    steps: int | None,
+) -> tuple[Floats, tuple[Floats, Floats] | None]:
     """Return run times, expected and with their ends, of every combination, shape (combinations, counts)."""
     seconds, ends = [], []
     uncovered: CountError | None = None

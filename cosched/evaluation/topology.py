@@ -139,8 +139,11 @@ class Topology:
         base = np.append(0, np.cumsum(np.where(even, padded, edges)))
         self.edges = int(base[-1])
         # In order: of an even level the first edges of all runs, then the second ones; else run after run.
-        starts = np.where(np.repeat(even, nodes), np.arange(len(order)) - np.repeat(bounds[:-1], nodes),
-                          ends[:-1] - np.repeat(ends[bounds[:-1]], nodes))  # fmt: skip
+        starts = np.where(
+            np.repeat(even, nodes),
+            np.arange(len(order)) - np.repeat(bounds[:-1], nodes),
+            ends[:-1] - np.repeat(ends[bounds[:-1]], nodes),
+        )
         begins, stride = np.zeros(runs, np.int64), np.zeros(runs, np.int64)
         begins[order], stride[order] = starts + np.repeat(base[:-1], nodes), np.repeat(np.where(even, nodes, 1), nodes)
         self.chained, self.chains = found.follow - 1, begins.take(found.follow)
@@ -152,10 +155,14 @@ class Topology:
         source[self.messages] = self.node.take(self.out)
         limits, shares = bounds.tolist(), base.tolist()
         return [
-            self._level(source, slice(shares[k], shares[k + 1]), None if regular else starts[limits[k] : limits[k + 1]],
-                        slice(limits[k] + self.processors, limits[k + 1] + self.processors))
+            self._level(
+                source,
+                slice(shares[k], shares[k + 1]),
+                None if regular else starts[limits[k] : limits[k + 1]],
+                slice(limits[k] + self.processors, limits[k + 1] + self.processors),
+            )
             for k, regular in enumerate(even.tolist())
-        ]  # fmt: skip
+        ]
 
     @staticmethod
     def _level(source: Indices, edges: slice, starts: Indices | None, nodes: slice) -> Level:

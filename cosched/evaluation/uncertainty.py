@@ -44,8 +44,9 @@ class Error(NamedTuple):
         return seconds * (1 - self.below), seconds * (1 + self.above)
 
 
-def error(application: Application, hardware: Hardware, hosts: Sequence[int],
-          parameters: Mapping[str, float] | None = None) -> Error | None:  # fmt: skip
+def error(
+    application: Application, hardware: Hardware, hosts: Sequence[int], parameters: Mapping[str, float] | None = None
+) -> Error | None:
     """Return how far off the application says that it may be.
 
     Args:
@@ -71,8 +72,9 @@ def error(application: Application, hardware: Hardware, hosts: Sequence[int],
     return Error(either if below is None else below, either if above is None else above)
 
 
-def _stated(name: str, application: Application, hardware: Hardware, hosts: Sequence[int],
-            parameters: Mapping[str, float]) -> NDArray[np.float64] | None:  # fmt: skip
+def _stated(
+    name: str, application: Application, hardware: Hardware, hosts: Sequence[int], parameters: Mapping[str, float]
+) -> NDArray[np.float64] | None:
     """Return the value of an option for each number of hosts; None where the application does not have it."""
     given, item = checked(application, parameters), compiled(application, hardware.classes[0])
     found = item.option(name)

@@ -116,8 +116,9 @@ def _scaled(node: Node, factor: float) -> Node:
     raise AssertionError(node)
 
 
-def costlier_hardware(hardware: Hardware, opcodes: set[str], groups: list[str], factor: float, *,
-                      memory: bool) -> Iterator[tuple[str, Hardware]]:  # fmt: skip
+def costlier_hardware(
+    hardware: Hardware, opcodes: set[str], groups: list[str], factor: float, *, memory: bool
+) -> Iterator[tuple[str, Hardware]]:
     """Yield (what, hardware) for each cost of a hardware made `factor` times as great, on all its hosts.
 
     Args:

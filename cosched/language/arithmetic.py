@@ -39,12 +39,21 @@ FUNCTIONS: Mapping[str, Callable[..., float]] = {
 """The functions named in `cosched.language.names`."""
 
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
-    "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-    "&&": lambda a, b: bool(a and b), "||": lambda a, b: bool(a or b),
-}  # fmt: skip
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "&&": lambda a, b: bool(a and b),
+    "||": lambda a, b: bool(a or b),
+}
 _BINARY: Mapping[str, Callable[[float, float], float]] = {
-    **GUARDED, "+": operator.add, "-": operator.sub, "*": operator.mul,
-}  # fmt: skip
+    **GUARDED,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+}
 
 
 class UndefinedError(Exception):

@@ -102,8 +102,21 @@ def _opcode_count(_: Position, children: Children) -> syntax.OpcodeCount:
     return syntax.OpcodeCount(_position(opcode), count, str(opcode))
 
 
-_LISTS = frozenset({"start", "arguments", "limits", "links", "options", "parameters", "exec_body", "block",
-                    "cflow_body", "cflow_block", "arm_body"})  # fmt: skip
+_LISTS = frozenset(
+    {
+        "start",
+        "arguments",
+        "limits",
+        "links",
+        "options",
+        "parameters",
+        "exec_body",
+        "block",
+        "cflow_body",
+        "cflow_block",
+        "arm_body",
+    }
+)
 
 _RULES: dict[str, Callable[[Position, Children], Any]] = {
     # expressions

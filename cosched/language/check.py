@@ -71,9 +71,14 @@ def _unknown_hosts(config: Config, path: Path, library: Sequence[Path]) -> list[
     """Return a fault at each of the hosts that a configuration lists and that cannot be found."""
     listed = [setting for group in config.groups if group.name == HOSTS for setting in group.settings]
     known = names(".hmcl", library, path.parent) if listed else []
-    return [config.source.fault(setting.at, f"no hardware {setting.name} beside this file or in the library"
-                                            f"{suggestion(setting.name, known)}")
-            for setting in listed if find(setting.name, ".hmcl", library, path.parent) is None]  # fmt: skip
+    return [
+        config.source.fault(
+            setting.at,
+            f"no hardware {setting.name} beside this file or in the library{suggestion(setting.name, known)}",
+        )
+        for setting in listed
+        if find(setting.name, ".hmcl", library, path.parent) is None
+    ]
 
 
 class _Hardware:

@@ -94,10 +94,19 @@ class _Checker:
 
     def limits(self) -> None:
         """Check the limits of parameters: constant numbers, the lower one first, the default between them."""
-        inside = [declared for procedure in self.object.procedures for node, _ in walk(*procedure.body)
-                  if isinstance(node, Variables) for declared in node.declarations]  # fmt: skip
-        outside = [declared for group in self.object.variables if self.object.kind != "application"
-                   or group.type != "numeric" for declared in group.declarations]  # fmt: skip
+        inside = [
+            declared
+            for procedure in self.object.procedures
+            for node, _ in walk(*procedure.body)
+            if isinstance(node, Variables)
+            for declared in node.declarations
+        ]
+        outside = [
+            declared
+            for group in self.object.variables
+            if self.object.kind != "application" or group.type != "numeric"
+            for declared in group.declarations
+        ]
         for item in (*inside, *outside):
             if item.limits:
                 self.report(item.limits[0], "only the numeric variables of an application have limits: users set those")
@@ -156,8 +165,12 @@ class _Checker:
             if parameter.type != "numeric":
                 self.report(parameter, f"parameter {parameter.name} is {parameter.type}: only numbers are passed")
         own = {parameter.name: parameter.type for parameter in procedure.parameters}
-        own |= {item.name: node.type for node, _ in walk(*procedure.body) if isinstance(node, Variables)
-                for item in node.declarations}  # fmt: skip
+        own |= {
+            item.name: node.type
+            for node, _ in walk(*procedure.body)
+            if isinstance(node, Variables)
+            for item in node.declarations
+        }
         scope = Scope(ChainMap(own, self.scope.variables), self.procedures, self.report, self.object.lost)
         fixed = frozenset() if PROCESSORS in own or PROCESSORS in self.declared else frozenset({PROCESSORS})
         ProcedureChecker(procedure, scope, self.inside(procedure, own), self.includes, fixed, self.report).block(
@@ -173,8 +186,11 @@ class _Checker:
 
     def cycles(self) -> None:
         """Report the call that closes each circle of cflows: its time would be infinite."""
-        calls = {procedure.name: [node for node, _ in walk(*procedure.body) if isinstance(node, Call)]
-                 for procedure in self.object.procedures if procedure.kind == "cflow"}  # fmt: skip
+        calls = {
+            procedure.name: [node for node, _ in walk(*procedure.body) if isinstance(node, Call)]
+            for procedure in self.object.procedures
+            if procedure.kind == "cflow"
+        }
         done: set[str] = set()
         for first in calls:
             chain = {first: iter(calls[first])} if first not in done else {}

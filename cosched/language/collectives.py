@@ -58,12 +58,18 @@ partmp collectives {{
 def expand(item: Object) -> Object:
     """Return a checked object with its collective steps in terms of messages; the same one where it has none."""
     added: list[Procedure] = []
-    if not any(isinstance(node, Step) and node.device in COLLECTIVES
-               for procedure in item.procedures for node, _ in walk(*procedure.body)):  # fmt: skip
+    if not any(
+        isinstance(node, Step) and node.device in COLLECTIVES
+        for procedure in item.procedures
+        for node, _ in walk(*procedure.body)
+    ):
         return item
     procedures = tuple(
         replace(procedure, body=_block(cast("tuple[Exec, ...]", procedure.body), added))
-        if procedure.kind == "exec" else procedure for procedure in item.procedures)  # fmt: skip
+        if procedure.kind == "exec"
+        else procedure
+        for procedure in item.procedures
+    )
     return replace(item, procedures=(*procedures, *added))
 
 

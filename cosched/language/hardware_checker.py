@@ -25,8 +25,11 @@ __all__ = ["COSTS", "LONG", "PARTS", "SETTINGS", "check_config", "describes"]
 COSTS = ("COMM", "TSEND", "TRECV")
 """Parts of a message's cost: network transfer, and the processor's time at each end."""
 
-PARTS = {"COMM": ("transfer_latency", "transfer_bandwidth"), "TSEND": ("send_overhead", "send_bandwidth"),
-         "TRECV": ("receive_overhead", "receive_bandwidth")}  # fmt: skip
+PARTS = {
+    "COMM": ("transfer_latency", "transfer_bandwidth"),
+    "TSEND": ("send_overhead", "send_bandwidth"),
+    "TRECV": ("receive_overhead", "receive_bandwidth"),
+}
 """The same in the self-describing form: the time of an empty message and, where it is not infinite, the rate."""
 
 LONG = "long_message"
@@ -51,8 +54,11 @@ def check_config(config: Config) -> list[Diagnostic]:
     with suppress(TooManyFaults):
         _check(config, findings.report)
         groups = values(config, findings.report)
-        for fault_at, message in (*_hosts(config, groups.get(HOSTS, {})), *_negative(config, groups),
-                                  *_shrinking(config, groups.get(MEMORY, {}))):  # fmt: skip
+        for fault_at, message in (
+            *_hosts(config, groups.get(HOSTS, {})),
+            *_negative(config, groups),
+            *_shrinking(config, groups.get(MEMORY, {})),
+        ):
             findings.report(fault_at, message)
     return sorted(findings.faults)
 

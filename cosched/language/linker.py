@@ -128,8 +128,10 @@ class Linker:
         if found.kind == "application" or (found.kind == "subtask" and item.kind == "partmp"):
             article = "an" if found.kind == "application" else "a"
             own = "an" if item.kind == "application" else "a"
-            report(include, f"{found.name} ({_place(found)}) is {article} {found.kind}: "
-                   f"{own} {item.kind} cannot include it")  # fmt: skip
+            report(
+                include,
+                f"{found.name} ({_place(found)}) is {article} {found.kind}: {own} {item.kind} cannot include it",
+            )
             return None
         return self._link(found)
 
@@ -202,8 +204,13 @@ def _place(item: Object, node: Node | None = None) -> str:
 
 def _target(item: Object) -> _Target:
     places = {declared.name: _place(item, declared) for group in item.variables for declared in group.declarations}
-    return _Target(f"{item.name} ({_place(item)})", {PROCESSORS: "numeric", **item.declared()}, places,
-                   dimensions(item).known, item.lost)  # fmt: skip
+    return _Target(
+        f"{item.name} ({_place(item)})",
+        {PROCESSORS: "numeric", **item.declared()},
+        places,
+        dimensions(item).known,
+        item.lost,
+    )
 
 
 def _misfit(assign: Assign, target: _Target, scope: Scope, own: Dimensions) -> str:

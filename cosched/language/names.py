@@ -34,9 +34,32 @@ TYPES = ("numeric", "string", "vector", "compute")
 """Types of variables; `compute` is another word for `numeric`."""
 
 KEYWORDS = (
-    *KINDS, *TYPES, "include", "var", "in", "link", "option", "proc", "exec", "cflow", "for", "while", "if", "else",
-    "return", "call", "step", "on", "confdev", "loop", "case", "measured", "is", "clc", "memory",
-)  # fmt: skip
+    *KINDS,
+    *TYPES,
+    "include",
+    "var",
+    "in",
+    "link",
+    "option",
+    "proc",
+    "exec",
+    "cflow",
+    "for",
+    "while",
+    "if",
+    "else",
+    "return",
+    "call",
+    "step",
+    "on",
+    "confdev",
+    "loop",
+    "case",
+    "measured",
+    "is",
+    "clc",
+    "memory",
+)
 """Words of PSL that name nothing else."""
 
 PROCESSORS = "Nproc"
@@ -46,9 +69,19 @@ HARDWARE = "hardware"
 """The built-in object that an application may include and link `Nproc` into."""
 
 FUNCTIONS: Mapping[str, tuple[int, int]] = {
-    "abs": (1, 1), "ceil": (1, 1), "exp": (1, 1), "floor": (1, 1), "log": (1, 1), "log10": (1, 1), "log2": (1, 1),
-    "max": (1, 64), "min": (1, 64), "mod": (2, 2), "pow": (2, 2), "sqrt": (1, 1),
-}  # fmt: skip
+    "abs": (1, 1),
+    "ceil": (1, 1),
+    "exp": (1, 1),
+    "floor": (1, 1),
+    "log": (1, 1),
+    "log10": (1, 1),
+    "log2": (1, 1),
+    "max": (1, 64),
+    "min": (1, 64),
+    "mod": (2, 2),
+    "pow": (2, 2),
+    "sqrt": (1, 1),
+}
 """Functions of expressions: fewest and most arguments."""
 
 
@@ -101,7 +134,12 @@ GROUPS = ("hardware", *MESSAGES, "clc", MEMORY, HOSTS)
 """Groups of an HMCL configuration."""
 
 OPTIONS: Mapping[str, str] = {
-    "hrduse": "string", "decompose": "string", "error": "numeric", "error_below": "numeric", "error_above": "numeric",
-    "nstage": "numeric", "seval": "numeric",
-}  # fmt: skip
+    "hrduse": "string",
+    "decompose": "string",
+    "error": "numeric",
+    "error_below": "numeric",
+    "error_above": "numeric",
+    "nstage": "numeric",
+    "seval": "numeric",
+}
 """Options of objects and their types."""

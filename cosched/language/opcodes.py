@@ -36,17 +36,38 @@ _CONTROL = {
     "FARD": "double argument of a call",
     "FARP": "pointer argument of a call",
 }
-_MATHS = {"SQRT": "square root", "EXPF": "exponential", "LOGF": "natural logarithm", "LG10": "logarithm to base 10",
-          "POWF": "power", "FABS": "absolute value", "CEIL": "round up", "FLOR": "round down", "FMOD": "remainder",
-          "SINF": "sine", "COSF": "cosine", "TANF": "tangent", "ASIN": "arc sine", "ACOS": "arc cosine",
-          "ATAN": "arc tangent"}  # fmt: skip
+_MATHS = {
+    "SQRT": "square root",
+    "EXPF": "exponential",
+    "LOGF": "natural logarithm",
+    "LG10": "logarithm to base 10",
+    "POWF": "power",
+    "FABS": "absolute value",
+    "CEIL": "round up",
+    "FLOR": "round down",
+    "FMOD": "remainder",
+    "SINF": "sine",
+    "COSF": "cosine",
+    "TANF": "tangent",
+    "ASIN": "arc sine",
+    "ACOS": "arc cosine",
+    "ATAN": "arc tangent",
+}
 
 
 def _table() -> dict[str, str]:
-    table = {f"{operation}{width}{scope}": f"{does} {kind}, {where}" for operation, does in _ARITHMETIC.items()
-             for width, kind in _WIDTHS.items() for scope, where in _SCOPES.items()}  # fmt: skip
-    table |= {f"{operation}{letter}{scope}": f"{does} {kind}, {where}" for operation, does in _LOGICAL.items()
-              for letter, kind in _TYPES.items() for scope, where in _SCOPES.items()}  # fmt: skip
+    table = {
+        f"{operation}{width}{scope}": f"{does} {kind}, {where}"
+        for operation, does in _ARITHMETIC.items()
+        for width, kind in _WIDTHS.items()
+        for scope, where in _SCOPES.items()
+    }
+    table |= {
+        f"{operation}{letter}{scope}": f"{does} {kind}, {where}"
+        for operation, does in _LOGICAL.items()
+        for letter, kind in _TYPES.items()
+        for scope, where in _SCOPES.items()
+    }
     for letter, kind in _TYPES.items():
         table |= {f"AR{letter}{n}": f"reference to {kind} array of {n} dimensions" for n in range(1, 10)}
         table[f"AR{letter}N"] = f"reference to {kind} array of many dimensions"

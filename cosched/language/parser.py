@@ -151,10 +151,40 @@ def _expected(error: UnexpectedInput) -> str:
 
 _GROUPS = {
     "an expression": {"NUMBER", "QUANTITY", "STRING", "ID", "LPAR", "LSQB", "MINUS", "PLUS", "NOT"},
-    "an operator": {"OR", "AND", "EQ", "NE", "LT", "GT", "LE", "GE", "PLUS", "MINUS", "STAR", "SLASH", "PERCENT",
-                    "CARET"},
-}  # fmt: skip
-_WORDS = {"ID": "a name", "NUMBER": "a number", "QUANTITY": "a number with a unit", "STRING": "a text",
-          "KIND": "application, subtask or partmp", "RBRACE": "'}'", "LBRACE": "'{'", "SEMICOLON": "';'",
-          "COMMA": "','", "COLON": "':'", "LPAR": "'('", "RPAR": "')'", "LSQB": "'['", "RSQB": "']'", "EQUAL": "'='",
-          "LT": "'<'", "GT": "'>'", "STAR": "'*'"}  # fmt: skip
+    "an operator": {
+        "OR",
+        "AND",
+        "EQ",
+        "NE",
+        "LT",
+        "GT",
+        "LE",
+        "GE",
+        "PLUS",
+        "MINUS",
+        "STAR",
+        "SLASH",
+        "PERCENT",
+        "CARET",
+    },
+}
+_WORDS = {
+    "ID": "a name",
+    "NUMBER": "a number",
+    "QUANTITY": "a number with a unit",
+    "STRING": "a text",
+    "KIND": "application, subtask or partmp",
+    "RBRACE": "'}'",
+    "LBRACE": "'{'",
+    "SEMICOLON": "';'",
+    "COMMA": "','",
+    "COLON": "':'",
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "LSQB": "'['",
+    "RSQB": "']'",
+    "EQUAL": "'='",
+    "LT": "'<'",
+    "GT": "'>'",
+    "STAR": "'*'",
+}

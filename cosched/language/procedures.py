@@ -149,8 +149,10 @@ class ProcedureChecker:
     def _call_procedure(self, statement: Call, called: Procedure, given: int) -> None:
         if called.kind != self.procedure.kind:
             instead = f"; use its time, {called.name}(), in a step or a link" if called.kind == "cflow" else ""
-            self.report(statement, f"{called.name} is a `proc {called.kind}`: "
-                        f"a `proc {self.procedure.kind}` cannot call it{instead}")  # fmt: skip
+            self.report(
+                statement,
+                f"{called.name} is a `proc {called.kind}`: a `proc {self.procedure.kind}` cannot call it{instead}",
+            )
         elif given != len(called.parameters):
             self.report(statement, f"{called.name} takes {len(called.parameters)} arguments, not {given}")
 

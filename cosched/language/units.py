@@ -16,8 +16,19 @@ RATE: Dimension = (-1, 1)
 TIME_A_BYTE: Dimension = (1, -1)
 
 _TIMES = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6, "min": 60e6, "h": 3600e6}
-_SIZES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30,
-          "bit": 0.125, "kbit": 125.0, "Mbit": 125e3, "Gbit": 125e6}  # fmt: skip
+_SIZES = {
+    "B": 1.0,
+    "kB": 1e3,
+    "MB": 1e6,
+    "GB": 1e9,
+    "KiB": 2.0**10,
+    "MiB": 2.0**20,
+    "GiB": 2.0**30,
+    "bit": 0.125,
+    "kbit": 125.0,
+    "Mbit": 125e3,
+    "Gbit": 125e6,
+}
 
 UNITS = {**_TIMES, **_SIZES, **{f"{size}/s": factor / 1e6 for size, factor in _SIZES.items()}}
 """Factor by which a number with the unit is multiplied."""

@@ -18,8 +18,22 @@ WIDTH = 120
 """Characters of a line, where it can be broken at all: a comment or a text cannot."""
 
 _NOT_HERE = (9, 0, 0)
-_RANKS = {"||": 1, "&&": 2, "==": 3, "!=": 3, "<": 4, ">": 4, "<=": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6,
-          "^": 7}  # fmt: skip
+_RANKS = {
+    "||": 1,
+    "&&": 2,
+    "==": 3,
+    "!=": 3,
+    "<": 4,
+    ">": 4,
+    "<=": 4,
+    ">=": 4,
+    "+": 5,
+    "-": 5,
+    "*": 6,
+    "/": 6,
+    "%": 6,
+    "^": 7,
+}
 
 
 class _Piece(NamedTuple):

@@ -69,8 +69,13 @@ _EXPLANATION = Answer[Explanation](Explanation)
 _HOSTS, _PLAN, _STATUS = Answer[list[HostView]](list[HostView]), Answer[PlanView](PlanView), Answer[Status](Status)
 
 
-def build(service: Service, access: Access, host_names: Collection[str] | None = None,
-          portal: Callable[[], str] = lambda: "", insight: Insight | None = None) -> FastAPI:  # fmt: skip
+def build(
+    service: Service,
+    access: Access,
+    host_names: Collection[str] | None = None,
+    portal: Callable[[], str] = lambda: "",
+    insight: Insight | None = None,
+) -> FastAPI:
     """Make the API and the pages.
 
     Args:
@@ -80,8 +85,9 @@ def build(service: Service, access: Access, host_names: Collection[str] | None =
         portal: returns the address of the pages; raises `UserError` where there is none.
         insight: what is told beside; None for a service without history, library and pages.
     """
-    app = DescribedAPI(title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None,
-                       redoc_url=None)  # fmt: skip
+    app = DescribedAPI(
+        title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None
+    )
     # The last one added sees a request first: headers go on every answer, those of the guard among them.
     answers = TaskAnswers(service)
     app.add_middleware(ShortWay, answers=answers)
@@ -137,8 +143,9 @@ def _tasks(service: Service, answers: TaskAnswers) -> APIRouter:
         """Show all that is known of a task."""
         return answers.task(request, asker, task_id)
 
-    @router.get("/tasks/{task_id}/explain", dependencies=[needs(Scope.READ)], response_model=Explanation,
-                responses=UNCHANGED)  # fmt: skip
+    @router.get(
+        "/tasks/{task_id}/explain", dependencies=[needs(Scope.READ)], response_model=Explanation, responses=UNCHANGED
+    )
     def explain(request: Request, asker: Asker, task_id: str) -> Response:
         """Say why a task is where it is, and what would change it."""
         return _EXPLANATION.tagged(request, service.explain(asker, task_id))
@@ -197,8 +204,12 @@ def _invalid(_request: Request, error: Exception) -> Response:
 def _allowed(request: Request) -> Mapping[str, str] | None:
     """Return the header that names all methods of a path: the router knows only those of the first route that fits."""
     paths: dict[str, Any] = request.app.openapi()["paths"]
-    found = {method.upper() for path, methods in paths.items() if compile_path(path)[0].match(request.url.path)
-             for method in methods}  # fmt: skip
+    found = {
+        method.upper()
+        for path, methods in paths.items()
+        if compile_path(path)[0].match(request.url.path)
+        for method in methods
+    }
     return {"Allow": ", ".join(sorted(found))} if found else None
 
 

@@ -95,8 +95,9 @@ def explained(error: ValidationError, name: str, keys: Sequence[str], item: int 
     if faults[0]["type"] == "json_invalid":
         return RequestError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {faults[0]['ctx']['error']}")
     # A value that fits none of a key's types has one fault for each type; the key is named once.
-    sentences = {str(fault["loc"][0]) if fault["loc"] else "": _sentence(fault, name, keys)
-                 for fault in reversed(faults)}  # fmt: skip
+    sentences = {
+        str(fault["loc"][0]) if fault["loc"] else "": _sentence(fault, name, keys) for fault in reversed(faults)
+    }
     shown = [*reversed(sentences.values())][:_SHOWN]
     return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, place + "; ".join(shown))
 

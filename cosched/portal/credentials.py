@@ -35,17 +35,26 @@ __all__ = ["routes"]
 _ROLES = [role.word for role in Role]
 _NAMED = {"pattern": f"^{NAME}$"}
 _PASSWORD = {"minLength": SHORTEST, "maxLength": LONGEST}
-_TOKEN = Form(TokenRequest, "a token", {
-    "user": {"pattern": f"^({NAME})?$"},
-    "role": {"enum": ["", *_ROLES]},
-    "scopes": {"minItems": 1, "items": {"enum": [str(scope) for scope in Scope]}},
-    "lifetime": {"exclusiveMinimum": 0, "maximum": 366 * 86400},
-    "note": {"maxLength": LONGEST_NOTE},
-})  # fmt: skip
+_TOKEN = Form(
+    TokenRequest,
+    "a token",
+    {
+        "user": {"pattern": f"^({NAME})?$"},
+        "role": {"enum": ["", *_ROLES]},
+        "scopes": {"minItems": 1, "items": {"enum": [str(scope) for scope in Scope]}},
+        "lifetime": {"exclusiveMinimum": 0, "maximum": 366 * 86400},
+        "note": {"maxLength": LONGEST_NOTE},
+    },
+)
 _ACCOUNT = Form(AccountRequest, "an account", {"name": _NAMED, "password": _PASSWORD, "role": {"enum": _ROLES}})
-_CHANGE = Form(AccountChange, "a change", {
-    "password": {"anyOf": [{"type": "string", **_PASSWORD}, {"type": "null"}]}, "role": {"enum": [None, *_ROLES]},
-})  # fmt: skip
+_CHANGE = Form(
+    AccountChange,
+    "a change",
+    {
+        "password": {"anyOf": [{"type": "string", **_PASSWORD}, {"type": "null"}]},
+        "role": {"enum": [None, *_ROLES]},
+    },
+)
 _Name = Annotated[str, Path(max_length=64)]
 
 
@@ -92,9 +101,15 @@ def _tokens(grants: Grants) -> APIRouter:
         """Give out a token; it is shown in this answer and never again."""
         wanted = _TOKEN.read(await request.body())
         text, row = await run_in_threadpool(
-            grants.create_token, asker, sender(request), user=wanted.user, role=wanted.role, scopes=wanted.scopes,
-            lifetime=wanted.lifetime, note=wanted.note,
-        )  # fmt: skip
+            grants.create_token,
+            asker,
+            sender(request),
+            user=wanted.user,
+            role=wanted.role,
+            scopes=wanted.scopes,
+            lifetime=wanted.lifetime,
+            note=wanted.note,
+        )
         return NewToken(token=text, **_token(row))
 
     @router.get("/tokens")
@@ -121,8 +136,9 @@ def _accounts(grants: Grants) -> APIRouter:
     async def add(request: Request, asker: Asker) -> AccountView:
         """Make a local account; for administrators."""
         wanted = _ACCOUNT.read(await request.body())
-        row = await run_in_threadpool(grants.add_account, asker, sender(request), wanted.name, wanted.password,
-                                      wanted.role)  # fmt: skip
+        row = await run_in_threadpool(
+            grants.add_account, asker, sender(request), wanted.name, wanted.password, wanted.role
+        )
         return _account(row)
 
     @router.get("/accounts")
@@ -134,8 +150,15 @@ def _accounts(grants: Grants) -> APIRouter:
     async def change(request: Request, asker: Asker, name: _Name) -> AccountView:
         """Change an account; its sessions and tokens end."""
         wanted = _CHANGE.read(await request.body())
-        row = await run_in_threadpool(grants.change_account, asker, sender(request), name, password=wanted.password,
-                                      role=wanted.role, enabled=wanted.enabled)  # fmt: skip
+        row = await run_in_threadpool(
+            grants.change_account,
+            asker,
+            sender(request),
+            name,
+            password=wanted.password,
+            role=wanted.role,
+            enabled=wanted.enabled,
+        )
         return _account(row)
 
     @router.delete("/accounts/{name}", status_code=HTTPStatus.NO_CONTENT)

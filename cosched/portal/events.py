@@ -45,8 +45,12 @@ def routes(feed: Feed) -> APIRouter:
     """Return the route of the stream."""
     router = APIRouter(tags=["events"])
 
-    @router.get("/events", dependencies=[needs(Scope.READ)], response_class=StreamingResponse,
-                responses={200: {"content": {"text/event-stream": {"schema": _EVENT}}}})  # fmt: skip
+    @router.get(
+        "/events",
+        dependencies=[needs(Scope.READ)],
+        response_class=StreamingResponse,
+        responses={200: {"content": {"text/event-stream": {"schema": _EVENT}}}},
+    )
     async def events(
         asker: Asker,
         seconds: Annotated[int, Query(ge=0, le=_LONGEST, description="How long the stream lasts at most.")] = 600,
@@ -55,8 +59,11 @@ def routes(feed: Feed) -> APIRouter:
         """Follow what happens, as server-sent events; reconnect when the stream ends, as browsers do by themselves."""
         if feed.full:
             raise RequestError(HTTPStatus.SERVICE_UNAVAILABLE, "too many follow already: ask again in a while")
-        return StreamingResponse(stream(feed, asker, seconds, last_event_id), media_type="text/event-stream",
-                                 headers={"X-Accel-Buffering": "no"})  # fmt: skip
+        return StreamingResponse(
+            stream(feed, asker, seconds, last_event_id),
+            media_type="text/event-stream",
+            headers={"X-Accel-Buffering": "no"},
+        )
 
     return router
 
@@ -92,8 +99,10 @@ def _frames(follower: Follower, asker: Principal) -> list[str]:
         return [_frame("reset", {}, follower.identifier)]
     told = [happening for happening in found if _concerns(happening, asker)]
     # Only the last frame says how far this is: a stream that is cut between two of them goes on before them all.
-    return [_frame(happening.kind, happening.document(), follower.identifier if happening is told[-1] else "")
-            for happening in told]  # fmt: skip
+    return [
+        _frame(happening.kind, happening.document(), follower.identifier if happening is told[-1] else "")
+        for happening in told
+    ]
 
 
 def _concerns(happening: Happening, asker: Principal) -> bool:

@@ -191,9 +191,12 @@ def _endpoint(published: Published, names: _Names, address: str) -> Entity:
 def _share(published: Published, names: _Names) -> Entity:
     up = [host for host in published.hosts if host.up]
     used = sum(_used(host) for host in up)
-    keys = [("ShareService", names.service), ("ComputingShareComputingService", names.service),
-            *_if_there("ShareEndpoint", names.endpoint),
-            *_if_there("ComputingShareComputingEndpoint", names.endpoint)]  # fmt: skip
+    keys = [
+        ("ShareService", names.service),
+        ("ComputingShareComputingService", names.service),
+        *_if_there("ShareEndpoint", names.endpoint),
+        *_if_there("ComputingShareComputingEndpoint", names.endpoint),
+    ]
     for key in names.classes:
         keys += [("ShareResource", key), ("ComputingShareExecutionEnvironment", key)]
     return Entity(

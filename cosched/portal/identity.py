@@ -67,8 +67,12 @@ class Identify:
             state: dict[str, Any] = scope.setdefault("state", {})
             evidence = _evidence(scope)
             found = self._gate.identify(evidence)
-            state |= {"principal": found.principal, "csrf": found.csrf, "nonce": secrets.token_urlsafe(16),
-                      "identified": found}  # fmt: skip
+            state |= {
+                "principal": found.principal,
+                "csrf": found.csrf,
+                "nonce": secrets.token_urlsafe(16),
+                "identified": found,
+            }
             refusal = self._refusal(found, scope["method"], evidence.headers)
             if refusal is not None:
                 await refusal(scope, receive, send)
@@ -78,8 +82,11 @@ class Identify:
     def _refusal(self, found: Identified, method: str, headers: Mapping[str, str]) -> Response | None:
         pause = self._gate.pause(found)
         if pause > 0:
-            return problem(HTTPStatus.TOO_MANY_REQUESTS, f"you ask too often: wait {pause:.1f} s",
-                           {"Retry-After": str(math.ceil(pause))})  # fmt: skip
+            return problem(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                f"you ask too often: wait {pause:.1f} s",
+                {"Retry-After": str(math.ceil(pause))},
+            )
         if not _is_form(headers) and _needs_csrf(found.principal, method, headers):
             given = headers.get("x-csrf-token", "")
             if not secrets.compare_digest(given.encode(), found.csrf.encode()):
@@ -123,9 +130,10 @@ async def asker(request: Request) -> Principal:
     found: Principal | None = request.state.principal
     if found is None:
         why = request.state.identified.reason or "it is not known who asks"
-        raise RequestError(HTTPStatus.UNAUTHORIZED,
-                           f"{why}: send a token (Authorization: Bearer …; `cosched token create` makes one), or log in"
-                           )  # fmt: skip
+        raise RequestError(
+            HTTPStatus.UNAUTHORIZED,
+            f"{why}: send a token (Authorization: Bearer …; `cosched token create` makes one), or log in",
+        )
     return found
 
 

@@ -67,8 +67,9 @@ class Service(Protocol):
         """Return all that is known of a task."""
         ...
 
-    def output(self, asker: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int,
-               limit: int) -> Output | None:  # fmt: skip
+    def output(
+        self, asker: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int, limit: int
+    ) -> Output | None:
         """Return part of what a process of a task wrote; None where nothing is kept.
 
         Args:

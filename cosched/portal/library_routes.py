@@ -68,10 +68,23 @@ def _values(settings: Sequence[str]) -> dict[str, float]:
 
 def _application(entry: Application) -> ApplicationView:
     parameters = tuple(
-        ParameterView(name=name, type=kind.type, default=kind.default, min=kind.min, max=kind.max,
-                      choices=kind.choices, help=kind.help)
+        ParameterView(
+            name=name,
+            type=kind.type,
+            default=kind.default,
+            min=kind.min,
+            max=kind.max,
+            choices=kind.choices,
+            help=kind.help,
+        )
         for name, kind in entry.parameters.items()
-    )  # fmt: skip
+    )
     most = entry.hosts.max if entry.hosts.max < _EVERY else None
-    return ApplicationView(name=entry.name, description=entry.description, model=entry.model, least=entry.hosts.min,
-                           most=most, parameters=parameters)  # fmt: skip
+    return ApplicationView(
+        name=entry.name,
+        description=entry.description,
+        model=entry.model,
+        least=entry.hosts.min,
+        most=most,
+        parameters=parameters,
+    )

@@ -71,6 +71,13 @@ def _entered(request: Request, access: Access, session: tuple[str, float], goal:
     secret, expires = session
     secure = request.state.identified.secure
     answer = RedirectResponse(local_path(goal), HTTPStatus.SEE_OTHER)
-    answer.set_cookie(SECURE_COOKIE if secure else COOKIE, secret, max_age=round(expires - access.now()), path="/",
-                      secure=secure, httponly=True, samesite="lax")  # fmt: skip
+    answer.set_cookie(
+        SECURE_COOKIE if secure else COOKIE,
+        secret,
+        max_age=round(expires - access.now()),
+        path="/",
+        secure=secure,
+        httponly=True,
+        samesite="lax",
+    )
     return answer

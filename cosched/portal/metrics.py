@@ -34,8 +34,12 @@ class Requests:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._answers = Counter("cosched_http_requests", "Requests answered.", ("method", "status"), registry=registry)
-        self._seconds = Histogram("cosched_http_request_seconds", "Seconds from a request's head to its answer's.",
-                                  buckets=_BUCKETS, registry=registry)  # fmt: skip
+        self._seconds = Histogram(
+            "cosched_http_request_seconds",
+            "Seconds from a request's head to its answer's.",
+            buckets=_BUCKETS,
+            registry=registry,
+        )
 
     def count(self, method: str, status: int, seconds: float) -> None:
         """Take note of an answer."""
@@ -112,8 +116,9 @@ class _Domain(Collector):
         yield GaugeMetricFamily("cosched_plan_late_tasks", "Tasks planned to end after their deadlines.", late)
         running = sum(spot.running for spot in plan.placements)
         yield GaugeMetricFamily("cosched_plan_running_tasks", "Tasks that hold hosts.", running)
-        yield _labelled(CounterMetricFamily, "cosched_manager_calls", "Calls of the resource manager.", "verb",
-                        status.calls)  # fmt: skip
+        yield _labelled(
+            CounterMetricFamily, "cosched_manager_calls", "Calls of the resource manager.", "verb", status.calls
+        )
 
 
 def _labelled(kind: Any, name: str, text: str, label: str, values: Any) -> Metric:

@@ -30,9 +30,15 @@ def routes(service: Service) -> APIRouter:
     """Return the routes for what tasks wrote."""
     router = APIRouter(tags=["tasks"])
 
-    @router.get("/tasks/{task_id}/output/{stream}", dependencies=[needs(Scope.READ)], response_class=Response,
-                responses={"200": {"content": {"application/octet-stream": {}}},
-                           "204": {"description": "Nothing was written yet."}})  # fmt: skip
+    @router.get(
+        "/tasks/{task_id}/output/{stream}",
+        dependencies=[needs(Scope.READ)],
+        response_class=Response,
+        responses={
+            "200": {"content": {"application/octet-stream": {}}},
+            "204": {"description": "Nothing was written yet."},
+        },
+    )
     def output(
         asker: Asker,
         task_id: str,

@@ -18,9 +18,15 @@ from cosched.portal.interface import Service
 
 __all__ = ["routes"]
 
-_FORM = Form(ReservationRequest, "a reservation", {
-    "hosts": {"minItems": 1}, "name": {"maxLength": 100}, "end": {"minimum": 0},
-})  # fmt: skip
+_FORM = Form(
+    ReservationRequest,
+    "a reservation",
+    {
+        "hosts": {"minItems": 1},
+        "name": {"maxLength": 100},
+        "end": {"minimum": 0},
+    },
+)
 _RESERVATIONS = Answer[list[ReservationView]](list[ReservationView])
 
 
@@ -33,14 +39,19 @@ def routes(service: Service, access: Access) -> APIRouter:
     """
     router = APIRouter(tags=["domain"])
 
-    @router.get("/reservations", dependencies=[needs(Scope.READ)], response_model=list[ReservationView],
-                responses=UNCHANGED)  # fmt: skip
+    @router.get(
+        "/reservations", dependencies=[needs(Scope.READ)], response_model=list[ReservationView], responses=UNCHANGED
+    )
     def reservations(request: Request, asker: Asker) -> Response:
         """List the reservations that are not over, the first to begin first."""
         return _RESERVATIONS.tagged(request, list(service.reservations(asker)))
 
-    @router.post("/reservations", status_code=HTTPStatus.CREATED, dependencies=[needs(Scope.MANAGE)],
-                 openapi_extra=_FORM.description)  # fmt: skip
+    @router.post(
+        "/reservations",
+        status_code=HTTPStatus.CREATED,
+        dependencies=[needs(Scope.MANAGE)],
+        openapi_extra=_FORM.description,
+    )
     async def reserve(request: Request, asker: Asker) -> ReservationView:
         """Keep hosts for others for a while; for administrators."""
         wanted = _FORM.read(await request.body())
@@ -51,8 +62,9 @@ def routes(service: Service, access: Access) -> APIRouter:
         access.log(asker, address, "hosts reserved", _detail(made))
         return made
 
-    @router.delete("/reservations/{reservation_id}", status_code=HTTPStatus.NO_CONTENT,
-                   dependencies=[needs(Scope.MANAGE)])  # fmt: skip
+    @router.delete(
+        "/reservations/{reservation_id}", status_code=HTTPStatus.NO_CONTENT, dependencies=[needs(Scope.MANAGE)]
+    )
     def release(request: Request, asker: Asker, reservation_id: Annotated[str, Path(max_length=64)]) -> Response:
         """Give a reservation up; for administrators."""
         access.log(asker, sender(request), "reservation released", _detail(service.release(asker, reservation_id)))

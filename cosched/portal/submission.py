@@ -21,17 +21,27 @@ _EXAMPLES = {
     "a command with its own figures": {"command": ["/bin/sleep", "10"], "profile": [10.0, 5.0], "deadline": "now+1h"},
     "an application of the catalogue": {"application": "sweep3d", "parameters": {"Scale": 0.5}, "hosts": "2-8"},
 }
-_LEADS_TO = {"show": "get /tasks/{task_id}", "explain": "get /tasks/{task_id}/explain",
-             "output": "get /tasks/{task_id}/output/{stream}", "plans": "get /tasks/{task_id}/plans",
-             "cancel": "post /tasks/{task_id}/cancel"}  # fmt: skip
+_LEADS_TO = {
+    "show": "get /tasks/{task_id}",
+    "explain": "get /tasks/{task_id}/explain",
+    "output": "get /tasks/{task_id}/output/{stream}",
+    "plans": "get /tasks/{task_id}/plans",
+    "cancel": "post /tasks/{task_id}/cancel",
+}
 
 
 def routes(answers: TaskAnswers) -> APIRouter:
     """Return the route of submissions."""
     router = APIRouter(tags=["tasks"])
 
-    @router.post("/tasks", status_code=HTTPStatus.CREATED, response_model=None, dependencies=[needs(Scope.SUBMIT)],
-                 openapi_extra=_request(), responses=_answers())  # fmt: skip
+    @router.post(
+        "/tasks",
+        status_code=HTTPStatus.CREATED,
+        response_model=None,
+        dependencies=[needs(Scope.SUBMIT)],
+        openapi_extra=_request(),
+        responses=_answers(),
+    )
     async def submit(
         request: Request,
         asker: Asker,
@@ -61,8 +71,7 @@ def _answers() -> dict[int | str, dict[str, Any]]:
     for name, route in _LEADS_TO.items():
         method, path = route.split()
         place = f"/api/v1{path}".replace("/", "~1")
-        links[name] = {"operationRef": f"#/paths/{place}/{method}",
-                       "parameters": {"task_id": "$response.body#/id"}}  # fmt: skip
+        links[name] = {"operationRef": f"#/paths/{place}/{method}", "parameters": {"task_id": "$response.body#/id"}}
     return {
         200: {"model": Forecast | list[Forecast], "description": "What would come of it; nothing was stored."},
         201: {"model": TaskView | list[TaskView], "description": "They are on disk.", "links": links},

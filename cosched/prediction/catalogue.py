@@ -133,8 +133,9 @@ class Catalogue:
         if entry is None:
             close = difflib.get_close_matches(name, self._entries, n=1)
             known = ", ".join(sorted(self._entries)) or "empty"
-            raise UserError(f"no application {name!r}{f' (did you mean {close[0]}?)' if close else ''}: "
-                            f"the catalogue is {known}")  # fmt: skip
+            raise UserError(
+                f"no application {name!r}{f' (did you mean {close[0]}?)' if close else ''}: the catalogue is {known}"
+            )
         return entry
 
 

@@ -75,8 +75,9 @@ class Parameter(BaseModel):
     def _number(self, name: str, given: Value) -> Value:
         value = _parse(given)
         if value is None or (self.type == "integer" and value != int(value)):
-            raise UserError(f"{name} is {given!r}: give {'an integer' if self.type == 'integer' else 'a number'}"
-                            f"{self._range()}")  # fmt: skip
+            raise UserError(
+                f"{name} is {given!r}: give {'an integer' if self.type == 'integer' else 'a number'}{self._range()}"
+            )
         if (self.min is not None and value < self.min) or (self.max is not None and value > self.max):
             raise UserError(f"{name} is {given!r}: give a value{self._range()}")
         return int(value) if self.type == "integer" else value
@@ -99,8 +100,10 @@ def choose(parameters: Mapping[str, Parameter], given: Mapping[str, Value], appl
     for name, parameter in parameters.items():
         value = given.get(name, parameter.default)
         if value is None:
-            raise UserError(f"{application} needs the parameter {name!r}"
-                            f"{f' ({parameter.help})' if parameter.help else ''}: set {name}=…")  # fmt: skip
+            raise UserError(
+                f"{application} needs the parameter {name!r}"
+                f"{f' ({parameter.help})' if parameter.help else ''}: set {name}=…"
+            )
         values[name] = parameter.read(name, value)
     return values
 

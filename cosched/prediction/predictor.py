@@ -141,8 +141,9 @@ class Predictor:
             self._content = content
 
 
-def predicted(model: evaluation.Application, machine: evaluation.Hardware, values: Mapping[str, float],
-              hosts: int) -> Profile:  # fmt: skip
+def predicted(
+    model: evaluation.Application, machine: evaluation.Hardware, values: Mapping[str, float], hosts: int
+) -> Profile:
     """Return the run time of a model on 1…hosts hosts, with its range where the model states its error.
 
     Raises:

@@ -58,8 +58,10 @@ class Profile:
             raise UserError("the prediction allows no host count at all: give a time for at least one")
         for count, value in enumerate(self.seconds, start=1):
             if not (_SHORTEST <= value <= _LONGEST or value == math.inf):
-                raise UserError(f"the prediction for {count} hosts is {value!r} s: "
-                                f"it must be at least {_SHORTEST:g} and at most {_LONGEST:.0f}")  # fmt: skip
+                raise UserError(
+                    f"the prediction for {count} hosts is {value!r} s: "
+                    f"it must be at least {_SHORTEST:g} and at most {_LONGEST:.0f}"
+                )
         if (self.low is None) != (self.high is None):
             raise UserError("the prediction has one end of its range only: give both low and high, or none")
         if self.low is not None and self.high is not None:
@@ -70,8 +72,10 @@ class Profile:
             raise UserError("the prediction has another number of low or high times than of times: give as many")
         for count, (least, value, most) in enumerate(zip(low, self.seconds, high, strict=True), start=1):
             if not 0 < least <= value <= most or math.isinf(most) != math.isinf(value):
-                raise UserError(f"the prediction for {count} hosts is {least!r} to {most!r} s around {value!r} s: "
-                                "low, expected and high must ascend")  # fmt: skip
+                raise UserError(
+                    f"the prediction for {count} hosts is {least!r} to {most!r} s around {value!r} s: "
+                    "low, expected and high must ascend"
+                )
 
     def on(self, count: int) -> float:
         """Return the run time on `count` hosts in seconds, infinite where that many cannot be used."""
@@ -176,8 +180,10 @@ def slowest(profiles: Sequence[Profile], hardware: str) -> Profile:
             same source; at least one.
         hardware: the name to give the whole.
     """
-    triples = zip(*(zip(item.seconds, item.low or item.seconds, item.high or item.seconds, strict=True)
-                    for item in profiles), strict=True)  # fmt: skip
+    triples = zip(
+        *(zip(item.seconds, item.low or item.seconds, item.high or item.seconds, strict=True) for item in profiles),
+        strict=True,
+    )
     seconds, low, high = zip(*(max(triple) for triple in triples), strict=True)
     classes = tuple(profiles) if len(profiles) > 1 else ()
     if all(item.low is None for item in profiles):
@@ -187,8 +193,9 @@ def slowest(profiles: Sequence[Profile], hardware: str) -> Profile:
 
 def _logarithms(least: tuple[float, ...], most: tuple[float, ...]) -> tuple[float, ...]:
     """Return how many standard deviations of a logarithm 1 lies between each pair of times; 0 between infinities."""
-    return tuple(math.log(high / low) / _TAIL if math.isfinite(high) else 0.0
-                 for low, high in zip(least, most, strict=True))  # fmt: skip
+    return tuple(
+        math.log(high / low) / _TAIL if math.isfinite(high) else 0.0 for low, high in zip(least, most, strict=True)
+    )
 
 
 def _each(profile: Profile, change: Callable[[tuple[float, ...]], tuple[float, ...]]) -> Profile:

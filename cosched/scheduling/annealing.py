@@ -27,9 +27,15 @@ _ANY = 0.3  # of the others, the share that takes any useful count, not the next
 
 @compiled
 def anneal(
-    state: NDArray[np.uint64], problem: Claims, mercy: float, temperature: float, steps: int, plan: Reading,
-    trial: Reading, best: Reading,
-) -> int:  # fmt: skip
+    state: NDArray[np.uint64],
+    problem: Claims,
+    mercy: float,
+    temperature: float,
+    steps: int,
+    plan: Reading,
+    trial: Reading,
+    best: Reading,
+) -> int:
     """Change a plan in random steps; one for the worse is kept with probability exp(-difference / temperature).
 
     Args:

@@ -204,9 +204,14 @@ def _place_one(
 
 @compiled
 def _place(
-    free: NDArray[np.float64], seconds: NDArray[np.float64], ready: float, count: int,
-    chosen: NDArray[np.int64], taken: NDArray[np.int64], heads: NDArray[np.float64],
-) -> tuple[float, float]:  # fmt: skip
+    free: NDArray[np.float64],
+    seconds: NDArray[np.float64],
+    ready: float,
+    count: int,
+    chosen: NDArray[np.int64],
+    taken: NDArray[np.int64],
+    heads: NDArray[np.float64],
+) -> tuple[float, float]:
     """Return start and end of a task on the hosts with which it ends first; fill in how many of each class."""
     start, end, slowest = 0.0, np.inf, np.inf
     for threshold in seconds:

@@ -53,12 +53,16 @@ def parse_etc(text: str) -> Problem:
 def _header(line: str) -> tuple[int, int]:
     words = line.split()
     if len(words) not in (2, 3) or not all(word.isascii() and word.isdigit() and len(word) < 9 for word in words[:2]):
-        raise UserError('line 1: neither a JSON object, {"hosts": …, "tasks": […]}, nor the line `TASKS MACHINES` '
-                        "with which an ETC matrix begins")  # fmt: skip
+        raise UserError(
+            'line 1: neither a JSON object, {"hosts": …, "tasks": […]}, nor the line `TASKS MACHINES` '
+            "with which an ETC matrix begins"
+        )
     tasks, machines = int(words[0]), int(words[1])
     if tasks < 1 or machines < 1 or tasks * machines * machines > _MOST_CELLS:
-        raise UserError(f"line 1: {tasks} tasks on {machines} machines: give at least one of each "
-                        f"and keep tasks x machines² below {_MOST_CELLS}")  # fmt: skip
+        raise UserError(
+            f"line 1: {tasks} tasks on {machines} machines: give at least one of each "
+            f"and keep tasks x machines² below {_MOST_CELLS}"
+        )
     return tasks, machines
 
 
@@ -68,6 +72,8 @@ def _time(word: str, line: int, place: tuple[int, int]) -> float:
     except ValueError:
         value = math.nan
     if not SHORTEST <= value <= LONGEST:
-        raise UserError(f"line {line}: {word[:40]!a} is no time of task {place[0]} on machine {place[1]}: "
-                        f"give seconds from {SHORTEST:g} to {LONGEST:.0f}")  # fmt: skip
+        raise UserError(
+            f"line {line}: {word[:40]!a} is no time of task {place[0]} on machine {place[1]}: "
+            f"give seconds from {SHORTEST:g} to {LONGEST:.0f}"
+        )
     return value

@@ -94,8 +94,10 @@ class FreeByClass:
     def _limited(self, seconds: tuple[float, ...]) -> list[tuple[float, list[int]]]:
         """Return a task's run times, ascending, each with the classes that are no slower."""
         kinds = [kind for kind, row in enumerate(self.rows) if row]
-        found = [(limit, [kind for kind in kinds if seconds[kind] <= limit])
-                 for limit in sorted({seconds[kind] for kind in kinds} - {_INF})]  # fmt: skip
+        found = [
+            (limit, [kind for kind in kinds if seconds[kind] <= limit])
+            for limit in sorted({seconds[kind] for kind in kinds} - {_INF})
+        ]
         self._limits[seconds] = found
         return found
 

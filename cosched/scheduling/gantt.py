@@ -137,8 +137,9 @@ def _boxes(bar: Bar, hosts: Sequence[str], row: float, scale: tuple[float, float
         fits = len(bar.task) * _LETTER <= width - 4 and height >= 11
         label = bar.task if fits and last - first == widest else ""
         widest = -1 if label else widest  # one label a task
-        yield _Box(x, row * (len(hosts) - 1 - last), width, height, colour, label, tip, bar.late,
-                   min(width, height) <= _SMALL)  # fmt: skip
+        yield _Box(
+            x, row * (len(hosts) - 1 - last), width, height, colour, label, tip, bar.late, min(width, height) <= _SMALL
+        )
 
 
 def _runs(bar: Bar, hosts: Sequence[str]) -> list[tuple[int, int]]:

@@ -102,8 +102,10 @@ def _outside(host: int, value: object, where: str) -> list[Absence]:
         here = f"{where}[{number}]"
         begin, end = _window(an_object(item, here, {"from", "until"}, set()), here)
         if begin < left or (number and begin == left):
-            raise UserError(f"{here}.from: {begin:g} s is not after the window before it ends, {left:g} s: "
-                            "give windows in order, each after the one before")  # fmt: skip
+            raise UserError(
+                f"{here}.from: {begin:g} s is not after the window before it ends, {left:g} s: "
+                "give windows in order, each after the one before"
+            )
         if begin > left:
             absences.append(Absence(host, left, begin))
         left = end

@@ -63,8 +63,10 @@ def one_host_seconds(problem: Problem, policy: str = "this policy") -> NDArray[n
     """
     obstacle = _obstacle(problem)
     if obstacle is not None:
-        raise UserError(f"{policy} places independent tasks on one host each, all there at the start: {obstacle}; "
-                        "choose another policy")  # fmt: skip
+        raise UserError(
+            f"{policy} places independent tasks on one host each, all there at the start: {obstacle}; "
+            "choose another policy"
+        )
     return _alone(problem)
 
 

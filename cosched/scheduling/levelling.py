@@ -41,9 +41,12 @@ def levelled(problem: Problem, plan: Plan, seconds: NDArray[np.float64]) -> Plan
 
 @compiled
 def _level(
-    order: NDArray[np.int64], counts: NDArray[np.int64], free: NDArray[np.float64], lengths: NDArray[np.float64],
+    order: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    free: NDArray[np.float64],
+    lengths: NDArray[np.float64],
     steps: int,
-) -> NDArray[np.float64]:  # fmt: skip
+) -> NDArray[np.float64]:
     """Return a start for each task after at most so many exchanges; `free` is ascending and changed."""
     tasks, hosts = order.shape[0], free.shape[0]
     starts, host_of = np.empty(tasks), np.empty(tasks + hosts, dtype=np.int64)
@@ -68,9 +71,13 @@ def _level(
 
 @compiled
 def _placed(
-    order: NDArray[np.int64], counts: NDArray[np.int64], free: NDArray[np.float64], lengths: NDArray[np.float64],
-    starts: NDArray[np.float64], host_of: NDArray[np.int64],
-) -> NDArray[np.float64]:  # fmt: skip
+    order: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    free: NDArray[np.float64],
+    lengths: NDArray[np.float64],
+    starts: NDArray[np.float64],
+    host_of: NDArray[np.int64],
+) -> NDArray[np.float64]:
     """Decode with names of hosts; fill in starts and the host of each single, -1 for tasks that may not move.
 
     Returns:
@@ -100,9 +107,12 @@ def _placed(
 
 @compiled
 def _exchange(
-    first: NDArray[np.int64], singles: NDArray[np.int64], lengths: NDArray[np.float64], loads: NDArray[np.float64],
+    first: NDArray[np.int64],
+    singles: NDArray[np.int64],
+    lengths: NDArray[np.float64],
+    loads: NDArray[np.float64],
     steps: int,
-) -> None:  # fmt: skip
+) -> None:
     """Exchange between the host that ends last and, from the earliest on, the first that makes both end sooner."""
     for _ in range(steps):
         last = int(loads.argmax())
@@ -121,9 +131,13 @@ def _exchange(
 
 @compiled
 def _best_pair(
-    first: NDArray[np.int64], singles: NDArray[np.int64], lengths: NDArray[np.float64], last: int, other: int,
+    first: NDArray[np.int64],
+    singles: NDArray[np.int64],
+    lengths: NDArray[np.float64],
+    last: int,
+    other: int,
     gap: float,
-) -> tuple[int, int, float]:  # fmt: skip
+) -> tuple[int, int, float]:
     """Return whom to exchange and by how much the loads come closer; -1, -1 where nothing helps."""
     one, two, best, gain = -1, -1, gap * (1 - 1e-9), 0.0
     for here in range(first[last], first[last + 1]):

@@ -102,8 +102,13 @@ def objective(metrics: Metrics, weights: Weights, bound: float) -> float:
     return missed + terms / total
 
 
-def _measure(problem: Problem, tasks: NDArray[np.int64], starts: NDArray[np.float64], ends: NDArray[np.float64],
-             counts: NDArray[np.int64]) -> Metrics:  # fmt: skip
+def _measure(
+    problem: Problem,
+    tasks: NDArray[np.int64],
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    counts: NDArray[np.int64],
+) -> Metrics:
     """Measure tasks by their places in the problem, starts, ends and host counts."""
     makespan = float(ends.max(initial=0.0))
     idle, available, front = _idle(problem, makespan, starts, ends, counts)
@@ -126,8 +131,9 @@ def _absent(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     return times[:, 0], times[:, 1]
 
 
-def _idle(problem: Problem, makespan: float, starts: NDArray[np.float64], ends: NDArray[np.float64],
-          counts: NDArray[np.int64]) -> tuple[float, float, float]:  # fmt: skip
+def _idle(
+    problem: Problem, makespan: float, starts: NDArray[np.float64], ends: NDArray[np.float64], counts: NDArray[np.int64]
+) -> tuple[float, float, float]:
     """Return idle host-seconds, available host-seconds and the front-weighted idle share.
 
     An idle pocket from a to b adds ((w-a)² - (w-b)²)/w² to φ at a makespan of w (Titan's ΔT(2w - 2T - ΔT)/w²), so φ is

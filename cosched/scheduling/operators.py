@@ -30,9 +30,14 @@ def draw(state: NDArray[np.uint64]) -> float:
 
 @compiled
 def mate(
-    state: NDArray[np.uint64], share: float, reach: int, orders: NDArray[np.int64], counts: NDArray[np.int64],
-    child_orders: NDArray[np.int64], child_counts: NDArray[np.int64],
-) -> None:  # fmt: skip
+    state: NDArray[np.uint64],
+    share: float,
+    reach: int,
+    orders: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    child_orders: NDArray[np.int64],
+    child_counts: NDArray[np.int64],
+) -> None:
     """Make a child of every individual: itself, or with probability `share` crossed with one of the `reach` after it.
 
     A segment of the first parent's order stays where it is, with its tasks' counts; the other places take the
@@ -70,9 +75,12 @@ def mate(
 
 @compiled
 def mutate(
-    state: NDArray[np.uint64], widths: NDArray[np.int64], first: NDArray[np.int64],
-    orders: NDArray[np.int64], counts: NDArray[np.int64],
-) -> None:  # fmt: skip
+    state: NDArray[np.uint64],
+    widths: NDArray[np.int64],
+    first: NDArray[np.int64],
+    orders: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> None:
     """Change every individual in one or more random ways: a task moves, two swap, a task takes another count.
 
     Args:

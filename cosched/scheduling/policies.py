@@ -197,8 +197,9 @@ def _heuristic(problem: Problem, weights: Weights, within: Callable[[], bool]) -
 def _best_mapping(seconds: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return the mapping with the shortest makespan of sufferage's and A-MM's (which is never worse than Min-Min)."""
     *adaptive, evaluations = independent.adaptive(seconds)
-    machine, order = min(adaptive, independent.sufferage(seconds),
-                         key=lambda mapping: independent.makespan(seconds, mapping[0]))  # fmt: skip
+    machine, order = min(
+        adaptive, independent.sufferage(seconds), key=lambda mapping: independent.makespan(seconds, mapping[0])
+    )
     return machine, order, evaluations + 1
 
 

@@ -56,8 +56,10 @@ def from_document(value: object, quantile: float = 0.5) -> Problem:
     names, classes = hosts.names, hosts.classes
     items = a_list(document["tasks"], "tasks", 1, MOST_TASKS)
     if len(classes) * len(items) * len(names) > _MOST_CELLS:
-        raise UserError(f"tasks: {len(items)} tasks x {len(names)} hosts x {len(classes)} classes are too many: "
-                        f"keep the product below {_MOST_CELLS}")  # fmt: skip
+        raise UserError(
+            f"tasks: {len(items)} tasks x {len(names)} hosts x {len(classes)} classes are too many: "
+            f"keep the product below {_MOST_CELLS}"
+        )
     reserved = read_reservations(document.get("reservations", []), names)
     free, absences = settled(np.zeros(len(names)), [*hosts.absences, *reserved])
     problem = replace(_problem(items, hosts, quantile), free=free, absences=absences)
@@ -86,8 +88,17 @@ def _problem(items: list[Any], hosts: HostElements, quantile: float) -> Problem:
             deadline[task] = a_time(item["deadline"], f"{where}.deadline")
     depends_on = tuple(_predecessors(item, f"tasks[{task}]", task, index) for task, item in enumerate(found))
     _refuse_cycles(depends_on)
-    return Problem(tuple(index), names, classes, hosts.host_class, np.zeros(len(names)), seconds, release, deadline,
-                   depends_on if any(depends_on) else ())  # fmt: skip
+    return Problem(
+        tuple(index),
+        names,
+        classes,
+        hosts.host_class,
+        np.zeros(len(names)),
+        seconds,
+        release,
+        deadline,
+        depends_on if any(depends_on) else (),
+    )
 
 
 def _fill_profile(
@@ -160,5 +171,7 @@ def _refuse_impossible(problem: Problem) -> None:
         task = int(np.flatnonzero(~possible)[0])
         staying = int(lasting(problem).sum())
         leave = " that stay or come back" if staying < len(problem.hosts) else ""
-        raise UserError(f"tasks[{task}].profile: none of its host counts can be used on these "
-                        f"{staying} hosts{leave}: give a time for a count that exists")  # fmt: skip
+        raise UserError(
+            f"tasks[{task}].profile: none of its host counts can be used on these "
+            f"{staying} hosts{leave}: give a time for a count that exists"
+        )

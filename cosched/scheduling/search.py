@@ -156,8 +156,9 @@ class Search:
         if self._scout is not None and self._missed > 0:
             self._scout.rescue(children)
         children.costs = self._toolbox.evaluate(children.orders, children.counts)
-        best = self._toolbox.select(people.orders, people.counts, people.costs,
-                                    children.orders, children.counts, children.costs)  # fmt: skip
+        best = self._toolbox.select(
+            people.orders, people.counts, people.costs, children.orders, children.counts, children.costs
+        )
         self.evaluations += len(children.costs)
         self._stale += 1
         if people.costs[best] < self.objective:
@@ -224,8 +225,9 @@ def warm_up() -> None:
     """Compile every operator, or load it from the disk, so that the searches to come start at once."""
     # One of the two is late, though there would be time for both: the scout has its turn.
     seconds, due = np.array([[[np.inf, 2.0], [3.0, np.inf]]]), np.array([2.0, 4.0])
-    both = Problem(("wide", "long"), ("h1", "h2"), ("class",), np.zeros(2, dtype=np.int64), np.zeros(2), seconds,
-                   np.zeros(2), due)  # fmt: skip
+    both = Problem(
+        ("wide", "long"), ("h1", "h2"), ("class",), np.zeros(2, dtype=np.int64), np.zeros(2), seconds, np.zeros(2), due
+    )
     search = Search(both, Weights(deadlines_first=True))
     search.step(_SHARED)
     search.figures()

@@ -42,17 +42,22 @@ def seeds(problem: Problem, thresholds: int) -> list[Plan]:
     plans = list(heuristics.threshold_plans(problem, thresholds, fast_list_order))
     with_deadlines = bool(np.isfinite(problem.deadline).any())
     if _constrained(problem):
-        plans += [heuristics.earliest_deadline_first(problem), heuristics.longest_first(problem),
-                  heuristics.earliest_finish(problem),
-                  backfill.easy(problem, calculated_counts(best_seconds(problem)))]  # fmt: skip
+        plans += [
+            heuristics.earliest_deadline_first(problem),
+            heuristics.longest_first(problem),
+            heuristics.earliest_finish(problem),
+            backfill.easy(problem, calculated_counts(best_seconds(problem))),
+        ]
         return [*plans, heuristics.late_last(problem)] if with_deadlines else plans
     seconds = useful_seconds(problem)
     shortest = seconds.min(axis=1)
     by_deadline = np.lexsort((-shortest, problem.release, problem.deadline))
-    plans += [_placed(problem, seconds, by_deadline, cheap=True)[0],
-              _placed(problem, seconds, np.argsort(-shortest, kind="stable"), cheap=False)[0],
-              _placed(problem, seconds, np.arange(len(shortest)), cheap=False)[0],
-              _easy(problem)]  # fmt: skip
+    plans += [
+        _placed(problem, seconds, by_deadline, cheap=True)[0],
+        _placed(problem, seconds, np.argsort(-shortest, kind="stable"), cheap=False)[0],
+        _placed(problem, seconds, np.arange(len(shortest)), cheap=False)[0],
+        _easy(problem),
+    ]
     if with_deadlines:
         late = _placed(problem, seconds, by_deadline, cheap=True, postpone=True)[1]
         order = by_deadline[np.argsort(late[by_deadline], kind="stable")]
@@ -100,9 +105,13 @@ def _easy(problem: Problem) -> Plan:
 
 @compiled
 def _list(
-    free: NDArray[np.float64], by_width: NDArray[np.int64], distinct: NDArray[np.int64], bounds: NDArray[np.int64],
-    rank: NDArray[np.int64], seconds: NDArray[np.float64],
-) -> NDArray[np.int64]:  # fmt: skip
+    free: NDArray[np.float64],
+    by_width: NDArray[np.int64],
+    distinct: NDArray[np.int64],
+    bounds: NDArray[np.int64],
+    rank: NDArray[np.int64],
+    seconds: NDArray[np.float64],
+) -> NDArray[np.int64]:
     """List scheduling: the waiting tasks of width distinct[i] are by_width[heads[i]:bounds[i+1]], by rank."""
     heads = bounds[:-1].copy()
     when, width = free.copy(), np.ones(free.shape[0], dtype=np.int64)  # when how many hosts come back
@@ -141,9 +150,14 @@ def _list(
 
 @compiled
 def _place(
-    free: NDArray[np.float64], seconds: NDArray[np.float64], deadline: NDArray[np.float64], order: NDArray[np.int64],
-    late: NDArray[np.bool_], cheap: bool, postpone: bool,
-) -> NDArray[np.int64]:  # fmt: skip
+    free: NDArray[np.float64],
+    seconds: NDArray[np.float64],
+    deadline: NDArray[np.float64],
+    order: NDArray[np.int64],
+    late: NDArray[np.bool_],
+    cheap: bool,
+    postpone: bool,
+) -> NDArray[np.int64]:
     """Place tasks in order and return their counts; `free` is ascending and changed, `late` is filled in.
 
     Each takes the count on which it ends first, or if `cheap` the one with the least area that ends in time (else of

@@ -181,8 +181,16 @@ def remainder_selection(costs: NDArray[np.float64], draw: np.random.Generator) -
 
 def warm_up() -> None:
     """Compile everything, or load it from the disk."""
-    one = Problem(("task",), ("host",), ("class",), np.zeros(1, dtype=np.int64), np.zeros(1), np.ones((1, 1, 1)),
-                  np.zeros(1), np.full(1, np.inf))  # fmt: skip
+    one = Problem(
+        ("task",),
+        ("host",),
+        ("class",),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1),
+        np.ones((1, 1, 1)),
+        np.zeros(1),
+        np.full(1, np.inf),
+    )
     TitanClassic(one).step()
 
 
@@ -231,9 +239,13 @@ def _costs(problem: compiled.Tables, weights: NDArray[np.float64], orders: _Orde
 
 @machine_code
 def _decode(
-    problem: compiled.Tables, order: NDArray[np.int64], sets: _Maps,
-    free: NDArray[np.float64], starts: NDArray[np.float64], ends: NDArray[np.float64],
-) -> tuple[float, float]:  # fmt: skip
+    problem: compiled.Tables,
+    order: NDArray[np.int64],
+    sets: _Maps,
+    free: NDArray[np.float64],
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+) -> tuple[float, float]:
     """Fill in starts and ends by task; return Σ ΔT and Σ ((T + ΔT)² - T²) over the idle pockets before tasks."""
     idle, moment = 0.0, 0.0
     for position in range(order.shape[0]):

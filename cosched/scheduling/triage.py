@@ -77,8 +77,15 @@ def claims(problem: Problem, tables: Tables) -> Claims:
     tasks = np.repeat(np.arange(len(first) - 1), np.diff(first))
     took = seconds[tasks, counts - 1]
     cheapest_first = np.lexsort((counts * took, tasks))
-    return Claims(np.ascontiguousarray(seconds), tables.free, tables.release, tables.deadline,
-                  counts[cheapest_first], first, np.minimum.reduceat(took, first[:-1]))  # fmt: skip
+    return Claims(
+        np.ascontiguousarray(seconds),
+        tables.free,
+        tables.release,
+        tables.deadline,
+        counts[cheapest_first],
+        first,
+        np.minimum.reduceat(took, first[:-1]),
+    )
 
 
 def reading(problem: Claims, order: NDArray[np.int64]) -> Reading:

@@ -59,8 +59,9 @@ def tunable_from_document(value: object) -> TunableQueue:
     for number, item in enumerate(a_list(document["tasks"], "tasks", 1, MOST_TASKS)):
         task = _task(item, f"tasks[{number}]", len(names))
         if task.id in seen:
-            raise UserError(f"tasks[{number}].id: {task.id!r} is also tasks[{seen[task.id]}].id: "
-                            "give each task an id of its own")  # fmt: skip
+            raise UserError(
+                f"tasks[{number}].id: {task.id!r} is also tasks[{seen[task.id]}].id: give each task an id of its own"
+            )
         seen[task.id] = number
         tasks.append(task)
     return TunableQueue(names, tuple(tasks))

@@ -58,8 +58,9 @@ class Adviser(threading.Thread):
         fault: why there is no newer advice; empty where there is none the matter.
     """
 
-    def __init__(self, section: AgentSection, agent: Agent, engine: Engine, store: Store, knowledge: Knowledge,
-                 clock: Clock) -> None:  # fmt: skip
+    def __init__(
+        self, section: AgentSection, agent: Agent, engine: Engine, store: Store, knowledge: Knowledge, clock: Clock
+    ) -> None:
         """Set up.
 
         Args:
@@ -72,8 +73,9 @@ class Adviser(threading.Thread):
         """
         super().__init__(name="adviser", daemon=True)
         self._section = section
-        self._bounds = Bounds(section.advise_shortest, section.advise_longest, section.advise_scope,
-                              section.advise_lifetime)  # fmt: skip
+        self._bounds = Bounds(
+            section.advise_shortest, section.advise_longest, section.advise_scope, section.advise_lifetime
+        )
         self._agent = agent
         self._engine = engine
         self._store = store
@@ -135,8 +137,14 @@ class Adviser(threading.Thread):
             self._engine.post(AdvertisingChanged(self._clock.now(), advice.best))
         self.fault = ""
         self.latest = Counsel(self._clock.now(), advice, adopts)
-        _log.info("advice", present=str(advice.present), best=str(advice.best), adopted=adopts, tried=advice.tried,
-                  late=f"{advice.present_outlook.late:.3f} -> {advice.best_outlook.late:.3f}")  # fmt: skip
+        _log.info(
+            "advice",
+            present=str(advice.present),
+            best=str(advice.best),
+            adopted=adopts,
+            tried=advice.tried,
+            late=f"{advice.present_outlook.late:.3f} -> {advice.best_outlook.late:.3f}",
+        )
 
     def _asked(self, question: Question) -> Advice | None:
         """Return the answer; None where `stop` was called meanwhile."""

@@ -74,30 +74,62 @@ class Daemon:
         self._store = Store(configuration.database.url)
         self._core = Coscheduler(_settings(configuration, self._store.instance))
         self._engine = Engine(self._core, self._store, clock)
-        self._manager = Manager(connector, self._engine.post, clock, grace=configuration.dispatch.grace,
-                                watch=_WATCH, status=_STATUS, live=self._submitted)  # fmt: skip
+        self._manager = Manager(
+            connector,
+            self._engine.post,
+            clock,
+            grace=configuration.dispatch.grace,
+            watch=_WATCH,
+            status=_STATUS,
+            live=self._submitted,
+        )
         planning = configuration.planning
-        self._search = SearchProcess(self._engine.post, clock, self._core.settings.weights, planning.seed,
-                                     Courtesy(planning.nice, planning.share, planning.converged))  # fmt: skip
+        self._search = SearchProcess(
+            self._engine.post,
+            clock,
+            self._core.settings.weights,
+            planning.seed,
+            Courtesy(planning.nice, planning.share, planning.converged),
+        )
         self._engine.manager = self._manager
         if planning.policy == "genetic":
             self._engine.search = self._search
         notify = notify_settings(configuration)
-        intake = Intake(catalogue, predictor, configuration.domain.hardware, configuration.connector.kind,
-                        notify.targets)  # fmt: skip
+        intake = Intake(
+            catalogue, predictor, configuration.domain.hardware, configuration.connector.kind, notify.targets
+        )
         self._housekeeping = Housekeeping(self._store, configuration.database.keep_days, clock.now)
         self._notifier = Notifier(self._store, notify, configuration.domain.name, self._late, clock.now)
         outputs = Outputs(self._store, self._manager.output)
-        self._desk = Desk(self._engine, self._store, intake, domain=configuration.domain.name,
-                          connector=configuration.connector.kind, policy=planning.policy, faults=self._faults,
-                          outputs=outputs, calls=self._manager.calls,
-                          waiting=configuration.access.waiting)  # fmt: skip
-        self._insight = insight = DaemonInsight(self._engine, self._core, self._store, catalogue, predictor,
-                                configuration.models.folders)  # fmt: skip
+        self._desk = Desk(
+            self._engine,
+            self._store,
+            intake,
+            domain=configuration.domain.name,
+            connector=configuration.connector.kind,
+            policy=planning.policy,
+            faults=self._faults,
+            outputs=outputs,
+            calls=self._manager.calls,
+            waiting=configuration.access.waiting,
+        )
+        self._insight = insight = DaemonInsight(
+            self._engine, self._core, self._store, catalogue, predictor, configuration.models.folders
+        )
         self._neighbours: Neighbours | None = None
         if configuration.agent.listen:
-            self._neighbours = Neighbours(configuration, self._core, self._engine, self._store, clock, catalogue,
-                                          predictor, intake, self._desk.domain_state, outputs)  # fmt: skip
+            self._neighbours = Neighbours(
+                configuration,
+                self._core,
+                self._engine,
+                self._store,
+                clock,
+                catalogue,
+                predictor,
+                intake,
+                self._desk.domain_state,
+                outputs,
+            )
             self._housekeeping.others.append(self._neighbours.tidy)
             self._desk.neighbours = self._neighbours
         self._web = web_server(configuration, self._desk, insight, self._store, clock)
@@ -118,8 +150,10 @@ class Daemon:
         _await(ended)
         self.stop()
         if self._engine.failed is not None:
-            raise SystemFault(f"cosched made a mistake ({self._engine.failed!r}; its log says where) and ended: "
-                              "start it again, nothing that was accepted is lost")  # fmt: skip
+            raise SystemFault(
+                f"cosched made a mistake ({self._engine.failed!r}; its log says where) and ended: "
+                "start it again, nothing that was accepted is lost"
+            )
 
     def start(self) -> None:
         """Take up what a former process left, then serve."""
@@ -136,8 +170,13 @@ class Daemon:
             self._neighbours.start()
         self._web.start()
         configuration = self._configuration
-        _log.info("serving", domain=configuration.domain.name, at=self._web.addresses,
-                  connector=configuration.connector.kind, policy=configuration.planning.policy)  # fmt: skip
+        _log.info(
+            "serving",
+            domain=configuration.domain.name,
+            at=self._web.addresses,
+            connector=configuration.connector.kind,
+            policy=configuration.planning.policy,
+        )
 
     def stop(self) -> None:
         """Answer what has been asked, write down what has happened, and end; jobs go on."""

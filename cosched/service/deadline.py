@@ -49,8 +49,9 @@ def _parse(text: str) -> float:
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError as error:
-        raise UserError(f"the deadline {text[:80]!r} is not a time: write 2030-01-31T18:00:00+01:00, "
-                        "or seconds since the epoch") from error  # fmt: skip
+        raise UserError(
+            f"the deadline {text[:80]!r} is not a time: write 2030-01-31T18:00:00+01:00, or seconds since the epoch"
+        ) from error
     if parsed.tzinfo is None:
         raise UserError(f"the deadline {text!r} has no zone: write {text}+00:00 or {text}Z for universal time")
     try:

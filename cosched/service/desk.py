@@ -75,9 +75,20 @@ class Desk:
         feed: what happens; followers of the event stream listen to it.
     """
 
-    def __init__(self, engine: Engine, store: Store, intake: Intake, *, domain: str, connector: str, policy: str,
-                 faults: Callable[[], Sequence[str]], outputs: Outputs, waiting: int,
-                 calls: Callable[[], Mapping[str, int]] = dict) -> None:  # fmt: skip
+    def __init__(
+        self,
+        engine: Engine,
+        store: Store,
+        intake: Intake,
+        *,
+        domain: str,
+        connector: str,
+        policy: str,
+        faults: Callable[[], Sequence[str]],
+        outputs: Outputs,
+        waiting: int,
+        calls: Callable[[], Mapping[str, int]] = dict,
+    ) -> None:
         """Set up.
 
         Args:
@@ -117,8 +128,10 @@ class Desk:
             tasks = self._make(asker, requests, self._domain())
             known = self._engine.accept(tasks) if submission is None else self._accept_once(tasks, submission)
         accepted, state = self._wait(known), self._domain()
-        return [replace(task_view(task), notice=offered_notice(task, replace(state, time=task.submitted)))
-                for task in accepted]  # fmt: skip
+        return [
+            replace(task_view(task), notice=offered_notice(task, replace(state, time=task.submitted)))
+            for task in accepted
+        ]
 
     def foresee(self, asker: Principal, requests: Sequence[TaskRequest]) -> list[Forecast]:
         """Say what submitting would lead to; see `Service`."""
@@ -142,8 +155,9 @@ class Desk:
             raise _absent(task_id)
         return task_detail(found.task, found.attempts, found.log, found.handovers)
 
-    def output(self, asker: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int,
-               limit: int) -> Output | None:  # fmt: skip
+    def output(
+        self, asker: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int, limit: int
+    ) -> Output | None:
         """Return part of what a process of a task wrote; see `Service`."""
         self._find(asker, task_id)
         return self._outputs.read(task_id, stream, rank, attempt, offset, limit)
@@ -252,8 +266,9 @@ class Desk:
             return
         live = self._ask(lambda core, _time: core.owned.get(asker.name, 0))
         if live + more > self._waiting:
-            raise QuotaError(f"{live} tasks of yours wait or run, and {self._waiting} may: submit {more} more when "
-                             "some have ended")  # fmt: skip
+            raise QuotaError(
+                f"{live} tasks of yours wait or run, and {self._waiting} may: submit {more} more when some have ended"
+            )
 
     def domain_state(self) -> DomainState:
         """Return what a task is measured against now; for the agent's threads."""
@@ -349,8 +364,9 @@ class Desk:
             # Taken back where it has not been begun: else whoever tries again would have it done twice.
             if answer.cancel():
                 raise SystemFault(f"cosched cannot answer ({why}): try again; nothing was done") from error
-            raise SystemFault(f"cosched cannot answer ({why}): it may yet be done, so look before you try again, "
-                              "or use the same key") from error  # fmt: skip
+            raise SystemFault(
+                f"cosched cannot answer ({why}): it may yet be done, so look before you try again, or use the same key"
+            ) from error
 
 
 def _absent(task_id: str) -> NotFoundError:

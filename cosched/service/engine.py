@@ -267,8 +267,15 @@ class Engine(threading.Thread):
         """
         while True:
             try:
-                self._store.save(step.tasks.values(), step.attempts.values(), step.records, step.submissions,
-                                 step.handovers.values(), step.guests.values(), step.reservations.values())  # fmt: skip
+                self._store.save(
+                    step.tasks.values(),
+                    step.attempts.values(),
+                    step.records,
+                    step.submissions,
+                    step.handovers.values(),
+                    step.guests.values(),
+                    step.reservations.values(),
+                )
             except StoreFault as fault:
                 if not self.store_fault:
                     _log.error("store", fault=str(fault))
@@ -331,9 +338,14 @@ class _Step:
     def changes(self) -> bool:
         """Whether there is anything to write."""
         return bool(
-            self.tasks or self.attempts or self.records or self.handovers or self.guests or self.submissions
+            self.tasks
+            or self.attempts
+            or self.records
+            or self.handovers
+            or self.guests
+            or self.submissions
             or self.reservations
-        )  # fmt: skip
+        )
 
     def add(self, outcome: BrokerOutcome) -> None:
         self.events += outcome.events

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["web_server"]
 
 
-def web_server(configuration: Configuration, service: Service, insight: Insight, store: Store,
-               clock: Clock) -> WebServer:  # fmt: skip
+def web_server(
+    configuration: Configuration, service: Service, insight: Insight, store: Store, clock: Clock
+) -> WebServer:
     """Open the sockets and return the server, not yet started.
 
     Raises:

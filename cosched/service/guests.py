@@ -44,8 +44,9 @@ class Terms:
 class GuestIntake:
     """Makes tasks of documents; everything that could be wrong with them is found here."""
 
-    def __init__(self, intake: Intake, catalogue: Catalogue, models: CarriedModels, terms: Terms,
-                 hardware: str) -> None:  # fmt: skip
+    def __init__(
+        self, intake: Intake, catalogue: Catalogue, models: CarriedModels, terms: Terms, hardware: str
+    ) -> None:
         self._intake = intake
         self._catalogue = catalogue
         self._models = models
@@ -103,8 +104,14 @@ class GuestIntake:
         if not self._terms.commands:
             raise UserError(f"{_called(document)} not run for others here")
         environment = {variable.name: variable.value for variable in document.environment}
-        return replace(common, command=document.command, directory=document.directory, environment=environment,
-                       prepare=document.prepare, native=_native(document.native))  # fmt: skip
+        return replace(
+            common,
+            command=document.command,
+            directory=document.directory,
+            environment=environment,
+            prepare=document.prepare,
+            native=_native(document.native),
+        )
 
 
 def _called(document: TaskDocument) -> str:

@@ -53,8 +53,15 @@ class DaemonInsight:
         memory: what the plan was; to be started and stopped with the engine.
     """
 
-    def __init__(self, engine: Engine, core: Coscheduler, store: Store, catalogue: Catalogue, predictor: Predictor,
-                 folders: Sequence[Path]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        engine: Engine,
+        core: Coscheduler,
+        store: Store,
+        catalogue: Catalogue,
+        predictor: Predictor,
+        folders: Sequence[Path],
+    ) -> None:
         """Set up, and begin to remember what the engine plans.
 
         Args:
@@ -121,8 +128,13 @@ class DaemonInsight:
                 profiles[file.name] = profile_view(self._predictor.model_profile(name, values, file.name, hosts))
             except UserError as error:
                 faults[file.name] = str(error)
-        return CurvesView(model=name, parameters=tuple(map(_parameter, evaluation.parameters(model))),
-                          values=dict(values), profiles=profiles, faults=faults)  # fmt: skip
+        return CurvesView(
+            model=name,
+            parameters=tuple(map(_parameter, evaluation.parameters(model))),
+            values=dict(values),
+            profiles=profiles,
+            faults=faults,
+        )
 
     def runs(self, asker: Principal, since: float) -> list[RunView]:
         """Return what has run; see `Insight`."""
@@ -142,10 +154,15 @@ class DaemonInsight:
                 key = (task.application, task.profile.hardware or "own figures", task.correction)
                 ratios.setdefault(key, []).append(task.actual / task.predicted)
         return [
-            Accuracy(application=application, hardware=hardware, ratios=tuple(values[-_RATIOS:]),
-                     factor=learned.get(key, Correction()).factor, runs=learned.get(key, Correction()).runs)
+            Accuracy(
+                application=application,
+                hardware=hardware,
+                ratios=tuple(values[-_RATIOS:]),
+                factor=learned.get(key, Correction()).factor,
+                runs=learned.get(key, Correction()).runs,
+            )
             for (application, hardware, key), values in sorted(ratios.items())
-        ]  # fmt: skip
+        ]
 
     def planned(self, task: str) -> list[PlanPoint]:
         """Return where a task was planned; see `Insight`."""

@@ -69,8 +69,14 @@ class DomainState:
 class Intake:
     """Makes tasks of requests."""
 
-    def __init__(self, catalogue: Catalogue, predictor: Predicts, hardware: str, connector: str = "local",
-                 targets: Targets | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        predictor: Predicts,
+        hardware: str,
+        connector: str = "local",
+        targets: Targets | None = None,
+    ) -> None:
         """Set up.
 
         Args:
@@ -119,16 +125,28 @@ class Intake:
             profile, hardware = self._model_profile(entry, values, domain, least, most)
             correction = f"{entry.name}/{hardware}"
         command = request.command or entry.arguments(values)
-        return _task(request, domain, entry.name, command, profile, count=least, correction=correction, values=values,
-                     environment=entry.environment, prepare=entry.preparation(values))  # fmt: skip
+        return _task(
+            request,
+            domain,
+            entry.name,
+            command,
+            profile,
+            count=least,
+            correction=correction,
+            values=values,
+            environment=entry.environment,
+            prepare=entry.preparation(values),
+        )
 
-    def _model_profile(self, entry: Application, values: Mapping[str, Value], domain: DomainState,
-                       least: int, most: int) -> tuple[Profile, str]:  # fmt: skip
+    def _model_profile(
+        self, entry: Application, values: Mapping[str, Value], domain: DomainState, least: int, most: int
+    ) -> tuple[Profile, str]:
         if not domain.hosts:
             raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
         classes = domain.classes or (self._hardware,)
-        profiles = [replace(self._predictor.profile(entry, values, name, domain.hosts), hardware=name)
-                    for name in classes]  # fmt: skip
+        profiles = [
+            replace(self._predictor.profile(entry, values, name, domain.hosts), hardware=name) for name in classes
+        ]
         hardware = "+".join(classes)
         return slowest(profiles, hardware).limited(most, least), hardware
 
@@ -156,14 +174,26 @@ class Intake:
             raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
         values = {name: _number(name, value) for name, value in request.parameters.items()}
         classes = domain.classes or (self._hardware,)
-        profiles = [replace(self._predictor.text_profile(request.model, values, name, domain.hosts), hardware=name)
-                    for name in classes]  # fmt: skip
+        profiles = [
+            replace(self._predictor.text_profile(request.model, values, name, domain.hosts), hardware=name)
+            for name in classes
+        ]
         return slowest(profiles, "+".join(classes))
 
 
-def _task(request: TaskRequest, domain: DomainState, application: str, command: tuple[str, ...],
-          profile: Profile | None, *, count: int, correction: str = "", values: Mapping[str, Value] | None = None,
-          environment: Mapping[str, str] | None = None, prepare: tuple[str, ...] = ()) -> Task:  # fmt: skip
+def _task(
+    request: TaskRequest,
+    domain: DomainState,
+    application: str,
+    command: tuple[str, ...],
+    profile: Profile | None,
+    *,
+    count: int,
+    correction: str = "",
+    values: Mapping[str, Value] | None = None,
+    environment: Mapping[str, str] | None = None,
+    prepare: tuple[str, ...] = (),
+) -> Task:
     return Task(
         id="",
         number=0,
@@ -192,8 +222,10 @@ def _check_native(request: TaskRequest, connector: str) -> None:
     if native is None:
         return
     if native.manager != connector:
-        raise UserError(f"the file is written for {native.manager!r}, and this domain's resource manager is "
-                        f"{connector!r}: submit it where {native.manager!r} runs")  # fmt: skip
+        raise UserError(
+            f"the file is written for {native.manager!r}, and this domain's resource manager is "
+            f"{connector!r}: submit it where {native.manager!r} runs"
+        )
     if request.prepare:
         raise UserError("a task from a file of the user's own has no preparation beside it: put it into the file")
     check_native(native)
@@ -212,8 +244,7 @@ def _own_profile(request: TaskRequest, least: int, most: int) -> Profile:
     if not seconds:
         raise UserError("the profile is empty: give the run time in seconds on 1, 2, … hosts")
     if not any(math.isfinite(value) for value in seconds[least - 1 : most]):
-        raise UserError(f"the profile has no time for {_several(least, most)}: "
-                        f"it covers 1 to {len(seconds)}")  # fmt: skip
+        raise UserError(f"the profile has no time for {_several(least, most)}: it covers 1 to {len(seconds)}")
     return Profile(seconds, Source.USER).limited(most, least)
 
 
@@ -226,8 +257,10 @@ def _host_range(request: TaskRequest, domain: DomainState, least: int, most: int
         if isinstance(request.hosts, bool) or not 1 <= low <= high:
             raise UserError(f"hosts is {request.hosts!r}: give a number from 1, or a range such as 2-8")
         if low > most or high < least:
-            raise UserError(f"hosts is {request.hosts}, and {request.application or 'this domain'} can use "
-                            f"{_several(least, most)}: ask for a number among these")  # fmt: skip
+            raise UserError(
+                f"hosts is {request.hosts}, and {request.application or 'this domain'} can use "
+                f"{_several(least, most)}: ask for a number among these"
+            )
         least, most = max(least, low), min(most, high)
     if domain.hosts and least > domain.hosts:
         raise UserError(f"the task needs at least {least} hosts and the domain has {domain.hosts}: ask for fewer")
@@ -246,8 +279,10 @@ def offered_notice(task: Task, domain: DomainState) -> str:
     shortest = _too_long(task, domain)
     if shortest is None or task.best_effort or not domain.offers:
         return ""
-    return (f"its deadline cannot be met here (the shortest prediction is {shortest:.4g} s), so it is offered to "
-            "neighbouring domains; it runs here, late, if none of them ends it sooner")  # fmt: skip
+    return (
+        f"its deadline cannot be met here (the shortest prediction is {shortest:.4g} s), so it is offered to "
+        "neighbouring domains; it runs here, late, if none of them ends it sooner"
+    )
 
 
 def _check_slack(task: Task, domain: DomainState) -> None:

@@ -58,6 +58,8 @@ class Lookups:
         if len(wanted) < _MANY:
             return
         reports = {report.attempt: report for report in self._connector.status(wanted)}
-        self._known = {uuid: report if (report := reports.get(uuid)) and report.state is not JobState.UNKNOWN else None
-                       for uuid in wanted}  # fmt: skip
+        self._known = {
+            uuid: report if (report := reports.get(uuid)) and report.state is not JobState.UNKNOWN else None
+            for uuid in wanted
+        }
         self._until = time.monotonic() + _FRESH

@@ -51,8 +51,17 @@ _LISTEN = 1.0  # seconds that one call for events may wait
 class Manager:
     """Carries out decisions and reports what happens."""
 
-    def __init__(self, connector: Connector, post: Callable[[Event], None], clock: Clock, *,
-                 grace: float, watch: float, status: float, live: Callable[[], list[str]]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        connector: Connector,
+        post: Callable[[Event], None],
+        clock: Clock,
+        *,
+        grace: float,
+        watch: float,
+        status: float,
+        live: Callable[[], list[str]],
+    ) -> None:
         """Set up; nothing is called before `start`.
 
         Args:
@@ -150,8 +159,9 @@ class Manager:
             outcome = outcomes[launch.attempt]
             if isinstance(outcome, CoschedError):
                 transient = isinstance(outcome, ConnectorError) and outcome.transient
-                _log.warning("submit", task=launch.task, attempt=launch.attempt, fault=str(outcome),
-                             transient=transient)  # fmt: skip
+                _log.warning(
+                    "submit", task=launch.task, attempt=launch.attempt, fault=str(outcome), transient=transient
+                )
                 refused = isinstance(outcome, ConnectorError) and outcome.refused
                 self._post(SubmitFailed(self._clock.now(), launch.attempt, str(outcome), transient, refused))
             else:

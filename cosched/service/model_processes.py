@@ -70,15 +70,18 @@ class ModelProcesses(Predictor):
     def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
         return self._asked(self._named, "named", name, values, hardware, hosts)
 
-    def _asked(self, process: WorkerProcess, verb: str, model: str, values: Mapping[str, float], hardware: str,
-               hosts: int) -> Profile:  # fmt: skip
+    def _asked(
+        self, process: WorkerProcess, verb: str, model: str, values: Mapping[str, float], hardware: str, hosts: int
+    ) -> Profile:
         try:
             found = process.call(verb, model=model, values=dict(values), hardware=hardware, hosts=hosts)
         except ConnectorError as error:
             if self._closed:
                 raise SystemFault("cosched is ending: try again when it is back") from error
-            raise UserError(f"the model cannot be evaluated within {_LIMIT:.0f} s and {_MEMORY >> 30} GB ({error}): "
-                            "let it take fewer steps") from error  # fmt: skip
+            raise UserError(
+                f"the model cannot be evaluated within {_LIMIT:.0f} s and {_MEMORY >> 30} GB ({error}): "
+                "let it take fewer steps"
+            ) from error
         if "fault" in found:
             raise UserError(found["fault"])
         low, high = (None if times is None else tuple(times) for times in (found["low"], found["high"]))

@@ -48,9 +48,19 @@ _WATCH = 1.0  # seconds between looks at the peers' files
 class Neighbours:
     """Wires agent, engine and network together. Made only where [agent] listen is set."""
 
-    def __init__(self, configuration: Configuration, core: Coscheduler, engine: Engine, store: Store, clock: Clock,
-                 catalogue: Catalogue, predictor: Predictor, intake: Intake, state: Callable[[], DomainState],
-                 outputs: Outputs) -> None:  # fmt: skip
+    def __init__(
+        self,
+        configuration: Configuration,
+        core: Coscheduler,
+        engine: Engine,
+        store: Store,
+        clock: Clock,
+        catalogue: Catalogue,
+        predictor: Predictor,
+        intake: Intake,
+        state: Callable[[], DomainState],
+        outputs: Outputs,
+    ) -> None:
         """Set up; nothing is said before `start`.
 
         Args:
@@ -82,9 +92,19 @@ class Neighbours:
         hardware = configuration.domain.hardware
         terms = Terms(section.applications, section.commands)
         self._guests = GuestIntake(intake, catalogue, models, terms, hardware)
-        settings = AgentSettings(self._name, store.instance, section.hops, section.fanout, section.scope, section.push,
-                                 section.period, 6 * section.period, lease=section.lease,
-                                 sooner=section.sooner, patience_longest=section.patience)  # fmt: skip
+        settings = AgentSettings(
+            self._name,
+            store.instance,
+            section.hops,
+            section.fanout,
+            section.scope,
+            section.push,
+            section.period,
+            6 * section.period,
+            lease=section.lease,
+            sooner=section.sooner,
+            patience_longest=section.patience,
+        )
         life = Exchange(store).begin_life(clock.now())
         self.agent = Agent(settings, LocalDomain(core, hardware), self._knowledge, life, engine.next_number)
         known = section.applications or tuple(entry.name for entry in catalogue.applications())

@@ -56,8 +56,9 @@ class Notify:
 class Notifier(threading.Thread):
     """Sends what is due, until `stop`."""
 
-    def __init__(self, store: Store, settings: Notify, domain: str, late: Callable[[], list[Notice]],
-                 now: Callable[[], float]) -> None:  # fmt: skip
+    def __init__(
+        self, store: Store, settings: Notify, domain: str, late: Callable[[], list[Notice]], now: Callable[[], float]
+    ) -> None:
         """Set up.
 
         Args:

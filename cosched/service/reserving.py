@@ -63,8 +63,15 @@ def made(request: ReservationRequest, owner: str, now: float, hosts: Collection[
     begin = now if request.start is None else request.start
     if not begin < end:
         raise UserError(f"it would end {shown(end)}, not after it begins: give a later end")
-    return Reservation(id=secrets.token_hex(4), hosts=tuple(sorted(set(request.hosts))), begin=max(begin, now), end=end,
-                       name=request.name, owner=owner, created=now)  # fmt: skip
+    return Reservation(
+        id=secrets.token_hex(4),
+        hosts=tuple(sorted(set(request.hosts))),
+        begin=max(begin, now),
+        end=end,
+        name=request.name,
+        owner=owner,
+        created=now,
+    )
 
 
 def reservation_views(asker: Principal, core: Coscheduler, time: float) -> list[ReservationView]:

@@ -57,11 +57,18 @@ def host_views(asker: Principal, core: Coscheduler, time: float) -> list[HostVie
 def plan_view(asker: Principal, core: Coscheduler, time: float) -> PlanView:
     """Return the schedule in force: what runs, then what is planned; other users' tasks without their names."""
     places = [
-        _placement(asker, core, attempt.task, attempt.hosts, attempt.started or attempt.created,
-                   expected_end(attempt, time), running=True)
+        _placement(
+            asker,
+            core,
+            attempt.task,
+            attempt.hosts,
+            attempt.started or attempt.created,
+            expected_end(attempt, time),
+            running=True,
+        )
         for attempt in core.attempts.values()
         if attempt.hosts
-    ]  # fmt: skip
+    ]
     forecast = core.prospect.forecast(time)
     planned = () if forecast is None else forecast[1].assignments
     places += [
@@ -83,8 +90,9 @@ def plan_view(asker: Principal, core: Coscheduler, time: float) -> PlanView:
     )
 
 
-def _placement(asker: Principal, core: Coscheduler, task: str, hosts: tuple[str, ...], start: float, end: float, *,
-               running: bool) -> Placement:  # fmt: skip
+def _placement(
+    asker: Principal, core: Coscheduler, task: str, hosts: tuple[str, ...], start: float, end: float, *, running: bool
+) -> Placement:
     shown, deadline = _shown(asker, core, task)
     known = core.tasks.get(shown)
     return Placement(

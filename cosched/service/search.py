@@ -32,8 +32,9 @@ class SearchProcess:
     The daemon never waits for it: without a planner, tasks leave in the order and on the hosts of a simple rule.
     """
 
-    def __init__(self, post: Callable[[ScheduleImproved], None], clock: Clock, weights: Weights, seed: int,
-                 courtesy: Courtesy) -> None:  # fmt: skip
+    def __init__(
+        self, post: Callable[[ScheduleImproved], None], clock: Clock, weights: Weights, seed: int, courtesy: Courtesy
+    ) -> None:
         self._post = post
         self._clock = clock
         self._weights = weights

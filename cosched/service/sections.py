@@ -220,8 +220,10 @@ class Access(_Section):
         if self.proxy_secret_file is not None:
             _private(self.proxy_secret_file, "the file with the proxy's secret")
         elif parse_proxies(self.proxy).posed:
-            raise ValueError("every user of this machine could pose as a proxy at its own addresses: name it as "
-                             "unix:USER, or give proxy_secret_file and have it send X-Proxy-Secret")  # fmt: skip
+            raise ValueError(
+                "every user of this machine could pose as a proxy at its own addresses: name it as "
+                "unix:USER, or give proxy_secret_file and have it send X-Proxy-Secret"
+            )
         return self
 
 

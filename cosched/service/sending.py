@@ -37,9 +37,10 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> None:
     import httpx2
 
     try:
-        with httpx2.Client(timeout=_TIMEOUT, follow_redirects=False, trust_env=False) as client, client.stream(
-            "POST", url, content=body, headers=dict(headers)
-        ) as response:  # fmt: skip
+        with (
+            httpx2.Client(timeout=_TIMEOUT, follow_redirects=False, trust_env=False) as client,
+            client.stream("POST", url, content=body, headers=dict(headers)) as response,
+        ):
             if not response.is_success:
                 raise SystemFault(f"the web hook answered {response.status_code}")
     except (httpx2.HTTPError, httpx2.InvalidURL, ssl.SSLError) as error:

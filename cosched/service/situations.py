@@ -52,24 +52,38 @@ def situation(agent: Agent, found: Known, tasks: Sequence[Task], knowledge: Know
         task for task in reversed(tasks) if not task.origin and task.deadline is not None and task.profile is not None
     ]
     own = [task for task in own if task.submitted >= own[-1].submitted - _WINDOW]
-    others = tuple(_observed(entry, peers, own, knowledge, hosts, time) for entry in entries if entry.via in peers
-                   and any(each.hosts for each in entry.service.classes))  # fmt: skip
+    others = tuple(
+        _observed(entry, peers, own, knowledge, hosts, time)
+        for entry in entries
+        if entry.via in peers and any(each.hosts for each in entry.service.classes)
+    )
     if len(own) < FEWEST or not others or not hosts:
         return None
     began = own[0].submitted
-    seen = tuple(Seen(task.submitted - began, task.deadline - task.submitted, replace(task.profile, classes=()))
-                 for task in own if task.deadline is not None and task.profile is not None)  # fmt: skip
+    seen = tuple(
+        Seen(task.submitted - began, task.deadline - task.submitted, replace(task.profile, classes=()))
+        for task in own
+        if task.deadline is not None and task.profile is not None
+    )
     return Situation(agent.settings, hosts, seen, others)
 
 
-def _observed(entry: Entry, peers: Mapping[str, Peer], tasks: Sequence[Task], knowledge: Knowledge, hosts: int,
-              time: float) -> Observed:  # fmt: skip
+def _observed(
+    entry: Entry, peers: Mapping[str, Peer], tasks: Sequence[Task], knowledge: Knowledge, hosts: int, time: float
+) -> Observed:
     service = entry.now(time)
     largest = max(service.classes, key=lambda each: each.hosts)
     role = peers[entry.via].role if service.domain == entry.via else Role.NEIGHBOUR
     slowness = _slowness(tasks, knowledge, largest.hardware, largest.hosts, hosts)
-    return Observed(service.domain, entry.via, role, sum(each.hosts for each in service.classes), largest.hardware,
-                    slowness, _busy(service))  # fmt: skip
+    return Observed(
+        service.domain,
+        entry.via,
+        role,
+        sum(each.hosts for each in service.classes),
+        largest.hardware,
+        slowness,
+        _busy(service),
+    )
 
 
 def _busy(service: Service) -> float:

@@ -62,8 +62,9 @@ def task_detail(
 def profile_view(profile: Profile) -> ProfileView:
     """Return a profile in words that JSON has: null for a host count that cannot be used."""
     low, high = (None if times is None else _nulled(times) for times in (profile.low, profile.high))
-    return ProfileView(seconds=_nulled(profile.seconds), low=low, high=high, source=str(profile.source),
-                       hardware=profile.hardware)  # fmt: skip
+    return ProfileView(
+        seconds=_nulled(profile.seconds), low=low, high=high, source=str(profile.source), hardware=profile.hardware
+    )
 
 
 def _nulled(times: Iterable[float]) -> tuple[float | None, ...]:
@@ -76,5 +77,10 @@ def _summary(get: Callable[[str], Any]) -> dict[str, Any]:
     if values["deadline"] is not None and values["finished"] is not None and get("state") == TaskState.COMPLETED:
         on_time = values["finished"] <= values["deadline"]
     hosts = tuple(values["hosts"])
-    return {**values, "hosts": hosts, "state": str(get("state")), "count": len(hosts) or get("count"),
-            "on_time": on_time}  # fmt: skip
+    return {
+        **values,
+        "hosts": hosts,
+        "state": str(get("state")),
+        "count": len(hosts) or get("count"),
+        "on_time": on_time,
+    }

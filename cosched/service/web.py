@@ -58,8 +58,10 @@ def open_socket(listen: Listen, mode: int = stat.S_IRUSR | stat.S_IWUSR) -> sock
         family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
         return socket.create_server((listen.host, listen.port), family=family, backlog=_BACKLOG)
     except OSError as error:
-        raise SystemFault(f"cannot listen on {listen.host}:{listen.port} ({error.strerror}): end what uses the port, "
-                          "or choose another in [server] listen") from error  # fmt: skip
+        raise SystemFault(
+            f"cannot listen on {listen.host}:{listen.port} ({error.strerror}): end what uses the port, "
+            "or choose another in [server] listen"
+        ) from error
 
 
 def host_names(listen: Iterable[Listen], names: Iterable[str] = ()) -> frozenset[str]:
@@ -198,18 +200,31 @@ class WebServer:
 
 
 def _server(app: FastAPI, tls: Tls | None) -> uvicorn.Server:
-    return uvicorn.Server(uvicorn.Config(app, http=_Connection, lifespan="off", log_config=None, access_log=False,
-                                         server_header=False, proxy_headers=False, timeout_graceful_shutdown=5,
-                                         ws="none", ssl_certfile=None if tls is None else tls.certificate,
-                                         ssl_keyfile=None if tls is None else tls.key))  # fmt: skip
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http=_Connection,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=5,
+            ws="none",
+            ssl_certfile=None if tls is None else tls.certificate,
+            ssl_keyfile=None if tls is None else tls.key,
+        )
+    )
 
 
 def _check(tls: Tls) -> None:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.certificate, tls.key)
     except (OSError, ssl.SSLError) as error:
-        raise UserError(f"the certificate {tls.certificate} with the key {tls.key} cannot be used "
-                        f"({error.strerror or error}): correct [server] certificate and key") from error  # fmt: skip
+        raise UserError(
+            f"the certificate {tls.certificate} with the key {tls.key} cannot be used "
+            f"({error.strerror or error}): correct [server] certificate and key"
+        ) from error
 
 
 def _unix_socket(path: Path, mode: int) -> socket.socket:
@@ -221,8 +236,9 @@ def _unix_socket(path: Path, mode: int) -> socket.socket:
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
-        raise SystemFault(f"cannot listen on unix:{path} ({error.strerror}): correct its folder, "
-                          "or choose another in [server] listen") from error  # fmt: skip
+        raise SystemFault(
+            f"cannot listen on unix:{path} ({error.strerror}): correct its folder, or choose another in [server] listen"
+        ) from error
     except BaseException:
         listening.close()
         raise

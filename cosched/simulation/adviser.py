@@ -173,8 +173,13 @@ def outlook(situation: Situation, way: Advertising, seed: int = 1) -> Outlook:
     tasks = list(_tasks(situation, seed))
     calendar = Calendar()
     network = Network(calendar, seed=seed)
-    middleware = Middleware(policy="fcfs-calculated", agents=True, generations=0,
-                            agent=situation.settings.advertised(way), noise=lambda _name: 1.0)  # fmt: skip
+    middleware = Middleware(
+        policy="fcfs-calculated",
+        agents=True,
+        generations=0,
+        agent=situation.settings.advertised(way),
+        noise=lambda _name: 1.0,
+    )
     slowness = {other.hardware: other.slowness for other in situation.others} | {"": 1.0}
     grid = Grid(_sites(situation), slowness, middleware, network, calendar, seed, profiles.__getitem__)
     runs = grid.run(tasks)

@@ -58,8 +58,16 @@ def run_batch(
     for number, order in enumerate(orders, start=1):
         profile = kernel_profile(order.kernel)
         told = profile if predict is None else predict(profile)
-        task = Task(id=str(number), number=number, name=order.kernel, application=order.kernel, command=(order.kernel,),
-                    submitted=0.0, profile=told, deadline=order.allowance)  # fmt: skip
+        task = Task(
+            id=str(number),
+            number=number,
+            name=order.kernel,
+            application=order.kernel,
+            command=(order.kernel,),
+            submitted=0.0,
+            profile=told,
+            deadline=order.allowance,
+        )
         domain.post(TaskSubmitted(0.0, task))
     domain.run()
     return domain.runs

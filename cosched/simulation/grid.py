@@ -133,9 +133,15 @@ class Grid:
     """
 
     def __init__(
-        self, sites: Sequence[Site], slowness: Mapping[str, float], middleware: Middleware, network: Network,
-        calendar: Calendar, seed: int, profiles: Callable[[str], Profile] = kernel_profile,
-    ) -> None:  # fmt: skip
+        self,
+        sites: Sequence[Site],
+        slowness: Mapping[str, float],
+        middleware: Middleware,
+        network: Network,
+        calendar: Calendar,
+        seed: int,
+        profiles: Callable[[str], Profile] = kernel_profile,
+    ) -> None:
         """Build a grid.
 
         Args:
@@ -283,8 +289,17 @@ class _Domain(SimulatedDomain):
 
     def _task(self, task: GridTask, number: int) -> Task:
         profile = self._knowledge.on(task.kernel, self._site.hardware)
-        return Task(id=str(number), number=number, name=task.name, application=task.kernel, command=(task.kernel,),
-                    submitted=self.time, deadline=task.deadline, profile=profile, best_effort=True)  # fmt: skip
+        return Task(
+            id=str(number),
+            number=number,
+            name=task.name,
+            application=task.kernel,
+            command=(task.kernel,),
+            submitted=self.time,
+            deadline=task.deadline,
+            profile=profile,
+            best_effort=True,
+        )
 
     def _start(self, attempt: Attempt, task: Task) -> None:
         super()._start(attempt, task)
@@ -321,8 +336,17 @@ class _Domain(SimulatedDomain):
 
     def _evaluated(self, document: TaskDocument) -> Task:
         profile = self._knowledge.on(document.application, self._site.hardware)
-        return Task("", 0, document.name, document.application, document.command, 0.0, profile=profile,
-                    deadline=self.time + document.deadline, best_effort=True)  # fmt: skip
+        return Task(
+            "",
+            0,
+            document.name,
+            document.application,
+            document.command,
+            0.0,
+            profile=profile,
+            deadline=self.time + document.deadline,
+            best_effort=True,
+        )
 
     def completed(self, run: Run) -> None:
         super().completed(run)

@@ -32,9 +32,14 @@ class Network:
     """
 
     def __init__(
-        self, calendar: Calendar, delay: float = 0.05, loss: float = 0.0, seed: int = 0, twice: float = 0.0,
+        self,
+        calendar: Calendar,
+        delay: float = 0.05,
+        loss: float = 0.0,
+        seed: int = 0,
+        twice: float = 0.0,
         cuts: Iterable[Cut] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Build a network.
 
         Args:
@@ -69,5 +74,6 @@ class Network:
 
     def _is_cut(self, sender: str, receiver: str) -> bool:
         now = self._calendar.time
-        return any(cut.start <= now < cut.end and (sender in cut.domains) != (receiver in cut.domains)
-                   for cut in self._cuts)  # fmt: skip
+        return any(
+            cut.start <= now < cut.end and (sender in cut.domains) != (receiver in cut.domains) for cut in self._cuts
+        )

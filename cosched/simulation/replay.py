@@ -148,12 +148,16 @@ def _task(place: int, record: Record, processors: int, conditions: Conditions) -
 
 def _refuse_wide(records: Sequence[Record], processors: int) -> None:
     if processors > MOST_PROCESSORS:
-        raise UserError(f"the trace's machine has {processors} processors, and {MOST_PROCESSORS} are the most that can "
-                        "be simulated: give fewer with --set processors=N if its jobs fit")  # fmt: skip
+        raise UserError(
+            f"the trace's machine has {processors} processors, and {MOST_PROCESSORS} are the most that can "
+            "be simulated: give fewer with --set processors=N if its jobs fit"
+        )
     for record in records:
         if record.processors > processors:
-            raise UserError(f"job {record.number} needs {record.processors} of {processors} processors: "
-                            "give more with --set processors=N")  # fmt: skip
+            raise UserError(
+                f"job {record.number} needs {record.processors} of {processors} processors: "
+                "give more with --set processors=N"
+            )
 
 
 def _refuse_parallel(records: Sequence[Record], policy: Policy) -> None:
@@ -164,9 +168,13 @@ def _refuse_parallel(records: Sequence[Record], policy: Policy) -> None:
 
 
 def _row(
-    policy: Policy, runs: Sequence[Run], tasks: Sequence[Task], records: Sequence[Record], processors: int,
+    policy: Policy,
+    runs: Sequence[Run],
+    tasks: Sequence[Task],
+    records: Sequence[Record],
+    processors: int,
     waits: Sequence[float],
-) -> Row:  # fmt: skip
+) -> Row:
     ended = {int(run.task) - 1: run.finished for run in runs}
     began, finished = tasks[0].submitted, max(ended.values())
     busy = sum(len(run.hosts) * (run.finished - run.started) for run in runs)

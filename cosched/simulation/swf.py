@@ -20,9 +20,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Record", "Trace", "parse_swf", "read_swf"]
 
-_FIELDS = ("job number", "submit time", "wait time", "run time", "allocated processors", "average CPU time",
-           "used memory", "requested processors", "requested time", "requested memory", "status", "user", "group",
-           "executable", "queue", "partition", "preceding job", "think time")  # fmt: skip
+_FIELDS = (
+    "job number",
+    "submit time",
+    "wait time",
+    "run time",
+    "allocated processors",
+    "average CPU time",
+    "used memory",
+    "requested processors",
+    "requested time",
+    "requested memory",
+    "status",
+    "user",
+    "group",
+    "executable",
+    "queue",
+    "partition",
+    "preceding job",
+    "think time",
+)
 _FRACTIONS = frozenset((5, 6, 9))  # where archives write fractions: CPU time and memory
 _MOST_BYTES = 1 << 30
 _MOST_JOBS = 5_000_000
@@ -126,8 +143,9 @@ def _field(word: str, place: int, number: int) -> float:
     if not -1 <= value <= _LARGEST:
         what = "number" if place in _FRACTIONS else "whole number"
         shown = ascii(word) if len(word) <= 40 else f"{word[:37]!a}…"
-        raise UserError(f"line {number}, field {place + 1} ({_FIELDS[place]}): {shown}: "
-                        f"give a {what} of 0 or more, -1 for unknown")  # fmt: skip
+        raise UserError(
+            f"line {number}, field {place + 1} ({_FIELDS[place]}): {shown}: give a {what} of 0 or more, -1 for unknown"
+        )
     return float(value)
 
 

@@ -40,8 +40,15 @@ def trace_experiment(
         return done[key]
 
     def replays_anew(seed: int, options: Mapping[str, float]) -> dict[str, Replay]:
-        conditions = Conditions(moldability, requested, options["noise"], options["least_slack"], options["most_slack"],
-                                int(options["generations"]), seed)  # fmt: skip
+        conditions = Conditions(
+            moldability,
+            requested,
+            options["noise"],
+            options["least_slack"],
+            options["most_slack"],
+            int(options["generations"]),
+            seed,
+        )
         jobs, processors = int(options["jobs"]), int(options["processors"])
         return {str(policy): replay(trace, policy, conditions, jobs, processors) for policy in policies}
 

@@ -103,8 +103,7 @@ class Credentials:
     def add_session(self, session: SessionRow) -> None:
         """Write a new session, and forget those that had expired when it was made."""
         table = schema.sessions
-        self._store.write(delete(table).where(table.c.expires < session.created),
-                          insert(table).values(asdict(session)))  # fmt: skip
+        self._store.write(delete(table).where(table.c.expires < session.created), insert(table).values(asdict(session)))
 
     def drop_sessions(self, *digests: str) -> None:
         """Forget sessions."""

@@ -60,16 +60,17 @@ def _parse(url: str) -> URL:
     try:
         return make_url(url)
     except ArgumentError as error:
-        raise UserError(f"[database] url {url!r} is not a database URL: write sqlite:////absolute/path.db"
-                        ) from error  # fmt: skip
+        raise UserError(f"[database] url {url!r} is not a database URL: write sqlite:////absolute/path.db") from error
 
 
 def _server(url: URL) -> Engine:
     try:
         return create_engine(url, pool_pre_ping=True)
     except (NoSuchModuleError, ModuleNotFoundError) as error:
-        raise UserError(f"[database] url needs a driver that is not installed ({error}): install it, "
-                        "or use sqlite:////absolute/path.db") from error  # fmt: skip
+        raise UserError(
+            f"[database] url needs a driver that is not installed ({error}): install it, "
+            "or use sqlite:////absolute/path.db"
+        ) from error
 
 
 def _sqlite(url: URL) -> Engine:
@@ -81,8 +82,10 @@ def _sqlite(url: URL) -> Engine:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)
     except OSError as error:
-        raise StoreFault(f"the database {path} cannot be opened ({error.strerror}): create its folder and give "
-                         "the user of the daemon the right to write it") from error  # fmt: skip
+        raise StoreFault(
+            f"the database {path} cannot be opened ({error.strerror}): create its folder and give "
+            "the user of the daemon the right to write it"
+        ) from error
     engine = create_engine(url, connect_args={"timeout": _BUSY_MILLISECONDS / 1000})
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
@@ -91,8 +94,13 @@ def _sqlite(url: URL) -> Engine:
 
 def _prepare(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # The driver's own transactions leave out DDL; `_begin` starts ours.
-    for pragma in (f"busy_timeout={_BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON",
-                   f"cache_size=-{_CACHE_KIB}"):  # fmt: skip
+    for pragma in (
+        f"busy_timeout={_BUSY_MILLISECONDS}",
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        f"cache_size=-{_CACHE_KIB}",
+    ):
         connection.execute(f"PRAGMA {pragma}").close()
 
 

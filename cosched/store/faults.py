@@ -32,7 +32,7 @@ _ADVICE = (
     ("not a database", "is not an SQLite database: move the file away or name another in [database] url"),
     ("malformed", "is damaged: restore it from a backup"),
     ("disk i/o error", "cannot be read or written: look at the disk and the system's log"),
-)  # fmt: skip
+)
 
 
 @contextmanager
@@ -46,8 +46,10 @@ def explained(name: str) -> Iterator[None]:
     try:
         yield
     except (IntegrityError, DataError) as error:
-        raise RefusedError(f"the database {name} refuses a change ({str(error.orig).splitlines()[0]}): "
-                           "see to it that no other cosched uses it") from error  # fmt: skip
+        raise RefusedError(
+            f"the database {name} refuses a change ({str(error.orig).splitlines()[0]}): "
+            "see to it that no other cosched uses it"
+        ) from error
     except SQLAlchemyError as error:
         raise StoreFault(f"the database {name} {_advice(error)}") from error
 

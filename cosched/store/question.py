@@ -31,8 +31,9 @@ class Question:
         self._given = compiled.params
         self._order: list[str] | None = getattr(compiled, "positiontup", None)
         self._names = [column.name for column in query.selected_columns]
-        readers = [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in
-                   query.selected_columns]  # fmt: skip
+        readers = [
+            column.type.dialect_impl(dialect).result_processor(dialect, None) for column in query.selected_columns
+        ]
         self._readers: list[tuple[str, Callable[[Any], Any]]] = [
             (name, reader) for name, reader in zip(self._names, readers, strict=True) if reader is not None
         ]

@@ -39,17 +39,26 @@ def prune(store: Store, before: float, limit: int = 500) -> int:
     tasks = schema.tasks.c.id
     statements: list[Executable] = [
         delete(table).where(column.in_(gone))
-        for table, column in ((schema.attempts, schema.attempts.c.task), (schema.events, schema.events.c.task),
-                              (schema.handovers, schema.handovers.c.task), (schema.guests, schema.guests.c.task),
-                              (schema.outbox, schema.outbox.c.task), (schema.plans, schema.plans.c.task),
-                              (schema.tasks, tasks))
-    ]  # fmt: skip
+        for table, column in (
+            (schema.attempts, schema.attempts.c.task),
+            (schema.events, schema.events.c.task),
+            (schema.handovers, schema.handovers.c.task),
+            (schema.guests, schema.guests.c.task),
+            (schema.outbox, schema.outbox.c.task),
+            (schema.plans, schema.plans.c.task),
+            (schema.tasks, tasks),
+        )
+    ]
     keys = _keys(store, before, set(gone))
     statements += [delete(schema.submission_keys).where(_same_key(owner, key)) for owner, key in keys]
     old = and_(schema.events.c.task == "", schema.events.c.time < before)
-    store.write(*statements, delete(schema.events).where(old), delete(schema.audit).where(schema.audit.c.time < before),
-                delete(schema.tokens).where(schema.tokens.c.expires < before),
-                delete(schema.reservations).where(schema.reservations.c.end < before))  # fmt: skip
+    store.write(
+        *statements,
+        delete(schema.events).where(old),
+        delete(schema.audit).where(schema.audit.c.time < before),
+        delete(schema.tokens).where(schema.tokens.c.expires < before),
+        delete(schema.reservations).where(schema.reservations.c.end < before),
+    )
     store.forget_counts()
     return len(gone)
 
@@ -64,8 +73,13 @@ def _ended(store: Store, before: float, limit: int) -> list[str]:
         .union_all(select(taken.task).where(taken.state != str(GuestState.SETTLED)))
     )
     newest = select(func.max(tasks.number)).scalar_subquery()
-    query = select(tasks.id).where(tasks.state.in_(_FINAL), tasks.finished < before, tasks.number != newest,
-                                   tasks.id.not_in(busy), tasks.id.not_in(shared))  # fmt: skip
+    query = select(tasks.id).where(
+        tasks.state.in_(_FINAL),
+        tasks.finished < before,
+        tasks.number != newest,
+        tasks.id.not_in(busy),
+        tasks.id.not_in(shared),
+    )
     return [str(row["id"]) for row in store.read(query.order_by(tasks.finished).limit(limit))]
 
 

@@ -40,7 +40,11 @@ class Selection:
         if self.owner is not None:
             found.append(columns.owner == self.owner)
         if self.text:
-            found.append(or_(columns.name.icontains(self.text, autoescape=True),
-                             columns.application.icontains(self.text, autoescape=True),
-                             columns.id == self.text))  # fmt: skip
+            found.append(
+                or_(
+                    columns.name.icontains(self.text, autoescape=True),
+                    columns.application.icontains(self.text, autoescape=True),
+                    columns.id == self.text,
+                )
+            )
         return found

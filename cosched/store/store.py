@@ -136,9 +136,16 @@ class Store:
         rows = self.read(select(func.max(schema.tasks.c.number).label("last")))
         return int(rows[0]["last"] or 0)
 
-    def save(self, tasks: Iterable[Task] = (), attempts: Iterable[Attempt] = (), events: Iterable[Record] = (),
-             submissions: Iterable[Submission] = (), handovers: Iterable[Handover] = (),
-             guests: Iterable[Guest] = (), reservations: Iterable[Reservation] = ()) -> None:  # fmt: skip
+    def save(
+        self,
+        tasks: Iterable[Task] = (),
+        attempts: Iterable[Attempt] = (),
+        events: Iterable[Record] = (),
+        submissions: Iterable[Submission] = (),
+        handovers: Iterable[Handover] = (),
+        guests: Iterable[Guest] = (),
+        reservations: Iterable[Reservation] = (),
+    ) -> None:
         """Write all of it or nothing; on return it survives a crash of the machine.
 
         Several steps may be written at once: of two values for one task or attempt the later counts.
@@ -214,8 +221,12 @@ class Store:
             found, tries, lines, handovers = (question.ask(cursor, given) for question in self._history)
         if not found:
             return None
-        return History(task_of(found[0]), tuple(map(attempt_of, tries)),
-                       tuple(Record(**row) for row in reversed(lines)), tuple(map(handover_of, handovers)))  # fmt: skip
+        return History(
+            task_of(found[0]),
+            tuple(map(attempt_of, tries)),
+            tuple(Record(**row) for row in reversed(lines)),
+            tuple(map(handover_of, handovers)),
+        )
 
     def counts(self, selection: Selection | None = None) -> Mapping[TaskState, int]:
         """Return the number of tasks in each state, of a selection (none given: of all)."""

@@ -66,8 +66,9 @@ class Time:
         return self.now
 
 
-def access(settings: AccessSettings | None = None, time: Time | None = None,
-           kept: MemoryCredentials | None = None) -> Access:  # fmt: skip
+def access(
+    settings: AccessSettings | None = None, time: Time | None = None, kept: MemoryCredentials | None = None
+) -> Access:
     return Access(cast("Credentials", kept or MemoryCredentials()), settings or AccessSettings(), time or Time())
 
 

@@ -57,13 +57,17 @@ def test_a_token_counts_before_the_socket() -> None:
 
 def test_the_proxy_says_who_asks_and_nobody_else_can() -> None:
     known = access(PROXY)
-    proxied = known.identify(evidence("10.0.0.1", x_remote_user="olga", x_forwarded_for="1.1.1.1, 2.2.2.2",
-                                      x_forwarded_proto="https"))  # fmt: skip
+    proxied = known.identify(
+        evidence("10.0.0.1", x_remote_user="olga", x_forwarded_for="1.1.1.1, 2.2.2.2", x_forwarded_proto="https")
+    )
     assert proxied.principal is not None
     assert (proxied.principal.name, proxied.principal.role, proxied.principal.how) == ("olga", Role.OPERATOR, How.PROXY)
     assert (proxied.address, proxied.secure) == ("2.2.2.2", True)
-    for forged in (evidence("10.0.0.2", x_remote_user="olga", secure=True), evidence(x_remote_user="olga"),
-                   evidence("10.0.0.1")):  # fmt: skip
+    for forged in (
+        evidence("10.0.0.2", x_remote_user="olga", secure=True),
+        evidence(x_remote_user="olga"),
+        evidence("10.0.0.1"),
+    ):
         assert known.identify(forged).principal is None
     at_socket = known.identify(evidence(peer=STRANGER, x_remote_user="root")).principal
     assert at_socket is not None

@@ -73,9 +73,13 @@ def test_administrators_give_tokens_to_others_who_may_little_unless_said(grants:
 
 
 def test_accounts_are_for_administrators(grants: Grants) -> None:
-    for forbidden in (lambda: grants.accounts(ANN), lambda: grants.add_account(ANN, "", "x", "y", "user"),
-                      lambda: grants.change_account(ANN, "", "x", password=None, role="user", enabled=None),
-                      lambda: grants.remove_account(ANN, "", "x"), lambda: grants.deeds(ANN, 1, 0)):  # fmt: skip
+    for forbidden in (
+        lambda: grants.accounts(ANN),
+        lambda: grants.add_account(ANN, "", "x", "y", "user"),
+        lambda: grants.change_account(ANN, "", "x", password=None, role="user", enabled=None),
+        lambda: grants.remove_account(ANN, "", "x"),
+        lambda: grants.deeds(ANN, 1, 0),
+    ):
         with pytest.raises(ForbiddenError, match="only administrators may"):
             forbidden()
 

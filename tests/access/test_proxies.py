@@ -13,11 +13,20 @@ from cosched.errors import UserError
 def test_proxies_are_known_by_their_address_or_their_user() -> None:
     me = pwd.getpwuid(os.getuid()).pw_name
     proxies = parse_proxies(["192.0.2.7", "10.0.0.0/8", "2001:db8::/32", f"unix:{me}"])
-    for sent in (Evidence(address="192.0.2.7"), Evidence(address="10.1.2.3"), Evidence(address="2001:db8::1"),
-                 Evidence(peer=os.getuid())):  # fmt: skip
+    for sent in (
+        Evidence(address="192.0.2.7"),
+        Evidence(address="10.1.2.3"),
+        Evidence(address="2001:db8::1"),
+        Evidence(peer=os.getuid()),
+    ):
         assert proxies.sent(sent)
-    for other in (Evidence(address="192.0.2.8"), Evidence(address="127.0.0.1"), Evidence(peer=4_000_000_000),
-                  Evidence(), Evidence(address="testclient")):  # fmt: skip
+    for other in (
+        Evidence(address="192.0.2.8"),
+        Evidence(address="127.0.0.1"),
+        Evidence(peer=4_000_000_000),
+        Evidence(),
+        Evidence(address="testclient"),
+    ):
         assert not proxies.sent(other)
         assert not Proxies().sent(other)
 
@@ -35,9 +44,15 @@ def test_an_address_alone_is_not_enough_where_there_is_a_secret() -> None:
 
 @pytest.mark.parametrize(
     ("words", "secret", "posed"),
-    [(["127.0.0.1"], "", True), (["::1"], "", True), (["0.0.0.0/0"], "", True), (["127.0.0.1"], "x", False),
-     (["192.0.2.1", "2001:db8::1"], "", False), ([], "", False)],
-)  # fmt: skip
+    [
+        (["127.0.0.1"], "", True),
+        (["::1"], "", True),
+        (["0.0.0.0/0"], "", True),
+        (["127.0.0.1"], "x", False),
+        (["192.0.2.1", "2001:db8::1"], "", False),
+        ([], "", False),
+    ],
+)
 def test_whom_every_user_of_this_machine_could_pose_as(words: list[str], secret: str, posed: bool) -> None:
     assert parse_proxies(words, secret).posed == posed
 

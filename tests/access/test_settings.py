@@ -10,9 +10,15 @@ SETTINGS = AccessSettings(administrators=frozenset({"ann", "both"}), operators=f
 
 @pytest.mark.parametrize(
     ("user", "role"),
-    [("ann", Role.ADMINISTRATOR), ("olga", Role.OPERATOR), ("both", Role.ADMINISTRATOR), ("bob", Role.USER),
-     ("Ann", Role.USER), ("", Role.USER)],
-)  # fmt: skip
+    [
+        ("ann", Role.ADMINISTRATOR),
+        ("olga", Role.OPERATOR),
+        ("both", Role.ADMINISTRATOR),
+        ("bob", Role.USER),
+        ("Ann", Role.USER),
+        ("", Role.USER),
+    ],
+)
 def test_the_higher_role_counts_and_names_are_exact(user: str, role: Role) -> None:
     assert SETTINGS.role(user) is role
 

@@ -106,9 +106,11 @@ class Node:
         guests = [guest for guest in disk.guests.values() if guest.state is not GuestState.SETTLED]
         ended = {g.task: disk.tasks[g.task] for g in guests if g.state is GuestState.ENDED}
         attempts = [a for a in disk.attempts.values() if a.state.live and a.task in names]
-        self.carry_out(self.broker.restore(
-            live, attempts, [], [h for h in disk.handovers.values() if h.task in names], guests, ended, self.now
-        ))  # fmt: skip
+        self.carry_out(
+            self.broker.restore(
+                live, attempts, [], [h for h in disk.handovers.values() if h.task in names], guests, ended, self.now
+            )
+        )
         self.happen(PeersChanged(self.now, self.neighbours))
         self.happen(HostsObserved(self.now, self.hosts))
 
@@ -201,9 +203,17 @@ class Node:
         if self.broker is None:
             return
         number = self.next_number()
-        task = Task(str(number), number, name, name, (name,), self.now, deadline=self.now + allowance,
-                    profile=Profile(tuple(value / self.speed for value in seconds), Source.USER),
-                    parameters={"work": repr(list(seconds))})  # fmt: skip
+        task = Task(
+            str(number),
+            number,
+            name,
+            name,
+            (name,),
+            self.now,
+            deadline=self.now + allowance,
+            profile=Profile(tuple(value / self.speed for value in seconds), Source.USER),
+            parameters={"work": repr(list(seconds))},
+        )
         self.disk.tasks[task.id] = task
         self.grid.accepted[name] = (self.name, task.id)
         self.carry_out(self.broker.handle(TaskSubmitted(self.now, task)))
@@ -214,9 +224,17 @@ class Node:
             raise UserError(self.refuses)
         work = next(p.value for p in document.parameters if p.name == "work")
         seconds = tuple(float(value) / self.speed for value in work.strip("[]").split(","))
-        return Task("", 0, document.name, document.application, document.command, 0.0,
-                    deadline=self.now + document.deadline, profile=Profile(seconds[: len(self.hosts)], Source.USER),
-                    parameters={"work": work})  # fmt: skip
+        return Task(
+            "",
+            0,
+            document.name,
+            document.application,
+            document.command,
+            0.0,
+            deadline=self.now + document.deadline,
+            profile=Profile(seconds[: len(self.hosts)], Source.USER),
+            parameters={"work": work},
+        )
 
 
 class Grid:

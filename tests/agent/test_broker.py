@@ -392,8 +392,12 @@ def test_what_is_in_transit_is_cancelled_from_home() -> None:
 @pytest.mark.parametrize("seed", range(300))
 def test_every_accepted_task_runs_exactly_once(seed: int) -> None:
     draw = random.Random(seed)
-    faults = Faults(loss=draw.choice([0, 0.1, 0.4]), twice=draw.choice([0, 0.3]), delay=draw.choice([0.05, 2.0]),
-                    late=draw.choice([0, 0.1]))  # fmt: skip
+    faults = Faults(
+        loss=draw.choice([0, 0.1, 0.4]),
+        twice=draw.choice([0, 0.3]),
+        delay=draw.choice([0.05, 2.0]),
+        late=draw.choice([0, 0.1]),
+    )
     grid = Grid(seed)
     names = ["a", "b", "c", "d"][: draw.choice([2, 2, 3, 4])]
     line = seed % 3 == 0  # where they do not all know one another those in the middle run nothing for others

@@ -13,7 +13,10 @@ def test_what_is_heard_is_known_by_its_source_for_its_lifetime() -> None:
     tables.hear(Peer("up", Role.UPPER), [Service("up", 0.0, 0, FREE)], "a", 100.0)
     tables.hear(Peer("low", Role.LOWER), [Service("low", 30.0, 0, FREE)], "a", 100.0)
     assert {entry.via: entry.table for entry in tables.entries(110.0)} == {
-        "b": Table.LEARNED, "up": Table.UPPER, "low": Table.LOWER}  # fmt: skip
+        "b": Table.LEARNED,
+        "up": Table.UPPER,
+        "low": Table.LOWER,
+    }
     assert [entry.via for entry in tables.entries(140.0)] == ["b", "up"]
 
 

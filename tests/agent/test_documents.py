@@ -56,17 +56,45 @@ models = st.builds(
 )
 jobs = st.builds(NativeJob, texts, lines, st.lists(st.builds(Variable, texts, lines), max_size=3).map(tuple))
 tasks = st.builds(
-    TaskDocument, texts, texts, texts, moments, counts, counts, st.booleans(), st.none() | seconds, texts,
-    st.lists(lines, max_size=4).map(tuple), st.lists(lines, max_size=2).map(tuple),
-    st.lists(runtimes, max_size=4).map(tuple), st.none() | models,
+    TaskDocument,
+    texts,
+    texts,
+    texts,
+    moments,
+    counts,
+    counts,
+    st.booleans(),
+    st.none() | seconds,
+    texts,
+    st.lists(lines, max_size=4).map(tuple),
+    st.lists(lines, max_size=2).map(tuple),
+    st.lists(runtimes, max_size=4).map(tuple),
+    st.none() | models,
     st.lists(st.builds(Parameter, texts, lines, st.booleans(), st.none() | moments), max_size=3).map(tuple),
-    st.lists(st.builds(Variable, texts, lines), max_size=3).map(tuple), st.none() | jobs,
-)  # fmt: skip
-SPECIAL = {str: texts, int: counters, float: moments, bool: st.booleans(), TaskDocument: tasks, HostClass: classes(),
-           Progress: st.sampled_from(Progress)}  # fmt: skip
-FIELDS = {"task": st.uuids().map(str), "where": domains, "domain": domains, "hops": st.integers(0, 64), "hold": seconds,
-          "distance": st.integers(0, 64), "age": seconds, "visited": st.lists(domains, max_size=3).map(tuple),
-          "actual": st.none() | seconds, "exit_code": st.none() | st.integers(-255, 255)}  # fmt: skip
+    st.lists(st.builds(Variable, texts, lines), max_size=3).map(tuple),
+    st.none() | jobs,
+)
+SPECIAL = {
+    str: texts,
+    int: counters,
+    float: moments,
+    bool: st.booleans(),
+    TaskDocument: tasks,
+    HostClass: classes(),
+    Progress: st.sampled_from(Progress),
+}
+FIELDS = {
+    "task": st.uuids().map(str),
+    "where": domains,
+    "domain": domains,
+    "hops": st.integers(0, 64),
+    "hold": seconds,
+    "distance": st.integers(0, 64),
+    "age": seconds,
+    "visited": st.lists(domains, max_size=3).map(tuple),
+    "actual": st.none() | seconds,
+    "exit_code": st.none() | st.integers(-255, 255),
+}
 
 
 def a_message(kind: type) -> st.SearchStrategy[typing.Any]:
@@ -125,7 +153,7 @@ LIES = {
     "never": f'{HEAD}<offer task="{UUID}" epoch="1" end="INF" where="b"/></letter>',
     "a huge epoch": HEAD + f'<reserve task="{UUID}" epoch="' + "9" * 400 + '"/></letter>',
     "a deep nesting": HEAD + "<inquiry>" * 5000 + "</inquiry>" * 5000 + "</letter>",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", LIES.values(), ids=LIES)

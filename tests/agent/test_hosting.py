@@ -113,6 +113,9 @@ def test_origins_are_reported_to_in_the_same_order_in_every_process() -> None:
         uuid = UUID[:-1] + str(number)
         domain.happen(LetterReceived(domain.time, link.write(Commit(uuid, 1, 3, (name,), DOCUMENT)), a_guest()))
     domain.pass_time(1.0)
-    told = [one.letter.receiver for one in domain.outcome.decisions
-            if isinstance(one, Send) and isinstance(one.letter.body, Report)]  # fmt: skip
+    told = [
+        one.letter.receiver
+        for one in domain.outcome.decisions
+        if isinstance(one, Send) and isinstance(one.letter.body, Report)
+    ]
     assert told == names

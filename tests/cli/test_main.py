@@ -56,8 +56,10 @@ def test_a_command_loads_only_what_it_needs(words: list[str]) -> None:
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     done = subprocess.run(
         ["/bin/sh", "-c", f"{sys.executable} -m cosched.cli.main config show | head -n 1"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert (done.stdout.split(), done.stderr) == (["KEY", "VALUE"], "")
 
 

@@ -7,12 +7,35 @@ from cosched.portal.documents import AdvertisingView, AdviceView, NetworkView, O
 
 WAY = AdvertisingView(period=10.0, push=True, scope=1, lifetime=60.0)
 BETTER = AdvertisingView(period=5.0, push=False, scope=0, lifetime=30.0)
-NETWORK = NetworkView(since=1e9, offered=3, in_vain=1, forwarded=2, came_back=1, taken=4, hops=1.5, staleness=2.0,
-                      misjudged=3.0, letters_each=7.25, spreading=20, sent={}, received={}, advertising=WAY,
-                      adviser="advise", advice=None, fault="")  # fmt: skip
-ADVICE = AdviceView(time=1e9, present=WAY, present_outlook=OutlookView(late=0.5, lateness=0.1, letters=9.0),
-                    best=BETTER, best_outlook=OutlookView(late=0.25, lateness=0.1, letters=4.0), tried=7, tasks=12,
-                    adopted=False)  # fmt: skip
+NETWORK = NetworkView(
+    since=1e9,
+    offered=3,
+    in_vain=1,
+    forwarded=2,
+    came_back=1,
+    taken=4,
+    hops=1.5,
+    staleness=2.0,
+    misjudged=3.0,
+    letters_each=7.25,
+    spreading=20,
+    sent={},
+    received={},
+    advertising=WAY,
+    adviser="advise",
+    advice=None,
+    fault="",
+)
+ADVICE = AdviceView(
+    time=1e9,
+    present=WAY,
+    present_outlook=OutlookView(late=0.5, lateness=0.1, letters=9.0),
+    best=BETTER,
+    best_outlook=OutlookView(late=0.25, lateness=0.1, letters=4.0),
+    tried=7,
+    tasks=12,
+    adopted=False,
+)
 
 
 def test_what_was_done_is_said_in_lines() -> None:

@@ -35,8 +35,16 @@ def test_json_is_plain_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("value", "digits", "text"),
-    [(300_612.4, 4, "300612"), (300_000_001.0, 6, "300000001"), (61.04, 4, "61.04"), (-24_950.2, 4, "-24950"),
-     (999.96, 4, "1000"), (0.000125, 4, "0.000125"), (2e20, 4, "2e+20"), (0.0, 4, "0")],
-)  # fmt: skip
+    [
+        (300_612.4, 4, "300612"),
+        (300_000_001.0, 6, "300000001"),
+        (61.04, 4, "61.04"),
+        (-24_950.2, 4, "-24950"),
+        (999.96, 4, "1000"),
+        (0.000125, 4, "0.000125"),
+        (2e20, 4, "2e+20"),
+        (0.0, 4, "0"),
+    ],
+)
 def test_large_figures_have_no_exponent(value: float, digits: int, text: str) -> None:
     assert figure(value, digits) == text

@@ -63,8 +63,20 @@ def test_json_has_the_keys_of_the_contract(problem: Path, policy: str) -> None:
     result = run(problem, "--json", "--policy", policy, "--budget", "0.01", "--seed", "3")
     assert result.exit_code == 0
     document = json.loads(result.stdout)
-    assert list(document) == ["policy", "makespan", "lower_bound", "gap", "on_time", "idle", "average_delay",
-                              "evaluations", "generations", "elapsed", "improvements", "assignments"]  # fmt: skip
+    assert list(document) == [
+        "policy",
+        "makespan",
+        "lower_bound",
+        "gap",
+        "on_time",
+        "idle",
+        "average_delay",
+        "evaluations",
+        "generations",
+        "elapsed",
+        "improvements",
+        "assignments",
+    ]
     assert document["policy"] == policy
     assert {item["task"] for item in document["assignments"]} == {"fft-1", "fft-2", "cpi-1"}
     assert all(set(item) == {"task", "hosts", "start", "end"} for item in document["assignments"])
@@ -109,8 +121,11 @@ def test_a_policy_for_independent_tasks_refuses_others(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("objective", "on_time"), [("balanced", 1 / 3), ("deadlines-first", 2 / 3)])
 def test_the_objective_is_the_users_choice(tmp_path: Path, objective: str, on_time: float) -> None:
-    tasks = [{"id": "a", "profile": [1], "deadline": 1}, {"id": "b", "profile": [10], "deadline": 10},
-             {"id": "c", "profile": [10], "deadline": 20}]  # fmt: skip
+    tasks = [
+        {"id": "a", "profile": [1], "deadline": 1},
+        {"id": "b", "profile": [10], "deadline": 10},
+        {"id": "c", "profile": [10], "deadline": 20},
+    ]
     path = tmp_path / "problem.json"
     path.write_text(json.dumps({"hosts": 1, "tasks": tasks}))
     document = json.loads(run(path, "--json", "--objective", objective, "--generations", "30").stdout)
@@ -229,8 +244,16 @@ def test_a_policy_that_does_not_fit_is_refused_before_anything_is_compiled(
 def test_it_tells_of_each_better_plan_and_why(tmp_path: Path) -> None:
     times = [[40 - task, 25 - task % 7, 17 + task % 3, 14 + task % 5] for task in range(24)]
     path = tmp_path / "queue.json"
-    path.write_text(json.dumps({"hosts": 7, "tasks": [
-        {"id": str(task), "profile": row, "deadline": 30 + 3 * task} for task, row in enumerate(times)]}))  # fmt: skip
+    path.write_text(
+        json.dumps(
+            {
+                "hosts": 7,
+                "tasks": [
+                    {"id": str(task), "profile": row, "deadline": 30 + 3 * task} for task, row in enumerate(times)
+                ],
+            }
+        )
+    )
     result = run(path, "--json", "--verbose", "--generations", "300")
     document = json.loads(result.stdout)
     first, *better = document["improvements"]

@@ -4,8 +4,18 @@ import pytest
 
 from cosched.cli.plan_text import summarise
 
-FIGURES = {"policy": "edf", "makespan": 60.0, "lower_bound": 50.0, "gap": 0.2, "idle": 0.1, "on_time": None,
-           "average_delay": None, "evaluations": 1, "generations": 0, "elapsed": 0.5}  # fmt: skip
+FIGURES = {
+    "policy": "edf",
+    "makespan": 60.0,
+    "lower_bound": 50.0,
+    "gap": 0.2,
+    "idle": 0.1,
+    "on_time": None,
+    "average_delay": None,
+    "evaluations": 1,
+    "generations": 0,
+    "elapsed": 0.5,
+}
 
 
 def test_the_bound_the_gap_and_the_work_are_always_told(capsys: pytest.CaptureFixture[str]) -> None:

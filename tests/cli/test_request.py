@@ -16,9 +16,19 @@ NOW = 1_750_000_000.0
 
 def test_words_become_a_request() -> None:
     request, note = request_of(
-        "sweep3d", (), now=NOW, deadline="now+1h", settings=["nx=50", "title=a=b"], hosts="2-4", profile="5,-,3",
-        name="n", environment=["A="], time_limit="2m", best_effort=True, after=["1", "2"],
-    )  # fmt: skip
+        "sweep3d",
+        (),
+        now=NOW,
+        deadline="now+1h",
+        settings=["nx=50", "title=a=b"],
+        hosts="2-4",
+        profile="5,-,3",
+        name="n",
+        environment=["A="],
+        time_limit="2m",
+        best_effort=True,
+        after=["1", "2"],
+    )
     assert note == ""
     assert request == TaskRequest(
         application="sweep3d",
@@ -36,8 +46,10 @@ def test_words_become_a_request() -> None:
 
 def test_a_preparation_is_words_as_a_shell_splits_them() -> None:
     assert request_of("sweep3d", (), now=NOW, prepare="/bin/sh -c 'echo $X'")[0].prepare == (
-        "/bin/sh", "-c", "echo $X",
-    )  # fmt: skip
+        "/bin/sh",
+        "-c",
+        "echo $X",
+    )
     for wrong in ("'", " ", "/no/such/program"):
         with pytest.raises(UserError, match=r"prepare|no program"):
             request_of("sweep3d", (), now=NOW, prepare=wrong)

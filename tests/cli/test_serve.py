@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     config = tmp_path / "cosched.toml"
-    config.write_text(f'[domain]\nstate = "{tmp_path}/state"\n[planning]\npolicy = "fcfs-maximum"\n'
-                      f'[connector.local]\nspool = "{tmp_path}/spool"\nhosts = 2\n')  # fmt: skip
+    config.write_text(
+        f'[domain]\nstate = "{tmp_path}/state"\n[planning]\npolicy = "fcfs-maximum"\n'
+        f'[connector.local]\nspool = "{tmp_path}/spool"\nhosts = 2\n'
+    )
     return config
 
 

@@ -34,8 +34,15 @@ def test_a_script_is_one_request_with_all_its_wishes(script: Path) -> None:
 
 
 def test_the_command_line_wins(script: Path) -> None:
-    options = {"deadline": "now+1h", "hosts": "3", "name": "mine", "time_limit": "1m", "application": "sweep3d",
-               "after": ["7"], "notify": ["ada@example.org"]}  # fmt: skip
+    options = {
+        "deadline": "now+1h",
+        "hosts": "3",
+        "name": "mine",
+        "time_limit": "1m",
+        "application": "sweep3d",
+        "after": ["7"],
+        "notify": ["ada@example.org"],
+    }
     (request,), _ = requests_of(script, now=NOW, options=options)
     assert (request.deadline, request.hosts, request.name, request.time_limit) == (NOW + 3600, "3", "mine", 60.0)
     assert request.after == ("7",)

@@ -150,12 +150,17 @@ def test_a_daemon_that_is_not_there_is_the_systems_fault(
 
 def test_many_are_submitted_together(cosched: Cosched, tmp_path: Path) -> None:
     assert cosched("task", "submit", "--profile", "5", "--count", "2", "--name", "n", "--", "/bin/true") == (
-        0, "task 1 (n.0) accepted\ntask 2 (n.1) accepted\n", "")  # fmt: skip
+        0,
+        "task 1 (n.0) accepted\ntask 2 (n.1) accepted\n",
+        "",
+    )
     lines = tmp_path / "lines"
     lines.write_text("one\ntwo\n")
     made = cosched.json("task", "submit", "--profile", "5", "--from", str(lines), "--", "/bin/echo")
     assert [cosched.json("task", "show", task["id"])["command"] for task in made] == [
-        ["/bin/echo", "one"], ["/bin/echo", "two"]]  # fmt: skip
+        ["/bin/echo", "one"],
+        ["/bin/echo", "two"],
+    ]
     assert (
         cosched("task", "submit", "--profile", "5", "--count", "101", "--", "/bin/true")[1]
         == "101 tasks accepted: 5 … 105\n"

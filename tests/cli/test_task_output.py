@@ -69,8 +69,9 @@ def test_a_preparation_that_fails_says_so_and_its_words_are_kept(
     ("words", "message"),
     [(("--rank", "5"), "has no rank 5"), (("--attempt", "9"), "no attempt 9")],
 )
-def test_what_is_not_there_is_named(site: Site, capsys: pytest.CaptureFixture[str], words: tuple[str, ...],
-                                    message: str) -> None:  # fmt: skip
+def test_what_is_not_there_is_named(
+    site: Site, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
     task = _ended(site, capsys, "--", "/bin/true")
     assert run(["task", "out", task, *words]) == 1
     assert message in capsys.readouterr().err

@@ -9,11 +9,37 @@ from cosched.cli.task_text import explanation_lines, forecast_lines, task_lines,
 from cosched.portal.documents import Explanation, Forecast, Placement, ProfileView, TaskDetail
 
 TASK = TaskDetail(
-    id="7", name="night run", application="sweep3d", state="queued", reason="", owner="", submitted=1e9,
-    deadline=1e9 + 100, best_effort=False, hosts=(), count=1, predicted=None, actual=None, dispatched=None,
-    started=None, finished=None, exit_code=None, attempts=0, on_time=None, command=("/x", "a b"), parameters={"nx": 5},
-    environment={}, directory="", prepare=(), notify=(), native=None, time_limit=None, profile=None, tries=(), log=(),
-)  # fmt: skip
+    id="7",
+    name="night run",
+    application="sweep3d",
+    state="queued",
+    reason="",
+    owner="",
+    submitted=1e9,
+    deadline=1e9 + 100,
+    best_effort=False,
+    hosts=(),
+    count=1,
+    predicted=None,
+    actual=None,
+    dispatched=None,
+    started=None,
+    finished=None,
+    exit_code=None,
+    attempts=0,
+    on_time=None,
+    command=("/x", "a b"),
+    parameters={"nx": 5},
+    environment={},
+    directory="",
+    prepare=(),
+    notify=(),
+    native=None,
+    time_limit=None,
+    profile=None,
+    tries=(),
+    log=(),
+)
 PROFILE = ProfileView(seconds=(None, 40.0, 10.0), source="model", hardware="hw")
 
 
@@ -58,9 +84,17 @@ def test_a_task_leaves_out_what_is_not_known() -> None:
 def test_an_explanation_says_how_the_deadline_stands(slack: float, words: str) -> None:
     hosts = tuple(f"h{number}" for number in range(8))
     lines = explanation_lines(
-        Explanation(task="7", state="queued", waits_for=("task 3",), planned_start=1e9, planned_end=1e9 + 40,
-                    planned_hosts=hosts, slack=slack, would_change=("more hosts",))
-    )  # fmt: skip
+        Explanation(
+            task="7",
+            state="queued",
+            waits_for=("task 3",),
+            planned_start=1e9,
+            planned_end=1e9 + 40,
+            planned_hosts=hosts,
+            slack=slack,
+            would_change=("more hosts",),
+        )
+    )
     assert lines[1] == "it waits for:  task 3"
     assert lines[2].endswith("on h0, h1, h2, h3, h4, h5 and 2 more")
     assert words in lines[4]
@@ -68,8 +102,17 @@ def test_an_explanation_says_how_the_deadline_stands(slack: float, words: str) -
 
 
 def test_a_forecast_without_room_says_so() -> None:
-    forecast = Forecast(application="a", name="n", profile=PROFILE, planned_start=None, planned_end=None,
-                        planned_hosts=(), deadline=None, meets_deadline=None, earliest_deadline=1e9)  # fmt: skip
+    forecast = Forecast(
+        application="a",
+        name="n",
+        profile=PROFILE,
+        planned_start=None,
+        planned_end=None,
+        planned_hosts=(),
+        deadline=None,
+        meets_deadline=None,
+        earliest_deadline=1e9,
+    )
     assert forecast_lines(forecast)[1] == "start:         not now, too few hosts are up"
     assert "no model" in forecast_lines(replace(forecast, profile=None))[0]
     late = replace(forecast, deadline=1e9, meets_deadline=False, offered=True)
@@ -80,15 +123,33 @@ def test_what_is_uncertain_is_shown_with_its_range() -> None:
     unsure = replace(PROFILE, low=(None, 35.0, 9.0), high=(None, 60.0, 14.0))
     text = "\n".join(task_lines(replace(TASK, profile=unsure)))
     assert "prediction:  40s (35s to 1m) on 2 hosts, at best 10s (9s to 14s) on 3 hosts (model, hw)" in text
-    found = Explanation(task="7", state="queued", waits_for=(), planned_start=1e9, planned_end=1e9 + 40, slack=None,
-                        end_low=1e9 + 35, end_high=1e9 + 60, planned_hosts=("a",), would_change=())  # fmt: skip
+    found = Explanation(
+        task="7",
+        state="queued",
+        waits_for=(),
+        planned_start=1e9,
+        planned_end=1e9 + 40,
+        slack=None,
+        end_low=1e9 + 35,
+        end_high=1e9 + 60,
+        planned_hosts=("a",),
+        would_change=(),
+    )
     (end,) = (line for line in explanation_lines(found) if line.startswith("end:"))
     assert end.endswith("in nine runs of ten)")
     assert end.count("2001-09-") == 3
 
 
 def test_an_explanation_without_known_hosts_names_none() -> None:
-    found = Explanation(task="7", state="completed", waits_for=(), planned_start=1e9, planned_end=None, slack=None,
-                        planned_hosts=(), would_change=())  # fmt: skip
+    found = Explanation(
+        task="7",
+        state="completed",
+        waits_for=(),
+        planned_start=1e9,
+        planned_end=None,
+        slack=None,
+        planned_hosts=(),
+        would_change=(),
+    )
     (start,) = (line for line in explanation_lines(found) if line.startswith("start:"))
     assert not start.endswith((" on", " on "))

@@ -10,9 +10,13 @@ from cosched.portal.documents import CurvesView, HostView, ParameterView, Profil
 from tests.portal.pages.makers import detail, forecast, host, profile
 
 RUN = RunView(task="1", name="n", application="a", hosts=("x", "y"), start=1.0, end=2.0, deadline=None, state="failed")
-CURVES = CurvesView(model="m", parameters=(ParameterView(name="p", default=1.0),), values={"p": 2.0},
-                    profiles={"h": ProfileView(seconds=(1.0, None), source="model", hardware="h")},
-                    faults={"g": "no"})  # fmt: skip
+CURVES = CurvesView(
+    model="m",
+    parameters=(ParameterView(name="p", default=1.0),),
+    values={"p": 2.0},
+    profiles={"h": ProfileView(seconds=(1.0, None), source="model", hardware="h")},
+    faults={"g": "no"},
+)
 
 
 @pytest.mark.parametrize("document", [RUN, CURVES, detail(profile=profile((1.0, None))), forecast(profile=None)])

@@ -12,9 +12,17 @@ from cosched.connector import Launch, Native
 from cosched.connector.launches import check, check_attempt, environment, from_json, to_json
 from cosched.errors import UserError
 
-GOOD = Launch("12345678-1234-1234-1234-123456789abc", "17", "sweep3d on a Sunday", ("/bin/echo", "$(x)\n", ""),
-              hosts=("a", "b"), count=2, environment={"MINE": "a\nb", "COSCHED_TASK": "99"},
-              classes=("x", "y"), parameters={"n": 2.0})  # fmt: skip
+GOOD = Launch(
+    "12345678-1234-1234-1234-123456789abc",
+    "17",
+    "sweep3d on a Sunday",
+    ("/bin/echo", "$(x)\n", ""),
+    hosts=("a", "b"),
+    count=2,
+    environment={"MINE": "a\nb", "COSCHED_TASK": "99"},
+    classes=("x", "y"),
+    parameters={"n": 2.0},
+)
 
 
 def test_a_good_launch_passes() -> None:
@@ -53,9 +61,14 @@ def test_every_uuid_passes_in_its_usual_form_only(value: object) -> None:
 
 def test_the_place_of_a_process_wins_over_the_users_environment() -> None:
     assert environment(GOOD) == {
-        "MINE": "a\nb", "COSCHED_TASK": "17", "COSCHED_ATTEMPT": GOOD.attempt, "COSCHED_HOST_COUNT": "2",
-        "COSCHED_HOSTS": "a,b", "COSCHED_HOST_CLASSES": "x,y", "COSCHED_PARAMETER_n": "2",
-    }  # fmt: skip
+        "MINE": "a\nb",
+        "COSCHED_TASK": "17",
+        "COSCHED_ATTEMPT": GOOD.attempt,
+        "COSCHED_HOST_COUNT": "2",
+        "COSCHED_HOSTS": "a,b",
+        "COSCHED_HOST_CLASSES": "x,y",
+        "COSCHED_PARAMETER_n": "2",
+    }
 
 
 @pytest.mark.parametrize("native", [None, Native("condor", {"request_cpus": "2"}, "")])

@@ -43,8 +43,9 @@ def test_an_unknown_key_is_named_with_those_that_exist() -> None:
         (["a/b"], lambda t: t.hosts("key", 16), "a number from 1 to 4096 or a list of different names"),
     ],
 )
-def test_what_cannot_be_used_says_what_can(value: object, read: Callable[[SettingsTable], object],
-                                           expected: str) -> None:  # fmt: skip
+def test_what_cannot_be_used_says_what_can(
+    value: object, read: Callable[[SettingsTable], object], expected: str
+) -> None:
     with pytest.raises(UserError, match=expected) as refusal:
         read(_table(key=value))
     assert "key" in str(refusal.value)

@@ -49,9 +49,24 @@ def test_ordinary_text_passes_unless_it_looks_like_an_option(value: str) -> None
 
 @pytest.mark.parametrize(
     "value",
-    ["x\n#SBATCH --uid=0", "1\ninclude command : touch /tmp/x", "10\nqueue 500", "$ENV(PATH)", "$$(Memory)",
-     '"; rm -rf ~ #', "$(reboot)", "`reboot`", "-h", "\u202eexe", "\x85", "\u2028", "\ud800", "a\0b", "x" * 4097],
-)  # fmt: skip
+    [
+        "x\n#SBATCH --uid=0",
+        "1\ninclude command : touch /tmp/x",
+        "10\nqueue 500",
+        "$ENV(PATH)",
+        "$$(Memory)",
+        '"; rm -rf ~ #',
+        "$(reboot)",
+        "`reboot`",
+        "-h",
+        "\u202eexe",
+        "\x85",
+        "\u2028",
+        "\ud800",
+        "a\0b",
+        "x" * 4097,
+    ],
+)
 def test_known_attacks_are_refused(value: str) -> None:
     with pytest.raises(UserError, match="the task's name"):
         safe(value, "the task's name")

@@ -39,8 +39,9 @@ serve(Verbs())
 def worker(tmp_path: Path) -> Iterator[WorkerProcess]:
     (tmp_path / "played_worker.py").write_text(_MODULE)
     path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH", ""))))
-    worker = WorkerProcess(["played_worker", "x"], {**os.environ, "PYTHONPATH": path}, 20.0, manager="The library",
-                           daemon="its daemon")  # fmt: skip
+    worker = WorkerProcess(
+        ["played_worker", "x"], {**os.environ, "PYTHONPATH": path}, 20.0, manager="The library", daemon="its daemon"
+    )
     yield worker
     worker.close()
 
@@ -104,8 +105,13 @@ def test_one_whose_daemon_was_killed_ends_without_a_word(tmp_path: Path) -> None
     (tmp_path / "played_worker.py").write_text(_MODULE.replace("time.sleep(60)", "sys.stdin.readline()"))
     path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH", ""))))
     pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-m", "played_worker", "x"], env={**os.environ, "PYTHONPATH": path},
-                          stdin=pipe, stdout=pipe, stderr=pipe) as process:  # fmt: skip
+    with subprocess.Popen(
+        [sys.executable, "-m", "played_worker", "x"],
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None

@@ -74,8 +74,10 @@ def test_a_manager_that_is_away_for_long_costs_time_and_no_task(connector: str, 
 def _requests(site: Site, count: int) -> list[TaskRequest]:
     """Return tasks, some with figures of their own and some without, which leave together."""
     command = tuple(site.command("sweep3d", str(_SCALE)))
-    return [TaskRequest(command=command, profile=(50 * _SCALE, 40 * _SCALE) if place % 2 else None, hosts="1-2")
-            for place in range(count)]  # fmt: skip
+    return [
+        TaskRequest(command=command, profile=(50 * _SCALE, 40 * _SCALE) if place % 2 else None, hosts="1-2")
+        for place in range(count)
+    ]
 
 
 def _processes(site: Site, daemons: Sequence[str]) -> list[int]:
@@ -84,8 +86,11 @@ def _processes(site: Site, daemons: Sequence[str]) -> list[int]:
     if pool is None:
         claims = [claim.read_text().split() for claim in site.folder.glob("spool/attempts/*/claim")]
         return [int(process) for process, _, _ in claims if Path(f"/proc/{process}").exists()]
-    found = [pool.pid(daemon) for daemon in daemons] if hasattr(pool, "pid") else [
-        process for daemon in daemons for process in pool.processes_of(daemon)]  # fmt: skip
+    found = (
+        [pool.pid(daemon) for daemon in daemons]
+        if hasattr(pool, "pid")
+        else [process for daemon in daemons for process in pool.processes_of(daemon)]
+    )
     assert len(found) >= len(daemons)
     return found
 

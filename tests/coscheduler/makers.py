@@ -48,8 +48,15 @@ def a_core(count: int = 4, **changes: Any) -> Coscheduler:
 def a_task(number: int, seconds: Sequence[float] | None = (10.0, 6.0, 5.0, 4.0), **changes: Any) -> Task:
     profile = None if seconds is None else Profile(tuple(seconds), Source.MODEL, "test")
     fields: dict[str, Any] = {"correction": "app/test", "submitted": 0.0, **changes}
-    return Task(id=str(number), number=number, name=f"t{number}", application="app", command=("/bin/true",),
-                profile=profile, **fields)  # fmt: skip
+    return Task(
+        id=str(number),
+        number=number,
+        name=f"t{number}",
+        application="app",
+        command=("/bin/true",),
+        profile=profile,
+        **fields,
+    )
 
 
 def submit(core: Coscheduler, task: Task, time: float = 0.0) -> Outcome:

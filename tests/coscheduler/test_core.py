@@ -838,8 +838,12 @@ class AnyWeather(RuleBasedStateMachine):
 
     @invariant()
     def no_host_has_two_attempts(self) -> None:
-        taken = [host for attempt in self.core.attempts.values() if attempt.state is not AttemptState.HELD
-                 for host in attempt.hosts]  # fmt: skip
+        taken = [
+            host
+            for attempt in self.core.attempts.values()
+            if attempt.state is not AttemptState.HELD
+            for host in attempt.hosts
+        ]
         assert len(taken) == len(set(taken))
 
     @invariant()
@@ -878,8 +882,11 @@ class AnyWeather(RuleBasedStateMachine):
 
     @invariant()
     def the_door_is_watched(self) -> None:
-        leaving = {attempt.uuid for attempt in self.core.attempts.values()
-                   if attempt.state is AttemptState.SUBMITTING and not attempt.hosts}  # fmt: skip
+        leaving = {
+            attempt.uuid
+            for attempt in self.core.attempts.values()
+            if attempt.state is AttemptState.SUBMITTING and not attempt.hosts
+        }
         assert self.core._ledger.leaving == leaving
 
     def teardown(self) -> None:

@@ -48,8 +48,11 @@ def test_a_task_does_not_delay_what_is_planned() -> None:
 
 
 def test_the_tightest_gap_is_filled() -> None:
-    plan = [Assignment("x", ("a", "z", "y"), 9.0, 10.0), Assignment("y", ("b", "y", "z"), 3.0, 4.0),
-            Assignment("short", ("z",), 10.0, 12.0)]  # fmt: skip
+    plan = [
+        Assignment("x", ("a", "z", "y"), 9.0, 10.0),
+        Assignment("y", ("b", "y", "z"), 3.0, 4.0),
+        Assignment("short", ("z",), 10.0, 12.0),
+    ]
     assert leaving(plan, ["a", "b"]) == [("short", ("b",), 2.0)]
 
 
@@ -103,13 +106,17 @@ def test_a_slower_host_is_taken_only_where_the_task_ends_no_later_there(
 starts = st.sampled_from([0.0, 1.0, 2.0, 5.0])
 
 
-@given(st.lists(st.tuples(st.sets(st.sampled_from("abcd"), min_size=1), starts, starts), max_size=6),
-       st.sets(st.sampled_from("abcd")))  # fmt: skip
+@given(
+    st.lists(st.tuples(st.sets(st.sampled_from("abcd"), min_size=1), starts, starts), max_size=6),
+    st.sets(st.sampled_from("abcd")),
+)
 def test_no_host_twice_none_that_is_taken_and_no_delay(
     rows: list[tuple[set[str], float, float]], idle: set[str]
 ) -> None:
-    plan = [Assignment(str(n), tuple(sorted(hosts)), start, start + length + 1)
-            for n, (hosts, start, length) in enumerate(rows)]  # fmt: skip
+    plan = [
+        Assignment(str(n), tuple(sorted(hosts)), start, start + length + 1)
+        for n, (hosts, start, length) in enumerate(rows)
+    ]
     left = leaving(plan, sorted(idle))
     used = [host for item in left for host in item.hosts]
     assert len(used) == len(set(used))

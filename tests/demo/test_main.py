@@ -10,8 +10,15 @@ from xml.etree import ElementTree
 def test_the_demonstration_runs_from_end_to_end(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[2]
     command = [sys.executable, "-m", "demo", "--tasks", "8", "--scale", "0.02", "--seed", "3"]
-    done = subprocess.run(command, cwd=tmp_path, env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(root)}, timeout=250,
-                          capture_output=True, text=True, check=False)  # fmt: skip
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(root)},
+        timeout=250,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert "deadlines met" in done.stdout
     figures = json.loads((tmp_path / "demo-output" / "figures-local.json").read_text())

@@ -10,9 +10,24 @@ from cosched.portal.documents import TaskView
 def ran(name: str, hosts: tuple[str, ...], started: float, finished: float, **fields: Any) -> TaskView:
     """Return a task that completed."""
     values: dict[str, Any] = {
-        "id": name, "name": "fft", "application": "fft", "state": "completed", "reason": "", "owner": "",
-        "submitted": 100.0, "deadline": None, "best_effort": False, "hosts": hosts, "count": len(hosts),
-        "predicted": finished - started, "actual": finished - started, "dispatched": started, "started": started,
-        "finished": finished, "exit_code": 0, "attempts": 1, "on_time": None,
-    }  # fmt: skip
+        "id": name,
+        "name": "fft",
+        "application": "fft",
+        "state": "completed",
+        "reason": "",
+        "owner": "",
+        "submitted": 100.0,
+        "deadline": None,
+        "best_effort": False,
+        "hosts": hosts,
+        "count": len(hosts),
+        "predicted": finished - started,
+        "actual": finished - started,
+        "dispatched": started,
+        "started": started,
+        "finished": finished,
+        "exit_code": 0,
+        "attempts": 1,
+        "on_time": None,
+    }
     return TaskView(**{**values, **fields})

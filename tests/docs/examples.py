@@ -64,8 +64,12 @@ class Example(NamedTuple):
 def examples(page: Path) -> list[Example]:
     """Return the examples of a page in order."""
     text = page.read_text(encoding="utf-8")
-    return [Example(f"{page.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}",
-                    tuple(match[1].split()), match[2]) for match in _FENCE.finditer(text)]  # fmt: skip
+    return [
+        Example(
+            f"{page.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}", tuple(match[1].split()), match[2]
+        )
+        for match in _FENCE.finditer(text)
+    ]
 
 
 class Workplace:
@@ -74,8 +78,13 @@ class Workplace:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._open = ExitStack()
-        self._environment = {"HOME": str(folder), "XDG_STATE_HOME": "", "COSCHED_CONFIG": str(folder / "cosched.toml"),
-                             "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "COLUMNS": "120"}  # fmt: skip
+        self._environment = {
+            "HOME": str(folder),
+            "XDG_STATE_HOME": "",
+            "COSCHED_CONFIG": str(folder / "cosched.toml"),
+            "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+            "COLUMNS": "120",
+        }
         (folder / "models").symlink_to(ROOT / "models")
         (folder / "cosched.toml").write_text(_CONFIG.format(folder=folder, root=ROOT), encoding="utf-8")
         (folder / "bin").mkdir()
@@ -104,9 +113,17 @@ class Workplace:
         if more == ["daemon"] and language != "toml":
             self._daemon()
             more = []
-        kinds = {"psl": self._psl, "hmcl": self._hmcl, "sh": self._sh, "python": self._python, "json": _json,
-                 "toml": _toml, "json plan": self._plan, "toml config": self._config,
-                 "toml daemon": self._daemon_config}  # fmt: skip
+        kinds = {
+            "psl": self._psl,
+            "hmcl": self._hmcl,
+            "sh": self._sh,
+            "python": self._python,
+            "json": _json,
+            "toml": _toml,
+            "json plan": self._plan,
+            "toml config": self._config,
+            "toml daemon": self._daemon_config,
+        }
         how = kinds.get(" ".join([language, *more]))
         assert how, f"{example.place}: {' '.join(example.words)!r} is no kind of example: see tests/docs/examples.py"
         try:
@@ -139,8 +156,15 @@ class Workplace:
     def _sh(self, text: str) -> None:
         foreign = [line for line in text.splitlines() if line and not line.startswith(("cosched ", "curl ", "#", " "))]
         assert not foreign, f"{foreign[0]!r} is no command of cosched's: write `sh shown`"
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", text], cwd=self.folder, timeout=250, text=True,
-                              capture_output=True, env={**os.environ, **self._environment}, check=False)  # fmt: skip
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", text],
+            cwd=self.folder,
+            timeout=250,
+            text=True,
+            capture_output=True,
+            env={**os.environ, **self._environment},
+            check=False,
+        )
         assert done.returncode == 0, f"{text}{done.stdout[-2000:]}{done.stderr[-2000:]}"
 
     def _python(self, text: str) -> None:

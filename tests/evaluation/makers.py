@@ -45,6 +45,11 @@ def plan(count: int, uses: Sequence[Use]) -> Plan:
     """Return the plan of uses whose costs are known; messages have 8 bytes."""
     rows = sorted(uses, key=lambda use: use.processor)
     kind = np.array([use.kind for use in rows], np.int8)
-    steps = Steps.each(kind, np.array([use.processor for use in rows]), np.array([use.peer for use in rows]),
-                  np.where(kind == COMPUTE, 0.0, 8.0), kind.astype(np.int32))  # fmt: skip
+    steps = Steps.each(
+        kind,
+        np.array([use.processor for use in rows]),
+        np.array([use.peer for use in rows]),
+        np.where(kind == COMPUTE, 0.0, 8.0),
+        kind.astype(np.int32),
+    )
     return Plan(steps, np.array([use.cost for use in rows]), np.array([use.transfer for use in rows]), count)

@@ -54,8 +54,10 @@ def test_a_trace_tells_the_whole_course(program: tuple[int, list[Use]], turns: i
     received = {event.message: event for event in events if event.kind == RECEIVE}
     assert sent.keys() == received.keys()
     assert all(received[number].ready >= sent[number].end - 1e-6 for number in sent)
-    assert all((received[number].peer, sent[number].peer) == (sent[number].processor, received[number].processor)
-               for number in sent)  # fmt: skip
+    assert all(
+        (received[number].peer, sent[number].peer) == (sent[number].processor, received[number].processor)
+        for number in sent
+    )
 
 
 def test_a_trace_is_bounded() -> None:

@@ -45,10 +45,12 @@ def clocks(application: Application, hardware: Hardware, steps: int = 10_000) ->
         ("var numeric: x = 1; if (Nproc > 1) { x = Nproc; } step cpu on 1 { confdev x; }", [1, 2, 0, 4, 0, 0, 0]),
         ("if (Nproc == 2) step cpu { confdev 3; } else step cpu on 1 { confdev f(2); }", [2, 3, 3, 9, 0, 0, 0]),
         # TSEND(0) = 1, COMM(0) = 10, TRECV(0) = 3 us; to and from processor 0 nothing happens.
-        ("step mpisend { confdev 1, Nproc % 4, 0; } step mpirecv { confdev 1, Nproc % 4, 0; }",
-         [14, 1, 14, 0, 0, 0, 0]),
+        (
+            "step mpisend { confdev 1, Nproc % 4, 0; } step mpirecv { confdev 1, Nproc % 4, 0; }",
+            [14, 1, 14, 0, 0, 0, 0],
+        ),
     ],
-)  # fmt: skip
+)
 def test_lanes_part_and_meet(
     model: Callable[[str], Application], plain: Hardware, body: str, expected: list[float]
 ) -> None:

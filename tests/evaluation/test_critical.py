@@ -37,8 +37,10 @@ def test_its_parts_add_up_to_the_run_time(program: tuple[int, list[Use]], turns:
 def test_what_is_on_it_delays_the_end_by_as_much_as_it_grows(program: tuple[int, list[Use]], kind: int) -> None:
     count, uses = program
     time, parts = path(count, uses)
-    slower = [Use(use.kind, use.processor, use.cost + 1 / 1024, use.peer, use.transfer) if use.kind == kind else use
-              for use in uses]  # fmt: skip
+    slower = [
+        Use(use.kind, use.processor, use.cost + 1 / 1024, use.peer, use.transfer) if use.kind == kind else use
+        for use in uses
+    ]
     # With equally long paths another one may grow by more.
     on_path = sum(part.times for part in parts if part.kind == kind)
     assert path(count, slower)[0] >= time + on_path / 1024
@@ -50,7 +52,11 @@ def test_it_goes_through_the_message_that_was_waited_for_by_hand() -> None:
     # 5 work + 2 send + 10 network + 4 receive + 6 work; the 3 us of processor 2 are over before the message is there.
     assert time == 27
     assert [(part.line, part.kind, part.times, round(part.seconds * 1e6, 9)) for part in parts] == [
-        (1, COMPUTE, 2, 11), (2, TRANSFER, 1, 10), (3, RECEIVE, 1, 4), (2, SEND, 1, 2)]  # fmt: skip
+        (1, COMPUTE, 2, 11),
+        (2, TRANSFER, 1, 10),
+        (3, RECEIVE, 1, 4),
+        (2, SEND, 1, 2),
+    ]
 
 
 def test_a_message_that_is_there_already_is_not_on_it() -> None:

@@ -20,8 +20,10 @@ def message(count: int, uses: list[Use]) -> str:
 
 def test_processors_that_wait_for_one_another() -> None:
     text = message(3, [Use(COMPUTE, 0, 1), Use(RECEIVE, 1, 1, 2), Use(SEND, 1, 1, 2), Use(RECEIVE, 2, 1, 1)])
-    assert text == ("steps.psl:3:1: deadlock: processor 2 waits here for a message from processor 3, "
-                    "which waits in steps.psl:3 for one from processor 2")  # fmt: skip
+    assert text == (
+        "steps.psl:3:1: deadlock: processor 2 waits here for a message from processor 3, "
+        "which waits in steps.psl:3 for one from processor 2"
+    )
 
 
 def test_a_message_that_nobody_sends() -> None:

@@ -21,8 +21,13 @@ def emitted(model: Model, plain: Hardware, body: str, steps: int = 10_000) -> li
     """Return kind, processor, peer and amount of the steps on three processors."""
     application = model(f"proc exec init {{\n {body} }}")
     program = one_by_one(application, compiled(application, plain), 3, {}, Budget(steps))
-    return [row for steps in program for row in zip(steps.kind.tolist(), steps.processor.tolist(), steps.peer.tolist(),
-                                                    steps.amount.tolist(), strict=True)]  # fmt: skip
+    return [
+        row
+        for steps in program
+        for row in zip(
+            steps.kind.tolist(), steps.processor.tolist(), steps.peer.tolist(), steps.amount.tolist(), strict=True
+        )
+    ]
 
 
 def test_work_on_every_processor_or_on_one(model: Model, plain: Hardware) -> None:

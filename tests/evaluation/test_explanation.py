@@ -70,7 +70,11 @@ def test_measured_times_count_as_work(model: Callable[[str], Application], plain
     found = explain(application, plain, range(1, 5))
     assert [point.hosts for point in found.points] == [1, 2]
     assert {(part.line, part.kind, round(part.seconds * 1e6, 6)) for part in found.work} == {
-        (2, "measured", 3), (3, "compute", 2), (3, "case", 1), (3, "compute", 0.25)}  # fmt: skip
+        (2, "measured", 3),
+        (3, "compute", 2),
+        (3, "case", 1),
+        (3, "compute", 0.25),
+    }
 
 
 def test_a_number_that_the_model_does_not_cover_cannot_be_looked_into() -> None:

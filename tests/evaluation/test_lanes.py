@@ -32,7 +32,14 @@ def test_work_everywhere_and_on_one_processor_of_each_lane() -> None:
     assert draft is not None
     steps = Steps(draft.shape, draft.amounts)
     assert list(zip(steps.processor.tolist(), steps.amount.tolist(), strict=True)) == [
-        (0, 1), (1, 1), (1, 10), (2, 2), (3, 2), (4, 2), (4, 20)]  # fmt: skip
+        (0, 1),
+        (1, 1),
+        (1, 10),
+        (2, 2),
+        (3, 2),
+        (4, 2),
+        (4, 20),
+    ]
 
 
 def test_spread() -> None:

@@ -88,8 +88,17 @@ def test_a_pipeline_by_hand() -> None:
 
 
 def test_a_processor_that_waits_twice_in_a_row_by_hand() -> None:
-    made = plan(3, [Use(SEND, 0, 1, 2, 4), Use(SEND, 1, 1, 2, 20), Use(RECEIVE, 2, 2, 0), Use(COMPUTE, 2, 3),
-                    Use(RECEIVE, 2, 2, 1), Use(SEND, 2, 1, 0, 1)])  # fmt: skip
+    made = plan(
+        3,
+        [
+            Use(SEND, 0, 1, 2, 4),
+            Use(SEND, 1, 1, 2, 20),
+            Use(RECEIVE, 2, 2, 0),
+            Use(COMPUTE, 2, 3),
+            Use(RECEIVE, 2, 2, 1),
+            Use(SEND, 2, 1, 0, 1),
+        ],
+    )
     # Processor 3 has the first message at 1 + 4 = 5, receives until 7, works until 10, waits until 21, sends at 23.
     times = made.timeline(np.zeros(3))
     assert times.ready.tolist() == [0, 0, 5, 7, 21, 23]

@@ -74,9 +74,12 @@ def test_a_subtask_evaluates_its_templates(
 
 
 def test_an_object_included_twice_is_compiled_once(model: Model, plain: Hardware) -> None:
-    item = compiled(model("""application model { include a; include b; proc exec init { call a; call b; } }
+    item = compiled(
+        model("""application model { include a; include b; proc exec init { call a; call b; } }
         subtask a { include t; } subtask b { include t; }
-        partmp t { proc exec init { step cpu { confdev 1; } } }"""), plain)  # fmt: skip
+        partmp t { proc exec init { step cpu { confdev 1; } } }"""),
+        plain,
+    )
     assert item.below["a"].below["t"] is item.below["b"].below["t"]
 
 

@@ -111,9 +111,14 @@ def priced(uses: list[Use], classes: tuple[Class, Class], hosts: list[int]) -> l
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(programs(most=12), CLASSES, CLASSES, HOSTS, st.booleans())
 def test_random_templates_on_random_hosts(
-    model: Callable[[str], Application], tmp_path: Path, program: tuple[int, list[Use]], first: Class, second: Class,
-    hosts: list[int], one_by_one: bool,
-) -> None:  # fmt: skip
+    model: Callable[[str], Application],
+    tmp_path: Path,
+    program: tuple[int, list[Use]],
+    first: Class,
+    second: Class,
+    hosts: list[int],
+    one_by_one: bool,
+) -> None:
     classes, listed = (first, second), sorted(hosts)
     processors = sum(classes[kind].processors for kind in listed)
     count, drawn = program

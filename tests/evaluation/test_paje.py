@@ -114,8 +114,7 @@ def test_a_trace_of_the_library_keeps_the_rules(name: str) -> None:
     assert found.now == pytest.approx(evaluation.seconds)
     for number, times in enumerate(evaluation.processors, start=1):
         states = [*found.states[f"p{number}"], (evaluation.seconds, "")]
-        busy = sum(later - time for (time, state), (later, _) in pairwise(states)
-                   if state == "compute")  # fmt: skip
+        busy = sum(later - time for (time, state), (later, _) in pairwise(states) if state == "compute")
         assert busy == pytest.approx(times.compute, rel=1e-6, abs=1e-9)
 
 

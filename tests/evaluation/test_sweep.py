@@ -47,7 +47,10 @@ def test_a_combination_that_covers_no_number_is_infinite_and_all_together_are_an
     application = model("""include hardware; var numeric: n = 2; link { hardware: Nproc = n; }
         proc exec init { step cpu { confdev 1 s; } }""")
     assert predict(application, plain, [1, 2], {"n": [1, 9, 2]}).seconds.tolist() == [
-        [1, np.inf], [np.inf, np.inf], [np.inf, 1]]  # fmt: skip
+        [1, np.inf],
+        [np.inf, np.inf],
+        [np.inf, 1],
+    ]
     with pytest.raises(CountError, match="the model is for 8 processors with these parameters: set n"):
         predict(application, plain, [1, 2], {"n": [7, 8]})
 

@@ -33,8 +33,14 @@ def test_one_piece_of_work_grows_and_no_other(model: Callable[[str], Application
 def test_each_cost_of_a_hardware_that_matters_grows_by_itself(plain: Hardware) -> None:
     found = dict(costlier_hardware(plain, {"AFDL", "SWCH"}, ["mpi"], 2, memory=False))
     assert sorted(found) == [
-        "clc AFDL", "mpi receive, per byte", "mpi receive, per message", "mpi send, per byte", "mpi send, per message",
-        "mpi transfer, per byte", "mpi transfer, per message"]  # fmt: skip
+        "clc AFDL",
+        "mpi receive, per byte",
+        "mpi receive, per message",
+        "mpi send, per byte",
+        "mpi send, per message",
+        "mpi transfer, per byte",
+        "mpi transfer, per message",
+    ]
     assert found["clc AFDL"].operations == {**plain.operations, "AFDL": 1.0}
     line = found["mpi transfer, per byte"].messages["mpi"].transfer
     assert (line.b, line.c, line.d, line.e) == (10, 0.2, 20, 0.4)

@@ -29,9 +29,16 @@ def seconds(*arguments: str, **variables: str) -> float:
 
 @pytest.mark.parametrize(
     ("name", "first", "last"),
-    [("sweep3d", 50, 4), ("fft", 25, 10), ("improc", 48, 48), ("closure", 9, 2), ("jacobi", 40, 6), ("memsort", 17, 17),
-     ("cpi", 32, 20)],
-)  # fmt: skip
+    [
+        ("sweep3d", 50, 4),
+        ("fft", 25, 10),
+        ("improc", 48, 48),
+        ("closure", 9, 2),
+        ("jacobi", 40, 6),
+        ("memsort", 17, 17),
+        ("cpi", 32, 20),
+    ],
+)
 def test_it_takes_the_published_time(name: str, first: int, last: int) -> None:
     scale = ("--scale", "0.0001", "--noise", "0")
     assert seconds(name, *scale) == pytest.approx(first * 1e-4)
@@ -71,8 +78,18 @@ def test_the_noise_has_median_one_and_grows_with_sigma() -> None:
 def test_the_journal_says_who_ran_where(tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     for rank in range(2):
-        seconds("fft", "--scale", "0", "--journal", str(journal), COSCHED_ATTEMPT="a", COSCHED_TASK="1",
-                COSCHED_RANK=str(rank), COSCHED_HOST_COUNT="2", COSCHED_HOSTS="h1,h2")  # fmt: skip
+        seconds(
+            "fft",
+            "--scale",
+            "0",
+            "--journal",
+            str(journal),
+            COSCHED_ATTEMPT="a",
+            COSCHED_TASK="1",
+            COSCHED_RANK=str(rank),
+            COSCHED_HOST_COUNT="2",
+            COSCHED_HOSTS="h1,h2",
+        )
     lines = read(journal)
     assert [(line.kind, line.rank) for line in lines] == [("start", 0), ("end", 0), ("start", 1), ("end", 1)]
     assert {(line.attempt, line.task, line.count, line.hosts) for line in lines} == {("a", "1", 2, ("h1", "h2"))}

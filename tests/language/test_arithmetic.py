@@ -19,13 +19,30 @@ def parsed(text: str) -> Expression:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("2.5", 2.5), ("-3", -3), ("+3", 3), ("!0", 1), ("2 ms", 2000), ("1 + 2 * 3 - 4 / 8", 6.5), ("-1 % 4", 3),
-        ("2 ^ 3 ^ 2", 512), ("1 < 2 && 2 <= 1", 0), ("1 > 2 || 2 >= 2", 1), ("1 == 1", 1), ("1 != 1", 0),
-        ("max(1, 4, 2)", 4), ("floor(2.7) + ceil(2.1) + mod(7, 4) + log2(8)", 11),
-        ("x", None), ("1 / 0", None), ("sqrt(-1)", None), ("sqr(2)", None), ("sqrt()", None), ('"a"', None),
-        ("[1]", None), ("10 ^ 400", None),
+        ("2.5", 2.5),
+        ("-3", -3),
+        ("+3", 3),
+        ("!0", 1),
+        ("2 ms", 2000),
+        ("1 + 2 * 3 - 4 / 8", 6.5),
+        ("-1 % 4", 3),
+        ("2 ^ 3 ^ 2", 512),
+        ("1 < 2 && 2 <= 1", 0),
+        ("1 > 2 || 2 >= 2", 1),
+        ("1 == 1", 1),
+        ("1 != 1", 0),
+        ("max(1, 4, 2)", 4),
+        ("floor(2.7) + ceil(2.1) + mod(7, 4) + log2(8)", 11),
+        ("x", None),
+        ("1 / 0", None),
+        ("sqrt(-1)", None),
+        ("sqr(2)", None),
+        ("sqrt()", None),
+        ('"a"', None),
+        ("[1]", None),
+        ("10 ^ 400", None),
     ],
-)  # fmt: skip
+)
 def test_constants(text: str, expected: float | None) -> None:
     assert constant(parsed(text)) == expected
 

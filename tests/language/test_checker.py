@@ -71,8 +71,10 @@ def test_faults_of_statements(body: str, message: str) -> None:
         ("var numeric: a in (2, 1);", ["the upper limit of a lies below the lower one"]),
         ("var numeric: a = 3 in (1, 2);", ["the default of a lies outside its limits"]),
         ("var vector: v in (1, 2);", ["only the numeric variables of an application have limits: users set those"]),
-        ("proc exec f { var numeric: a in (1, 2); }",
-         ["only the numeric variables of an application have limits: users set those"]),
+        (
+            "proc exec f { var numeric: a in (1, 2); }",
+            ["only the numeric variables of an application have limits: users set those"],
+        ),
         ("include b; include b;", ["include b is already given in line 1"]),
         ("proc exec f { } proc cflow f { }", ["procedure f is already given in line 1"]),
         ("option { hrduse = 3; }", ['option hrduse is a text: write hrduse = "…"']),
@@ -83,22 +85,30 @@ def test_faults_of_statements(body: str, message: str) -> None:
         ("option { eror = 0.1; }", ["option eror is not known: did you mean error?"]),
         ("option { error = 0.1 * z; }", ["variable z is not declared"]),
         ("option { nstages = 3; }", ["option nstages is not known: did you mean nstage?"]),
-        ('var numeric: npe; option { decompose = "npi, npe"; }',
-         ["decompose: npi is no numeric variable here: did you mean npe?"]),
+        (
+            'var numeric: npe; option { decompose = "npi, npe"; }',
+            ["decompose: npi is no numeric variable here: did you mean npe?"],
+        ),
         ("include pipe; link { pip: x = 1; }", ["pip is linked but not included: did you mean pipe?"]),
         ("include pipe; link { pipe: x = 1, x = 2; }", ["linked variable x is already given in line 1"]),
         ("proc exec max(a) { }", ["max is a built-in function: choose another name"]),
         ("proc exec f(string a) { }", ["parameter a is string: only numbers are passed"]),
         ("proc cflow w { compute <is clc, CMLX>; }", ["unknown opcode CMLX: did you mean"]),
-        ("proc cflow w { case (<is clc>) { 0.6: call u; 0.5: call u; } } proc cflow u { }",
-         ["the probabilities of the arms add up to 1.1: at most 1"]),
-        ("proc cflow w { call u; } proc cflow u { call w; }",
-         ["cflow w calls itself (w → u → w): its time would never end"]),
+        (
+            "proc cflow w { case (<is clc>) { 0.6: call u; 0.5: call u; } } proc cflow u { }",
+            ["the probabilities of the arms add up to 1.1: at most 1"],
+        ),
+        (
+            "proc cflow w { call u; } proc cflow u { call w; }",
+            ["cflow w calls itself (w → u → w): its time would never end"],
+        ),
         ("proc cflow w { measured (s) { 1: 2 } }", ["variable s is not declared"]),
-        ("proc cflow w { loop (<is clc>, n) call w2; }",
-         ["variable n is not declared", "w2 is neither a procedure here nor included"]),
+        (
+            "proc cflow w { loop (<is clc>, n) call w2; }",
+            ["variable n is not declared", "w2 is neither a procedure here nor included"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_faults_of_sections(sections: str, messages: list[str]) -> None:
     found = sorted(faults(f"{sections} proc exec init {{ }}"))
     assert len(found) == len(messages)

@@ -34,7 +34,7 @@ def application(path: Path, body: str) -> Application:
         ("step mpialltoall { confdev 40; }", lambda n: n * (n - 1)),
         ("for (i = 1; i <= 3; i = i + 1) if (i > 1) step mpibarrier { }", lambda n: 4 * (n - 1)),
     ],
-)  # fmt: skip
+)
 def test_messages(tmp_path: Path, step: str, messages: object, count: int) -> None:
     assert callable(messages)
     model, hardware = application(tmp_path, step), load_hardware("sgi_origin2000")

@@ -38,4 +38,9 @@ def test_what_a_model_and_those_below_it_use_without_a_cost(tmp_path: Path) -> N
     application = Linker([]).file(path)[0]
     found = sorted(uncosted(application, costs(config, "h.hmcl")))
     assert [(fault.line, fault.message.removeprefix("pvm ").partition(" ")[0]) for fault in found] == [
-        (3, "messages"), (4, "CMLL"), (4, "AFDL"), (6, "messages"), (6, "memory")]  # fmt: skip
+        (3, "messages"),
+        (4, "CMLL"),
+        (4, "AFDL"),
+        (6, "messages"),
+        (6, "memory"),
+    ]

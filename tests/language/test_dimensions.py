@@ -42,13 +42,18 @@ def test_what_fits(body: str) -> None:
         ("t = b;", ["a size in bytes does not fit: a time is needed here"]),
         ("b = b / r;", ["a time does not fit: a size in bytes is needed here"]),
         ("step cpu { confdev 8 B; }", ["a size in bytes does not fit: a time is needed here"]),
-        ("step mpisend { confdev 1, t, w(); }",
-         ["a time does not fit: a plain number is needed here", "a time does not fit: a size in bytes is needed here"]),
+        (
+            "step mpisend { confdev 1, t, w(); }",
+            [
+                "a time does not fit: a plain number is needed here",
+                "a time does not fit: a size in bytes is needed here",
+            ],
+        ),
         ("step mpireduce { confdev 1, 8 B, 8 B; }", ["a size in bytes does not fit: a time is needed here"]),
         ("step cpu on t { }", ["a time does not fit: a plain number is needed here"]),
         ("var numeric: k = 1 B; k = t;", ["a time does not fit: a size in bytes is needed here"]),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit(body: str, messages: list[str]) -> None:
     assert faults(body) == messages
 
@@ -67,8 +72,13 @@ def test_units_in_cflows() -> None:
         )
     )
     assert [(fault.line, fault.message.partition(":")[0]) for fault in check_object(item)] == [
-        (2, "a size in bytes does not fit"), (3, "a time does not fit"), (3, "a time does not fit"),
-        (4, "a time does not fit"), (5, "a size in bytes does not fit"), (6, "a time does not fit")]  # fmt: skip
+        (2, "a size in bytes does not fit"),
+        (3, "a time does not fit"),
+        (3, "a time does not fit"),
+        (4, "a time does not fit"),
+        (5, "a size in bytes does not fit"),
+        (6, "a time does not fit"),
+    ]
 
 
 def test_a_variable_without_a_unit_is_what_steps_take_it_for() -> None:

@@ -39,12 +39,16 @@ def test_objects_are_found_in_the_file_beside_it_and_in_the_library(tmp_path: Pa
         ("include t; link { t: size = 1; }", "main.psl:1:41: t (/t.psl:1:1) has no variable size: did you mean sizes?"),
         ('include t; link { t: sizes = "x"; }', "main.psl:1:41: sizes (/t.psl:1:25) is numeric: string does not fit"),
         ("include t; link { t: name = 3; }", "main.psl:1:41: name (/t.psl:1:50) is string: numeric does not fit"),
-        ("include t; link { t: sizes = 5 us; }",
-         "main.psl:1:41: a time does not fit: a size in bytes is needed for sizes (/t.psl:1:25)"),
-        ("include hardware; link { hardware: Nprocs = 1; }",
-         "main.psl:1:55: hardware has no variable Nprocs: did you mean Nproc?"),
+        (
+            "include t; link { t: sizes = 5 us; }",
+            "main.psl:1:41: a time does not fit: a size in bytes is needed for sizes (/t.psl:1:25)",
+        ),
+        (
+            "include hardware; link { hardware: Nprocs = 1; }",
+            "main.psl:1:55: hardware has no variable Nprocs: did you mean Nproc?",
+        ),
     ],
-)  # fmt: skip
+)
 def test_faults_across_objects(tmp_path: Path, main: str, message: str) -> None:
     found = faults(
         tmp_path,
@@ -61,9 +65,10 @@ def test_faults_across_objects(tmp_path: Path, main: str, message: str) -> None:
 
 def test_faults_of_included_files_are_reported_with_theirs(tmp_path: Path) -> None:
     found = faults(
-        tmp_path, main=f"application main {{ include t; link {{ t: a = 1, b = 2; }} {INIT} }}",
+        tmp_path,
+        main=f"application main {{ include t; link {{ t: a = 1, b = 2; }} {INIT} }}",
         t="partmp t { ; var numeric: a; proc exec init { a = c; } }",
-    )  # fmt: skip
+    )
     assert found == [
         "main.psl:1:48: t (/t.psl:1:1) has no variable b",
         "t.psl:1:12: unexpected ';': expected '}' or include or link or option or proc or var",

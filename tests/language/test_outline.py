@@ -52,17 +52,21 @@ def test_an_else_belongs_to_the_nearest_if() -> None:
 
 def test_conditions_end_at_their_own_bracket() -> None:
     assert procedure("for (i = f(1); (i) < 2; i = i + 1) while (g(x)) step cpu on h(i) { confdev 1; confdev 2; }") == [
-        ["for ( i = f ( 1 ) ; ( i ) < 2 ; i = i + 1 )",
-         [["while ( g ( x ) )", [["step cpu on h ( i ) {", ["confdev 1 ;", "confdev 2 ;"]]]]]],
-    ]  # fmt: skip
+        [
+            "for ( i = f ( 1 ) ; ( i ) < 2 ; i = i + 1 )",
+            [["while ( g ( x ) )", [["step cpu on h ( i ) {", ["confdev 1 ;", "confdev 2 ;"]]]]],
+        ],
+    ]
 
 
 def test_arms_without_braces_take_all_statements_up_to_the_next_arm() -> None:
     body = "case (<is clc, IFBR>) { 0.5: call u; call v; p: { } f(x): loop (w, 2) call u; }"
     assert procedure(body, "cflow") == [
-        ["case ( < is clc , IFBR > ) {",
-         [["0.5 :", ["call u ;", "call v ;"]], ["p : {", []], ["f ( x ) :", [["loop ( w , 2 )", ["call u ;"]]]]]],
-    ]  # fmt: skip
+        [
+            "case ( < is clc , IFBR > ) {",
+            [["0.5 :", ["call u ;", "call v ;"]], ["p : {", []], ["f ( x ) :", [["loop ( w , 2 )", ["call u ;"]]]]],
+        ],
+    ]
 
 
 def test_a_table_is_one_statement() -> None:

@@ -126,7 +126,11 @@ def test_a_model_in_the_papers_style() -> None:
     assert [(option.name, option.value) for option in template.options if isinstance(option.value, Number)]
     steps = template.procedures[0].body
     assert [(step.device, len(step.confdevs)) for step in steps if isinstance(step, Step)] == [
-        ("cpu", 1), ("cpu", 2), ("mpisend", 1), ("pvmrecv", 1)]  # fmt: skip
+        ("cpu", 1),
+        ("cpu", 2),
+        ("mpisend", 1),
+        ("pvmrecv", 1),
+    ]
     assert [(p.type, p.name) for p in template.procedures[1].parameters] == [("numeric", "a"), ("numeric", "b")]
     assert isinstance(template.procedures[1].body[0], Return)
 
@@ -255,8 +259,11 @@ def test_names_may_begin_with_words_of_the_language() -> None:
         )
     )
     assert [statement.name for statement in found.procedures[0].body if isinstance(statement, Assign)] == [
-        "forx", "elsewhere", "stepcpu", "inn",
-    ]  # fmt: skip
+        "forx",
+        "elsewhere",
+        "stepcpu",
+        "inn",
+    ]
 
 
 def test_all_syntax_errors_of_a_file_are_reported() -> None:
@@ -299,7 +306,12 @@ def test_walk_visits_every_node_with_its_depth() -> None:
     (assign,) = init("x = 1 + -y;")
     assert isinstance(assign, Assign)
     assert [(type(node).__name__, depth) for node, depth in walk(assign)] == [
-        ("Assign", 1), ("Binary", 2), ("Number", 3), ("Unary", 3), ("Name", 4)]  # fmt: skip
+        ("Assign", 1),
+        ("Binary", 2),
+        ("Number", 3),
+        ("Unary", 3),
+        ("Name", 4),
+    ]
 
 
 _MORE = ["measured", "config", "mpi", "50 s", "(*", "*)", '"', "\n", "1e999", "µ", "\ud800"]

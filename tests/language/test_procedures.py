@@ -63,12 +63,15 @@ def test_sound_bodies(body: str, kind: str) -> None:
         ("loop (<is memory, x, 0 - 1>, 2) { }", "cflow", "-1 bytes of memory: the number is finite and not negative"),
         ("case (<is memory, y, x>) { }", "cflow", "variable y is not declared"),
         ("measured (x) { 1: 1e308 * 10 }", "cflow", "a measured time of inf us: it is finite and not negative"),
-        ("case (<is clc>) { 1/2 + 1/4: { } 0.3: { } }", "cflow",
-         "the probabilities of the arms add up to 1.05: at most 1"),
+        (
+            "case (<is clc>) { 1/2 + 1/4: { } 0.3: { } }",
+            "cflow",
+            "the probabilities of the arms add up to 1.05: at most 1",
+        ),
         ("case (<is clc>) { -1: { } 1: { } }", "cflow", "a probability of -1 is less than 0"),
         ("compute <is clc, AFDGG>;", "cflow", "unknown opcode AFDGG: did you mean AFDG"),
     ],
-)  # fmt: skip
+)
 def test_faults(body: str, kind: str, message: str) -> None:
     assert faults(body, kind)[0].startswith(message)
 

@@ -25,9 +25,17 @@ def typed(text: str) -> tuple[str, list[str]]:
 
 @pytest.mark.parametrize(
     ("text", "kind"),
-    [("x + 1", "numeric"), ("s", "string"), (QUOTED, "string"), ("[x, 1]", "vector"), ("v", "vector"),
-     ("v[x]", "numeric"), (f"s == {QUOTED}", "numeric"), ("-max(x, 2)", "numeric")],
-)  # fmt: skip
+    [
+        ("x + 1", "numeric"),
+        ("s", "string"),
+        (QUOTED, "string"),
+        ("[x, 1]", "vector"),
+        ("v", "vector"),
+        ("v[x]", "numeric"),
+        (f"s == {QUOTED}", "numeric"),
+        ("-max(x, 2)", "numeric"),
+    ],
+)
 def test_types(text: str, kind: str) -> None:
     assert typed(text) == (kind, [])
 

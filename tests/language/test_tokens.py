@@ -13,8 +13,15 @@ def test_comments_stand_above_or_behind_a_token() -> None:
 
 def test_a_quantity_is_one_token_with_one_space() -> None:
     assert [token.text for token in tokens("12us 3.2 \t GB/s 5 * s 1e3ms .5")] == [
-        "12 us", "3.2 GB/s", "5", "*", "s", "1e3 ms", ".5", "",
-    ]  # fmt: skip
+        "12 us",
+        "3.2 GB/s",
+        "5",
+        "*",
+        "s",
+        "1e3 ms",
+        ".5",
+        "",
+    ]
 
 
 def test_comments_and_texts_hide_each_others_marks() -> None:

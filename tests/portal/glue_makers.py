@@ -12,11 +12,22 @@ def host(name: str, host_class: str = "", *, up: bool = True, task: str = "", fr
     return HostView(name=name, host_class=host_class, up=up, reason="", task=task, free_at=free_at)
 
 
-def published(*hosts: HostView, applications: tuple[tuple[str, str], ...] = (("sweep3d", "Neutronen für <alle> & 1"),),
-              faults: tuple[str, ...] = ()) -> Published:  # fmt: skip
+def published(
+    *hosts: HostView,
+    applications: tuple[tuple[str, str], ...] = (("sweep3d", "Neutronen für <alle> & 1"),),
+    faults: tuple[str, ...] = (),
+) -> Published:
     tasks = {"queued": 3, "forwarded": 7, "dispatching": 1, "running": 2, "cancelling": 1, "completed": 9}
-    return Published(domain="north", version="1.2", connector="local", time=1_500_000_000.9, hosts=hosts, tasks=tasks,
-                     applications=applications, faults=faults)  # fmt: skip
+    return Published(
+        domain="north",
+        version="1.2",
+        connector="local",
+        time=1_500_000_000.9,
+        hosts=hosts,
+        tasks=tasks,
+        applications=applications,
+        faults=faults,
+    )
 
 
 MIXED = published(

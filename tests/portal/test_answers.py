@@ -26,8 +26,10 @@ def test_a_document_is_json_with_a_tag_of_its_content() -> None:
     assert first.headers["Cache-Control"] == "private, no-cache"
 
 
-@pytest.mark.parametrize(("given", "status"), [("{tag}", 304), ("W/{tag}", 304), ('"x", {tag}', 304), ("*", 304),
-                                               ('"x"', 200), ("", 200), ("tag", 200)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [("{tag}", 304), ("W/{tag}", 304), ('"x", {tag}', 304), ("*", 304), ('"x"', 200), ("", 200), ("tag", 200)],
+)
 def test_what_somebody_has_is_not_sent_again(given: str, status: int) -> None:
     tag = HOSTS.tagged(asked(), [host("a")]).headers["ETag"]
     answer = HOSTS.tagged(asked(if_none_match=given.replace("{tag}", tag)), [host("a")])

@@ -38,28 +38,82 @@ if TYPE_CHECKING:
     from cosched.access import Principal
 
 VIEW: dict[str, Any] = {
-    "id": "1", "name": "n", "application": "sweep3d", "state": "queued", "reason": "", "owner": "",
-    "submitted": 1.5, "deadline": None, "best_effort": False, "hosts": ("h1",), "count": 1, "predicted": None,
-    "actual": None, "dispatched": None, "started": None, "finished": None, "exit_code": None, "attempts": 0,
-    "on_time": None, "origin": "", "peer": "", "notice": "",
-}  # fmt: skip
+    "id": "1",
+    "name": "n",
+    "application": "sweep3d",
+    "state": "queued",
+    "reason": "",
+    "owner": "",
+    "submitted": 1.5,
+    "deadline": None,
+    "best_effort": False,
+    "hosts": ("h1",),
+    "count": 1,
+    "predicted": None,
+    "actual": None,
+    "dispatched": None,
+    "started": None,
+    "finished": None,
+    "exit_code": None,
+    "attempts": 0,
+    "on_time": None,
+    "origin": "",
+    "peer": "",
+    "notice": "",
+}
 DETAIL: dict[str, Any] = VIEW | {
-    "command": ("/x",), "parameters": {"nx": 5.0}, "environment": {}, "directory": "", "prepare": (), "notify": (),
+    "command": ("/x",),
+    "parameters": {"nx": 5.0},
+    "environment": {},
+    "directory": "",
+    "prepare": (),
+    "notify": (),
     "native": None,
     "time_limit": None,
-    "profile": None, "tries": (), "log": (), "handovers": (),
-}  # fmt: skip
+    "profile": None,
+    "tries": (),
+    "log": (),
+    "handovers": (),
+}
 
 
-PEER = PeerView(name="b", address="b.example:8642", role="upper", paused=False, heard=None, hosts=16, free=4,
-                hardware=("sgi_origin2000",), given=2, taken=0, fault="")  # fmt: skip
+PEER = PeerView(
+    name="b",
+    address="b.example:8642",
+    role="upper",
+    paused=False,
+    heard=None,
+    hosts=16,
+    free=4,
+    hardware=("sgi_origin2000",),
+    given=2,
+    taken=0,
+    fault="",
+)
 
-RESERVATION = ReservationView(id="r1", name="course", hosts=("h1", "h2"), start=5.0, end=9.0, owner="chief",
-                              created=1.0, tasks=("7",))  # fmt: skip
+RESERVATION = ReservationView(
+    id="r1", name="course", hosts=("h1", "h2"), start=5.0, end=9.0, owner="chief", created=1.0, tasks=("7",)
+)
 _WAY = AdvertisingView(period=10.0, push=True, scope=1, lifetime=60.0)
-NETWORK = NetworkView(since=1.5, offered=3, in_vain=1, forwarded=2, came_back=0, taken=0, hops=None, staleness=0.5,
-                      misjudged=None, letters_each=7.0, spreading=20, sent={"request": 3}, received={"offer": 2},
-                      advertising=_WAY, adviser="advise", advice=None, fault="")  # fmt: skip
+NETWORK = NetworkView(
+    since=1.5,
+    offered=3,
+    in_vain=1,
+    forwarded=2,
+    came_back=0,
+    taken=0,
+    hops=None,
+    staleness=0.5,
+    misjudged=None,
+    letters_each=7.0,
+    spreading=20,
+    sent={"request": 3},
+    received={"offer": 2},
+    advertising=_WAY,
+    adviser="advise",
+    advice=None,
+    fault="",
+)
 
 
 @dataclass
@@ -93,15 +147,24 @@ class Recorder:
         self._ask("task", task_id)
         return TaskDetail(**DETAIL)
 
-    def output(self, asker: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int,
-               limit: int) -> Output | None:  # fmt: skip
+    def output(
+        self, asker: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int, limit: int
+    ) -> Output | None:
         self._ask("output", asker, task_id, stream, rank, attempt, offset, limit)
         return Output(b"<b>\xff", 3, 9) if task_id == "1" else None
 
     def explain(self, asker: Principal, task_id: str) -> Explanation:
         self._ask("explain", task_id)
-        return Explanation(task=task_id, state="queued", waits_for=("w",), planned_start=None, planned_end=None,
-                           planned_hosts=(), slack=None, would_change=())  # fmt: skip
+        return Explanation(
+            task=task_id,
+            state="queued",
+            waits_for=("w",),
+            planned_start=None,
+            planned_end=None,
+            planned_hosts=(),
+            slack=None,
+            would_change=(),
+        )
 
     def cancel(self, asker: Principal, task_id: str) -> TaskView:
         self._ask("cancel", task_id)
@@ -125,8 +188,16 @@ class Recorder:
 
     def published(self, asker: Principal) -> Published:
         self._ask("published")
-        return Published(domain="d", version="v", connector="condor", time=1.0, hosts=(), tasks={"queued": 2},
-                         applications=(("sweep3d", "a <wave> & more"),), faults=())  # fmt: skip
+        return Published(
+            domain="d",
+            version="v",
+            connector="condor",
+            time=1.0,
+            hosts=(),
+            tasks={"queued": 2},
+            applications=(("sweep3d", "a <wave> & more"),),
+            faults=(),
+        )
 
     def peers(self) -> list[PeerView]:
         return [PEER]
@@ -140,8 +211,18 @@ class Recorder:
 
     def status(self, asker: Principal) -> Status:
         self._ask("status")
-        return Status(domain="d", version="v", time=1.0, connector="local", policy="genetic", hosts_up=1, hosts_down=0,
-                      tasks=dict.fromkeys(map(str, TaskState), 0), faults=(), calls={"submit": 3})  # fmt: skip
+        return Status(
+            domain="d",
+            version="v",
+            time=1.0,
+            connector="local",
+            policy="genetic",
+            hosts_up=1,
+            hosts_down=0,
+            tasks=dict.fromkeys(map(str, TaskState), 0),
+            faults=(),
+            calls={"submit": 3},
+        )
 
 
 @pytest.fixture

@@ -115,11 +115,15 @@ def test_one_key_twice_at_once_and_with_another_body(client: TestClient, access:
 def test_who_shows_nothing_or_something_false_is_not_let_in(client: TestClient, access: Access) -> None:
     expired = token(access, life=-1.0)
     forged: list[dict[str, str]] = [
-        {}, {"REMOTE_USER": "root"}, {"X-Remote-User": "root"}, {"X-Forwarded-User": "root", "X-Forwarded-For": "::1"},
-        {"Authorization": f"Bearer {expired}"}, {"Authorization": "Bearer cosched_aaaaaaaa_b"},
+        {},
+        {"REMOTE_USER": "root"},
+        {"X-Remote-User": "root"},
+        {"X-Forwarded-User": "root", "X-Forwarded-For": "::1"},
+        {"Authorization": f"Bearer {expired}"},
+        {"Authorization": "Bearer cosched_aaaaaaaa_b"},
         {"Authorization": "Basic cm9vdDp4"},
         {"Cookie": f"{COOKIE}=forged"},
-    ]  # fmt: skip
+    ]
     for headers in forged:
         answer = client.get("/api/v1/tasks", headers=headers)
         assert (answer.status_code, answer.headers["WWW-Authenticate"]) == (401, 'Bearer realm="cosched"')
@@ -130,10 +134,12 @@ def test_a_token_of_another_scope_and_a_task_of_another_user(client: TestClient,
     assert client.post("/api/v1/tasks", json=TRUE, headers=shown(token(access, "x", ("read",)))).status_code == 403
     assert client.get("/api/v1/tasks", headers=shown(token(access, "x", ("submit",)))).status_code == 403
     stranger = shown(token(access, "stranger"))
-    for answer in (client.get(f"/api/v1/tasks/{mine}", headers=stranger),
-                   client.get(f"/api/v1/tasks/{mine}/explain", headers=stranger),
-                   client.get(f"/api/v1/tasks/{mine}/output/out", headers=stranger),
-                   client.post(f"/api/v1/tasks/{mine}/cancel", json={}, headers=stranger)):  # fmt: skip
+    for answer in (
+        client.get(f"/api/v1/tasks/{mine}", headers=stranger),
+        client.get(f"/api/v1/tasks/{mine}/explain", headers=stranger),
+        client.get(f"/api/v1/tasks/{mine}/output/out", headers=stranger),
+        client.post(f"/api/v1/tasks/{mine}/cancel", json={}, headers=stranger),
+    ):
         assert (answer.status_code, answer.json()["detail"].startswith(f"there is no task '{mine}'")) == (404, True)
 
 

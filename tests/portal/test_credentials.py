@@ -21,8 +21,11 @@ def client(access: Trusting) -> TestClient:
 
 def test_who_am_i(client: TestClient) -> None:
     assert client.get("/api/v1/me").json() == {
-        "name": "chief", "role": "administrator", "scopes": ["manage", "metrics", "read", "submit"], "how": "token"
-    }  # fmt: skip
+        "name": "chief",
+        "role": "administrator",
+        "scopes": ["manage", "metrics", "read", "submit"],
+        "how": "token",
+    }
 
 
 def test_tokens(client: TestClient) -> None:

@@ -18,11 +18,23 @@ KINDS = [getattr(documents, name) for name in documents.__all__]
 PLAIN = {"str", "float", "int", "bool", "None", "tuple", "dict", "..."}
 
 FULL = TaskRequest(
-    application="sweep3d", model="m", command=("/x", "ü"), parameters={"nx": 5.0, "mode": "fast"}, deadline=1e9,
-    hosts="2-8", profile=(None, 5.0), name="n", environment={"A": "1"}, directory="/tmp",
-    best_effort=True, time_limit="2h", prepare=("/y",),
-    notify=("mailto:a@b.example",), after=("1",), native=Native("slurm", {"qos": "high"}, "#!/bin/sh\n"),
-)  # fmt: skip
+    application="sweep3d",
+    model="m",
+    command=("/x", "ü"),
+    parameters={"nx": 5.0, "mode": "fast"},
+    deadline=1e9,
+    hosts="2-8",
+    profile=(None, 5.0),
+    name="n",
+    environment={"A": "1"},
+    directory="/tmp",
+    best_effort=True,
+    time_limit="2h",
+    prepare=("/y",),
+    notify=("mailto:a@b.example",),
+    after=("1",),
+    native=Native("slurm", {"qos": "high"}, "#!/bin/sh\n"),
+)
 
 
 def test_a_client_that_only_sends_loads_no_server() -> None:
@@ -49,9 +61,10 @@ def test_a_request_arrives_as_it_was_sent(request_: TaskRequest) -> None:
 
 
 def test_what_is_left_out_is_the_same_as_its_default() -> None:
-    short, long = read_requests(b'{"application": "sweep3d"}'), read_requests(
-        json.dumps(asdict(TaskRequest(application="sweep3d"))).encode()
-    )  # fmt: skip
+    short, long = (
+        read_requests(b'{"application": "sweep3d"}'),
+        read_requests(json.dumps(asdict(TaskRequest(application="sweep3d"))).encode()),
+    )
     assert digest(short) == digest(long)
 
 

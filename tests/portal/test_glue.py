@@ -20,9 +20,14 @@ def of_kind(found: list[Entity], kind: str) -> list[Entity]:
 def test_a_domain_has_a_service_and_each_host_class_and_application_an_environment() -> None:
     found = entities(MIXED, ADDRESS)
     assert Counter(entity.kind for entity in found) == {
-        "AdminDomain": 1, "ComputingService": 1, "ComputingEndpoint": 1, "ComputingShare": 1, "ComputingManager": 1,
-        "ExecutionEnvironment": 2, "ApplicationEnvironment": 1,
-    }  # fmt: skip
+        "AdminDomain": 1,
+        "ComputingService": 1,
+        "ComputingEndpoint": 1,
+        "ComputingShare": 1,
+        "ComputingManager": 1,
+        "ExecutionEnvironment": 2,
+        "ApplicationEnvironment": 1,
+    }
 
 
 def test_hosts_are_counted_by_class_and_together() -> None:

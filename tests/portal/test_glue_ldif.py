@@ -75,8 +75,9 @@ def test_a_directory_takes_the_tree_and_counts_as_we_do(loaded: Directory) -> No
     totals = values(classes, "GLUE2ExecutionEnvironmentTotalInstances")
     assert sum(map(int, totals)) == len(MIXED.hosts)
     assert set(values(classes, "GLUE2EntityName")) == {"fast", "größe, x+y"}
-    assert values(loaded.search("o=glue", "sub", "(objectClass=GLUE2ComputingShare)"),
-                  "GLUE2ComputingShareFreeSlots") == ["1"]  # fmt: skip
+    assert values(
+        loaded.search("o=glue", "sub", "(objectClass=GLUE2ComputingShare)"), "GLUE2ComputingShareFreeSlots"
+    ) == ["1"]
 
 
 def test_a_directory_compares_numbers_as_numbers_and_text_by_its_letters(loaded: Directory) -> None:

@@ -54,8 +54,10 @@ def test_a_real_domain_is_counted_as_its_hosts_are_listed(tmp_path: Path) -> Non
         listed = client.get("/api/v1/hosts").json()
         root = etree.fromstring(client.get("/api/v1/glue2").content)
         names = {"g": NAMESPACE}
-        totals = {each.findtext("g:Name", namespaces=names): each.findtext("g:TotalInstances", namespaces=names)
-                  for each in root.findall("g:ExecutionEnvironment", names)}  # fmt: skip
+        totals = {
+            each.findtext("g:Name", namespaces=names): each.findtext("g:TotalInstances", namespaces=names)
+            for each in root.findall("g:ExecutionEnvironment", names)
+        }
         assert totals == {"fast": "2", "slow": "1"}
         assert root.findtext(".//g:FreeSlots", namespaces=names) == str(sum(each["up"] for each in listed))
         applications = [each.text for each in root.iterfind(".//g:AppName", names)]

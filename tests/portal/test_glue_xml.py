@@ -26,14 +26,25 @@ def test_an_entity_has_its_parts_in_the_order_of_the_schema() -> None:
     share = root.find("g:ComputingShare", NAMES)
     assert share is not None
     assert [etree.QName(child).localname for child in share] == [
-        "ID", "Name", "MaxSlotsPerJob", "ServingState", "TotalJobs", "RunningJobs", "WaitingJobs", "FreeSlots",
-        "UsedSlots", "Associations",
-    ]  # fmt: skip
+        "ID",
+        "Name",
+        "MaxSlotsPerJob",
+        "ServingState",
+        "TotalJobs",
+        "RunningJobs",
+        "WaitingJobs",
+        "FreeSlots",
+        "UsedSlots",
+        "Associations",
+    ]
     associations = share.find("g:Associations", NAMES)
     assert associations is not None
     assert [etree.QName(child).localname for child in associations] == [
-        "EndpointID", "ResourceID", "ResourceID", "ServiceID",
-    ]  # fmt: skip
+        "EndpointID",
+        "ResourceID",
+        "ResourceID",
+        "ServiceID",
+    ]
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=12))

@@ -29,8 +29,9 @@ def people(tmp_path: Path) -> Iterator[dict[str, TestClient]]:
         now, found = time.time(), {}
         for name, role in (("ann", Role.USER), ("bob", Role.USER), ("olga", Role.OPERATOR)):
             token, _ = access.tokens.create(name, role, {Scope.READ}, "", now, now + 100)
-            found[name] = TestClient(app, base_url="http://localhost", client=("127.0.0.1", 1),
-                                     headers={"Authorization": f"Bearer {token}"})  # fmt: skip
+            found[name] = TestClient(
+                app, base_url="http://localhost", client=("127.0.0.1", 1), headers={"Authorization": f"Bearer {token}"}
+            )
         yield found
 
 

@@ -76,7 +76,9 @@ def test_a_credential_is_good_for_its_scopes(client: TestClient) -> None:
     assert client.get("/who", headers=bearer("reads")).json() == "bob"
     refused = client.post("/change", headers=bearer("reads"))
     assert (refused.status_code, refused.json()["detail"]) == (
-        403, "this token may not be used for that: it has no scope submit")  # fmt: skip
+        403,
+        "this token may not be used for that: it has no scope submit",
+    )
 
 
 def test_a_browser_changes_nothing_without_the_token_of_the_page(client: TestClient) -> None:

@@ -29,8 +29,15 @@ def test_a_limit_that_is_none_is_null(here: Portal) -> None:
     ]
 
 
-@pytest.mark.parametrize("path", ["models/secrets/x", "models/applications/..%2Fjacobi", "models/..%2F../x",
-                                  "models/applications/..%2F..%2Fetc%2Fpasswd/curves"])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "models/secrets/x",
+        "models/applications/..%2Fjacobi",
+        "models/..%2F../x",
+        "models/applications/..%2F..%2Fetc%2Fpasswd/curves",
+    ],
+)
 def test_only_the_library_is_reached(here: Portal, path: str) -> None:
     assert got(here, path).status_code == 404
 

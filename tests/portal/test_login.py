@@ -30,8 +30,9 @@ def known() -> Access:
 @pytest.fixture
 def client(known: Access) -> Iterator[TestClient]:
     """A browser on this machine."""
-    with TestClient(build(Recorder(), known), base_url="http://127.0.0.1", follow_redirects=False,
-                    client=("127.0.0.1", 1)) as browser:  # fmt: skip
+    with TestClient(
+        build(Recorder(), known), base_url="http://127.0.0.1", follow_redirects=False, client=("127.0.0.1", 1)
+    ) as browser:
         yield browser
 
 
@@ -78,8 +79,9 @@ def test_a_link_is_good_once(client: TestClient, known: Access) -> None:
 
 
 def test_over_tls_the_cookie_is_kept_from_everybody_else(known: Access) -> None:
-    browser = TestClient(build(Recorder(), known), base_url="https://127.0.0.1", follow_redirects=False,
-                         client=("127.0.0.1", 1))  # fmt: skip
+    browser = TestClient(
+        build(Recorder(), known), base_url="https://127.0.0.1", follow_redirects=False, client=("127.0.0.1", 1)
+    )
     entered = browser.post("/login", data={"name": "ann", "password": WORD})
     cookie = entered.headers["Set-Cookie"]
     assert cookie.startswith("__Host-cosched_session=")

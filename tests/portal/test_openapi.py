@@ -75,8 +75,20 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
 def test_schemathesis_finds_nothing(served: tuple[str, str], tmp_path: Path) -> None:
     address, token = served
     (tmp_path / "schemathesis.toml").write_text(_SETTINGS)
-    command = [sys.executable, "-m", "schemathesis.cli", "run", f"{address}/api/v1/openapi.json", "--checks", "all",
-               "--header", f"Authorization: Bearer {token}", "--no-color", "--request-timeout", "60",
-               *_HOW]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "schemathesis.cli",
+        "run",
+        f"{address}/api/v1/openapi.json",
+        "--checks",
+        "all",
+        "--header",
+        f"Authorization: Bearer {token}",
+        "--no-color",
+        "--request-timeout",
+        "60",
+        *_HOW,
+    ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=3600 if _EXPLORING else 250)
     assert done.returncode == 0, done.stdout[-60000:] + done.stderr[-2000:]

@@ -29,5 +29,8 @@ def test_every_error_has_its_status_and_its_words(error: CoschedError, status: i
     assert response.status_code == status
     document = json.loads(bytes(response.body))
     assert document == {
-        "type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": str(error),
-    }  # fmt: skip
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": str(error),
+    }

@@ -33,27 +33,36 @@ def described(service: Recorder, monkeypatch: pytest.MonkeyPatch) -> TestClient:
 
 
 @pytest.mark.parametrize("error", [None, NotFoundError("there is no task"), SystemFault("it is busy")])
-@pytest.mark.parametrize(("method", "path", "body", "headers"), [
-    ("GET", "/api/v1/tasks/1", None, {}),
-    ("GET", "/api/v1/tasks/1", None, {"If-None-Match": "*"}),
-    ("GET", "/api/v1/tasks/%2F", None, {}),
-    ("GET", "/api/v1/tasks/", None, {}),
-    ("GET", "/api/v1/tasks?limit=5", None, {}),
-    ("GET", "/api/v1/tasks?limit=five", None, {}),
-    ("GET", "/api/v1/tasksforce", None, {}),
-    ("POST", "/api/v1/tasks", _TASK, {}),
-    ("POST", "/api/v1/tasks", [_TASK, _TASK], {"Idempotency-Key": "key"}),
-    ("POST", "/api/v1/tasks", _TASK, {"Idempotency-Key": "a key"}),
-    ("POST", "/api/v1/tasks", {"commando": 1}, {}),
-    ("POST", "/api/v1/tasks?dry_run=true", _TASK, {}),
-    ("POST", "/api/v1/tasks", None, {}),
-    ("HEAD", "/api/v1/tasks/1", None, {}),
-    ("DELETE", "/api/v1/tasks/1", None, {}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "path", "body", "headers"),
+    [
+        ("GET", "/api/v1/tasks/1", None, {}),
+        ("GET", "/api/v1/tasks/1", None, {"If-None-Match": "*"}),
+        ("GET", "/api/v1/tasks/%2F", None, {}),
+        ("GET", "/api/v1/tasks/", None, {}),
+        ("GET", "/api/v1/tasks?limit=5", None, {}),
+        ("GET", "/api/v1/tasks?limit=five", None, {}),
+        ("GET", "/api/v1/tasksforce", None, {}),
+        ("POST", "/api/v1/tasks", _TASK, {}),
+        ("POST", "/api/v1/tasks", [_TASK, _TASK], {"Idempotency-Key": "key"}),
+        ("POST", "/api/v1/tasks", _TASK, {"Idempotency-Key": "a key"}),
+        ("POST", "/api/v1/tasks", {"commando": 1}, {}),
+        ("POST", "/api/v1/tasks?dry_run=true", _TASK, {}),
+        ("POST", "/api/v1/tasks", None, {}),
+        ("HEAD", "/api/v1/tasks/1", None, {}),
+        ("DELETE", "/api/v1/tasks/1", None, {}),
+    ],
+)
 def test_both_ways_lead_to_the_same_answers(
-    service: Recorder, described: TestClient, monkeypatch: pytest.MonkeyPatch, method: str, path: str, body: Any,
-    headers: dict[str, str], error: Exception | None,
-) -> None:  # fmt: skip
+    service: Recorder,
+    described: TestClient,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    path: str,
+    body: Any,
+    headers: dict[str, str],
+    error: Exception | None,
+) -> None:
     service.error = error
     expected = described.request(method, path, json=body, headers=headers)
     asked, service.asked = service.asked, []
@@ -67,8 +76,9 @@ def test_both_ways_lead_to_the_same_answers(
         assert service.asked == asked
 
 
-def test_what_is_asked_most_goes_the_short_way(short: TestClient, service: Recorder,
-                                               monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_what_is_asked_most_goes_the_short_way(
+    short: TestClient, service: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert short.get("/api/v1/tasks?limit=5").status_code == 200
 
     async def no_way(*_: object) -> None:

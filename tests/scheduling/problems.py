@@ -51,8 +51,16 @@ def a_matrix(seconds: NDArray[np.float64]) -> Problem:
     table = np.full((hosts, tasks, hosts), math.inf)
     table[:, :, 0] = seconds.T
     names = tuple(f"h{host}" for host in range(hosts))
-    return Problem(tuple(f"t{task}" for task in range(tasks)), names, names, np.arange(hosts, dtype=np.int64),
-                   np.zeros(hosts), table, np.zeros(tasks), np.full(tasks, math.inf))  # fmt: skip
+    return Problem(
+        tuple(f"t{task}" for task in range(tasks)),
+        names,
+        names,
+        np.arange(hosts, dtype=np.int64),
+        np.zeros(hosts),
+        table,
+        np.zeros(tasks),
+        np.full(tasks, math.inf),
+    )
 
 
 @st.composite
@@ -126,8 +134,12 @@ def plans(draw: st.DrawFn, problem: Problem) -> Plan:
     plan = a_plan(order, [draw(st.sampled_from((np.flatnonzero(row) + 1).tolist())) for row in usable])
     if single_class(problem) is not None or draw(st.booleans()):
         return plan
-    return replace(plan, classes=np.array([draw(st.sampled_from(able(problem, task, count)))
-                                           for task, count in enumerate(plan.counts.tolist())]))  # fmt: skip
+    return replace(
+        plan,
+        classes=np.array(
+            [draw(st.sampled_from(able(problem, task, count))) for task, count in enumerate(plan.counts.tolist())]
+        ),
+    )
 
 
 def able(problem: Problem, task: int, count: int) -> list[int]:

@@ -12,8 +12,14 @@ from cosched.scheduling.absences import Absence, host_seconds, settled
 
 TIMES = st.integers(0, 12).map(float)
 ABSENCES = st.lists(
-    st.builds(lambda host, begin, length: Absence(host, begin, begin + length), st.integers(0, 2), TIMES,
-              st.integers(1, 5).map(float) | st.just(math.inf)), max_size=6)  # fmt: skip
+    st.builds(
+        lambda host, begin, length: Absence(host, begin, begin + length),
+        st.integers(0, 2),
+        TIMES,
+        st.integers(1, 5).map(float) | st.just(math.inf),
+    ),
+    max_size=6,
+)
 
 
 def there(free: np.ndarray[tuple[int], np.dtype[np.float64]], absences: object, host: int, time: float) -> bool:

@@ -20,8 +20,12 @@ from tests.scheduling.problems import problems
 def test_no_heuristic_is_better(data: st.DataObject) -> None:
     problem = data.draw(problems())
     plan, compared = best_heuristic(problem, Weights(), lambda: True)
-    others = [heuristics.two_phase(problem), heuristics.earliest_deadline_first(problem),
-              heuristics.longest_first(problem), heuristics.earliest_finish(problem)]  # fmt: skip
+    others = [
+        heuristics.two_phase(problem),
+        heuristics.earliest_deadline_first(problem),
+        heuristics.longest_first(problem),
+        heuristics.earliest_finish(problem),
+    ]
     least, *costs = (
         objective(measure(problem, decode(problem, each)), Weights(), lower_bound(problem)) for each in [plan, *others]
     )

@@ -62,8 +62,13 @@ def test_tasks_on_several_hosts_of_several_classes_are_bounded_by_prices(
     free: list[float], away: tuple[Absence, ...], bound: float
 ) -> None:
     alike = a_problem([[4.0, 2.0]] * 6, hosts=4, free=free)
-    problem = replace(alike, classes=("fast", "slow"), host_class=np.array([0, 0, 1, 1]),
-                      seconds=np.concatenate([alike.seconds, 2 * alike.seconds]), absences=away)  # fmt: skip
+    problem = replace(
+        alike,
+        classes=("fast", "slow"),
+        host_class=np.array([0, 0, 1, 1]),
+        seconds=np.concatenate([alike.seconds, 2 * alike.seconds]),
+        absences=away,
+    )
     assert lower_bound(problem) < bound - 1
     assert tight_bound(problem) == pytest.approx(bound, rel=1e-3)
 

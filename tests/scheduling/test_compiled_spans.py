@@ -44,8 +44,13 @@ def test_a_crowd_of_hosts_is_decoded_as_the_few_that_each_stands_for(data: st.Da
     hosts = len(few.hosts) * times
     seconds = np.full((1, len(few.tasks), hosts), np.inf)
     seconds[:, :, times - 1 :: times] = few.seconds
-    crowd = replace(few, hosts=tuple(f"h{host}" for host in range(hosts)), host_class=np.zeros(hosts, dtype=np.int64),
-                    free=np.repeat(few.free, times), seconds=seconds)  # fmt: skip
+    crowd = replace(
+        few,
+        hosts=tuple(f"h{host}" for host in range(hosts)),
+        host_class=np.zeros(hosts, dtype=np.int64),
+        free=np.repeat(few.free, times),
+        seconds=seconds,
+    )
     population = data.draw(st.lists(plans(few), min_size=1, max_size=3))
     expected = [decoder.spans(few, plan) for plan in population]
     assert _decoded(crowd, [replace(plan, counts=plan.counts * times) for plan in population]) == expected
@@ -54,8 +59,16 @@ def test_a_crowd_of_hosts_is_decoded_as_the_few_that_each_stands_for(data: st.Da
 def test_hosts_that_a_task_cannot_use_never_stand_in_for_those_that_it_lacks() -> None:
     seconds = np.full((3, 1, 5), np.inf)
     seconds[0, 0, 0], seconds[1:, 0, 3] = 9.0, 2.0  # four of classes b and c, of which there are two; else one of a
-    problem = Problem(("t",), tuple("hijkl"), ("a", "b", "c"), np.array([0, 0, 0, 1, 2]), np.zeros(5), seconds,
-                      np.zeros(1), np.full(1, np.inf))  # fmt: skip
+    problem = Problem(
+        ("t",),
+        tuple("hijkl"),
+        ("a", "b", "c"),
+        np.array([0, 0, 0, 1, 2]),
+        np.zeros(5),
+        seconds,
+        np.zeros(1),
+        np.full(1, np.inf),
+    )
     tables = compiled.tables(problem, Weights(), 1.0)
     starts, ends = np.empty((2, 1)), np.empty((2, 1))
     spans(tables, np.zeros((2, 1), dtype=np.int64), np.array([[4], [1]]), starts, ends)

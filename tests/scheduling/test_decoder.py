@@ -61,7 +61,7 @@ def test_of_all_schedules_on_hosts_of_one_class_each_some_plan_is_the_best(probl
         decode(problem, Plan(np.array(order), *np.array(chosen).T)).makespan
         for order in itertools.permutations(every)
         for chosen in itertools.product(*widths)
-    )  # fmt: skip
+    )
     assert best == exhaustive_by_class(problem)
 
 
@@ -70,8 +70,12 @@ def exhaustive_by_class(problem: Problem) -> float:
     tasks = len(problem.tasks)
     longest = problem.seconds[np.isfinite(problem.seconds)].max()
     horizon = int(max(problem.free.max(), problem.release.max()) + tasks * longest) + 2
-    offered = np.array([[((problem.free <= time) & (problem.host_class == k)).sum() for time in range(horizon)]
-                        for k in range(len(problem.classes))])  # fmt: skip
+    offered = np.array(
+        [
+            [((problem.free <= time) & (problem.host_class == k)).sum() for time in range(horizon)]
+            for k in range(len(problem.classes))
+        ]
+    )
     before = problem.depends_on or ((),) * tasks
     shortest = math.inf
 
@@ -159,8 +163,16 @@ def test_hosts_that_are_free_first_are_taken_and_ties_go_by_index() -> None:
 def test_the_slowest_host_decides_and_waiting_for_a_fast_one_can_pay() -> None:
     seconds = np.array([[[10.0]], [[2.0]]])
     problem = Problem(("a",), ("slow",), ("s", "f"), np.array([0]), np.zeros(1), seconds, np.zeros(1), np.zeros(1))
-    both = Problem(("a",), ("slow", "fast"), ("s", "f"), np.array([0, 1]), np.array([0.0, 5.0]),
-                   np.array([[[10.0, 6.0]], [[2.0, 1.0]]]), np.zeros(1), np.zeros(1))  # fmt: skip
+    both = Problem(
+        ("a",),
+        ("slow", "fast"),
+        ("s", "f"),
+        np.array([0, 1]),
+        np.array([0.0, 5.0]),
+        np.array([[[10.0, 6.0]], [[2.0, 1.0]]]),
+        np.zeros(1),
+        np.zeros(1),
+    )
     assert decode(problem, a_plan([0], [1])).makespan == 10.0
     assert decode(both, a_plan([0], [1])).assignments[0].hosts == ("fast",)
     assert decode(both, a_plan([0], [2])).makespan == 11.0

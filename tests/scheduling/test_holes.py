@@ -33,8 +33,10 @@ def brute(free: Sequence[float], taken: Sequence[tuple[int, float, float]]) -> l
     }
 
     def held(one: Hole) -> bool:
-        return any(other != one and other.begin <= one.begin and one.end <= other.end and one.hosts <= other.hosts
-                   for other in found)  # fmt: skip
+        return any(
+            other != one and other.begin <= one.begin and one.end <= other.end and one.hosts <= other.hosts
+            for other in found
+        )
 
     return sorted(hole for hole in found if not held(hole))
 
@@ -67,8 +69,10 @@ def test_a_task_starts_at_the_first_moment_at_which_it_could(
         start = holes.earliest(hosts, seconds, ready)
 
         def fits(begin: float, hosts: int = hosts, seconds: int = seconds) -> bool:
-            used = [sum(value > begin + step for value in free) + sum(n for n, a, b in taken if a <= begin + step < b)
-                    for step in range(seconds)]  # fmt: skip
+            used = [
+                sum(value > begin + step for value in free) + sum(n for n, a, b in taken if a <= begin + step < b)
+                for step in range(seconds)
+            ]
             return max(used) + hosts <= len(free)
 
         assert start == next(float(begin) for begin in range(ready, 200) if fits(float(begin)))

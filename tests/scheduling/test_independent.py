@@ -30,8 +30,11 @@ def placed_one_by_one(seconds: NDArray[np.float64], rule: str) -> list[int]:
     while left:
         ends = [loads + seconds[task] for task in left]
         ranked = [np.sort(np.append(row, np.inf)) for row in ends]
-        scores = {"min": [-row[0] for row in ranked], "max": [row[0] for row in ranked],
-                  "sufferage": [row[1] - row[0] for row in ranked]}[rule]  # fmt: skip
+        scores = {
+            "min": [-row[0] for row in ranked],
+            "max": [row[0] for row in ranked],
+            "sufferage": [row[1] - row[0] for row in ranked],
+        }[rule]
         index = int(np.argmax(scores))
         task = left.pop(index)
         machine[task] = int(np.argmin(ends[index]))
@@ -89,8 +92,10 @@ def test_a_mm_turns_to_max_min_where_tasks_differ_much() -> None:
 def test_the_readings_of_a_mm_differ() -> None:
     draw = np.random.default_rng(0)
     drawn = [draw.uniform(1, 20, (15, 5)) * draw.uniform(1, 20, (15, 1)) for _ in range(20)]
-    pairs = [[makespan(seconds, adaptive(seconds, execution=execution)[0]) for execution in (False, True)]
-             for seconds in drawn]  # fmt: skip
+    pairs = [
+        [makespan(seconds, adaptive(seconds, execution=execution)[0]) for execution in (False, True)]
+        for seconds in drawn
+    ]
     assert any(one < other for one, other in pairs)
     assert any(one > other for one, other in pairs)
 

@@ -47,8 +47,10 @@ def test_a_plan_is_measured_as_the_schedule_that_it_stands_for(data: st.DataObje
 
 def test_deadlines_are_counted_and_delays_are_positive_when_early() -> None:
     problem = a_problem([[4.0], [6.0], [1.0]], hosts=3, deadline=[5.0, 3.0, float("inf")])
-    metrics = measure(problem, Schedule((Assignment("a", ("h0",), 0, 4), Assignment("b", ("h1",), 0, 6),
-                                         Assignment("c", ("h2",), 0, 1))))  # fmt: skip
+    metrics = measure(
+        problem,
+        Schedule((Assignment("a", ("h0",), 0, 4), Assignment("b", ("h1",), 0, 6), Assignment("c", ("h2",), 0, 1))),
+    )
     assert (metrics.with_deadline, metrics.on_time, metrics.on_time_share) == (2, 1, 0.5)
     assert metrics.lateness == 3.0
     assert metrics.average_delay == -1.0

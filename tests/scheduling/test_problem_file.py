@@ -131,8 +131,10 @@ def test_hosts_that_leave_for_good_are_not_counted_where_nothing_can_run() -> No
 
 
 def test_tasks_that_wait_for_each_other_are_named() -> None:
-    tasks = [{"id": name, "profile": [1], "depends_on": before} for name, before in
-             [("a", []), ("b", ["a", "d"]), ("c", ["b"]), ("d", ["c"]), ("e", ["d"])]]  # fmt: skip
+    tasks = [
+        {"id": name, "profile": [1], "depends_on": before}
+        for name, before in [("a", []), ("b", ["a", "d"]), ("c", ["b"]), ("d", ["c"]), ("e", ["d"])]
+    ]
     message = refusal({"hosts": 1, "tasks": tasks})
     assert message == "tasks[1].depends_on: tasks wait for each other: tasks[1] → tasks[3] → tasks[2] → tasks[1]"
 

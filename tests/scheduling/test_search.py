@@ -156,8 +156,13 @@ def test_the_figures_of_the_best_plan_are_those_of_its_schedule(data: st.DataObj
 def test_a_class_of_its_own_for_each_task_beats_the_greedy_choice() -> None:
     """Greedily the short task takes the fast host, where it ends first; then the long one waits for it or crawls."""
     seconds = np.array([[[2.0, np.inf], [10.0, np.inf]], [[3.0, np.inf], [40.0, np.inf]]])
-    problem = replace(a_problem([[1.0], [1.0]]), classes=("fast", "slow"), host_class=np.array([0, 1]), seconds=seconds,
-                      release=np.array([0.0, 1.0]))  # fmt: skip
+    problem = replace(
+        a_problem([[1.0], [1.0]]),
+        classes=("fast", "slow"),
+        host_class=np.array([0, 1]),
+        seconds=seconds,
+        release=np.array([0.0, 1.0]),
+    )
     search = Search(problem, MAKESPAN, seed=1)
     search.step(50)
     assert decode(problem, search.best).makespan == 11.0

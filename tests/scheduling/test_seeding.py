@@ -23,9 +23,13 @@ def lists(plan: Plan) -> tuple[list[int], list[int]]:
 
 
 def the_same_from_the_heuristics(problem: Problem) -> list[tuple[list[int], list[int]]]:
-    expected = [*heuristics.threshold_plans(problem, 6), heuristics.earliest_deadline_first(problem),
-                heuristics.longest_first(problem), heuristics.earliest_finish(problem),
-                backfill.easy(problem, calculated_counts(best_seconds(problem)))]  # fmt: skip
+    expected = [
+        *heuristics.threshold_plans(problem, 6),
+        heuristics.earliest_deadline_first(problem),
+        heuristics.longest_first(problem),
+        heuristics.earliest_finish(problem),
+        backfill.easy(problem, calculated_counts(best_seconds(problem))),
+    ]
     if np.isfinite(problem.deadline).any():
         expected.append(heuristics.late_last(problem))
     if single_class(problem) is not None and not any(problem.depends_on) and not problem.release.any():

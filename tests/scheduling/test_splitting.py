@@ -23,8 +23,12 @@ def _mixed(tasks: int) -> Problem:
     """Return tasks that can use up to two of six hosts, three of which take twice as long."""
     draw = np.random.default_rng(1)
     alike = a_problem([[float(long), 0.6 * long] for long in draw.integers(5, 50, tasks)], hosts=6)
-    return replace(alike, classes=("fast", "slow"), host_class=np.repeat([0, 1], 3),
-                   seconds=np.concatenate([alike.seconds, 2 * alike.seconds]))  # fmt: skip
+    return replace(
+        alike,
+        classes=("fast", "slow"),
+        host_class=np.repeat([0, 1], 3),
+        seconds=np.concatenate([alike.seconds, 2 * alike.seconds]),
+    )
 
 
 @given(st.data())

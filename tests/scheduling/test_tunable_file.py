@@ -19,10 +19,16 @@ def document(path: object, **task: Any) -> dict[str, Any]:
 
 def test_the_junction_detection_of_the_paper() -> None:
     """Fig. 4: a coarser first step is paid for in the last; the step between depends on the first one's choice."""
-    fine = [{"name": "sample", "hosts": 4, "seconds": 8, "deadline": 10}, {"hosts": 2, "seconds": 1, "deadline": 60},
-            {"hosts": 4, "seconds": 76, "deadline": 100}]  # fmt: skip
-    coarse = [{"hosts": 4, "seconds": 2, "deadline": 10}, {"hosts": 2, "seconds": 1, "deadline": 60},
-              {"hosts": 6, "seconds": 81, "deadline": 100}]  # fmt: skip
+    fine = [
+        {"name": "sample", "hosts": 4, "seconds": 8, "deadline": 10},
+        {"hosts": 2, "seconds": 1, "deadline": 60},
+        {"hosts": 4, "seconds": 76, "deadline": 100},
+    ]
+    coarse = [
+        {"hosts": 4, "seconds": 2, "deadline": 10},
+        {"hosts": 2, "seconds": 1, "deadline": 60},
+        {"hosts": 6, "seconds": 81, "deadline": 100},
+    ]
     queue = tunable_from_document({"hosts": 8, "tasks": [{"id": "junctions", "path": [{"any": [fine, coarse]}]}]})
     assert queue.hosts[0] == "host1"
     first, second = queue.tasks[0].chains

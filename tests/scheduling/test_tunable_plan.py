@@ -13,9 +13,10 @@ seconds = st.one_of(st.integers(1, 5).map(float), st.floats(0.1, 5.0))
 stages = st.builds(Stage, st.integers(1, 4), seconds, st.sampled_from([6.0, 12.0, float("inf")]))
 ways = st.lists(st.lists(stages, min_size=1, max_size=3).map(tuple).map(Chain), min_size=1, max_size=3).map(tuple)
 queues = st.lists(st.tuples(st.floats(0.0, 20.0), ways), max_size=10).map(
-    lambda rows: TunableQueue(HOSTS, tuple(TunableTask(str(n), release, chains)
-                                           for n, (release, chains) in enumerate(rows)))
-)  # fmt: skip
+    lambda rows: TunableQueue(
+        HOSTS, tuple(TunableTask(str(n), release, chains) for n, (release, chains) in enumerate(rows))
+    )
+)
 
 
 @given(queues)

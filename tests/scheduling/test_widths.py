@@ -28,8 +28,16 @@ def test_counts_that_are_no_faster_than_a_smaller_one_are_not_useful() -> None:
 def test_hosts_of_one_class_are_identical_however_many_classes_there_are() -> None:
     problem = a_problem([[1.0]])
     assert single_class(problem) == 0
-    mixed = Problem(problem.tasks, problem.hosts, ("a", "b"), np.array([0, 1]), problem.free,
-                    np.concatenate([problem.seconds] * 2), problem.release, problem.deadline)  # fmt: skip
+    mixed = Problem(
+        problem.tasks,
+        problem.hosts,
+        ("a", "b"),
+        np.array([0, 1]),
+        problem.free,
+        np.concatenate([problem.seconds] * 2),
+        problem.release,
+        problem.deadline,
+    )
     assert single_class(mixed) == 0  # another name makes no difference
     assert single_class(replace(mixed, seconds=np.array([[[1.0, np.inf]], [[2.0, np.inf]]]))) is None
 

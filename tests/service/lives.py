@@ -214,9 +214,15 @@ class Life:
         self.store = FragileStore(f"sqlite:///{folder}/cosched.db", world)
         self._core = Coscheduler(Settings(self.store.instance, staging=0.0, attempts=1000))
         self.engine = Engine(self._core, self.store, cast("Clock", world))
-        self.manager = Manager(cast("Any", Connector(pool, world, self.store)), self.engine.post,
-                               cast("Clock", world), grace=GRACE, watch=1.0, status=60.0,
-                               live=list)  # fmt: skip
+        self.manager = Manager(
+            cast("Any", Connector(pool, world, self.store)),
+            self.engine.post,
+            cast("Clock", world),
+            grace=GRACE,
+            watch=1.0,
+            status=60.0,
+            live=list,
+        )
         self.engine.manager = self.manager
         self._heard = 0 if hears_all_again else len(pool.log)
         self._hosts: tuple[Host, ...] = ()

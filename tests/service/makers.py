@@ -122,9 +122,17 @@ def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: in
     manager = RecordingManager()
     engine.manager = cast("Any", manager)
     faults: list[str] = []
-    desk = Desk(engine, store, Intake(catalogue(tmp_path / "applications.d"), Halving(), "fast"), domain="here",
-                connector="none", policy="genetic", faults=lambda: faults,
-                outputs=Outputs(store, manager.output), waiting=waiting)  # fmt: skip
+    desk = Desk(
+        engine,
+        store,
+        Intake(catalogue(tmp_path / "applications.d"), Halving(), "fast"),
+        domain="here",
+        connector="none",
+        policy="genetic",
+        faults=lambda: faults,
+        outputs=Outputs(store, manager.output),
+        waiting=waiting,
+    )
     engine.restore()
     engine.start()
     if hosts:
@@ -141,8 +149,14 @@ def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: in
 def insight_of(running: Daemon, folder: Path) -> DaemonInsight:
     """Return what is told of a daemon beside what it does; its models are those of the package."""
     folders = [resources.models()]
-    return DaemonInsight(running.engine, running.engine._core, running.store, catalogue(folder / "applications.d"),
-                         Predictor(folders), folders)  # fmt: skip
+    return DaemonInsight(
+        running.engine,
+        running.engine._core,
+        running.store,
+        catalogue(folder / "applications.d"),
+        Predictor(folders),
+        folders,
+    )
 
 
 @contextmanager

@@ -143,8 +143,10 @@ def test_jobs_outlive_the_daemon_and_are_taken_up_again(site: Site) -> None:
 
 def test_it_ends_at_a_mistake_of_its_own_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tmp_path / "cosched.toml"
-    config.write_text(f'[domain]\nstate = "{tmp_path}/state"\n[planning]\npolicy = "fcfs-maximum"\n'
-                      f'[connector.local]\nspool = "{tmp_path}/spool"\n')  # fmt: skip
+    config.write_text(
+        f'[domain]\nstate = "{tmp_path}/state"\n[planning]\npolicy = "fcfs-maximum"\n'
+        f'[connector.local]\nspool = "{tmp_path}/spool"\n'
+    )
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # this process keeps its own
     daemon = Daemon(load(config, {}))
 

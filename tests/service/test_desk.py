@@ -216,8 +216,10 @@ def test_another_users_task_is_not_there(here: Daemon) -> None:
 def test_tasks_are_found_by_owner_and_words(here: Daemon) -> None:
     here.desk.submit(ME, [TaskRequest(application="halving", name="Night run 100%")], "", "")
     here.desk.submit(YOU, [HALVING], "", "")
-    found = {words: [task.id for task in here.desk.tasks(CHIEF, Selection(text=words), 10, 0).tasks]
-             for words in ("night", "100%", "%", "HALV", "2", "none")}  # fmt: skip
+    found = {
+        words: [task.id for task in here.desk.tasks(CHIEF, Selection(text=words), 10, 0).tasks]
+        for words in ("night", "100%", "%", "HALV", "2", "none")
+    }
     assert found == {"night": ["1"], "100%": ["1"], "%": ["1"], "HALV": ["2", "1"], "2": ["2"], "none": []}
     assert [task.id for task in here.desk.tasks(CHIEF, Selection(owner="you"), 10, 0).tasks] == ["2"]
 

@@ -56,6 +56,9 @@ def test_a_certificate_that_will_not_do_leaves_no_door_open(tmp_path: Path) -> N
         (tmp_path / name).write_text("nonsense")
         (tmp_path / name).chmod(0o600)
     with pytest.raises(UserError, match="certificate"):
-        login_link(tmp_path, f'[server]\nlisten = ["unix:{tmp_path}/here.sock"]\n'
-                             f'certificate = "{tmp_path}/cert.pem"\nkey = "{tmp_path}/key.pem"\n')  # fmt: skip
+        login_link(
+            tmp_path,
+            f'[server]\nlisten = ["unix:{tmp_path}/here.sock"]\n'
+            f'certificate = "{tmp_path}/cert.pem"\nkey = "{tmp_path}/key.pem"\n',
+        )
     gc.collect()  # a socket that nobody closed is a warning, and so an error, of this test

@@ -66,9 +66,18 @@ def test_what_it_raises_on_purpose_comes_through(verb: str) -> None:
 
 @pytest.mark.parametrize(
     ("verb", "answer"),
-    [("hosts", None), ("hosts", [None]), ("submit", 7), ("submit", None), ("status", None), ("status", {"u": None}),
-     ("find", "running"), ("events", None), ("events", [{}])],
-)  # fmt: skip
+    [
+        ("hosts", None),
+        ("hosts", [None]),
+        ("submit", 7),
+        ("submit", None),
+        ("status", None),
+        ("status", {"u": None}),
+        ("find", "running"),
+        ("events", None),
+        ("events", [{}]),
+    ],
+)
 def test_an_answer_of_a_wrong_form_is_a_mistake(verb: str, answer: Any) -> None:
     with pytest.raises(ConnectorError, match="the connector failed"):
         ask(verb, answer)

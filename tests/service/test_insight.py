@@ -35,12 +35,27 @@ def insight(running: Daemon, tmp_path: Path) -> DaemonInsight:
 
 
 def ran(store: Daemon, number: int, owner: str, predicted: float, actual: float) -> None:
-    task = Task(str(number), number, f"task {number}", "halving", ("/x",), NOW, owner=owner, predicted=predicted,
-                actual=actual, profile=Profile((predicted,), Source.MODEL, "fast"), correction="halving/fast",
-                state=TaskState.COMPLETED, finished=NOW + number, started=NOW, hosts=("h01",),
-                deadline=NOW + 5)  # fmt: skip
-    attempt = Attempt(f"u{number}", task.id, ("h01",), 1, predicted, NOW, AttemptState.COMPLETED, started=NOW,
-                      finished=NOW + number)  # fmt: skip
+    task = Task(
+        str(number),
+        number,
+        f"task {number}",
+        "halving",
+        ("/x",),
+        NOW,
+        owner=owner,
+        predicted=predicted,
+        actual=actual,
+        profile=Profile((predicted,), Source.MODEL, "fast"),
+        correction="halving/fast",
+        state=TaskState.COMPLETED,
+        finished=NOW + number,
+        started=NOW,
+        hosts=("h01",),
+        deadline=NOW + 5,
+    )
+    attempt = Attempt(
+        f"u{number}", task.id, ("h01",), 1, predicted, NOW, AttemptState.COMPLETED, started=NOW, finished=NOW + number
+    )
     store.store.save([task], [attempt])
 
 
@@ -75,8 +90,9 @@ def test_what_has_run_is_told_without_the_names_of_others(running: Daemon, insig
     ran(running, 1, "ann", 10.0, 10.0)
     ran(running, 2, "bob", 10.0, 10.0)
     assert [(run.task, run.name, run.deadline) for run in insight.runs(ANN, NOW)] == [
-        ("", "", None), ("1", "task 1", NOW + 5),
-    ]  # fmt: skip
+        ("", "", None),
+        ("1", "task 1", NOW + 5),
+    ]
     assert [run.task for run in insight.runs(OLGA, NOW)] == ["2", "1"]
     assert [run.task for run in insight.runs(OLGA, NOW + 1)] == ["2"]
 

@@ -12,8 +12,18 @@ NOW = 1_750_000_000.0
 
 
 def task(number: int, deadline: float | None, *notify: str) -> Task:
-    return Task(str(number), number, "n", "a", ("/x",), NOW, profile=Profile((10.0,), Source.USER), notify=notify,
-                deadline=None if deadline is None else NOW + deadline, best_effort=True)  # fmt: skip
+    return Task(
+        str(number),
+        number,
+        "n",
+        "a",
+        ("/x",),
+        NOW,
+        profile=Profile((10.0,), Source.USER),
+        notify=notify,
+        deadline=None if deadline is None else NOW + deadline,
+        best_effort=True,
+    )
 
 
 def test_who_is_planned_to_end_too_late_is_named() -> None:
@@ -27,8 +37,9 @@ def test_who_is_planned_to_end_too_late_is_named() -> None:
     ):
         core.handle(TaskSubmitted(NOW, each))
     assert {(notice.task, notice.kind, notice.target) for notice in late_notices(core, NOW)} == {
-        ("2", "late", "mailto:a@b"), ("2", "late", "https://h")
-    }  # fmt: skip
+        ("2", "late", "mailto:a@b"),
+        ("2", "late", "https://h"),
+    }
     assert {notice.task for notice in late_notices(core, NOW + 61)} == {"1", "2"}
 
 

@@ -46,9 +46,14 @@ class Scripted:
 
     def __init__(self, **script: Any) -> None:
         self.script: dict[str, Any] = {
-            "hosts": [[Host("h1")]], "submit": ["7.0"], "cancel": [None], "find": [None], "status": [{}],
-            "events": [[]], **script,
-        }  # fmt: skip
+            "hosts": [[Host("h1")]],
+            "submit": ["7.0"],
+            "cancel": [None],
+            "find": [None],
+            "status": [{}],
+            "events": [[]],
+            **script,
+        }
         self.calls: list[str] = []
         self.launches: list[Launch] = []
         self.closed = False
@@ -150,9 +155,14 @@ def test_a_cancel_never_overtakes_its_submit() -> None:
 
 @pytest.mark.parametrize(
     ("error", "transient"),
-    [(DOWN, True), (ConnectorError("no such queue", transient=False), False), (UserError("bad name"), False),
-     (MISTAKE, True), (FULL, True)],
-)  # fmt: skip
+    [
+        (DOWN, True),
+        (ConnectorError("no such queue", transient=False), False),
+        (UserError("bad name"), False),
+        (MISTAKE, True),
+        (FULL, True),
+    ],
+)
 def test_a_submit_that_fails_is_told_with_what_may_come_of_it(error: Exception, transient: bool) -> None:
     with manager(Scripted(submit=[error])) as (running, told):
         running.submit([(ATTEMPT, TASK)])
@@ -294,10 +304,13 @@ def test_a_fault_that_lasts_is_logged_once(verb: str) -> None:
 
 @pytest.mark.parametrize(
     "script",
-    [{"events": [None, [found(JobState.RUNNING)]]}, {"events": [[None], [found(JobState.RUNNING)]]},
-     {"status": [None, {"u": found(JobState.RUNNING)}]}, {"hosts": [None, [Host("h1", up=False)]],
-      "events": [[], [found(JobState.RUNNING)]]}],
-)  # fmt: skip
+    [
+        {"events": [None, [found(JobState.RUNNING)]]},
+        {"events": [[None], [found(JobState.RUNNING)]]},
+        {"status": [None, {"u": found(JobState.RUNNING)}]},
+        {"hosts": [None, [Host("h1", up=False)]], "events": [[], [found(JobState.RUNNING)]]},
+    ],
+)
 def test_an_answer_of_a_wrong_form_ends_no_thread(script: dict[str, Any]) -> None:
     """Nobody missed the thread: the daemon went on, and heard no more of its jobs."""
     with manager(Scripted(**script), status=0.0) as (_running, told):

@@ -81,8 +81,10 @@ def test_how_the_search_went_is_kept(plans: Plans) -> None:
     events = [ScheduleImproved(NOW + n, (), (), NOW, 100.0, 110.0 - n, 1000 * n) for n in range(3)]
     remembered.heard([], events)
     assert [(point.end - NOW, round(point.gap or 0, 3)) for point in remembered.search()] == [
-        (110.0, 0.1), (109.0, 0.09), (108.0, 0.08),
-    ]  # fmt: skip
+        (110.0, 0.1),
+        (109.0, 0.09),
+        (108.0, 0.08),
+    ]
     remembered.heard([], [ScheduleImproved(NOW + 9, (), (), NOW)])
     assert remembered.search()[-1].gap is None  # there was nothing to do
 

@@ -9,8 +9,20 @@ from cosched.service.messages import hook_body, hook_headers, mail, notice_id
 from cosched.service.views import task_view
 from cosched.store.outbox import Notice
 
-TASK = Task("7", 7, "night run", "a", ("/x",), 1e9, "ann", deadline=1e9 + 50, state=TaskState.COMPLETED,
-            finished=1e9 + 60, actual=30.0, hosts=("h1", "h2"))  # fmt: skip
+TASK = Task(
+    "7",
+    7,
+    "night run",
+    "a",
+    ("/x",),
+    1e9,
+    "ann",
+    deadline=1e9 + 50,
+    state=TaskState.COMPLETED,
+    finished=1e9 + 60,
+    actual=30.0,
+    hosts=("h1", "h2"),
+)
 NOTICE = Notice("7", "completed", "mailto:ann@example.org", 1e9 + 60, 1e9 + 60)
 
 

@@ -321,7 +321,7 @@ LIES = {
     "says that it runs": (takes(accepted, reported(Progress.RUNNING)), Commit),
     "says that it has ended": (takes(accepted, reported(Progress.COMPLETED)), Commit),
     "says that it has failed": (takes(reported(Progress.FAILED)), Commit),
-}  # fmt: skip
+}
 
 
 @DECEIVED

@@ -12,8 +12,11 @@ def test_tasks_plans_and_hosts_are_news() -> None:
     plan = ScheduleImproved(2.0, ("7",), (1,), makespan=9.0, bound=8.0, evaluations=50)
     hosts = HostsObserved(3.0, (Host("h1"), Host("h2", up=False)))
     told = happenings([task], [Tick(1.0), plan, hosts])
-    assert [(each.kind, each.key, each.owner) for each in told] == [("task", "7", "me"), ("plan", "", None),
-                                                                    ("hosts", "", None)]  # fmt: skip
+    assert [(each.kind, each.key, each.owner) for each in told] == [
+        ("task", "7", "me"),
+        ("plan", "", None),
+        ("hosts", "", None),
+    ]
     assert told[0].document().owner == "me"
     assert told[1].document() == {"time": 2.0, "makespan": 9.0, "bound": 8.0, "evaluations": 50}
     assert told[2].document() == {"time": 3.0, "up": 1, "down": 1}

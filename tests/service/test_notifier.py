@@ -192,8 +192,9 @@ def test_nobody_at_the_other_end_is_a_fault_like_others(store: Store) -> None:
         store.save([replace(ENDED, notify=(url, "mailto:ann@example.org"))])
         told.look()
     assert sorted(notice.fault.split(" (")[0] for notice in told.waiting()) == [
-        "the mail server did not take it", "the web hook could not be reached"
-    ]  # fmt: skip
+        "the mail server did not take it",
+        "the web hook could not be reached",
+    ]
 
 
 def test_lateness_is_told_once_and_ahead_of_time(store: Store) -> None:

@@ -44,10 +44,12 @@ sender = "cosched@example.org"
 """
     configuration = configured(tmp_path, text)
     assert notify_settings(configuration) == Notify(
-        Targets(("https://hooks.example.org",), ("@example.org",)), "shared",
-        MailServer("smtp+starttls://mail.example.org:587", "cosched", "of the mailbox"), "cosched@example.org",
+        Targets(("https://hooks.example.org",), ("@example.org",)),
+        "shared",
+        MailServer("smtp+starttls://mail.example.org:587", "cosched", "of the mailbox"),
+        "cosched@example.org",
         patience=configuration.notify.patience,
-    )  # fmt: skip
+    )
     (tmp_path / "hook").chmod(0o644)
     with pytest.raises(UserError, match=r"the secret file .*hook can be read by everybody on this machine: chmod o= "):
         notify_settings(configuration)

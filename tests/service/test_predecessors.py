@@ -23,8 +23,9 @@ def test_only_those_can_be_waited_for_that_have_completed_or_may_yet(state: Task
         check_predecessors([NEW], found.get)
 
 
-@pytest.mark.parametrize(("name", "role", "seen"), [("me", Role.USER, True), ("you", Role.USER, False),
-                                                    ("you", Role.OPERATOR, True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "role", "seen"), [("me", Role.USER, True), ("you", Role.USER, False), ("you", Role.OPERATOR, True)]
+)
 def test_others_tasks_are_as_absent_as_ones_that_never_were(name: str, role: Role, seen: bool) -> None:
     found = {"1": a_task(1, owner="me")}
     if seen:

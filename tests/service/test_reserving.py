@@ -29,8 +29,12 @@ def request(**changes: Any) -> ReservationRequest:
 def test_hosts_are_named_once_and_what_has_begun_begins_now() -> None:
     found = made(request(start=NOW - 5, name="course"), "chief", NOW, {"h1", "h2"}, 0)
     assert (found.hosts, found.begin, found.end, found.name, found.owner) == (
-        ("h1", "h2"), NOW, NOW + 60, "course", "chief",
-    )  # fmt: skip
+        ("h1", "h2"),
+        NOW,
+        NOW + 60,
+        "course",
+        "chief",
+    )
     assert made(request(start=NOW + 5), "chief", NOW, {"h1", "h2"}, 0).begin == NOW + 5
     assert made(request(), "chief", NOW, {"h1", "h2"}, 0).id != found.id
 

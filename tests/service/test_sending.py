@@ -56,8 +56,10 @@ def test_a_hook_that_takes_it_says_nothing() -> None:
         post(f"http://{address}/", b"{}", {})
 
 
-@pytest.mark.parametrize("answer", [b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n",
-                                    b"HTTP/1.1 302 There\r\nLocation: http://127.0.0.1:1/\r\n\r\n"])  # fmt: skip
+@pytest.mark.parametrize(
+    "answer",
+    [b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 302 There\r\nLocation: http://127.0.0.1:1/\r\n\r\n"],
+)
 def test_any_other_answer_of_a_hook_is_a_fault(answer: bytes) -> None:
     with saying(answer) as address, pytest.raises(SystemFault, match="the web hook answered "):
         post(f"http://{address}/", b"{}", {})

@@ -12,23 +12,48 @@ ALLOWED = Targets(("hooks.example.org", "http://10.0.0.7:9000"), ("ann@example.o
 
 @pytest.mark.parametrize(
     "target",
-    ["https://hooks.example.org/x?y=1", "https://HOOKS.example.org", "http://10.0.0.7:9000/", "mailto:ann@example.org",
-     "mailto:any.body+x@site.example", "mailto:ann@Example.org"],
-)  # fmt: skip
+    [
+        "https://hooks.example.org/x?y=1",
+        "https://HOOKS.example.org",
+        "http://10.0.0.7:9000/",
+        "mailto:ann@example.org",
+        "mailto:any.body+x@site.example",
+        "mailto:ann@Example.org",
+    ],
+)
 def test_what_is_listed_may_be_told(target: str) -> None:
     ALLOWED.check((target,))
 
 
 @pytest.mark.parametrize(
     "target",
-    ["", "hooks.example.org", "http://hooks.example.org/", "https://hooks.example.org:8443/", "https://evil.example/",
-     "https://hooks.example.org.evil.example/", "https://hooks.example.org@evil.example/", "https://10.0.0.7:9000/",
-     "https://ann:x@hooks.example.org/", "http://127.0.0.1/", "http://169.254.169.254/", "http://[::1]/", "file:///etc/passwd",
-     "https://hooks.example.org\\@evil.example/", "https://hooks.example.org/\n", "https://hooks.example.org:x/",
-     "mailto:bob@example.org", "mailto:ann@example.org,eve@evil.example", "mailto:ann@example.org?bcc=eve@evil.example",
-     "mailto:ann@example.org\r\nBcc: eve@evil.example", "mailto:@site.example", "mailto:a@sub.site.example",
-     "https://hooks.example.org/" + "x" * 1024, "https://hooks.example.org/\u202e"],
-)  # fmt: skip
+    [
+        "",
+        "hooks.example.org",
+        "http://hooks.example.org/",
+        "https://hooks.example.org:8443/",
+        "https://evil.example/",
+        "https://hooks.example.org.evil.example/",
+        "https://hooks.example.org@evil.example/",
+        "https://10.0.0.7:9000/",
+        "https://ann:x@hooks.example.org/",
+        "http://127.0.0.1/",
+        "http://169.254.169.254/",
+        "http://[::1]/",
+        "file:///etc/passwd",
+        "https://hooks.example.org\\@evil.example/",
+        "https://hooks.example.org/\n",
+        "https://hooks.example.org:x/",
+        "mailto:bob@example.org",
+        "mailto:ann@example.org,eve@evil.example",
+        "mailto:ann@example.org?bcc=eve@evil.example",
+        "mailto:ann@example.org\r\nBcc: eve@evil.example",
+        "mailto:@site.example",
+        "mailto:a@sub.site.example",
+        "https://hooks.example.org/" + "x" * 1024,
+        "https://hooks.example.org/\u202e",
+    ],
+)
 def test_nothing_else_may(target: str) -> None:
     with pytest.raises(UserError, match=r"cannot be notified: allowed here are mailto:ann@example.org, mailto:…@site"):
         ALLOWED.check((target,))

@@ -57,8 +57,18 @@ def test_all_that_is_known_is_json() -> None:
 
 def test_lists_show_of_a_task_what_is_shown_of_it_alone(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path}/cosched.db")
-    done = replace(TASK, id="8", number=8, state=TaskState.COMPLETED, deadline=20.5, finished=20.25, hosts=("b", "a"),
-                   attempts=1, exit_code=0, started=1 / 3)  # fmt: skip
+    done = replace(
+        TASK,
+        id="8",
+        number=8,
+        state=TaskState.COMPLETED,
+        deadline=20.5,
+        finished=20.25,
+        hosts=("b", "a"),
+        attempts=1,
+        exit_code=0,
+        started=1 / 3,
+    )
     store.save([TASK, done])
     assert [listed_view(row) for row in store.listed()] == [task_view(done), task_view(TASK)]
     store.close()

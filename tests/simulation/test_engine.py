@@ -61,8 +61,10 @@ def test_a_cancelled_task_does_not_complete() -> None:
     assert not domain.core.tasks
 
 
-@given(st.lists(st.tuples(st.lists(st.floats(1.0, 9.0), min_size=1, max_size=4), st.floats(0.0, 20.0)), max_size=12),
-       st.sampled_from(["genetic", *BASELINES, *sorted(REPLANNED)]))  # fmt: skip
+@given(
+    st.lists(st.tuples(st.lists(st.floats(1.0, 9.0), min_size=1, max_size=4), st.floats(0.0, 20.0)), max_size=12),
+    st.sampled_from(["genetic", *BASELINES, *sorted(REPLANNED)]),
+)
 def test_every_task_runs_once_and_no_host_runs_two_at_a_time(
     rows: list[tuple[list[float], float]], policy: str
 ) -> None:

@@ -12,9 +12,13 @@ SLOWNESS = {"fast": 1.0, "slow": 4.0}
 
 
 def a_grid(
-    *, agents: bool = False, loss: float = 0.0, placement: Placement = Placement.HOME, documents: bool = False,
+    *,
+    agents: bool = False,
+    loss: float = 0.0,
+    placement: Placement = Placement.HOME,
+    documents: bool = False,
     absences: tuple[Absence, ...] = (),
-) -> Grid:  # fmt: skip
+) -> Grid:
     calendar = Calendar()
     sites = [Site("A", 2, "slow", (Peer("B"),)), Site("B", 4, "fast", (Peer("A"),))]
     middleware = Middleware("genetic", agents, 2, AgentSettings("", ""), lambda _: 1.0, placement, documents, absences)

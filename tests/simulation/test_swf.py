@@ -84,8 +84,10 @@ jobs = st.lists(
 @given(jobs)
 def test_what_is_written_is_read(drawn: list[tuple[int, int, int, int]]) -> None:
     drawn.sort(key=lambda job: job[0])
-    lines = [line(number=number, submitted=when, seconds=seconds, allocated=wide, wanted=-1, requested=asked)
-             for number, (when, seconds, wide, asked) in enumerate(drawn)]  # fmt: skip
+    lines = [
+        line(number=number, submitted=when, seconds=seconds, allocated=wide, wanted=-1, requested=asked)
+        for number, (when, seconds, wide, asked) in enumerate(drawn)
+    ]
     ran = [job for job in drawn if job[1] > 0 and job[2] > 0]
     if not ran:
         with pytest.raises(UserError):

@@ -14,6 +14,7 @@ def swf(jobs: int, seed: int = 1, processors: int = 8) -> str:
         when += draw.randrange(60)
         seconds = draw.randrange(1, 300)
         wide = draw.randrange(1, processors + 1)
-        lines.append(f"{number} {when} 0 {seconds} {wide} -1 -1 {wide} {seconds * draw.randrange(1, 11)} "
-                     "-1 1 1 1 -1 -1 -1 -1 -1")  # fmt: skip
+        lines.append(
+            f"{number} {when} 0 {seconds} {wide} -1 -1 {wide} {seconds * draw.randrange(1, 11)} -1 1 1 1 -1 -1 -1 -1 -1"
+        )
     return "\n".join(lines)

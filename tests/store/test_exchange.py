@@ -15,8 +15,14 @@ if TYPE_CHECKING:
 UUID = "6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11"
 TASK = Task("1", 1, "t", "app", ("/x",), 5.0, state=TaskState.FORWARDED, peer="b")
 HANDOVER = Handover(UUID, 1, "1", "b", HandoverState.COMMITTING, "b is faster", 5.0)
-DOCUMENT = TaskDocument("t", "app", "ann", 60.0, model=Model("m", (ModelFile("m.psl", "a < b\n"),)),
-                        parameters=(Parameter("n", "5.0", number=True, entry=5.0),))  # fmt: skip
+DOCUMENT = TaskDocument(
+    "t",
+    "app",
+    "ann",
+    60.0,
+    model=Model("m", (ModelFile("m.psl", "a < b\n"),)),
+    parameters=(Parameter("n", "5.0", number=True, entry=5.0),),
+)
 GUEST = Guest(UUID, 2, "c", "1", GuestState.HELD, 3, ("c", "d"), DOCUMENT, 7.0)
 
 

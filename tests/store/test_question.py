@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 _METADATA = MetaData()
 _THINGS = Table("things", _METADATA, Column("number", Integer), Column("held", Boolean), Column("parts", JSON))
-_ASKED = select(_THINGS).where(_THINGS.c.number >= bindparam("least")).order_by(_THINGS.c.number).limit(
-    bindparam("limit"))  # fmt: skip
+_ASKED = (
+    select(_THINGS).where(_THINGS.c.number >= bindparam("least")).order_by(_THINGS.c.number).limit(bindparam("limit"))
+)
 
 
 @pytest.fixture

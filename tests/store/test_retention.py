@@ -43,8 +43,11 @@ def left(store: Store) -> list[str]:
 
 
 def test_what_ended_long_ago_goes_with_all_that_belongs_to_it(store: Store) -> None:
-    store.save([task(1), task(2, NEW)], [attempt(1), attempt(2)],
-               [Record(OLD, "k", "1"), Record(OLD, "k", "2"), Record(OLD, "hosts"), Record(NEW, "hosts")])  # fmt: skip
+    store.save(
+        [task(1), task(2, NEW)],
+        [attempt(1), attempt(2)],
+        [Record(OLD, "k", "1"), Record(OLD, "k", "2"), Record(OLD, "hosts"), Record(NEW, "hosts")],
+    )
     assert sum(store.counts().values()) == 2
     Plans(store).put({"1": [[OLD, OLD, OLD, 1]], "2": [[NEW, NEW, NEW, 1]]}, [])
     assert prune(store, BEFORE) == 1
@@ -95,9 +98,14 @@ def test_no_number_is_given_twice(store: Store) -> None:
 
 
 def test_a_key_stays_as_long_as_one_of_its_tasks(store: Store) -> None:
-    store.save([task(1), task(2, NEW), task(3, NEW)], submissions=[
-        Submission("gone", "d", ("1",), OLD), Submission("half", "d", ("1", "2"), OLD, "ann"),
-        Submission("kept", "d", ("3",), NEW)])  # fmt: skip
+    store.save(
+        [task(1), task(2, NEW), task(3, NEW)],
+        submissions=[
+            Submission("gone", "d", ("1",), OLD),
+            Submission("half", "d", ("1", "2"), OLD, "ann"),
+            Submission("kept", "d", ("3",), NEW),
+        ],
+    )
     prune(store, BEFORE)
     assert store.by_key("gone") is None
     assert store.by_key("half", "ann") is not None

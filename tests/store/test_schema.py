@@ -38,9 +38,15 @@ def test_migrations_follow_one_another_without_a_fork() -> None:
 
 @pytest.mark.parametrize(
     ("table", "kind", "own"),
-    [(schema.tasks, Task, set()), (schema.attempts, Attempt, set()), (schema.events, Record, {"id"}),
-     (schema.submission_keys, Submission, set()), (schema.handovers, Handover, set()), (schema.guests, Guest, set())],
-)  # fmt: skip
+    [
+        (schema.tasks, Task, set()),
+        (schema.attempts, Attempt, set()),
+        (schema.events, Record, {"id"}),
+        (schema.submission_keys, Submission, set()),
+        (schema.handovers, Handover, set()),
+        (schema.guests, Guest, set()),
+    ],
+)
 def test_a_table_keeps_every_field_and_nothing_else(table: Table, kind: type, own: set[str]) -> None:
     assert {column.name for column in table.columns} == {field.name for field in fields(kind)} | own
 

@@ -63,8 +63,9 @@ class CondorPool:
         PoolError: it did not come up.
     """
 
-    def __init__(self, hosts: int = 16, directory: Path | None = None, settings: str = "", *,
-                 second: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self, hosts: int = 16, directory: Path | None = None, settings: str = "", *, second: bool = False
+    ) -> None:
         self.hosts = tuple(f"node{number:02d}" for number in range(1, hosts + 1))
         self._prefix = installed()
         self._schedulers = 2 if second else 1
@@ -117,8 +118,7 @@ class CondorPool:
 
     def forget(self, slot: str) -> None:
         """Have the collector show a slot no more."""
-        self._tell("INVALIDATE_STARTD_ADS", MyType='"Query"', TargetType='"Machine"',
-                   Requirements=f'Name == "{slot}"')  # fmt: skip
+        self._tell("INVALIDATE_STARTD_ADS", MyType='"Query"', TargetType='"Machine"', Requirements=f'Name == "{slot}"')
         self._wait(f"{slot} to be forgotten", lambda: slot not in self._seen_slots())
 
     def _tell(self, what: str, **values: str) -> None:
@@ -138,8 +138,12 @@ class CondorPool:
 
     def described(self) -> dict[str, object]:
         """Return what a client needs, as JSON can carry it."""
-        return {"directory": str(self.directory), "config": str(self.config), "spool": str(self.spool),
-                "hosts": list(self.hosts)}  # fmt: skip
+        return {
+            "directory": str(self.directory),
+            "config": str(self.config),
+            "spool": str(self.spool),
+            "hosts": list(self.hosts),
+        }
 
     def start(self) -> None:
         """Start the daemons and wait until every host is there."""
@@ -230,8 +234,14 @@ class CondorPool:
     def _run(self, before: Sequence[str], command: Sequence[str]) -> str:
         places = (self._prefix / "usr/sbin", self._prefix / "usr/bin")
         program = next(place / command[0] for place in places if (place / command[0]).exists())
-        done = subprocess.run([*before, program, *command[1:]], env=self._environment("condor_config"),
-                              capture_output=True, text=True, timeout=30, check=False)  # fmt: skip
+        done = subprocess.run(
+            [*before, program, *command[1:]],
+            env=self._environment("condor_config"),
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
         if done.returncode:
             raise PoolError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout

@@ -68,8 +68,16 @@ def _listed(suite: str, archive: str, work: Path) -> dict[str, str]:
 def _archives() -> list[str]:
     """Return the addresses that may be the Debian archive: they carry this machine's own suite, component main."""
     own = {release(), "stable", "testing", "unstable", "sid"}
-    listed = _output(["apt-get", "indextargets", "--no-release-info", "--format",
-                      "$(RELEASE) $(COMPONENT) $(REPO_URI)", "Created-By: Packages"])  # fmt: skip
+    listed = _output(
+        [
+            "apt-get",
+            "indextargets",
+            "--no-release-info",
+            "--format",
+            "$(RELEASE) $(COMPONENT) $(REPO_URI)",
+            "Created-By: Packages",
+        ]
+    )
     rows = [line.split(" ", 2) for line in listed.splitlines()]
     addresses = [address for release, component, address in rows if release in own and component == "main"]
     if not addresses:

@@ -112,14 +112,22 @@ class Federation:
 
     def faults(self, labels: Sequence[str]) -> list[str]:
         """Return what is wrong in the history if these tasks were to run to their end, once, and no others."""
-        twice = [f"task {label} was begun {len(where)} times: in {', '.join(where)}"
-                 for label, where in self.ran().items() if len(where) > 1]  # fmt: skip
+        twice = [
+            f"task {label} was begun {len(where)} times: in {', '.join(where)}"
+            for label, where in self.ran().items()
+            if len(where) > 1
+        ]
         return history.faults(self.history(), labels) + twice
 
 
 @contextmanager
-def federation(hosts: Mapping[str, int], links: Sequence[tuple[str, str, str]], *, scale: float = 0.05,
-               agent: Mapping[str, Any] | None = None) -> Iterator[Federation]:  # fmt: skip
+def federation(
+    hosts: Mapping[str, int],
+    links: Sequence[tuple[str, str, str]],
+    *,
+    scale: float = 0.05,
+    agent: Mapping[str, Any] | None = None,
+) -> Iterator[Federation]:
     """Run domains until they know one another, and then as long as wanted.
 
     Args:

@@ -21,9 +21,20 @@ if TYPE_CHECKING:
 
 __all__ = ["QuickSite"]
 
-_MODULES = ["tests.testbed.nursery", "cosched.cli.serve", "cosched.client", "cosched.service.daemon", "cosched_condor",
-            "cosched_local", "cosched_simulated", "cosched_slurm", "tests.history",
-            "httptools", "uvloop", "uvicorn"]  # fmt: skip
+_MODULES = [
+    "tests.testbed.nursery",
+    "cosched.cli.serve",
+    "cosched.client",
+    "cosched.service.daemon",
+    "cosched_condor",
+    "cosched_local",
+    "cosched_simulated",
+    "cosched_slurm",
+    "tests.history",
+    "httptools",
+    "uvloop",
+    "uvicorn",
+]
 
 
 class QuickSite(Site):

@@ -62,8 +62,21 @@ class Directory:
 
     def search(self, base: str, scope: str, query: str, *attributes: str) -> str:
         """Return what an anonymous client finds, as LDIF in long lines."""
-        return _run("usr/bin/ldapsearch", "-x", "-LLL", "-o", "ldif-wrap=no", "-H", self.url, "-b", base, "-s", scope,
-                    query, *attributes)  # fmt: skip
+        return _run(
+            "usr/bin/ldapsearch",
+            "-x",
+            "-LLL",
+            "-o",
+            "ldif-wrap=no",
+            "-H",
+            self.url,
+            "-b",
+            base,
+            "-s",
+            scope,
+            query,
+            *attributes,
+        )
 
 
 @contextmanager
@@ -85,8 +98,9 @@ def directory(work: Path, schema: Path, suffix: str, ldif: str) -> Iterator[Dire
     tree.write_text(ldif, encoding="ascii")
     _run("usr/sbin/slapadd", "-f", str(settings), "-l", str(tree))
     url = f"ldap://127.0.0.1:{free_ports(1)[0]}/"
-    server = subprocess.Popen([prefix() / "usr/sbin/slapd", "-d", "0", "-h", url, "-f", settings],
-                              env=_environment(), stderr=subprocess.PIPE)  # fmt: skip
+    server = subprocess.Popen(
+        [prefix() / "usr/sbin/slapd", "-d", "0", "-h", url, "-f", settings], env=_environment(), stderr=subprocess.PIPE
+    )
     try:
         _wait(server, Directory(url))
         yield Directory(url)

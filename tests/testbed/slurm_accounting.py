@@ -116,5 +116,9 @@ def _make_database(root: Path) -> None:
     data.mkdir(mode=0o755)
     settings.write_text(_DATABASE.format(root=root, data=data, user=pwd.getpwuid(os.geteuid()).pw_name))
     tables = (root / "usr/share/mysql/mysql_system_tables.sql").read_bytes()
-    subprocess.run([root / "usr/sbin/mariadbd", f"--defaults-file={settings}", "--bootstrap"], check=True,
-                   input=b"create database mysql;\nuse mysql;\n" + tables, capture_output=True)  # fmt: skip
+    subprocess.run(
+        [root / "usr/sbin/mariadbd", f"--defaults-file={settings}", "--bootstrap"],
+        check=True,
+        input=b"create database mysql;\nuse mysql;\n" + tables,
+        capture_output=True,
+    )

@@ -93,8 +93,12 @@ class SlurmCluster:
     @property
     def settings(self) -> dict[str, str]:
         """The connector's settings for this cluster."""
-        return {"config": str(self.config), "bin": str(self.bin), "spool": str(self.spool),
-                "completions": str(self.completions)}  # fmt: skip
+        return {
+            "config": str(self.config),
+            "bin": str(self.bin),
+            "spool": str(self.spool),
+            "completions": str(self.completions),
+        }
 
     def described(self) -> dict[str, object]:
         """Return what a client needs, as JSON can carry it."""
@@ -186,8 +190,14 @@ class SlurmCluster:
         Raises:
             ClusterError: it failed.
         """
-        done = subprocess.run([self.bin / command[0], *command[1:]], env=self._environment(), capture_output=True,
-                              text=True, timeout=30, check=False)  # fmt: skip
+        done = subprocess.run(
+            [self.bin / command[0], *command[1:]],
+            env=self._environment(),
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
         if done.returncode:
             raise ClusterError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
@@ -223,8 +233,16 @@ class SlurmCluster:
 
     def _start(self, *, accounting: bool) -> None:
         folder = self.directory / "munge"
-        self._run("munged", "munged", "--foreground", f"--socket={folder}/socket", f"--key-file={folder}/key",
-                  f"--log-file={folder}/log", f"--pid-file={folder}/pid", f"--seed-file={folder}/seed")  # fmt: skip
+        self._run(
+            "munged",
+            "munged",
+            "--foreground",
+            f"--socket={folder}/socket",
+            f"--key-file={folder}/key",
+            f"--log-file={folder}/log",
+            f"--pid-file={folder}/pid",
+            f"--seed-file={folder}/seed",
+        )
         self.wait("munged", (folder / "socket").exists)
         if accounting:
             self._start_accounting()

@@ -59,8 +59,14 @@ def cluster_configuration(plugins: Path, directory: Path, ports: Mapping[str, in
         user: name of the user that all daemons run as.
         job_age: seconds for which the controller remembers ended jobs.
     """
-    text = _COMMON.format(plugins=plugins, directory=directory, machine=socket.gethostname(),
-                          port=ports["slurmctld"], user=user, job_age=job_age)  # fmt: skip
+    text = _COMMON.format(
+        plugins=plugins,
+        directory=directory,
+        machine=socket.gethostname(),
+        port=ports["slurmctld"],
+        user=user,
+        job_age=job_age,
+    )
     return text + "".join(
         f"NodeName={host} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=512 "
         "Feature=testbed,class-Testbed\n"

@@ -60,8 +60,9 @@ def installed(which: str = SUITE) -> Slurm:
         return Slurm(root / "usr/bin", root / _PLUGINS, daemons, which == SUITE)
     root = Path(which)
     plugins = root / "lib" / "slurm"
-    missing = [path for path in (root / "bin/sbatch", root / "sbin/slurmctld", plugins / "auth_munge.so")
-               if not path.exists()]  # fmt: skip
+    missing = [
+        path for path in (root / "bin/sbatch", root / "sbin/slurmctld", plugins / "auth_munge.so") if not path.exists()
+    ]
     if missing:
         raise PackageError(f"there is no {missing[0]}: name the prefix of a Slurm that was built with munge")
     daemons = {name: root / "sbin" / name for name in names} | {"munged": prefix() / "usr/sbin/munged"}
@@ -83,8 +84,10 @@ def check_release(root: Path, release: str) -> None:
         raise PackageError(f"{root}/bin/sbatch does not run here: {error}") from error
     version = shown.strip().removeprefix("slurm").strip()
     if not version.startswith(f"{release}."):
-        raise PackageError(f"the Slurm below {root} is {version or 'of no known version'} and pyslurm's is {release}: "
-                           f'name the prefix of a Slurm {release}; for others there is interface = "cli"')  # fmt: skip
+        raise PackageError(
+            f"the Slurm below {root} is {version or 'of no known version'} and pyslurm's is {release}: "
+            f'name the prefix of a Slurm {release}; for others there is interface = "cli"'
+        )
     header = root / "include" / "slurm" / "slurm.h"
     if not header.exists():
         raise PackageError(f"there is no {header}, which pyslurm is built against: install Slurm's headers too")

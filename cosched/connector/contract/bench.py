@@ -50,8 +50,14 @@ class Bench:
         """Make a launch with a UUID of its own, pinned where hosts are given."""
         attempt = str(uuid.uuid4())
         self._attempts.add(attempt)
-        return Launch(attempt=attempt, task="17", name="contract", command=command, hosts=hosts,
-                      count=len(hosts) or 1 if count is None else count)  # fmt: skip
+        return Launch(
+            attempt=attempt,
+            task="17",
+            name="contract",
+            command=command,
+            hosts=hosts,
+            count=len(hosts) or 1 if count is None else count,
+        )
 
     def shell(self, script: str, *arguments: str, hosts: tuple[str, ...] = (), count: int | None = None) -> Launch:
         """Make a launch of a shell script; the first argument is its `$0`."""

@@ -23,8 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = ["CrashContract"]
 
-_STEPS = frozenset({"os.mkdir", "os.rename", "os.link", "os.symlink", "os.remove", "subprocess.Popen",
-                    "os.posix_spawn", "os.fork", "socket.connect"})  # fmt: skip
+_STEPS = frozenset(
+    {
+        "os.mkdir",
+        "os.rename",
+        "os.link",
+        "os.symlink",
+        "os.remove",
+        "subprocess.Popen",
+        "os.posix_spawn",
+        "os.fork",
+        "socket.connect",
+    }
+)
 _MOST = 60  # steps of one submit
 _MOMENTS = (0.002, 0.008, 0.03)  # seconds from its beginning: also while another process is at work
 _DONE, _DIED, _FAILED = 0, 17, 18

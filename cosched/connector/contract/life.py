@@ -109,9 +109,10 @@ class LifeContract(ContractBase):
         script = 'echo "$COSCHED_HOSTS $COSCHED_HOST_CLASSES $COSCHED_PARAMETER_n" > "$0.$COSCHED_RANK"'
         launch = replace(
             bench.shell('cat "$0.$COSCHED_RANK"', str(bench.workplace / "input"), hosts=hosts),
-            prepare=("/bin/sh", "-c", script, str(bench.workplace / "input")), classes=("a", "b"),
+            prepare=("/bin/sh", "-c", script, str(bench.workplace / "input")),
+            classes=("a", "b"),
             parameters={"n": 2.5},
-        )  # fmt: skip
+        )
         bench.submit(launch)
         bench.until(launch, JobState.COMPLETED)
         for rank in (0, 1):

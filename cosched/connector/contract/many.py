@@ -33,8 +33,9 @@ class ManyContract(ContractBase):
             report = bench.until(launch, JobState.COMPLETED, JobState.FAILED)
             assert (report.state, report.job) == (JobState.COMPLETED, jobs[launch.attempt])
         time.sleep(self.quiet)
-        assert [file.read_text() for _, file in made] == [f"{place} {made[place][0].attempt} 0 of 1\n"
-                                                          for place in range(_MANY)]  # fmt: skip
+        assert [file.read_text() for _, file in made] == [
+            f"{place} {made[place][0].attempt} 0 of 1\n" for place in range(_MANY)
+        ]
 
     def test_each_of_many_runs_on_its_hosts(self, bench: Bench) -> None:
         """Pinned attempts that leave together run on their own hosts, all ranks of each."""

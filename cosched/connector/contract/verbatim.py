@@ -19,10 +19,28 @@ if TYPE_CHECKING:
 __all__ = ["VerbatimContract"]
 
 _AWKWARD = (
-    "two words", "", "'single'", '"double"', "$(touch hacked)", "`touch hacked`", "$HOME ${HOME} $$(Memory) $ENV(PATH)",
-    "a\nqueue 500\ninclude command : touch hacked", "tab\there", "back\\slash", "; touch hacked #", "| touch hacked",
-    "-h", "--help", "*", "~", "%s%n", "grüße ☃ 𓀀", "\u202eover", "\r", "#SBATCH --uid=0",
-)  # fmt: skip
+    "two words",
+    "",
+    "'single'",
+    '"double"',
+    "$(touch hacked)",
+    "`touch hacked`",
+    "$HOME ${HOME} $$(Memory) $ENV(PATH)",
+    "a\nqueue 500\ninclude command : touch hacked",
+    "tab\there",
+    "back\\slash",
+    "; touch hacked #",
+    "| touch hacked",
+    "-h",
+    "--help",
+    "*",
+    "~",
+    "%s%n",
+    "grüße ☃ 𓀀",
+    "\u202eover",
+    "\r",
+    "#SBATCH --uid=0",
+)
 
 
 class VerbatimContract(ContractBase):

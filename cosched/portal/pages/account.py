@@ -34,9 +34,17 @@ def routes(grants: Grants, renderer: Renderer) -> APIRouter:
     def shown(request: Request, asker: Principal, secret: str = "", fault: str = "") -> Response:
         deeds = grants.deeds(asker, _DEEDS, 0) if asker.role is Role.ADMINISTRATOR else []
         status = HTTPStatus.UNPROCESSABLE_ENTITY if fault else HTTPStatus.OK
-        answer = renderer.page(request, "account.html", status, tokens=grants.tokens(asker, everybody=False),
-                               deeds=deeds, secret=secret, fault=fault, meanings=_MEANINGS,
-                               longest=LONGEST_NOTE)  # fmt: skip
+        answer = renderer.page(
+            request,
+            "account.html",
+            status,
+            tokens=grants.tokens(asker, everybody=False),
+            deeds=deeds,
+            secret=secret,
+            fault=fault,
+            meanings=_MEANINGS,
+            longest=LONGEST_NOTE,
+        )
         answer.headers["Cache-Control"] = "no-store"  # it may show a secret, once
         return answer
 
@@ -53,8 +61,9 @@ def routes(grants: Grants, renderer: Renderer) -> APIRouter:
         note: Annotated[str, Form()] = "",
     ) -> Response:
         try:
-            secret, _ = grants.create_token(asker, sender(request), user="", role="", scopes=scopes or (),
-                                            lifetime=days * _DAY, note=note)  # fmt: skip
+            secret, _ = grants.create_token(
+                asker, sender(request), user="", role="", scopes=scopes or (), lifetime=days * _DAY, note=note
+            )
         except UserError as error:
             return shown(request, asker, fault=str(error))
         return shown(request, asker, secret)

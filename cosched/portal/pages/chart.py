@@ -106,9 +106,15 @@ class Chart:
     bands: tuple[Band, ...] = ()
 
 
-def chart(blocks: Sequence[Block], hosts: Sequence[HostView], window: tuple[float, float], now: float,
-          order: Sequence[str], zone: tzinfo | None,
-          reservations: Sequence[ReservationView] = ()) -> Chart:  # fmt: skip
+def chart(
+    blocks: Sequence[Block],
+    hosts: Sequence[HostView],
+    window: tuple[float, float],
+    now: float,
+    order: Sequence[str],
+    zone: tzinfo | None,
+    reservations: Sequence[ReservationView] = (),
+) -> Chart:
     """Lay out a schedule.
 
     Args:
@@ -131,8 +137,11 @@ def chart(blocks: Sequence[Block], hosts: Sequence[HostView], window: tuple[floa
     return Chart(
         bars=tuple(bar for block in shown if (bar := _bar(block, place, scale, right, now, colours, zone)) is not None),
         rows=tuple((row * (number + 0.5), host.name) for number, host in enumerate(hosts) if number % every == 0),
-        down=tuple((row * number, row, f"{host.name} is down: {host.reason or 'no reason given'}")
-                   for number, host in enumerate(hosts) if not host.up),
+        down=tuple(
+            (row * number, row, f"{host.name} is down: {host.reason or 'no reason given'}")
+            for number, host in enumerate(hosts)
+            if not host.up
+        ),
         ticks=tuple(_ticks(scale, right, now, zone)),
         now=scale.x(now),
         row=row,
@@ -140,9 +149,14 @@ def chart(blocks: Sequence[Block], hosts: Sequence[HostView], window: tuple[floa
         width=WIDTH,
         height=row * max(len(hosts), 1),
         legend=tuple(colours.items()),
-        bands=tuple(band for each in reservations if each.end > left and each.start < right
-                    and (band := _band(each, place, scale, right, now, zone)) is not None),
-    )  # fmt: skip
+        bands=tuple(
+            band
+            for each in reservations
+            if each.end > left
+            and each.start < right
+            and (band := _band(each, place, scale, right, now, zone)) is not None
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +169,15 @@ class _Scale:
         return max((time - self.left) * self.per_second, 0.0)
 
 
-def _bar(block: Block, place: Mapping[str, int], scale: _Scale, right: float, now: float,
-         colours: Mapping[str, int], zone: tzinfo | None) -> Bar | None:  # fmt: skip
+def _bar(
+    block: Block,
+    place: Mapping[str, int],
+    scale: _Scale,
+    right: float,
+    now: float,
+    colours: Mapping[str, int],
+    zone: tzinfo | None,
+) -> Bar | None:
     rows = sorted(place[host] for host in block.hosts if host in place)
     if not rows:
         return None
@@ -179,8 +200,9 @@ def _bar(block: Block, place: Mapping[str, int], scale: _Scale, right: float, no
     )
 
 
-def _band(each: ReservationView, place: Mapping[str, int], scale: _Scale, right: float, now: float,
-          zone: tzinfo | None) -> Band | None:  # fmt: skip
+def _band(
+    each: ReservationView, place: Mapping[str, int], scale: _Scale, right: float, now: float, zone: tzinfo | None
+) -> Band | None:
     rows = sorted(place[host] for host in each.hosts if host in place)
     if not rows:
         return None
@@ -190,8 +212,10 @@ def _band(each: ReservationView, place: Mapping[str, int], scale: _Scale, right:
     label = each.name or "reserved"
     fits = len(label) * _LETTER <= width - 8 and count * scale.row >= 12
     hosts = f"{len(each.hosts)} hosts" if len(each.hosts) > 1 else "1 host"
-    tip = (f"{each.name or each.id}\n{hosts} reserved by {each.owner}\n"
-           f"{clock(each.start, now, zone)} to {clock(each.end, now, zone)}")  # fmt: skip
+    tip = (
+        f"{each.name or each.id}\n{hosts} reserved by {each.owner}\n"
+        f"{clock(each.start, now, zone)} to {clock(each.end, now, zone)}"
+    )
     middle = (first + count / 2) * scale.row
     return Band(_path(x, width, runs, scale.row, 0.0), label if fits else "", x + width / 2, middle, tip)
 
@@ -203,16 +227,20 @@ def _extent(start: float, end: float, scale: _Scale) -> tuple[float, float]:
 
 def _path(x: float, width: float, runs: Sequence[tuple[int, int]], row: float, gap: float) -> str:
     """Return the outline of groups of neighbouring rows, in SVG's words."""
-    return "".join(f"M{x:.1f} {first * row + gap:.1f}h{width:.1f}v{count * row - 2 * gap:.1f}h-{width:.1f}z"
-                   for first, count in runs)  # fmt: skip
+    return "".join(
+        f"M{x:.1f} {first * row + gap:.1f}h{width:.1f}v{count * row - 2 * gap:.1f}h-{width:.1f}z"
+        for first, count in runs
+    )
 
 
 def _tip(block: Block, now: float, zone: tzinfo | None) -> str:
     who = f"{block.task} {block.name}".strip() or "another user's task"
     words = {"past": "ran", "broken": "ended early", "running": "runs", "planned": "planned"}
     hosts = f"{len(block.hosts)} hosts" if len(block.hosts) > 1 else "1 host"
-    text = (f"{who}\n{words[block.kind]} on {hosts}, {duration(block.end - block.start)}\n"
-            f"{clock(block.start, now, zone)} to {clock(block.end, now, zone)}")  # fmt: skip
+    text = (
+        f"{who}\n{words[block.kind]} on {hosts}, {duration(block.end - block.start)}\n"
+        f"{clock(block.start, now, zone)} to {clock(block.end, now, zone)}"
+    )
     if block.deadline is None:
         return text
     left = block.deadline - block.end

@@ -37,12 +37,19 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
         spans = spans_of(insight.runs(asker, now - _HOUR), service.plan(asker), now)
         busy = busy_shares(hosts, spans, window)
         return renderer.page(
-            request, "domain.html", hosts=hosts, busy=busy, course=busy_course(hosts, spans, window),
-            busy_mean=sum(busy.values()) / len(busy) if busy else 0.0, classes=classes_of(hosts, busy),
-            peers=service.peers(), network=service.network(),
+            request,
+            "domain.html",
+            hosts=hosts,
+            busy=busy,
+            course=busy_course(hosts, spans, window),
+            busy_mean=sum(busy.values()) / len(busy) if busy else 0.0,
+            classes=classes_of(hosts, busy),
+            peers=service.peers(),
+            network=service.network(),
             accuracy=[_strip(entry) for entry in insight.accuracy()],
-            log=insight.log(asker, _LINES, (page - 1) * _LINES), page=page,
-        )  # fmt: skip
+            log=insight.log(asker, _LINES, (page - 1) * _LINES),
+            page=page,
+        )
 
     return router
 

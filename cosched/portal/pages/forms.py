@@ -16,8 +16,16 @@ if TYPE_CHECKING:
 
     from cosched.portal.documents import TaskDetail
 
-__all__ = ["PARAMETER", "again", "fields_of", "local_minute", "read_deadline", "read_profile", "read_request",
-           "request_like"]  # fmt: skip
+__all__ = [
+    "PARAMETER",
+    "again",
+    "fields_of",
+    "local_minute",
+    "read_deadline",
+    "read_profile",
+    "read_request",
+    "request_like",
+]
 
 PARAMETER = "p."
 """What the names of fields begin with that hold an application's parameters."""
@@ -48,7 +56,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         directory=fields.get("directory", "").strip(),
         best_effort=fields.get("best_effort", "") == "on",
         time_limit=fields.get("time_limit", "").strip() or None,
-    )  # fmt: skip
+    )
 
 
 def read_deadline(text: str, zone: tzinfo | None) -> float | None:
@@ -103,8 +111,10 @@ def fields_of(task: TaskDetail, now: float, zone: tzinfo | None, *, catalogued: 
     fields |= {"best_effort": "on"} if task.best_effort else {}
     fields |= {"directory": task.directory} if task.directory else {}
     if "application" not in fields:  # an entry of the catalogue brings its own
-        fields |= {"environment": "\n".join(f"{name}={value}" for name, value in task.environment.items()),
-                   "prepare": "\n".join(task.prepare)}  # fmt: skip
+        fields |= {
+            "environment": "\n".join(f"{name}={value}" for name, value in task.environment.items()),
+            "prepare": "\n".join(task.prepare),
+        }
     fields |= {"notify": " ".join(task.notify)} if task.notify else {}
     return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
 
@@ -154,8 +164,11 @@ def request_like(task: TaskDetail, now: float, *, catalogued: bool) -> TaskReque
 
 def _parameters(fields: Mapping[str, str]) -> dict[str, float | str]:
     found: dict[str, float | str] = dict(_pairs(fields.get("settings", ""), "parameter"))
-    return found | {name.removeprefix(PARAMETER): value for name, value in fields.items()
-                    if name.startswith(PARAMETER) and value != ""}  # fmt: skip
+    return found | {
+        name.removeprefix(PARAMETER): value
+        for name, value in fields.items()
+        if name.startswith(PARAMETER) and value != ""
+    }
 
 
 def _pairs(text: str, what: str) -> dict[str, str]:
@@ -185,5 +198,6 @@ def read_profile(text: str) -> tuple[float | None, ...] | None:
     try:
         return tuple(None if word in ("", "-") else float(word) for word in words)
     except ValueError as error:
-        raise UserError(f"the run times {text[:80]!r} are not numbers: write seconds on 1, 2, … hosts, "
-                        "separated by commas") from error  # fmt: skip
+        raise UserError(
+            f"the run times {text[:80]!r} are not numbers: write seconds on 1, 2, … hosts, separated by commas"
+        ) from error

@@ -51,8 +51,13 @@ def lifeline(task: TaskDetail, explained: Explanation, now: float) -> Lifeline:
 
     phases = tuple(Phase(kind, start, end, at(start), max(at(end) - at(start), 0.0)) for kind, start, end in spans)
     shown = task.deadline is not None and task.deadline <= last
-    return Lifeline(phases, at(now) if task.finished is None and now <= last else None,
-                    at(task.deadline) if shown and task.deadline is not None else None, first, last)  # fmt: skip
+    return Lifeline(
+        phases,
+        at(now) if task.finished is None and now <= last else None,
+        at(task.deadline) if shown and task.deadline is not None else None,
+        first,
+        last,
+    )
 
 
 def _spans(task: TaskDetail, explained: Explanation, now: float) -> list[tuple[str, float, float]]:

@@ -46,17 +46,28 @@ def routes(insight: Insight, renderer: Renderer) -> APIRouter:
                 fault = str(error)
         users = [entry.name for entry in insight.applications() if kind == "applications" and entry.model == name]
         return renderer.page(
-            request, "model.html", kind=kind, name=name, source=_coloured(kind, source), curves=curves, fault=fault,
-            picture=None if curves is None or not curves.profiles else _picture(name, curves), hosts=hosts, users=users,
+            request,
+            "model.html",
+            kind=kind,
+            name=name,
+            source=_coloured(kind, source),
+            curves=curves,
+            fault=fault,
+            picture=None if curves is None or not curves.profiles else _picture(name, curves),
+            hosts=hosts,
+            users=users,
             lines=source.count("\n"),
-        )  # fmt: skip
+        )
 
     return router
 
 
 def _values(request: Request) -> dict[str, float]:
-    return read_values((name.removeprefix(PARAMETER), text) for name, text in request.query_params.items()
-                       if name.startswith(PARAMETER) and text.strip())  # fmt: skip
+    return read_values(
+        (name.removeprefix(PARAMETER), text)
+        for name, text in request.query_params.items()
+        if name.startswith(PARAMETER) and text.strip()
+    )
 
 
 def _coloured(kind: str, source: str) -> Markup:

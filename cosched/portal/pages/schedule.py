@@ -38,23 +38,59 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
         length = _SPANS.get(span) or max(plan.makespan * 1.05 / (1 - _PAST), _SHORTEST)
         blocks = _blocks(insight, asker, plan, now - _PAST * length)
         order = [entry.name for entry in insight.applications()]
-        picture = chart(blocks, hosts, (now - _PAST * length, now + (1 - _PAST) * length), now, order,
-                        zone_of(request.cookies.get("zone", "")), service.reservations(asker))  # fmt: skip
+        picture = chart(
+            blocks,
+            hosts,
+            (now - _PAST * length, now + (1 - _PAST) * length),
+            now,
+            order,
+            zone_of(request.cookies.get("zone", "")),
+            service.reservations(asker),
+        )
         queue = sorted((spot for spot in plan.placements if not spot.running), key=lambda spot: spot.start)
-        return renderer.page(request, "schedule.html", chart=picture, plan=plan, queue=queue[:_QUEUE],
-                             waiting=len(queue), span=span, spans=list(_SPANS), hosts=hosts,
-                             progress=_progress(insight.search(), now))  # fmt: skip
+        return renderer.page(
+            request,
+            "schedule.html",
+            chart=picture,
+            plan=plan,
+            queue=queue[:_QUEUE],
+            waiting=len(queue),
+            span=span,
+            spans=list(_SPANS),
+            hosts=hosts,
+            progress=_progress(insight.search(), now),
+        )
 
     return router
 
 
 def _blocks(insight: Insight, asker: Principal, plan: PlanView, since: float) -> list[Block]:
-    past = [Block(run.task, run.name, run.application, run.hosts, run.start, run.end, run.deadline,
-                  "past" if run.state == "completed" else "broken")
-            for run in insight.runs(asker, since)]  # fmt: skip
-    present = [Block(spot.task, spot.name, spot.application, spot.hosts, spot.start, spot.end, spot.deadline,
-                     "running" if spot.running else "planned")
-               for spot in plan.placements]  # fmt: skip
+    past = [
+        Block(
+            run.task,
+            run.name,
+            run.application,
+            run.hosts,
+            run.start,
+            run.end,
+            run.deadline,
+            "past" if run.state == "completed" else "broken",
+        )
+        for run in insight.runs(asker, since)
+    ]
+    present = [
+        Block(
+            spot.task,
+            spot.name,
+            spot.application,
+            spot.hosts,
+            spot.start,
+            spot.end,
+            spot.deadline,
+            "running" if spot.running else "planned",
+        )
+        for spot in plan.placements
+    ]
     return past + present
 
 
@@ -73,6 +109,7 @@ def _progress(search: Sequence[SearchPoint], now: float) -> _Progress | None:
         return None
     start, end = recent[0][0], recent[-1][0]
     highest = max(gap for _, gap in recent) or 1.0
-    points = " ".join(f"{(moment - start) / ((end - start) or 1.0) * 100:.1f},{23 - gap / highest * 22:.1f}"
-                      for moment, gap in recent)  # fmt: skip
+    points = " ".join(
+        f"{(moment - start) / ((end - start) or 1.0) * 100:.1f},{23 - gap / highest * 22:.1f}" for moment, gap in recent
+    )
     return _Progress(points, recent[0][1], recent[-1][1])

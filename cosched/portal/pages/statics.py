@@ -10,8 +10,11 @@ from cosched.portal.problems import NotFoundError
 
 __all__ = ["routes"]
 
-_KINDS = {"portal.css": "text/css; charset=utf-8", "portal.js": "text/javascript; charset=utf-8",
-          "icon.svg": "image/svg+xml"}  # fmt: skip
+_KINDS = {
+    "portal.css": "text/css; charset=utf-8",
+    "portal.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
 _KEEP = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 

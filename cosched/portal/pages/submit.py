@@ -104,15 +104,23 @@ class _Counter:
             return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
         raise UserError("the catalogue has no application to show: submit a command of your own")
 
-    def _form(self, request: Request, fields: Mapping[str, str], *, fault: str = "",
-              status: int = HTTPStatus.OK) -> Response:  # fmt: skip
+    def _form(
+        self, request: Request, fields: Mapping[str, str], *, fault: str = "", status: int = HTTPStatus.OK
+    ) -> Response:
         entries = self._insight.applications()
         entry = next((entry for entry in entries if entry.name == fields.get("application")), None)
         if entry is None and fields.get("application") and not fault:
             raise UserError(f"there is no application {fields['application'][:80]!r} in the catalogue")
         # A new key for each form: sent twice, it is one task.
-        return self._renderer.page(request, "submit.html", status, entries=entries, entry=entry,
-                                   fields={"key": secrets.token_urlsafe(16), **fields}, fault=fault)  # fmt: skip
+        return self._renderer.page(
+            request,
+            "submit.html",
+            status,
+            entries=entries,
+            entry=entry,
+            fields={"key": secrets.token_urlsafe(16), **fields},
+            fault=fault,
+        )
 
     def _foreseen(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> dict[str, Any]:
         zone = zone_of(request.cookies.get("zone", ""))
@@ -151,6 +159,8 @@ async def _fields(request: Request) -> dict[str, str]:
                 # Browsers send the lines of a field as on DOS, whatever was typed or pasted into it.
                 fields.setdefault(name, value.replace("\r\n", "\n"))
             elif value.filename:
-                fields |= {name.removesuffix("_upload"): decode(await value.read(), value.filename),
-                           f"{name.removesuffix('_upload')}_name": value.filename}  # fmt: skip
+                fields |= {
+                    name.removesuffix("_upload"): decode(await value.read(), value.filename),
+                    f"{name.removesuffix('_upload')}_name": value.filename,
+                }
     return fields

@@ -52,10 +52,17 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
         explained = service.explain(asker, task_id)
         points = insight.planned(task_id)
         return renderer.page(
-            request, "task.html", task=task, explained=explained, life=lifeline(task, explained, time.time()),
+            request,
+            "task.html",
+            task=task,
+            explained=explained,
+            life=lifeline(task, explained, time.time()),
             curve=None if task.profile is None else _curve(task, explained),
-            points=points, history=_history(task, points), written=_written(service, asker, task), ranks=_RANKS,
-        )  # fmt: skip
+            points=points,
+            history=_history(task, points),
+            written=_written(service, asker, task),
+            ranks=_RANKS,
+        )
 
     @router.post("/tasks/{task_id}/cancel", dependencies=[needs(Scope.SUBMIT)])
     def cancel(asker: Asker, task_id: str) -> Response:
@@ -91,8 +98,12 @@ def _as_it_left(profile: ProfileView, hosts: int, predicted: float | None) -> Pr
     def scaled(times: tuple[float | None, ...]) -> tuple[float | None, ...]:
         return tuple(None if value is None else value * by for value in times)
 
-    return replace(profile, seconds=scaled(profile.seconds), low=None if profile.low is None else scaled(profile.low),
-                   high=None if profile.high is None else scaled(profile.high))  # fmt: skip
+    return replace(
+        profile,
+        seconds=scaled(profile.seconds),
+        low=None if profile.low is None else scaled(profile.low),
+        high=None if profile.high is None else scaled(profile.high),
+    )
 
 
 def _history(task: TaskDetail, points: Sequence[PlanPoint]) -> Markup | None:
@@ -100,14 +111,22 @@ def _history(task: TaskDetail, points: Sequence[PlanPoint]) -> Markup | None:
     if len(points) < 2:
         return None
     first = points[0].time
-    lines = [Line("planned end", [point.time - first for point in points],
-                  [point.end - task.submitted for point in points])]  # fmt: skip
+    lines = [
+        Line("planned end", [point.time - first for point in points], [point.end - task.submitted for point in points])
+    ]
     if task.deadline is not None:
         lines.append(
             Line("deadline", [0.0, points[-1].time - first], [task.deadline - task.submitted] * 2, dashed=True)
         )
-    return Markup(line_plot(lines, "Planned end as the plan changed", "seconds since it was first planned",  # noqa: S704  it escapes
-                            "seconds after submission", styled=False))  # fmt: skip
+    return Markup(  # noqa: S704  it escapes
+        line_plot(
+            lines,
+            "Planned end as the plan changed",
+            "seconds since it was first planned",
+            "seconds after submission",
+            styled=False,
+        )
+    )
 
 
 def _written(service: Service, asker: Principal, task: TaskDetail) -> list[_Written]:

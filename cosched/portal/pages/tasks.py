@@ -53,7 +53,17 @@ def routes(service: Service, renderer: Renderer) -> APIRouter:
         groups = {name: sum(counts.get(str(each), 0) for each in states) for name, states in _GROUPS.items()}
         if not groups["elsewhere"] and not service.peers():
             del groups["elsewhere"]
-        return renderer.page(request, "tasks.html", found=found, planned=planned, groups=groups, state=state,
-                             search=search, mine=mine, page=page, pages=max(1, -(-found.total // _PAGE)))  # fmt: skip
+        return renderer.page(
+            request,
+            "tasks.html",
+            found=found,
+            planned=planned,
+            groups=groups,
+            state=state,
+            search=search,
+            mine=mine,
+            page=page,
+            pages=max(1, -(-found.total // _PAGE)),
+        )
 
     return router

@@ -67,7 +67,11 @@ def classes_of(hosts: Sequence[HostView], busy: Mapping[str, float]) -> list[Hos
     for host in hosts:
         by_name.setdefault(host.host_class, []).append(host)
     return [
-        HostClass(name, up := sum(host.up for host in found), len(found) - up,
-               sum(busy[host.name] for host in found) / len(found))
+        HostClass(
+            name,
+            up := sum(host.up for host in found),
+            len(found) - up,
+            sum(busy[host.name] for host in found) / len(found),
+        )
         for name, found in sorted(by_name.items())
-    ]  # fmt: skip
+    ]

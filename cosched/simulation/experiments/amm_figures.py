@@ -76,17 +76,25 @@ def _row(
         del swept["never"]
     reached = min(swept.values()) if at == "best" else swept[at]
     ratio = reached / makespans["min-min", "never"]
-    return {"figure": figure, "machines": machines, "tasks": tasks, "mapping": label, "threshold": at,
-            "makespan": reached, "ratio": ratio}  # fmt: skip
+    return {
+        "figure": figure,
+        "machines": machines,
+        "tasks": tasks,
+        "mapping": label,
+        "threshold": at,
+        "makespan": reached,
+        "ratio": ratio,
+    }
 
 
 def _pictures(rows: Sequence[Row], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     return {
-        f"figure-{figure}": chart(drawn, x, "makespan", "mapping", f"Fig. {figure} of the A-MM paper",
-                                  (x, "makespan (s)"))
+        f"figure-{figure}": chart(
+            drawn, x, "makespan", "mapping", f"Fig. {figure} of the A-MM paper", (x, "makespan (s)")
+        )
         for figure, x in {"5": "tasks", "6": "machines", "7": "tasks"}.items()
         if (drawn := [row for row in rows if row["figure"] == figure])
-    }  # fmt: skip
+    }
 
 
 EXPERIMENT = Experiment(

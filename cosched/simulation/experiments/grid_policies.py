@@ -27,8 +27,10 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
     rows: list[Row] = []
     for error in _ERRORS if options["error"] < 0 else (options["error"],):
         settings = titan_table_2.EXPERIMENT.settings({}) | {
-            "noise": error, "first": options["first"], "generations": options["generations"],
-        }  # fmt: skip
+            "noise": error,
+            "first": options["first"],
+            "generations": options["generations"],
+        }
         for label in ("agents", *(str(placement) for placement in Placement)):
             found = titan_table_2.row(load, rate, label, seed, settings)
             measured: Row = {column: found[column] for column in _MEASURES}

@@ -38,8 +38,14 @@ def _row(domains: int, seed: int, options: Mapping[str, float]) -> Row:
     began = time.process_time()
     calendar = Calendar()
     network = Network(calendar, seed=seed)
-    middleware = Middleware(policy="genetic", agents=True, generations=None, agent=AgentSettings("", ""),
-                            noise=lambda _name: 1.0, documents=bool(options["documents"]))  # fmt: skip
+    middleware = Middleware(
+        policy="genetic",
+        agents=True,
+        generations=None,
+        agent=AgentSettings("", ""),
+        noise=lambda _name: 1.0,
+        documents=bool(options["documents"]),
+    )
     sites = _sites(domains, int(options["hosts"]), int(options["branches"]))
     grid = Grid(sites, _SLOWNESS, middleware, network, calendar, seed)
     tasks = _requests(domains, seed, options)
@@ -85,8 +91,7 @@ def _requests(domains: int, seed: int, options: Mapping[str, float]) -> list[Gri
 
 def _pictures(rows: Sequence[Row], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     labelled = [one | {"line": "letters"} for one in rows]
-    return {"messages": chart(labelled, "domains", "messages", "line", "Letters a request",
-                              ("domains", "letters"))}  # fmt: skip
+    return {"messages": chart(labelled, "domains", "messages", "line", "Letters a request", ("domains", "letters"))}
 
 
 EXPERIMENT = Experiment(

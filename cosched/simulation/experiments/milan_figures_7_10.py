@@ -46,8 +46,14 @@ def _systems(figure: str, parameter: str, value: float, seed: int, options: Mapp
     arrivals = np.cumsum(intervals).tolist()
     for system, chains in {"tunable": (first, second), "shape 1": (first,), "shape 2": (second,)}.items():
         utilisation, admitted = _served(arrivals, chains, int(options["processors"]))
-        yield {"figure": figure, "parameter": parameter, "value": value, "system": system,
-               "utilisation": utilisation, "throughput": admitted / len(arrivals)}  # fmt: skip
+        yield {
+            "figure": figure,
+            "parameter": parameter,
+            "value": value,
+            "system": system,
+            "utilisation": utilisation,
+            "throughput": admitted / len(arrivals),
+        }
 
 
 def _shapes(alpha: float, laxity: float) -> tuple[Chain, Chain]:

@@ -67,8 +67,12 @@ def _pictures(_rows: Sequence[Row], seed: int, options: Mapping[str, float]) -> 
 
 
 def _published() -> list[Row]:
-    published = {"fcfs-arbitrary": (70.08, 0.61), "fcfs-maximum": (69.10, 0.28), "fcfs-calculated": (38.05, 0.14),
-                 "genetic": (35.19, 0.21)}  # fmt: skip
+    published = {
+        "fcfs-arbitrary": (70.08, 0.61),
+        "fcfs-maximum": (69.10, 0.28),
+        "fcfs-calculated": (38.05, 0.14),
+        "genetic": (35.19, 0.21),
+    }
     return [
         {"policy": policy, "makespan": minutes * 60, "idle": idle, "ratio": minutes / published["genetic"][0]}
         for policy, (minutes, idle) in published.items()

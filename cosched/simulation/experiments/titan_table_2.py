@@ -69,8 +69,10 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
     loads = [load for load in _LOADS if options["requests"] in (0, load)]
     rates = [rate for rate in _RATES if options["rate"] in (0, rate)]
     if not loads or not rates:
-        raise UserError("the paper has 200, 500 and 1000 requests at 1, 2 and 5 a second: "
-                        "give one of these as requests and rate, or 0 for all")  # fmt: skip
+        raise UserError(
+            "the paper has 200, 500 and 1000 requests at 1, 2 and 5 a second: "
+            "give one of these as requests and rate, or 0 for all"
+        )
     shown = [label for label in _SHOWN if label != "LOCAL" or options["local"]]
     rows = []
     for load in loads:
@@ -83,8 +85,9 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
 def _reduced(rows: Sequence[Row]) -> list[Row]:
     """Add by how much each makespan is below that of the first row, OFF."""
     off = float(rows[0]["makespan"] or 0)
-    return [one | {"reduction": 1 - float(one["makespan"] or 0) / off if place else None}
-            for place, one in enumerate(rows)]  # fmt: skip
+    return [
+        one | {"reduction": 1 - float(one["makespan"] or 0) / off if place else None} for place, one in enumerate(rows)
+    ]
 
 
 def row(
@@ -101,8 +104,14 @@ def row(
         conditions: what goes wrong; None: nothing beyond the options.
     """
     tasks, found, grid = _run(load, rate, label, seed, options, conditions or Conditions())
-    measured: Row = {"requests": load, "rate": rate, "middleware": label, **_measured(tasks, found),
-                     "messages": grid.network.carried / len(tasks), "repeated": grid.repeated}  # fmt: skip
+    measured: Row = {
+        "requests": load,
+        "rate": rate,
+        "middleware": label,
+        **_measured(tasks, found),
+        "messages": grid.network.carried / len(tasks),
+        "repeated": grid.repeated,
+    }
     return measured | ({"bytes": grid.network.bytes / len(tasks)} if options["documents"] else {})
 
 
@@ -177,10 +186,16 @@ def _pictures(rows: Sequence[Row], seed: int, options: Mapping[str, float]) -> d
         ("average_delay", typical, "Fig. 6: time before the deadline", "mean of deadline - end (s)"),
         ("utilisation", typical, "Fig. 7: utilisation", "share of the hosts' time"),
         ("on_time", typical, "Table 3: deadlines met", "share of the requests"),
-        *((f"makespan-{rate}", [one for one in both if one["rate"] == rate],
-           f"Table 2: makespan, {rate} requests a second", "makespan (s)")
-          for rate in dict.fromkeys(one["rate"] for one in rows)),
-    )  # fmt: skip
+        *(
+            (
+                f"makespan-{rate}",
+                [one for one in both if one["rate"] == rate],
+                f"Table 2: makespan, {rate} requests a second",
+                "makespan (s)",
+            )
+            for rate in dict.fromkeys(one["rate"] for one in rows)
+        ),
+    )
     found = {
         name: chart(some, "requests", name.partition("-")[0], "line", title, ("requests", label), "paper")
         for name, some, title, label in pictures
@@ -199,8 +214,9 @@ def _is_shown(published: Row, rows: Sequence[Row]) -> bool:
 def _run_view(load: int, rate: int, label: str, seed: int, options: Mapping[str, float]) -> str:
     tasks, found, _ = _run(load, rate, label, seed, options, Conditions())
     due = {task.name: task.deadline for task in tasks}
-    bars = [Bar(name, run.application, run.hosts, run.started, run.finished, due[name])
-            for name, (_, run) in found.items()]  # fmt: skip
+    bars = [
+        Bar(name, run.application, run.hosts, run.started, run.finished, due[name]) for name, (_, run) in found.items()
+    ]
     hosts = [name for site in reversed(_sites(tree=False)) for name in host_names(site)]
     return gantt(bars, hosts, f"{load} requests at {rate} a second, middleware {label}, seed {seed}", origin=0.0)
 
@@ -208,21 +224,31 @@ def _run_view(load: int, rate: int, label: str, seed: int, options: Mapping[str,
 def _published() -> list[Row]:
     """Return Table 2, and Table 3 where it has a figure."""
     table = {
-        (200, 1): ((839, -1, 24), (302, 78, 51)), (200, 2): ((812, -36, 25), (245, 72, 50)),
-        (200, 5): ((814, -64, 24), (218, 62, 49)), (500, 1): ((1784, -112, 28), (633, 78, 57)),
-        (500, 2): ((1752, -205, 29), (461, 66, 57)), (500, 5): ((1877, -276, 27), (305, 32, 68)),
-        (1000, 1): ((2752, -314, 36), (1160, 79, 61)), (1000, 2): ((2606, -493, 39), (669, 65, 74)),
+        (200, 1): ((839, -1, 24), (302, 78, 51)),
+        (200, 2): ((812, -36, 25), (245, 72, 50)),
+        (200, 5): ((814, -64, 24), (218, 62, 49)),
+        (500, 1): ((1784, -112, 28), (633, 78, 57)),
+        (500, 2): ((1752, -205, 29), (461, 66, 57)),
+        (500, 5): ((1877, -276, 27), (305, 32, 68)),
+        (1000, 1): ((2752, -314, 36), (1160, 79, 61)),
+        (1000, 2): ((2606, -493, 39), (669, 65, 74)),
         (1000, 5): ((2756, -681, 36), (467, -6, 77)),
-    }  # fmt: skip
+    }
     met = {(200, 1): (0.57, 0.89), (500, 2): (0.27, 0.83), (1000, 5): (0.09, 0.50)}
     return [
-        {"requests": load, "rate": rate, "middleware": label, "makespan": float(makespan),
-         "average_delay": float(delay), "utilisation": utilisation / 100,
-         "on_time": met[load, rate][place] if (load, rate) in met else None,
-         "reduction": 1 - makespan / pair[0][0] if place else None}
+        {
+            "requests": load,
+            "rate": rate,
+            "middleware": label,
+            "makespan": float(makespan),
+            "average_delay": float(delay),
+            "utilisation": utilisation / 100,
+            "on_time": met[load, rate][place] if (load, rate) in met else None,
+            "reduction": 1 - makespan / pair[0][0] if place else None,
+        }
         for (load, rate), pair in table.items()
         for place, (label, (makespan, delay, utilisation)) in enumerate(zip(("OFF", "ON"), pair, strict=True))
-    ]  # fmt: skip
+    ]
 
 
 EXPERIMENT = Experiment(

@@ -79,8 +79,9 @@ def _carried(attempts: Attempts, launch: Launch, folder: Path) -> subprocess.Com
     folder.mkdir()
     copy = folder / "run.sh"
     copy.write_text(script.read_text())
-    return subprocess.run(["/bin/sh", "run.sh"], cwd=folder, env={"COSCHED_RANK": "1"}, capture_output=True, text=True,
-                          check=False)  # fmt: skip
+    return subprocess.run(
+        ["/bin/sh", "run.sh"], cwd=folder, env={"COSCHED_RANK": "1"}, capture_output=True, text=True, check=False
+    )
 
 
 def test_a_carried_script_runs_in_the_directory_where_there_is_one(attempts: Attempts, tmp_path: Path) -> None:

@@ -30,10 +30,18 @@ class Played:
 
     def __init__(self, **script: Any) -> None:
         self.script: dict[str, Any] = {
-            "submit": SUBMITTED, "submit_spooled": SUBMITTED, "act": {"TotalSuccess": 1}, "retrieve": None,
+            "submit": SUBMITTED,
+            "submit_spooled": SUBMITTED,
+            "act": {"TotalSuccess": 1},
+            "retrieve": None,
             "scheduler": "s@h",
-            "queue": [], "history": [], "follow": [], "hosts": [], "slots": [], **script,
-        }  # fmt: skip
+            "queue": [],
+            "history": [],
+            "follow": [],
+            "hosts": [],
+            "slots": [],
+            **script,
+        }
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
     def call(self, verb: str, wait: float = 0.0, **arguments: Any) -> Any:
@@ -70,8 +78,9 @@ def event(number: int, **values: Any) -> dict[str, Any]:
 
 
 def done(rank: int, count: int) -> dict[str, Any]:
-    return ad(rank, count, JobStatus=4, ExitCode=0, CompletionDate=9, JobCurrentStartDate=1,
-              JobCurrentStartExecutingDate=2)  # fmt: skip
+    return ad(
+        rank, count, JobStatus=4, ExitCode=0, CompletionDate=9, JobCurrentStartDate=1, JobCurrentStartExecutingDate=2
+    )
 
 
 def test_nothing_runs_before_its_release(play: Callable[..., tuple[CondorConnector, Played]]) -> None:

@@ -136,7 +136,9 @@ def test_attempts_of_one_cluster_are_told_apart() -> None:
     log.read(_event(_SUBMIT, 0, number, LogNotes=words) for number, words in enumerate(notes))
     reports = log.read([_event(_EXECUTE, 1, 2), _event(_EXECUTE, 2, 1), _event(_EXECUTE, 3, 0)])
     assert [(report.attempt, report.job, report.state.value) for report in reports] == [
-        ("b", "7.2", "running"), ("a", "7.0", "running")]  # fmt: skip
+        ("b", "7.2", "running"),
+        ("a", "7.0", "running"),
+    ]
     ends = log.read([_event(_TERMINATED, 9, rank, TerminatedNormally=True, ReturnValue=rank) for rank in (1, 2, 0)])
     assert [(report.attempt, report.exit_code) for report in ends] == [("b", 2), ("a", 1)]
 

@@ -60,8 +60,9 @@ def test_what_has_ended_is_fetched_once(fetching: Fetching, scheduler: Scheduler
     assert constraint.endswith("&& JobStatus == 4")
 
 
-def test_nothing_is_fetched_of_what_runs_was_fetched_or_is_not_ours(fetching: Fetching, scheduler: Scheduler,
-                                                                    attempts: Attempts) -> None:  # fmt: skip
+def test_nothing_is_fetched_of_what_runs_was_fetched_or_is_not_ours(
+    fetching: Fetching, scheduler: Scheduler, attempts: Attempts
+) -> None:
     (ad,) = _ended(attempts, 1)
     fetching.note([{**ad, "JobStatus": 2}, {**ad, "StageOutFinish": 5}])
     fetching.note([{"CoschedAttempt": str(uuid.uuid4()), "JobStatus": 4}, {"JobStatus": 4}])
@@ -70,8 +71,9 @@ def test_nothing_is_fetched_of_what_runs_was_fetched_or_is_not_ours(fetching: Fe
     assert scheduler.asked == []
 
 
-def test_what_cannot_be_had_keeps_nothing_else_from_coming(fetching: Fetching, scheduler: Scheduler,
-                                                           attempts: Attempts) -> None:  # fmt: skip
+def test_what_cannot_be_had_keeps_nothing_else_from_coming(
+    fetching: Fetching, scheduler: Scheduler, attempts: Attempts
+) -> None:
     ads = _ended(attempts, 5)
     scheduler.broken = ads[3]["CoschedAttempt"]
     fetching.note(ads)

@@ -113,8 +113,9 @@ def test_what_waits_for_its_host_is_asked_for_once_a_minute(news: QueueNews, poo
     assert 59 <= pool.calls.count("queue") <= 61
 
 
-def test_what_is_too_short_to_be_seen_on_a_slot_is_told_all_the_same(news: QueueNews, pool: Pool,
-                                                                     attempts: Attempts) -> None:  # fmt: skip
+def test_what_is_too_short_to_be_seen_on_a_slot_is_told_all_the_same(
+    news: QueueNews, pool: Pool, attempts: Attempts
+) -> None:
     assert _states(news) == []
     ad = _ad(attempts, JobStatus=4, ExitCode=0, CompletionDate=9, **_BEGUN)
     news.stirred([ad["CoschedAttempt"]], 1.0)

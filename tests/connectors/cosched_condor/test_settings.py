@@ -24,9 +24,19 @@ def test_all_keys_are_read(tmp_path: Path) -> None:
     config = tmp_path / "condor_config"
     config.touch()
     tokens = _tokens(tmp_path, 0o600)
-    table = {"spool": str(tmp_path), "config": str(config), "schedd": "s@h", "pool": "cm:9618", "tokens": str(tokens),
-             "files": "spooled", "host_class": "Kind", "request_gpus": 2,
-             "job_lease": 90, "keep_claim": 0, "timeout": 5}  # fmt: skip
+    table = {
+        "spool": str(tmp_path),
+        "config": str(config),
+        "schedd": "s@h",
+        "pool": "cm:9618",
+        "tokens": str(tokens),
+        "files": "spooled",
+        "host_class": "Kind",
+        "request_gpus": 2,
+        "job_lease": 90,
+        "keep_claim": 0,
+        "timeout": 5,
+    }
     assert CondorSettings.read(table) == CondorSettings(
         tmp_path, config, "cm:9618", "s@h", tokens, True, False, "Kind", 90, 0, 5.0, 7.0, "", 1, 0, 0, 2
     )
@@ -40,13 +50,27 @@ def test_an_unknown_key_is_named_beside_the_valid_ones() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("spool", "relative"), ("spool", 3), ("spool", "/a\nqueue 500"), ("spool", "/$ENV(HOME)"),
-        ("config", "/no/such/file"), ("config", ""), ("schedd", 1), ("schedd", "a\nb"), ("host_class", "a b"),
-        ("host_class", "a || true"), ("job_lease", "60"), ("job_lease", 1), ("keep_claim", -1), ("keep_claim", True),
-        ("timeout", 0), ("timeout", float("nan")), ("files", "carried"), ("pool", "a\nb"),
+        ("spool", "relative"),
+        ("spool", 3),
+        ("spool", "/a\nqueue 500"),
+        ("spool", "/$ENV(HOME)"),
+        ("config", "/no/such/file"),
+        ("config", ""),
+        ("schedd", 1),
+        ("schedd", "a\nb"),
+        ("host_class", "a b"),
+        ("host_class", "a || true"),
+        ("job_lease", "60"),
+        ("job_lease", 1),
+        ("keep_claim", -1),
+        ("keep_claim", True),
+        ("timeout", 0),
+        ("timeout", float("nan")),
+        ("files", "carried"),
+        ("pool", "a\nb"),
         ("tokens", "/no/such/folder"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_value_is_refused_with_its_key(key: str, value: object) -> None:
     with pytest.raises(UserError, match=key):
         CondorSettings.read({key: value})

@@ -58,11 +58,18 @@ def test_what_a_host_needs_is_carried_where_nothing_is_shared(attempts: Attempts
 
 def test_groups_are_one_job_of_the_parallel_universe_where_that_is_configured(attempts: Attempts) -> None:
     settings = CondorSettings.read({"spool": str(attempts.root), "groups": "parallel"})
-    launches = {name: describe(_launch(hosts=hosts), settings, attempts)
-                for name, hosts in (("group", ("a", "b")), ("one", ("a",)))}  # fmt: skip
+    launches = {
+        name: describe(_launch(hosts=hosts), settings, attempts)
+        for name, hosts in (("group", ("a", "b")), ("one", ("a",)))
+    }
     group = launches["group"]
-    expected = {"universe = parallel", "machine_count = 2", 'requirements = member(TARGET.Machine, {"a", "b"})',
-                'My.ParallelShutdownPolicy = "WAIT_FOR_ALL"', 'environment = "COSCHED_RANK=$(Node)"'}  # fmt: skip
+    expected = {
+        "universe = parallel",
+        "machine_count = 2",
+        'requirements = member(TARGET.Machine, {"a", "b"})',
+        'My.ParallelShutdownPolicy = "WAIT_FOR_ALL"',
+        'environment = "COSCHED_RANK=$(Node)"',
+    }
     assert expected <= set(group.text.splitlines())
     assert group.alone
     assert [item["CoschedProcesses"] for item in group.items] == ["1"]
@@ -103,16 +110,23 @@ def test_launches_that_differ_in_place_and_command_are_one_cluster(attempts: Att
 
 def test_launches_under_other_conditions_have_clusters_of_their_own(attempts: Attempts) -> None:
     native = Native("condor", {"arguments": "$(DOLLAR)(ProcId)", "executable": "/bin/echo"})
-    launches = [_launch(), _launch(hosts=()), replace(_launch(), time_limit=9.0), replace(_launch(), owner="ann"),
-                replace(_launch(), native=native), replace(_launch(), native=native)]  # fmt: skip
+    launches = [
+        _launch(),
+        _launch(hosts=()),
+        replace(_launch(), time_limit=9.0),
+        replace(_launch(), owner="ann"),
+        replace(_launch(), native=native),
+        replace(_launch(), native=native),
+    ]
     found = batches({launch.attempt: _describe(attempts, launch) for launch in launches}, 1000)
     assert [list(batch.firsts) for batch in found] == [[launch.attempt] for launch in launches]
 
 
 @given(st.lists(st.integers(1, 5), max_size=12), st.integers(1, 8))
 def test_clusters_are_not_larger_than_they_may_be(sizes: list[int], most: int) -> None:
-    described = {f"attempt {place}": Description("same", ({"CoschedRank": "0"},) * size)
-                 for place, size in enumerate(sizes)}  # fmt: skip
+    described = {
+        f"attempt {place}": Description("same", ({"CoschedRank": "0"},) * size) for place, size in enumerate(sizes)
+    }
     found = batches(described, most)
     assert [attempt for batch in found for attempt in batch.firsts] == list(described)
     assert sum(len(batch.items) for batch in found) == sum(sizes)

@@ -23,9 +23,12 @@ def test_wishes_and_variables_are_taken_apart(tmp_path: Path) -> None:
     (job,) = _read(
         tmp_path,
         'executable = prog\n+CoschedDeadline = "now+2h"\nMY.CoschedHosts = "1-4"\n+CoschedBestEffort = true\n'
-        '+CoschedSet_Scale = 2\nrequest_gpus = 1\ngetenv = A*, !AB\ninitialdir = run\nqueue\n',
-        A="1", AB="2", AC="3", B="4",
-    )  # fmt: skip
+        "+CoschedSet_Scale = 2\nrequest_gpus = 1\ngetenv = A*, !AB\ninitialdir = run\nqueue\n",
+        A="1",
+        AB="2",
+        AC="3",
+        B="4",
+    )
     assert job.command == (str(tmp_path / "prog"),)
     assert job.native.settings == {"executable": str(tmp_path / "prog"), "request_gpus": "1"}
     assert dict(job.wishes) == {"deadline": "now+2h", "hosts": "1-4", "best-effort": "", "set": "Scale=2"}
@@ -93,9 +96,21 @@ def _living() -> set[str]:
 
 @pytest.mark.parametrize(
     "line",
-    ["include : /etc/hostname", "include command : id", "include \\", "x = 1 \\", "queue x from /etc/hostname",
-     "queue from id |", "queue matching *", "use template : x", "x = $ENV(HOME)", "if true", "x @=end", "queue $(N)"],
-)  # fmt: skip
+    [
+        "include : /etc/hostname",
+        "include command : id",
+        "include \\",
+        "x = 1 \\",
+        "queue x from /etc/hostname",
+        "queue from id |",
+        "queue matching *",
+        "use template : x",
+        "x = $ENV(HOME)",
+        "if true",
+        "x @=end",
+        "queue $(N)",
+    ],
+)
 def test_a_file_from_elsewhere_reaches_nothing(tmp_path: Path, line: str) -> None:
     """Whatever is uploaded is read with nobody's rights but its text's own."""
     place = Place(tmp_path, {}, "job.sub", trusted=False)

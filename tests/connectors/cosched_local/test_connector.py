@@ -209,9 +209,13 @@ def test_daemons_killed_at_random_moments_lose_nothing_and_run_nothing_twice(ben
     bench.restart(daemons)
     hosts = bench.up(4)
     for number, attempt in enumerate(attempts):
-        launch = replace(bench.launch(str(KERNEL), "cpi", "--scale", "0.005", "--journal", str(journal)),
-                         attempt=attempt, task=str(number), hosts=(hosts[number % 4], hosts[(number + 1) % 4]),
-                         count=2)  # fmt: skip
+        launch = replace(
+            bench.launch(str(KERNEL), "cpi", "--scale", "0.005", "--journal", str(journal)),
+            attempt=attempt,
+            task=str(number),
+            hosts=(hosts[number % 4], hosts[(number + 1) % 4]),
+            count=2,
+        )
         if bench.connector.find(attempt) is None:
             bench.submit(launch)
         bench.until(launch, JobState.COMPLETED)

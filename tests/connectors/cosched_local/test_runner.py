@@ -140,8 +140,9 @@ def test_the_daemons_own_environment_stays_with_it(bench: Bench, monkeypatch: py
 
 def test_a_job_starts_with_no_signal_ignored(bench: Bench) -> None:
     seen = bench.workplace / "status"
-    launch = bench.launch("/bin/sh", "-c", 'grep -E "^Sig(Blk|Ign)" /proc/self/status > "$0"', str(seen),
-                          hosts=bench.up(1))  # fmt: skip
+    launch = bench.launch(
+        "/bin/sh", "-c", 'grep -E "^Sig(Blk|Ign)" /proc/self/status > "$0"', str(seen), hosts=bench.up(1)
+    )
     bench.submit(launch)
     bench.until(launch, JobState.COMPLETED)
     masks = [int(line.split()[1], 16) for line in seen.read_text().splitlines()]

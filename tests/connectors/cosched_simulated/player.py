@@ -56,9 +56,16 @@ class Processes:
         variables = {"PATH": os.environ["PATH"], **environment(launch), "COSCHED_RANK": str(rank)}
         with (self._folder / f"out.{rank}").open("wb") as out, (self._folder / f"err.{rank}").open("wb") as err:
             self._live.append(
-                subprocess.Popen(command, env=variables, cwd=launch.directory or self._folder, stdin=subprocess.DEVNULL,
-                                 stdout=out, stderr=err, start_new_session=True)
-            )  # fmt: skip
+                subprocess.Popen(
+                    command,
+                    env=variables,
+                    cwd=launch.directory or self._folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,
+                )
+            )
 
     def kill(self) -> None:
         for process in self._live:

@@ -91,9 +91,12 @@ class Life(RuleBasedStateMachine):
         cancelled = self.cancelled.get(job.number)
         return once and (cancelled is None or job.began is None or job.began <= cancelled)
 
-    @rule(pinned=st.lists(st.sampled_from(HOSTS), unique=True), count=st.integers(1, 3),
-          duration=st.one_of(st.sampled_from((0.0, 1.0, 2.0)), st.floats(0.01, 5.0)),
-          latency=st.sampled_from((0.0, 0.0, 1.5)))  # fmt: skip
+    @rule(
+        pinned=st.lists(st.sampled_from(HOSTS), unique=True),
+        count=st.integers(1, 3),
+        duration=st.one_of(st.sampled_from((0.0, 1.0, 2.0)), st.floats(0.01, 5.0)),
+        latency=st.sampled_from((0.0, 0.0, 1.5)),
+    )
     def submit(self, pinned: list[str], count: int, duration: float, latency: float) -> None:
         self.number += 1
         job = a_job(self.number, *pinned, count=len(pinned) or count, ready=self.pool.time + latency, duration=duration)

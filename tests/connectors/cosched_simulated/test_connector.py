@@ -92,7 +92,9 @@ def test_its_output_says_that_nothing_ran(connect: Connect) -> None:
 def test_hosts_have_their_classes_and_reasons(connect: Connect, tmp_path: Path) -> None:
     connector = connect(hosts={"SunUltra10": 1, "sgi_origin2000": 1})
     assert [(host.name, host.host_class, host.up) for host in connector.hosts()] == [
-        ("host01", "SunUltra10", True), ("host02", "sgi_origin2000", True)]  # fmt: skip
+        ("host01", "SunUltra10", True),
+        ("host02", "sgi_origin2000", True),
+    ]
     (tmp_path / "spool" / "offline" / "host02").write_text("new memory\n")
     assert [(host.up, host.reason) for host in connector.hosts()] == [(True, ""), (False, "new memory")]
 
@@ -146,9 +148,15 @@ def test_an_attempt_that_was_cancelled_before_is_refused(connect: Connect) -> No
 def test_a_busy_pool_does_nothing(connect: Connect) -> None:
     launch = a_launch()
     busy = connect(busy=1)
-    for call in (busy.hosts, lambda: busy.submit(launch), lambda: busy.status([]), lambda: busy.cancel(launch.attempt),
-                 lambda: busy.find(launch.attempt), lambda: busy.events(0),
-                 lambda: busy.output(launch.attempt, "out", 0, 0, 1)):  # fmt: skip
+    for call in (
+        busy.hosts,
+        lambda: busy.submit(launch),
+        lambda: busy.status([]),
+        lambda: busy.cancel(launch.attempt),
+        lambda: busy.find(launch.attempt),
+        lambda: busy.events(0),
+        lambda: busy.output(launch.attempt, "out", 0, 0, 1),
+    ):
         with pytest.raises(ConnectorError, match="is busy") as caught:
             call()
         assert caught.value.transient
@@ -217,7 +225,10 @@ def test_who_waits_for_events_is_woken(connect: Connect, wakes: str, monkeypatch
         told += connector.events(1000)  # the test's own limit of time is shorter
     timer.join()
     assert [report.state for report in told] == {
-        "submit": [JobState.RUNNING], "end": [JobState.RUNNING, JobState.COMPLETED], "close": []}[wakes]  # fmt: skip
+        "submit": [JobState.RUNNING],
+        "end": [JobState.RUNNING, JobState.COMPLETED],
+        "close": [],
+    }[wakes]
 
 
 def test_processes_that_share_a_pool_submit_each_attempt_once(connect: Connect) -> None:

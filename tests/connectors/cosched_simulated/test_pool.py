@@ -23,12 +23,13 @@ def running(*pinned: str, count: int = 0) -> Job:
         (running("h1"), JobReport("", JobState.RUNNING, "1", 1.0)),
         (running(count=2), JobReport("", JobState.RUNNING, "1", 1.0, hosts=("h1", "h2"))),
         (running("h1").end(), JobReport("", JobState.COMPLETED, "1", 1.0, 11.0, 0)),
-        (a_job(1, "h1").stop(CANCELLED, 3.0, 2.0),
-         JobReport("", JobState.REMOVED, "1", None, 3.0, None, "cancelled")),
-        (running("h1").stop(CANCELLED, 3.0, 2.0).end(),
-         JobReport("", JobState.REMOVED, "1", 1.0, 5.0, None, "cancelled")),
+        (a_job(1, "h1").stop(CANCELLED, 3.0, 2.0), JobReport("", JobState.REMOVED, "1", None, 3.0, None, "cancelled")),
+        (
+            running("h1").stop(CANCELLED, 3.0, 2.0).end(),
+            JobReport("", JobState.REMOVED, "1", 1.0, 5.0, None, "cancelled"),
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_job_is_reported_as_it_is(job: Job, report: JobReport) -> None:
     assert job.report() == JobReport(job.attempt, *(getattr(report, name) for name in JobReport.__slots__[1:]))
 

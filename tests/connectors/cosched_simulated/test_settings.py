@@ -47,5 +47,7 @@ def test_hosts_are_a_number_names_or_classes() -> None:
     assert len(SimulatedSettings.read({}).hosts) == 16
     assert SimulatedSettings.read({"hosts": ["b", "a"]}).hosts == {"b": "", "a": ""}
     assert SimulatedSettings.read({"hosts": {"SunUltra10": 2, "sgi": 1}}).hosts == {
-        "host01": "SunUltra10", "host02": "SunUltra10", "host03": "sgi",
-    }  # fmt: skip
+        "host01": "SunUltra10",
+        "host02": "SunUltra10",
+        "host03": "sgi",
+    }

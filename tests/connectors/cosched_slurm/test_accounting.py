@@ -18,8 +18,14 @@ if TYPE_CHECKING:
 FOLDER = Path("/spool/a")
 
 
-def _line(job: str = "1", state: str = "COMPLETED", code: str = "0:0", folder: str = "/spool/a", nodes: str = "node01",
-          end: str = "1795289635") -> str:  # fmt: skip
+def _line(
+    job: str = "1",
+    state: str = "COMPLETED",
+    code: str = "0:0",
+    folder: str = "/spool/a",
+    nodes: str = "node01",
+    end: str = "1795289635",
+) -> str:
     return f"{job}|{state}|{code}|1795289631|{end}|1|{nodes}|{folder}"
 
 
@@ -29,11 +35,17 @@ def found(lines: list[str], folder: Path = FOLDER, index: int | None = None) -> 
 
 @pytest.mark.parametrize(
     ("state", "code", "means", "exit_code"),
-    [("COMPLETED", "0:0", JobState.COMPLETED, 0), ("FAILED", "3:0", JobState.FAILED, 3),
-     ("FAILED", "0:9", JobState.FAILED, 137), ("CANCELLED by 1000", "0:15", JobState.REMOVED, None),
-     ("TIMEOUT", "0:0", JobState.REMOVED, None), ("NODE_FAIL", "1:0", JobState.EVICTED, None),
-     ("RUNNING", "0:0", JobState.RUNNING, None), ("SOMETHING", "0:0", JobState.UNKNOWN, None)],
-)  # fmt: skip
+    [
+        ("COMPLETED", "0:0", JobState.COMPLETED, 0),
+        ("FAILED", "3:0", JobState.FAILED, 3),
+        ("FAILED", "0:9", JobState.FAILED, 137),
+        ("CANCELLED by 1000", "0:15", JobState.REMOVED, None),
+        ("TIMEOUT", "0:0", JobState.REMOVED, None),
+        ("NODE_FAIL", "1:0", JobState.EVICTED, None),
+        ("RUNNING", "0:0", JobState.RUNNING, None),
+        ("SOMETHING", "0:0", JobState.UNKNOWN, None),
+    ],
+)
 def test_states_mean_what_they_mean_in_the_queue(state: str, code: str, means: JobState, exit_code: int | None) -> None:
     record = found([_line(state=state, code=code)])
     assert record is not None
@@ -42,8 +54,13 @@ def test_states_mean_what_they_mean_in_the_queue(state: str, code: str, means: J
 
 
 def test_a_job_is_known_by_its_folder_and_an_element_by_its_index() -> None:
-    lines = [_line("1"), _line("2", folder="/spool/aa"), _line("7_0", folder="/spool/array"),
-             _line("7_1", "FAILED", "3:0", "/spool/array"), _line("7_1.batch", folder="/spool/array")]  # fmt: skip
+    lines = [
+        _line("1"),
+        _line("2", folder="/spool/aa"),
+        _line("7_0", folder="/spool/array"),
+        _line("7_1", "FAILED", "3:0", "/spool/array"),
+        _line("7_1.batch", folder="/spool/array"),
+    ]
     record = found(lines, Path("/spool/array"), 1)
     assert record is not None
     assert (record.attempt, record.job, record.exit_code) == ("a", "7_1", 3)

@@ -47,8 +47,11 @@ def test_elements_of_an_array_are_told_apart_in_every_version(version: str) -> N
     """Ten elements on three nodes: 0 failed, 2 was cancelled as it ran, 5 as it waited: of this nothing is left."""
     names = [f"attempt {index}" for index in range(10)]
     found = records(_captured(version, "array", "jobs"), lambda _array: names)
-    ends = {"attempt 0": (JobState.FAILED, 3), "attempt 2": (JobState.REMOVED, None),
-            "attempt 5": (JobState.REMOVED, None)}  # fmt: skip
+    ends = {
+        "attempt 0": (JobState.FAILED, 3),
+        "attempt 2": (JobState.REMOVED, None),
+        "attempt 5": (JobState.REMOVED, None),
+    }
     running = [name for name, (record,) in found.items() if record.state is JobState.RUNNING]
     assert len(running) == 3
     waiting = set(names) - set(ends) - set(running)
@@ -57,7 +60,8 @@ def test_elements_of_an_array_are_told_apart_in_every_version(version: str) -> N
     assert [name for name, (record,) in found.items() if record.vanished] == ["attempt 5"]
     number = found["attempt 0"][0].job.partition("_")[0]
     assert {name: record.job for name, (record,) in found.items()} == {
-        name: f"{number}_{names.index(name)}" for name in found}  # fmt: skip
+        name: f"{number}_{names.index(name)}" for name in found
+    }
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -128,5 +128,8 @@ def test_accounting_that_does_not_answer_is_not_taken_for_none(play: Play) -> No
 
 def test_accounting_is_asked_for_whole_jobs_in_a_form_for_programs(play: Play) -> None:
     assert play("sacct", 'echo "$SLURM_TIME_FORMAT $*"').accounting(60) == [
-        ("%s --allocations --noheader --parsable2 "
-                    "--format=JobID,State,ExitCode,Start,End,NNodes,NodeList,WorkDir --starttime=now-60")]  # fmt: skip
+        (
+            "%s --allocations --noheader --parsable2 "
+            "--format=JobID,State,ExitCode,Start,End,NNodes,NodeList,WorkDir --starttime=now-60"
+        )
+    ]

@@ -27,12 +27,17 @@ def _line(attempt: str, state: str = "COMPLETED", code: str = "0:0", name: str =
 def test_an_element_of_an_array_is_found_by_its_index(tmp_path: Path) -> None:
     file = tmp_path / "completions"
     last, name = " DerivedExitCode", "x ArrayJobId=7 ArrayTaskId=1 y"
-    lines = [_line("array", *state, name=name).replace(last, f" ArrayJobId=9 ArrayTaskId={index}{last}")
-             for index, state in (("1", ("FAILED", "7:0")), ("0", ("COMPLETED", "0:0")))]  # fmt: skip
+    lines = [
+        _line("array", *state, name=name).replace(last, f" ArrayJobId=9 ArrayTaskId={index}{last}")
+        for index, state in (("1", ("FAILED", "7:0")), ("0", ("COMPLETED", "0:0")))
+    ]
     file.write_text("".join(lines))
     records = [completion(file, "a", Path("/spool/array"), index) for index in range(3)]
     assert [record and (record.attempt, record.job, record.exit_code) for record in records] == [
-        ("a", "9_0", 0), ("a", "9_1", 7), None]  # fmt: skip
+        ("a", "9_0", 0),
+        ("a", "9_1", 7),
+        None,
+    ]
 
 
 def test_a_job_is_found_by_its_folder(tmp_path: Path) -> None:

@@ -62,8 +62,10 @@ def test_of_more_jobs_than_a_user_may_have_as_many_go_as_he_may_have(tmp_path: P
 
 
 def test_who_has_too_many_is_asked_for_once_and_others_go(tmp_path: Path) -> None:
-    launches = [replace(launch, hosts=("node01",), owner="ada" if place < 3 else "bob")
-                for place, launch in enumerate(_launches(6))]  # fmt: skip
+    launches = [
+        replace(launch, hosts=("node01",), owner="ada" if place < 3 else "bob")
+        for place, launch in enumerate(_launches(6))
+    ]
     found = _connector(tmp_path, room=0).submit_many(launches)
     assert all(isinstance(one, ConnectorError) and one.refused for one in found.values())
     assert _calls(tmp_path) == [1, 1]

@@ -16,10 +16,21 @@ _ATTEMPT = str(uuid.UUID(int=7))
 
 # As `squeue --json` of 22.05.8 printed it, without the fields that nobody reads.
 _OLD = {
-    "job_id": 1, "comment": comment(_ATTEMPT, 2), "name": "wrap", "job_state": "COMPLETED", "state_reason": "None",
-    "state_description": "", "submit_time": 1795215376, "start_time": 1795215377, "end_time": 1795215377,
-    "exit_code": 0, "derived_exit_code": 0, "nodes": "node[01,03]", "restart_cnt": 0, "time_limit": 525600,
-}  # fmt: skip
+    "job_id": 1,
+    "comment": comment(_ATTEMPT, 2),
+    "name": "wrap",
+    "job_state": "COMPLETED",
+    "state_reason": "None",
+    "state_description": "",
+    "submit_time": 1795215376,
+    "start_time": 1795215377,
+    "end_time": 1795215377,
+    "exit_code": 0,
+    "derived_exit_code": 0,
+    "nodes": "node[01,03]",
+    "restart_cnt": 0,
+    "time_limit": 525600,
+}
 
 # The same in the form of data_parser 0.0.42.
 _NEW = {
@@ -39,8 +50,14 @@ _NEW = {
 def test_elements_that_wait_are_one_row(starts: list[int], members: int) -> None:
     wanted = {index for start in starts for index in range(start, start + 3) if index < members}
     indices = ",".join(f"{start}-{start + 2}" for start in starts) + "%4"
-    row = {**_OLD, "comment": comment(_ATTEMPT, 1, array=True), "job_state": "PENDING", "array_job_id": 7,
-           "array_task_id": None, "array_task_string": indices}  # fmt: skip
+    row = {
+        **_OLD,
+        "comment": comment(_ATTEMPT, 1, array=True),
+        "job_state": "PENDING",
+        "array_job_id": 7,
+        "array_task_id": None,
+        "array_task_string": indices,
+    }
     found = records([row], lambda _array: [str(index) for index in range(members)])
     shown = {name for name, (record, *_) in found.items() if not record.vanished}
     assert shown == {str(index) for index in wanted}
@@ -84,18 +101,35 @@ def test_exit_codes_and_signals(old: int, new: dict[str, Any], code: int) -> Non
 @pytest.mark.parametrize(
     ("states", "state"),
     [
-        ("PENDING", JobState.QUEUED), (["PENDING", "REQUEUED"], JobState.QUEUED), ("CONFIGURING", JobState.QUEUED),
-        (["RUNNING", "CONFIGURING"], JobState.QUEUED), ("RUNNING", JobState.RUNNING), ("SUSPENDED", JobState.HELD),
-        (["CANCELLED", "COMPLETING"], JobState.RUNNING), ("COMPLETING", JobState.RUNNING),
-        ("FAILED", JobState.FAILED), ("OUT_OF_MEMORY", JobState.FAILED), ("CANCELLED", JobState.REMOVED),
-        ("TIMEOUT", JobState.REMOVED), ("DEADLINE", JobState.REMOVED), ("NODE_FAIL", JobState.EVICTED),
-        ("PREEMPTED", JobState.EVICTED), ("BOOT_FAIL", JobState.EVICTED),
-        (["PENDING", "LAUNCH_FAILED", "REQUEUED"], JobState.QUEUED), (["FAILED", "LAUNCH_FAILED"], JobState.FAILED),
-        (["PENDING", "RECONFIG_FAIL"], JobState.QUEUED), (["PENDING", "REQUEUED", "EXPEDITING"], JobState.QUEUED),
-        ("TELEPORTED", JobState.UNKNOWN), (["COMPLETED", "TELEPORTED"], JobState.UNKNOWN), ("", JobState.UNKNOWN),
-        ([], JobState.UNKNOWN), (None, JobState.UNKNOWN), (3, JobState.UNKNOWN), ({}, JobState.UNKNOWN),
+        ("PENDING", JobState.QUEUED),
+        (["PENDING", "REQUEUED"], JobState.QUEUED),
+        ("CONFIGURING", JobState.QUEUED),
+        (["RUNNING", "CONFIGURING"], JobState.QUEUED),
+        ("RUNNING", JobState.RUNNING),
+        ("SUSPENDED", JobState.HELD),
+        (["CANCELLED", "COMPLETING"], JobState.RUNNING),
+        ("COMPLETING", JobState.RUNNING),
+        ("FAILED", JobState.FAILED),
+        ("OUT_OF_MEMORY", JobState.FAILED),
+        ("CANCELLED", JobState.REMOVED),
+        ("TIMEOUT", JobState.REMOVED),
+        ("DEADLINE", JobState.REMOVED),
+        ("NODE_FAIL", JobState.EVICTED),
+        ("PREEMPTED", JobState.EVICTED),
+        ("BOOT_FAIL", JobState.EVICTED),
+        (["PENDING", "LAUNCH_FAILED", "REQUEUED"], JobState.QUEUED),
+        (["FAILED", "LAUNCH_FAILED"], JobState.FAILED),
+        (["PENDING", "RECONFIG_FAIL"], JobState.QUEUED),
+        (["PENDING", "REQUEUED", "EXPEDITING"], JobState.QUEUED),
+        ("TELEPORTED", JobState.UNKNOWN),
+        (["COMPLETED", "TELEPORTED"], JobState.UNKNOWN),
+        ("", JobState.UNKNOWN),
+        ([], JobState.UNKNOWN),
+        (None, JobState.UNKNOWN),
+        (3, JobState.UNKNOWN),
+        ({}, JobState.UNKNOWN),
     ],
-)  # fmt: skip
+)
 def test_states(states: object, state: JobState) -> None:
     assert _one({**_OLD, "job_state": states}).state is state
 

@@ -94,7 +94,9 @@ def test_jobs_are_submitted_and_ended(play: Callable[[str], Library], capfd: pyt
     library.cancel(["7", "9"])
     library.cancel([])
     assert [line for line in capfd.readouterr().err.splitlines() if line.startswith("cancelled")] == [
-        "cancelled 7 int", "cancelled 9 int"]  # fmt: skip
+        "cancelled 7 int",
+        "cancelled 9 int",
+    ]
     assert library.calls == {"submit": 1, "cancel": 1}
 
 
@@ -138,16 +140,36 @@ def test_a_process_that_died_is_replaced(play: Callable[[str], Library]) -> None
 
 
 def test_sbatchs_options_in_pyslurms_words() -> None:
-    given = ["--exclusive", "--no-requeue", "--job-name=a b", f"--comment={comment(ATTEMPT, 2)}", "--chdir=/spool/x",
-             "--nodes=2", "--nodelist=node01,node03", "--time=0:90", "--ntasks=2", "--ntasks-per-node=1", "--mem=0",
-             "--output=/spool/x/slurm.log", "/spool/x/job.sh"]  # fmt: skip
+    given = [
+        "--exclusive",
+        "--no-requeue",
+        "--job-name=a b",
+        f"--comment={comment(ATTEMPT, 2)}",
+        "--chdir=/spool/x",
+        "--nodes=2",
+        "--nodelist=node01,node03",
+        "--time=0:90",
+        "--ntasks=2",
+        "--ntasks-per-node=1",
+        "--mem=0",
+        "--output=/spool/x/slurm.log",
+        "/spool/x/job.sh",
+    ]
     found: dict[str, Any] = description(given)
     assert found == {
-        "script": "/spool/x/job.sh", "resource_sharing": "exclusive", "is_requeueable": False, "name": "a b",
-        "comment": f"cosched:{ATTEMPT}:2", "working_directory": "/spool/x", "nodes": 2,
-        "required_nodes": "node01,node03", "time_limit": "0:90", "ntasks": 2, "ntasks_per_node": 1,
+        "script": "/spool/x/job.sh",
+        "resource_sharing": "exclusive",
+        "is_requeueable": False,
+        "name": "a b",
+        "comment": f"cosched:{ATTEMPT}:2",
+        "working_directory": "/spool/x",
+        "nodes": 2,
+        "required_nodes": "node01,node03",
+        "time_limit": "0:90",
+        "ntasks": 2,
+        "ntasks_per_node": 1,
         "standard_output": "/spool/x/slurm.log",
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("option", ["--bb=x", "--ntasks=two", "--exclusive=user", "--hold"])

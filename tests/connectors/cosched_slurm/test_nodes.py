@@ -12,11 +12,20 @@ from cosched_slurm.reservations import Reservation
 
 # As `sinfo --json` of 22.05.8 printed it, without the fields that nobody reads.
 _OLD: dict[str, Any] = {
-    "name": "node01", "state": "idle", "state_flags": [], "features": "testbed,class-Origin",
-    "active_features": "testbed,class-Origin", "partitions": ["all"], "reason": "",
-}  # fmt: skip
-_NEW = {**_OLD, "state": ["IDLE"], "features": ["testbed", "class-Origin"],
-        "active_features": ["testbed", "class-Origin"]}  # fmt: skip
+    "name": "node01",
+    "state": "idle",
+    "state_flags": [],
+    "features": "testbed,class-Origin",
+    "active_features": "testbed,class-Origin",
+    "partitions": ["all"],
+    "reason": "",
+}
+_NEW = {
+    **_OLD,
+    "state": ["IDLE"],
+    "features": ["testbed", "class-Origin"],
+    "active_features": ["testbed", "class-Origin"],
+}
 
 
 @pytest.mark.parametrize("row", [_OLD, {**_NEW, "state_flags": None}])
@@ -28,11 +37,19 @@ def test_a_node_is_a_host_of_its_class(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("state", "flags"),
     [
-        ("down", []), ("idle", ["DRAIN"]), (["IDLE", "DRAIN"], []), ("idle", ["NOT_RESPONDING"]), ("unknown", []),
-        (["ALLOCATED", "FAIL"], []), (["IDLE", "POWERED_DOWN"], []), (["IDLE", "MAINTENANCE"], []), ("levitating", []),
-        (None, None), ([], []),
+        ("down", []),
+        ("idle", ["DRAIN"]),
+        (["IDLE", "DRAIN"], []),
+        ("idle", ["NOT_RESPONDING"]),
+        ("unknown", []),
+        (["ALLOCATED", "FAIL"], []),
+        (["IDLE", "POWERED_DOWN"], []),
+        (["IDLE", "MAINTENANCE"], []),
+        ("levitating", []),
+        (None, None),
+        ([], []),
     ],
-)  # fmt: skip
+)
 def test_what_takes_no_jobs_is_not_up_and_says_why(state: object, flags: object) -> None:
     (host,) = hosts([{**_OLD, "state": state, "state_flags": flags, "reason": "new  memory\n"}], "", "")
     assert not host.up
@@ -50,8 +67,14 @@ def test_only_the_partition_counts() -> None:
     assert [host.name for host in hosts(rows, "", "")] == ["node01", "node02", "node03"]
 
 
-@pytest.mark.parametrize("row", [{**_OLD, "state_flags": ["RESERVED"]}, {**_NEW, "state": ["IDLE", "RESERVED"]},
-                                 {**_NEW, "state": ["ALLOCATED", "RESERVED", "MAINTENANCE"]}])  # fmt: skip
+@pytest.mark.parametrize(
+    "row",
+    [
+        {**_OLD, "state_flags": ["RESERVED"]},
+        {**_NEW, "state": ["IDLE", "RESERVED"]},
+        {**_NEW, "state": ["ALLOCATED", "RESERVED", "MAINTENANCE"]},
+    ],
+)
 def test_a_reserved_node_takes_the_jobs_of_its_reservation_alone(row: dict[str, Any]) -> None:
     rows = [row, {**_OLD, "name": "node02"}]
     assert [host.up for host in hosts(rows, "", "")] == [False, True]

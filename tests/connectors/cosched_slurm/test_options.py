@@ -12,9 +12,17 @@ from cosched_slurm.options import indices, long_name, seconds
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("90", 5400.0), ("1:30", 90.0), ("1:00:00", 3600.0), ("2-0", 172800.0), ("1-2:03", 93780.0),
-     ("1-2:03:04", 93784.0), ("UNLIMITED", None), ("0", None)],
-)  # fmt: skip
+    [
+        ("90", 5400.0),
+        ("1:30", 90.0),
+        ("1:00:00", 3600.0),
+        ("2-0", 172800.0),
+        ("1-2:03", 93780.0),
+        ("1-2:03:04", 93784.0),
+        ("UNLIMITED", None),
+        ("0", None),
+    ],
+)
 def test_times_are_read_as_slurm_reads_them(text: str, expected: float | None) -> None:
     assert seconds(text) == expected
 
@@ -36,9 +44,24 @@ def test_ranges_have_steps() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["1-4294967295", "5-1", "1-10%0", "1-10%4", "", "a", "1-", "1-10:0", "-1", "0-10000", "1,,2", "0-4000000:1",
-     "0-9999,10000-19999", "99999999999", "1-2-3"],
-)  # fmt: skip
+    [
+        "1-4294967295",
+        "5-1",
+        "1-10%0",
+        "1-10%4",
+        "",
+        "a",
+        "1-",
+        "1-10:0",
+        "-1",
+        "0-10000",
+        "1,,2",
+        "0-4000000:1",
+        "0-9999,10000-19999",
+        "99999999999",
+        "1-2-3",
+    ],
+)
 def test_arrays_that_make_no_sense_or_too_many_tasks_are_refused(text: str) -> None:
     with pytest.raises(UserError, match="--array="):
         indices(text)

@@ -9,11 +9,18 @@ _POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and
 
 @pytest.mark.parametrize(
     "words",
-    [f"sbatch: error: {limit} sbatch: error: Batch job submission failed: {_POLICY}"
-     for limit in ("AssocMaxSubmitJobLimit", "AssocGrpSubmitJobsLimit", "QOSGrpSubmitJobsLimit",
-                   "QOSMaxSubmitJobPerUserLimit", "MaxSubmitJobsPerAccount")]
+    [
+        f"sbatch: error: {limit} sbatch: error: Batch job submission failed: {_POLICY}"
+        for limit in (
+            "AssocMaxSubmitJobLimit",
+            "AssocGrpSubmitJobsLimit",
+            "QOSGrpSubmitJobsLimit",
+            "QOSMaxSubmitJobPerUserLimit",
+            "MaxSubmitJobsPerAccount",
+        )
+    ]
     + [_POLICY, "Resource temporarily unavailable"],
-)  # fmt: skip
+)
 def test_a_limit_on_how_many_wait_and_run_passes_by_itself(words: str) -> None:
     error = refusal("sbatch failed", words, submitting=True)
     assert (error.transient, error.refused) == (True, True)
@@ -33,10 +40,12 @@ def test_what_is_not_a_submission_is_never_refused_for_good() -> None:
 
 @pytest.mark.parametrize(
     ("line", "waits"),
-    [(b"sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n", True),
-     (b"sbatch: error: Slurm job queue full, sleeping and retrying\n", True),
-     (b"sbatch: Job creation temporarily disabled, retrying\n", True),
-     (b"sbatch: lua: do not go on sleeping and retrying here\n", False)],
-)  # fmt: skip
+    [
+        (b"sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n", True),
+        (b"sbatch: error: Slurm job queue full, sleeping and retrying\n", True),
+        (b"sbatch: Job creation temporarily disabled, retrying\n", True),
+        (b"sbatch: lua: do not go on sleeping and retrying here\n", False),
+    ],
+)
 def test_sbatch_says_that_it_waits_for_room(line: bytes, waits: bool) -> None:
     assert bool(NO_ROOM.search(line)) is waits

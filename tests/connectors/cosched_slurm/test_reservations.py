@@ -6,10 +6,12 @@ from cosched.connector import ConnectorError
 from cosched_slurm.reservations import Reservation, reservation
 
 # As `scontrol --oneliner show reservation` of 22.05.8 printed it.
-_TEXT = ("ReservationName=mine StartTime=2026-11-21T23:12:25 EndTime=2026-11-21T23:22:25 Duration=00:10:00 "
-         "Nodes=node[03-04],big1 NodeCnt=3 CoreCnt=3 Features=(null) PartitionName=(null) Flags=SPEC_NODES TRES=cpu=3 "
-         "Users=root Groups=(null) Accounts=(null) Licenses=(null) State=ACTIVE BurstBuffer=(null) Watts=n/a "
-         "MaxStartDelay=(null)\n")  # fmt: skip
+_TEXT = (
+    "ReservationName=mine StartTime=2026-11-21T23:12:25 EndTime=2026-11-21T23:22:25 Duration=00:10:00 "
+    "Nodes=node[03-04],big1 NodeCnt=3 CoreCnt=3 Features=(null) PartitionName=(null) Flags=SPEC_NODES TRES=cpu=3 "
+    "Users=root Groups=(null) Accounts=(null) Licenses=(null) State=ACTIVE BurstBuffer=(null) Watts=n/a "
+    "MaxStartDelay=(null)\n"
+)
 
 
 @pytest.mark.parametrize(("state", "active"), [("ACTIVE", True), ("INACTIVE", False)])

@@ -16,8 +16,12 @@ def test_all_of_a_commands_output_and_words_come_back_with_its_code() -> None:
 
 def test_a_command_is_ended_at_the_words_that_are_waited_for() -> None:
     began = time.monotonic()
-    done = run(["/bin/sh", "-c", "echo no >&2; echo wait >&2; exec sleep 60"], {"PATH": "/usr/bin:/bin"}, 30.0,
-               re.compile(rb"^wait$", re.MULTILINE))  # fmt: skip
+    done = run(
+        ["/bin/sh", "-c", "echo no >&2; echo wait >&2; exec sleep 60"],
+        {"PATH": "/usr/bin:/bin"},
+        30.0,
+        re.compile(rb"^wait$", re.MULTILINE),
+    )
     assert done.interrupted
     assert 0.0 < done.seconds <= time.monotonic() - began < 30.0
 

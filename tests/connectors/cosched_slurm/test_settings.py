@@ -23,8 +23,18 @@ def test_what_is_left_out_has_a_default() -> None:
 def test_all_keys_are_read(tmp_path: Path) -> None:
     config = tmp_path / "slurm.conf"
     config.touch()
-    table = {"spool": str(tmp_path), "config": str(config), "bin": str(tmp_path), "partition": "p", "account": "a",
-             "qos": "q", "host_class": "class-", "completions": "/var/log/slurm", "poll": 5, "timeout": 7}  # fmt: skip
+    table = {
+        "spool": str(tmp_path),
+        "config": str(config),
+        "bin": str(tmp_path),
+        "partition": "p",
+        "account": "a",
+        "qos": "q",
+        "host_class": "class-",
+        "completions": "/var/log/slurm",
+        "poll": 5,
+        "timeout": 7,
+    }
     settings = SlurmSettings.read(table)
     shown = {key: getattr(settings, key) for key in table}
     assert {key: value if isinstance(value, float) else str(value) for key, value in shown.items()} == {
@@ -40,12 +50,25 @@ def test_an_unknown_key_is_named_beside_the_valid_ones() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("spool", "relative"), ("spool", 3), ("spool", "/a\n#SBATCH --uid=0"), ("spool", "/$(id)"), ("spool", "/%j"),
-        ("config", "/no/such/file"), ("bin", "/no/such/folder"), ("partition", 1), ("partition", "a\nb"),
-        ("account", "-h"), ("qos", "$(id)"), ("host_class", True), ("completions", "x"), ("poll", 0),
-        ("poll", float("nan")), ("timeout", "30"), ("timeout", True),
+        ("spool", "relative"),
+        ("spool", 3),
+        ("spool", "/a\n#SBATCH --uid=0"),
+        ("spool", "/$(id)"),
+        ("spool", "/%j"),
+        ("config", "/no/such/file"),
+        ("bin", "/no/such/folder"),
+        ("partition", 1),
+        ("partition", "a\nb"),
+        ("account", "-h"),
+        ("qos", "$(id)"),
+        ("host_class", True),
+        ("completions", "x"),
+        ("poll", 0),
+        ("poll", float("nan")),
+        ("timeout", "30"),
+        ("timeout", True),
     ],
-)  # fmt: skip
+)
 def test_a_bad_value_is_refused_with_its_key(key: str, value: object) -> None:
     with pytest.raises(UserError, match=key):
         SlurmSettings.read({key: value})

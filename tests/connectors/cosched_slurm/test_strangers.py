@@ -9,9 +9,13 @@ from cosched_slurm.strangers import Claim, Strangers, claims_of
 
 OURS = "12345678-1234-1234-1234-123456789abc"
 OLD: dict[str, Any] = {"job_id": 5, "user_name": "eve", "job_state": "RUNNING", "nodes": "n[1-2]", "end_time": 900}
-NEW: dict[str, Any] = {"job_id": {"set": True, "infinite": False, "number": 6}, "user_name": "eve", "nodes": "n3",
-                       "job_state": ["RUNNING", "COMPLETING"],
-                       "end_time": {"set": False, "infinite": False, "number": 0}}  # fmt: skip
+NEW: dict[str, Any] = {
+    "job_id": {"set": True, "infinite": False, "number": 6},
+    "user_name": "eve",
+    "nodes": "n3",
+    "job_state": ["RUNNING", "COMPLETING"],
+    "end_time": {"set": False, "infinite": False, "number": 0},
+}
 
 
 def test_hosts_of_others_jobs_are_theirs_until_their_time_limit() -> None:

@@ -34,9 +34,14 @@ def test_those_it_comes_after_are_named_once_or_several_times() -> None:
 
 @pytest.mark.parametrize(
     ("export", "expected"),
-    [("", {"PATH": "/bin"}), ("--export=NONE", {}), ("--export=FOO,X=1", {"FOO": "bar", "X": "1"}),
-     ("--export=ALL,X=a=b", {"PATH": "/bin", "X": "a=b"}), ("--export=UNSET", {})],
-)  # fmt: skip
+    [
+        ("", {"PATH": "/bin"}),
+        ("--export=NONE", {}),
+        ("--export=FOO,X=1", {"FOO": "bar", "X": "1"}),
+        ("--export=ALL,X=a=b", {"PATH": "/bin", "X": "a=b"}),
+        ("--export=UNSET", {}),
+    ],
+)
 def test_the_environment_is_what_the_script_asks_for(export: str, expected: dict[str, str]) -> None:
     (job,) = read(f"#!/bin/sh\n#SBATCH {export}\n" if export else "#!/bin/sh\n", HERE)
     assert job.environment == expected

@@ -27,8 +27,10 @@ pytestmark = pytest.mark.pool
 
 def test_a_host_with_a_strangers_job_is_claimed_until_it_ends(pool: CondorPool, bench: Bench, shared: Path) -> None:
     file = shared / "strange.sub"
-    file.write_text(f"executable = /bin/sleep\narguments = 60\ninitialdir = {shared}\n"
-                    'requirements = TARGET.Machine == "node03"\nqueue\n')  # fmt: skip
+    file.write_text(
+        f"executable = /bin/sleep\narguments = 60\ninitialdir = {shared}\n"
+        'requirements = TARGET.Machine == "node03"\nqueue\n'
+    )
     job = pool.tool("condor_submit", "-terse", str(file)).split()[0]
     try:
         bench.await_claim("node03", claimed=True)
@@ -84,8 +86,16 @@ def test_a_job_on_a_host_that_is_drained_in_haste_is_evicted_and_its_host_down(p
 
 
 def test_a_machine_that_is_shown_as_offline_is_down(pool: CondorPool, bench: Bench) -> None:
-    pool.advertise(Name='"slot1@node99"', Machine='"node99"', State='"Unclaimed"', Activity='"Idle"', Offline="true",
-                   MyAddress='"<127.0.0.1:9>"', StartdIpAddr='"<127.0.0.1:9>"', Cpus="1")  # fmt: skip
+    pool.advertise(
+        Name='"slot1@node99"',
+        Machine='"node99"',
+        State='"Unclaimed"',
+        Activity='"Idle"',
+        Offline="true",
+        MyAddress='"<127.0.0.1:9>"',
+        StartdIpAddr='"<127.0.0.1:9>"',
+        Cpus="1",
+    )
     try:
         assert "offline" in _host(bench, "node99").reason
         assert not _host(bench, "node99").up
@@ -109,8 +119,9 @@ def test_another_schedulers_jobs_are_not_ours_whatever_their_numbers(tmp_path: P
             folder.chmod(0o1777)
             settings = {"config": str(pool.config), "spool": str(folder), "schedd": name}
             benches.append(Bench(functools.partial(CondorConnector, settings), folder, 30.0))
-        (first, one), (second, two) = (bench.running(host) for bench, host in zip(benches, ("node01", "node02"),
-                                                                                  strict=True))  # fmt: skip
+        (first, one), (second, two) = (
+            bench.running(host) for bench, host in zip(benches, ("node01", "node02"), strict=True)
+        )
         assert benches[0].report(first).job == benches[1].report(second).job == "1.0"
         for bench, host, other in ((benches[0], "node02", "node01"), (benches[1], "node01", "node02")):
             bench.await_claim(host, claimed=True)

@@ -94,8 +94,10 @@ def test_a_daemon_keeps_the_tasks_that_a_full_scheduler_refuses_and_each_runs_on
         assert isinstance(site.pool, CondorPool)
         site.pool.reconfigure(MAX_JOBS_PER_OWNER=3)
         command = tuple(site.command("sweep3d", str(_SCALE)))
-        requests = [TaskRequest(command=command, profile=(50 * _SCALE,) if place % 2 else None, hosts="1")
-                    for place in range(16)]  # fmt: skip
+        requests = [
+            TaskRequest(command=command, profile=(50 * _SCALE,) if place % 2 else None, hosts="1")
+            for place in range(16)
+        ]
         tasks = client.submit_all(requests)
         _await(lambda: any("MAX_JOBS_PER_OWNER" in task.reason for task in _waiting(client)))
         _await(lambda: any("takes no more jobs" in why and "tried again" in why for why in _explanations(client)))

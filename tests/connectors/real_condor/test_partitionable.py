@@ -38,9 +38,11 @@ def bench(pool: CondorPool, spool: Path, shared: Path) -> Iterator[Bench]:
 
 def test_a_job_gets_what_it_asks_for_on_each_of_its_hosts(pool: CondorPool, bench: Bench, shared: Path) -> None:
     gate = shared / "gate"
-    script = ('echo "$OMP_NUM_THREADS $CUDA_VISIBLE_DEVICES" > "$0-$COSCHED_RANK"; '
-              'mv "$0-$COSCHED_RANK" "$0.$COSCHED_RANK"; '
-              'while [ ! -e "$0" ]; do sleep 0.05; done')  # fmt: skip
+    script = (
+        'echo "$OMP_NUM_THREADS $CUDA_VISIBLE_DEVICES" > "$0-$COSCHED_RANK"; '
+        'mv "$0-$COSCHED_RANK" "$0.$COSCHED_RANK"; '
+        'while [ ! -e "$0" ]; do sleep 0.05; done'
+    )
     launch = bench.shell(script, str(gate), hosts=("node01", "node02"))
     job = bench.submit(launch)
     bench.listen(launch, JobState.RUNNING)
@@ -58,8 +60,10 @@ def test_a_job_gets_what_it_asks_for_on_each_of_its_hosts(pool: CondorPool, benc
 
 def test_a_host_with_less_left_than_a_job_asks_for_is_claimed(pool: CondorPool, bench: Bench, shared: Path) -> None:
     file = shared / "strange.sub"
-    file.write_text(f"executable = /bin/sleep\narguments = 60\nrequest_cpus = 3\ninitialdir = {shared}\n"
-                    'requirements = TARGET.Machine == "node02"\nqueue\n')  # fmt: skip
+    file.write_text(
+        f"executable = /bin/sleep\narguments = 60\nrequest_cpus = 3\ninitialdir = {shared}\n"
+        'requirements = TARGET.Machine == "node02"\nqueue\n'
+    )
     stranger = pool.tool("condor_submit", "-terse", str(file)).split()[0]
     try:
         bench.await_claim("node02", claimed=True)

@@ -37,13 +37,22 @@ def spool(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def connect(pool: CondorPool, spool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-            ) -> Callable[[], CondorConnector]:  # fmt: skip
+def connect(
+    pool: CondorPool,
+    spool: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[], CondorConnector]:
     monkeypatch.delenv("CONDOR_CONFIG", raising=False)
     pool.give_token(tmp_path / "tokens", "faraway@pool")
     name = pool.tool("condor_status", "-schedd", "-af", "Name").strip()
-    settings = {"pool": pool.address, "schedd": name, "tokens": str(tmp_path / "tokens"), "files": "spooled",
-                "spool": str(spool)}  # fmt: skip
+    settings = {
+        "pool": pool.address,
+        "schedd": name,
+        "tokens": str(tmp_path / "tokens"),
+        "files": "spooled",
+        "spool": str(spool),
+    }
     return lambda: CondorConnector(settings)
 
 
@@ -120,8 +129,12 @@ def test_a_users_own_submit_file_is_carried_with_its_files(bench: Bench, tmp_pat
     (home / "input").write_text("from afar\n")
     text = "executable = program\narguments = x\ntransfer_input_files = input\noutput = mine.out\n"
     job = userfile.read(text + "environment = MINE=1\nqueue\n", Place(home, {}, "job.sub"))[0]
-    launch = replace(bench.launch(*job.command, hosts=("node01",)), directory=job.directory, native=job.native,
-                     environment=job.environment)  # fmt: skip
+    launch = replace(
+        bench.launch(*job.command, hosts=("node01",)),
+        directory=job.directory,
+        native=job.native,
+        environment=job.environment,
+    )
     bench.submit(launch)
     bench.listen(launch, JobState.COMPLETED)
     bench.connector.output(launch.attempt, "out", 0, 0, 9)
@@ -133,8 +146,15 @@ def test_a_token_of_another_pool_opens_nothing(pool: CondorPool, tmp_path: Path)
     (tmp_path / "tokens").mkdir()
     (tmp_path / "tokens" / "token").write_text("not.a.token")
     (tmp_path / "tokens" / "token").chmod(0o600)
-    connector = CondorConnector({"pool": pool.address, "schedd": "schedd", "tokens": str(tmp_path / "tokens"),
-                                 "files": "spooled", "spool": str(tmp_path / "spool")})  # fmt: skip
+    connector = CondorConnector(
+        {
+            "pool": pool.address,
+            "schedd": "schedd",
+            "tokens": str(tmp_path / "tokens"),
+            "files": "spooled",
+            "spool": str(tmp_path / "spool"),
+        }
+    )
     try:
         with pytest.raises(ConnectorError) as refusal:
             connector.hosts()
@@ -171,5 +191,9 @@ def _cut_off(bench: Bench, launch: Launch) -> None:
     described = describe(launch, connector._settings, connector._attempts)
     items = [word for pair in described.items[0].items() for word in pair]
     environment = connector._ask._environment
-    subprocess.run([sys.executable, "-c", _CUT_OFF, connector._settings.schedd, described.text, *items],
-                   env=dict(environment), check=True, timeout=30)  # fmt: skip
+    subprocess.run(
+        [sys.executable, "-c", _CUT_OFF, connector._settings.schedd, described.text, *items],
+        env=dict(environment),
+        check=True,
+        timeout=30,
+    )

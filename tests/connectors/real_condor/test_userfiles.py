@@ -31,8 +31,17 @@ def launched(bench: Bench) -> Callable[..., Launch]:
     def launched(text: str, *hosts: str, environment: dict[str, str] | None = None) -> Launch:
         job = userfile.read(text, Place(bench.workplace, environment or {}, "job.sub"))[0]
         plain = bench.launch(*job.command, hosts=hosts)
-        return Launch(plain.attempt, "17", "mine", job.command, hosts, len(hosts) or 1, job.environment,
-                      job.directory, native=job.native)  # fmt: skip
+        return Launch(
+            plain.attempt,
+            "17",
+            "mine",
+            job.command,
+            hosts,
+            len(hosts) or 1,
+            job.environment,
+            job.directory,
+            native=job.native,
+        )
 
     return launched
 
@@ -94,8 +103,9 @@ def test_commands_of_a_file_run_when_it_is_read_and_never_when_it_is_submitted(
     script = bench.workplace / "make"
     script.write_text('#!/bin/sh\nenv > seen\necho "noise" >&2\necho "arguments = made"\n')
     script.chmod(0o755)
-    launch = launched(f"executable = /bin/echo\ninclude command : {script}\nqueue\n", "node01",
-                      environment={"TOKEN": "x"})  # fmt: skip
+    launch = launched(
+        f"executable = /bin/echo\ninclude command : {script}\nqueue\n", "node01", environment={"TOKEN": "x"}
+    )
     assert launch.native is not None
     assert launch.native.settings["arguments"] == "made"
     seen = (bench.workplace / "seen").read_text()
@@ -165,8 +175,16 @@ def test_what_htcondor_cannot_take_is_refused_for_good(bench: Bench, settings: d
 def _native(bench: Bench, settings: dict[str, str]) -> Launch:
     launch = bench.launch("/bin/true", hosts=("node01",))
     assert uuid.UUID(launch.attempt)
-    return Launch(launch.attempt, "17", "mine", ("/bin/true",), ("node01",), 1, directory=str(bench.workplace),
-                  native=Native("condor", settings))  # fmt: skip
+    return Launch(
+        launch.attempt,
+        "17",
+        "mine",
+        ("/bin/true",),
+        ("node01",),
+        1,
+        directory=str(bench.workplace),
+        native=Native("condor", settings),
+    )
 
 
 def test_the_parallel_universe_is_all_or_nothing_on_the_hosts_that_cosched_chose(

@@ -64,8 +64,16 @@ def test_accounts_are_named_after_owners(cluster: SlurmCluster, bench: Bench, sp
 
 
 def test_a_reservation_is_asked_for_by_name(cluster: SlurmCluster, bench: Bench, spool: Path) -> None:
-    cluster.tool("scontrol", "create", "reservation", "reservationname=mine", "users=root" if os.geteuid() == 0 else
-                 f"users={os.environ.get('USER', '')}", "starttime=now", "duration=10", "nodes=node04")  # fmt: skip
+    cluster.tool(
+        "scontrol",
+        "create",
+        "reservation",
+        "reservationname=mine",
+        "users=root" if os.geteuid() == 0 else f"users={os.environ.get('USER', '')}",
+        "starttime=now",
+        "duration=10",
+        "nodes=node04",
+    )
     try:
         connector = SlurmConnector({**cluster.settings, "spool": str(spool), "reservation": "mine"})
         launch = bench.launch("/bin/true", hosts=("node04",))

@@ -60,7 +60,9 @@ def test_a_full_queue_refuses_at_once_and_for_now(small: SlurmCluster, tmp_path:
     small.wait("an empty queue", lambda: not small.tool("squeue", "--noheader"))
     # A full controller keeps no record of an array's element that it removes: nobody knows of it any more.
     assert {report.state for report in connector.status([launch.attempt for launch in launches]).values()} <= {
-        JobState.REMOVED, JobState.UNKNOWN}  # fmt: skip
+        JobState.REMOVED,
+        JobState.UNKNOWN,
+    }
 
 
 def test_a_daemon_keeps_the_tasks_that_a_full_queue_refuses_and_each_runs_once() -> None:
@@ -69,12 +71,19 @@ def test_a_daemon_keeps_the_tasks_that_a_full_queue_refuses_and_each_runs_once()
         assert isinstance(site.pool, SlurmCluster)
         site.pool.reconfigure(MaxJobCount=7)
         command = tuple(site.command("sweep3d", str(_SCALE)))
-        requests = [TaskRequest(command=command, profile=(50 * _SCALE,) if place % 2 else None, hosts="1")
-                    for place in range(16)]  # fmt: skip
+        requests = [
+            TaskRequest(command=command, profile=(50 * _SCALE,) if place % 2 else None, hosts="1")
+            for place in range(16)
+        ]
         tasks = client.submit_all(requests)
         _await(lambda: any("takes no more jobs" in task.reason for task in _waiting(client)))
-        _await(lambda: any("takes no more jobs" in words and "tried again" in words
-                           for task in _waiting(client) for words in client.explain(task.id).waits_for))  # fmt: skip
+        _await(
+            lambda: any(
+                "takes no more jobs" in words and "tried again" in words
+                for task in _waiting(client)
+                for words in client.explain(task.id).waits_for
+            )
+        )
         site.pool.reconfigure(MaxJobCount=10000)
         done = client.wait([task.id for task in tasks], 120.0)
         assert {task.state for task in done} == {"completed"}

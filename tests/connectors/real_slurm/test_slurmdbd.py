@@ -35,8 +35,10 @@ _FEW = 3  # jobs that one user may have with the QOS "few", and `nobody` at all
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     """A daemon beside it, whose jobs are of the QOS "few"."""
-    settings: dict[str, dict[str, Any]] = {"connector.slurm": {"qos": "few"},
-                                           "dispatch": {"retry": "200ms", "retry_longest": "1s"}}  # fmt: skip
+    settings: dict[str, dict[str, Any]] = {
+        "connector.slurm": {"qos": "few"},
+        "dispatch": {"retry": "200ms", "retry_longest": "1s"},
+    }
     try:
         with Site("slurm", scale=_SCALE, settings=settings, prepare=_associate, accounting=True) as site:
             yield site
@@ -109,8 +111,11 @@ def test_what_the_controller_has_forgotten_is_known_from_the_accounting_once_tha
         assert refusal.value.transient
     finally:
         cluster.start_accounting()
-    for launch, state, code in ((done, JobState.COMPLETED, 0), (failed, JobState.FAILED, 3),
-                                (removed, JobState.REMOVED, None)):  # fmt: skip
+    for launch, state, code in (
+        (done, JobState.COMPLETED, 0),
+        (failed, JobState.FAILED, 3),
+        (removed, JobState.REMOVED, None),
+    ):
         report = bench.connector.find(launch.attempt)
         assert report is not None
         assert (report.state, report.exit_code) == (state, code)
@@ -176,8 +181,10 @@ def test_a_users_own_limit_lets_his_jobs_wait_and_nobody_elses(
 
 def test_a_daemon_keeps_what_a_policy_refuses_and_each_task_runs_once(site: Site, cluster: SlurmCluster) -> None:
     command = tuple(site.command("sweep3d", str(_SCALE)))
-    requests = [TaskRequest(command=command, profile=(20 * _SCALE,) if place % 2 else None, hosts="1")
-                for place in range(4 * _FEW)]  # fmt: skip
+    requests = [
+        TaskRequest(command=command, profile=(20 * _SCALE,) if place % 2 else None, hosts="1")
+        for place in range(4 * _FEW)
+    ]
     with site.client() as client:
         tasks = client.submit_all(requests)
         _await(lambda: any("QOSMaxSubmitJobPerUserLimit" in task.reason for task in client.tasks(["queued"]).tasks))

@@ -28,9 +28,17 @@ pytestmark = pytest.mark.pool
 
 @pytest.mark.parametrize(
     "argument",
-    ["1\ninclude command : touch hacked", "10\nqueue 500", "$ENV(PATH)", "$$(Memory)", '"; touch hacked #',
-     "$(touch hacked)", "`touch hacked`", "x\n#SBATCH --uid=0"],
-)  # fmt: skip
+    [
+        "1\ninclude command : touch hacked",
+        "10\nqueue 500",
+        "$ENV(PATH)",
+        "$$(Memory)",
+        '"; touch hacked #',
+        "$(touch hacked)",
+        "`touch hacked`",
+        "x\n#SBATCH --uid=0",
+    ],
+)
 def test_arguments_are_no_options_directives_or_shell(
     cluster: SlurmCluster, bench: Bench, tmp_path: Path, argument: str
 ) -> None:

@@ -28,8 +28,18 @@ def launched(bench: Bench) -> Callable[..., Launch]:
     def launched(text: str, *hosts: str, environment: dict[str, str] | None = None, index: int = 0) -> Launch:
         job = userfile.read(text, Place(bench.workplace, environment or {}, "job.sh"))[index]
         plain = bench.launch(*job.command, hosts=hosts)
-        return Launch(plain.attempt, "17", job.name, job.command, hosts, len(hosts) or 1, job.environment,
-                      job.directory, time_limit=job.time_limit, native=job.native)  # fmt: skip
+        return Launch(
+            plain.attempt,
+            "17",
+            job.name,
+            job.command,
+            hosts,
+            len(hosts) or 1,
+            job.environment,
+            job.directory,
+            time_limit=job.time_limit,
+            native=job.native,
+        )
 
     return launched
 
@@ -101,9 +111,19 @@ def test_a_script_is_run_as_its_own_interpreter_runs_it_and_nothing_of_it_before
 
 @pytest.mark.parametrize(
     "settings",
-    [{"uid": "0"}, {"wrap": "id"}, {"qos": "x\n#SBATCH --uid=0"}, {"nodelist": "node04"}, {"comment": "x"},
-     {"qos": ""}, {"overcommit": "yes"}, {"qos=x --uid": "0"}, {"-h": ""}, {"output": "a\u2028b"}],
-)  # fmt: skip
+    [
+        {"uid": "0"},
+        {"wrap": "id"},
+        {"qos": "x\n#SBATCH --uid=0"},
+        {"nodelist": "node04"},
+        {"comment": "x"},
+        {"qos": ""},
+        {"overcommit": "yes"},
+        {"qos=x --uid": "0"},
+        {"-h": ""},
+        {"output": "a\u2028b"},
+    ],
+)
 def test_options_that_are_not_the_users_never_reach_slurm(
     cluster: SlurmCluster, bench: Bench, settings: dict[str, str]
 ) -> None:
@@ -134,5 +154,13 @@ def test_what_slurm_cannot_take_is_refused_for_good(bench: Bench, settings: dict
 
 def _native(bench: Bench, settings: dict[str, str], script: str = "#!/bin/sh\n") -> Launch:
     launch = bench.launch("/bin/true", hosts=("node01",))
-    return Launch(launch.attempt, "17", "mine", ("/bin/true",), ("node01",), 1, directory=str(bench.workplace),
-                  native=Native("slurm", settings, script))  # fmt: skip
+    return Launch(
+        launch.attempt,
+        "17",
+        "mine",
+        ("/bin/true",),
+        ("node01",),
+        1,
+        directory=str(bench.workplace),
+        native=Native("slurm", settings, script),
+    )

@@ -33,26 +33,65 @@ def profile(seconds: tuple[float | None, ...], source: str = "user") -> ProfileV
 
 def detail(**changes: Any) -> TaskDetail:
     values: dict[str, Any] = {
-        "id": "7", "name": "night", "application": "x", "state": "queued", "reason": "", "owner": "ann",
-        "submitted": NOW - 100, "deadline": None, "best_effort": False, "hosts": (), "count": 1, "predicted": None,
-        "actual": None, "dispatched": None, "started": None, "finished": None, "exit_code": None, "attempts": 0,
-        "on_time": None, "command": ("/bin/x",), "parameters": {}, "environment": {}, "directory": "",
-        "time_limit": None, "prepare": (), "native": None, "notify": (), "profile": None, "tries": (), "log": (),
-    }  # fmt: skip
+        "id": "7",
+        "name": "night",
+        "application": "x",
+        "state": "queued",
+        "reason": "",
+        "owner": "ann",
+        "submitted": NOW - 100,
+        "deadline": None,
+        "best_effort": False,
+        "hosts": (),
+        "count": 1,
+        "predicted": None,
+        "actual": None,
+        "dispatched": None,
+        "started": None,
+        "finished": None,
+        "exit_code": None,
+        "attempts": 0,
+        "on_time": None,
+        "command": ("/bin/x",),
+        "parameters": {},
+        "environment": {},
+        "directory": "",
+        "time_limit": None,
+        "prepare": (),
+        "native": None,
+        "notify": (),
+        "profile": None,
+        "tries": (),
+        "log": (),
+    }
     return TaskDetail(**{**values, **changes})
 
 
 def explained(start: float | None = None, end: float | None = None) -> Explanation:
-    return Explanation(task="7", state="queued", waits_for=(), planned_start=start, planned_end=end, planned_hosts=(),
-                       slack=None, would_change=())  # fmt: skip
+    return Explanation(
+        task="7",
+        state="queued",
+        waits_for=(),
+        planned_start=start,
+        planned_end=end,
+        planned_hosts=(),
+        slack=None,
+        would_change=(),
+    )
 
 
 def forecast(**changes: Any) -> Forecast:
     values: dict[str, Any] = {
-        "application": "x", "name": "x", "profile": profile((20.0, 10.0)), "planned_start": NOW,
-        "planned_end": NOW + 10, "planned_hosts": ("a", "b"), "deadline": None, "meets_deadline": None,
+        "application": "x",
+        "name": "x",
+        "profile": profile((20.0, 10.0)),
+        "planned_start": NOW,
+        "planned_end": NOW + 10,
+        "planned_hosts": ("a", "b"),
+        "deadline": None,
+        "meets_deadline": None,
         "earliest_deadline": NOW + 10,
-    }  # fmt: skip
+    }
     return Forecast(**{**values, **changes})
 
 

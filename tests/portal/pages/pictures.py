@@ -35,8 +35,15 @@ def take(browser: Browser, site: Site, folder: Path, task: str) -> list[Path]:
     """Take all pictures of a site; `task` is the identifier of the one whose page is shown."""
     taken = []
 
-    def shoot(name: str, path: str, ready: str, prepare: Callable[[Page], None] = lambda _page: None,
-              *, whole: bool = False, **options: Any) -> None:  # fmt: skip
+    def shoot(
+        name: str,
+        path: str,
+        ready: str,
+        prepare: Callable[[Page], None] = lambda _page: None,
+        *,
+        whole: bool = False,
+        **options: Any,
+    ) -> None:
         with visiting(browser, site, **{"viewport": _WINDOW, **options}) as visitor:
             page = visitor.go(path)
             prepare(page)
@@ -48,8 +55,16 @@ def take(browser: Browser, site: Site, folder: Path, task: str) -> list[Path]:
     shoot("schedule", "/schedule", "path.planned")
     shoot("schedule-dark", "/schedule", "path.planned", color_scheme="dark")
     shoot("submit", "/submit?application=fft", ".verdict.good", _fill)
-    shoot("submit-phone", "/submit?application=fft", ".verdict.good", _fill, viewport=PHONE, is_mobile=True,
-          device_scale_factor=1, whole=True)  # fmt: skip
+    shoot(
+        "submit-phone",
+        "/submit?application=fft",
+        ".verdict.good",
+        _fill,
+        viewport=PHONE,
+        is_mobile=True,
+        device_scale_factor=1,
+        whole=True,
+    )
     shoot("task", f"/tasks/{task}", "h1 .pill")
     shoot("tasks", "/tasks", "tbody tr")
     shoot("domain", "/domain", ".strip")
@@ -64,10 +79,15 @@ def work(client: Client) -> str:
     client.wait([task.id for task in client.submit_all(short)], timeout=60)
     now = time.time()
     tasks = [
-        TaskRequest(application=draw.choice(list(KERNELS)), parameters={"Scale": draw.choice((0.5, 1.0, 1.5))},
-                    deadline=now + draw.uniform(90, 420), name=draw.choice(_NAMES).format(number), best_effort=True)
+        TaskRequest(
+            application=draw.choice(list(KERNELS)),
+            parameters={"Scale": draw.choice((0.5, 1.0, 1.5))},
+            deadline=now + draw.uniform(90, 420),
+            name=draw.choice(_NAMES).format(number),
+            best_effort=True,
+        )
         for number in range(1, 43)
-    ]  # fmt: skip
+    ]
     made = client.submit_all(tasks)
     time.sleep(20.0)  # the search looks for better plans meanwhile, and the first tasks end
     waiting = [task.id for task in client.tasks(limit=100).tasks if task.state == "queued"]

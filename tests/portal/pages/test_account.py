@@ -37,9 +37,17 @@ def test_a_token_is_shown_once_works_and_is_revoked(here: Portal) -> None:
     assert program.get("/api/v1/me").status_code == 401
 
 
-@pytest.mark.parametrize("fields", [{}, {"scope": ["all"]}, {"scope": ["read"], "days": "0"},
-                                    {"scope": ["read"], "days": "1e9"}, {"scope": ["read"], "days": "nan"},
-                                    {"scope": ["read"], "note": "x" * 999}])  # fmt: skip
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"scope": ["all"]},
+        {"scope": ["read"], "days": "0"},
+        {"scope": ["read"], "days": "1e9"},
+        {"scope": ["read"], "days": "nan"},
+        {"scope": ["read"], "note": "x" * 999},
+    ],
+)
 def test_what_cannot_be_given_out_is_said_so(here: Portal, fields: dict[str, object]) -> None:
     answer = here.person("ann").send("/account/tokens", **fields)
     assert (answer.status_code, 'role="alert"' in answer.text) == (422, True)

@@ -79,11 +79,19 @@ def test_a_thousand_tasks_on_256_hosts_are_a_thousand_paths_of_few_bytes() -> No
 
 
 def test_a_reservation_is_a_band_with_its_name() -> None:
-    kept = [ReservationView(id="r1", name="course", hosts=("h1", "h2", "gone"), start=NOW + 20, end=NOW + 900,
-                            owner="chief", created=NOW),
-            ReservationView(id="r2", name="", hosts=("gone",), start=NOW, end=NOW + 9, owner="c", created=NOW),
-            ReservationView(id="r3", name="", hosts=("h1",), start=NOW + 200, end=NOW + 900, owner="c", created=NOW),
-            ]  # fmt: skip
+    kept = [
+        ReservationView(
+            id="r1",
+            name="course",
+            hosts=("h1", "h2", "gone"),
+            start=NOW + 20,
+            end=NOW + 900,
+            owner="chief",
+            created=NOW,
+        ),
+        ReservationView(id="r2", name="", hosts=("gone",), start=NOW, end=NOW + 9, owner="c", created=NOW),
+        ReservationView(id="r3", name="", hosts=("h1",), start=NOW + 200, end=NOW + 900, owner="c", created=NOW),
+    ]
     (band,) = chart([], HOSTS, (NOW, NOW + 100), NOW, [], UTC, kept).bands
     assert (band.label, band.path.count("M"), band.path.startswith("M240.0 ")) == ("course", 1, True)
     assert f"h{WIDTH * 0.8:.1f}" in band.path

@@ -16,8 +16,19 @@ if TYPE_CHECKING:
 
 def test_neighbours_are_told_of_and_what_they_say_is_only_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bad inputs 15 and 19: a neighbour may call itself what it likes."""
-    peer = PeerView(name="far", address="far.example:8642", role="upper", paused=False, heard=None, hosts=16, free=4,
-                    hardware=("<i>fast</i>",), given=1, taken=2, fault="<script>no\u202eanswer</script>")  # fmt: skip
+    peer = PeerView(
+        name="far",
+        address="far.example:8642",
+        role="upper",
+        paused=False,
+        heard=None,
+        hosts=16,
+        free=4,
+        hardware=("<i>fast</i>",),
+        given=1,
+        taken=2,
+        fault="<script>no\u202eanswer</script>",
+    )
     with portal(tmp_path) as here:
         assert "Neighbouring domains" not in here.person("ann").see("/domain")
         monkeypatch.setattr(here.daemon.desk, "peers", lambda: [peer])
@@ -28,8 +39,19 @@ def test_neighbours_are_told_of_and_what_they_say_is_only_text(tmp_path: Path, m
 
 
 def test_what_the_agent_did_and_what_would_be_better_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    peer = PeerView(name="far", address="far.example:8642", role="upper", paused=False, heard=None, hosts=16, free=4,
-                    hardware=("fast",), given=1, taken=2, fault="")  # fmt: skip
+    peer = PeerView(
+        name="far",
+        address="far.example:8642",
+        role="upper",
+        paused=False,
+        heard=None,
+        hosts=16,
+        free=4,
+        hardware=("fast",),
+        given=1,
+        taken=2,
+        fault="",
+    )
     with portal(tmp_path) as here:
         ann = here.person("ann")
         monkeypatch.setattr(here.daemon.desk, "peers", lambda: [peer])

@@ -9,16 +9,19 @@ from cosched.portal.pages.foreseen import Verdict, curve, foreseen
 from tests.portal.pages.makers import NOW, forecast
 
 
-@pytest.mark.parametrize(("changes", "best_effort", "verdict"), [
-    ({"profile": None, "planned_start": None, "planned_end": None}, False, Verdict.PASSES),
-    ({"planned_start": None, "planned_end": None}, False, Verdict.STUCK),
-    ({}, False, Verdict.OPEN),
-    ({"deadline": NOW + 50, "meets_deadline": True}, False, Verdict.MET),
-    ({"deadline": NOW + 15, "planned_end": NOW + 40, "meets_deadline": False}, False, Verdict.LATE),
-    ({"deadline": NOW + 5, "planned_end": NOW + 40, "meets_deadline": False}, False, Verdict.REFUSED),
-    ({"deadline": NOW + 5, "planned_end": NOW + 40, "meets_deadline": False}, True, Verdict.LATE),
-    ({"deadline": NOW + 5, "planned_end": NOW + 40, "meets_deadline": False, "offered": True}, False, Verdict.LATE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "best_effort", "verdict"),
+    [
+        ({"profile": None, "planned_start": None, "planned_end": None}, False, Verdict.PASSES),
+        ({"planned_start": None, "planned_end": None}, False, Verdict.STUCK),
+        ({}, False, Verdict.OPEN),
+        ({"deadline": NOW + 50, "meets_deadline": True}, False, Verdict.MET),
+        ({"deadline": NOW + 15, "planned_end": NOW + 40, "meets_deadline": False}, False, Verdict.LATE),
+        ({"deadline": NOW + 5, "planned_end": NOW + 40, "meets_deadline": False}, False, Verdict.REFUSED),
+        ({"deadline": NOW + 5, "planned_end": NOW + 40, "meets_deadline": False}, True, Verdict.LATE),
+        ({"deadline": NOW + 5, "planned_end": NOW + 40, "meets_deadline": False, "offered": True}, False, Verdict.LATE),
+    ],
+)
 def test_a_forecast_is_judged(changes: dict[str, float | bool | None], best_effort: bool, verdict: Verdict) -> None:
     found = foreseen(forecast(**changes), best_effort=best_effort, now=NOW)
     assert found.verdict is verdict
@@ -35,8 +38,9 @@ def test_what_is_offered_can_be_met() -> None:
 
 
 def test_the_curve_leaves_out_what_cannot_be_used_and_is_xml() -> None:
-    view = ProfileView(seconds=(None, 8.0, 6.0), source="model", hardware="<&>", low=(None, 7.0, 5.0),
-                       high=(None, 9.0, 8.0))  # fmt: skip
+    view = ProfileView(
+        seconds=(None, 8.0, 6.0), source="model", hardware="<&>", low=(None, 7.0, 5.0), high=(None, 9.0, 8.0)
+    )
     picture = ElementTree.fromstring(curve(view, 2))
     marks = [each for each in picture.iter() if each.get("class", "").startswith("mark")]
     assert len(marks) == 3  # two of the curve, one for what is planned

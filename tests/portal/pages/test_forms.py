@@ -23,11 +23,26 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 
 def test_fields_become_a_request() -> None:
-    fields = {"application": "jacobi", "p.Scale": "2", "p.empty": "", "deadline": "2030-01-31T18:00", "hosts": "2 – 8",
-              "name": " night ", "best_effort": "on", "time_limit": "2h", "csrf_token": "x"}  # fmt: skip
+    fields = {
+        "application": "jacobi",
+        "p.Scale": "2",
+        "p.empty": "",
+        "deadline": "2030-01-31T18:00",
+        "hosts": "2 – 8",
+        "name": " night ",
+        "best_effort": "on",
+        "time_limit": "2h",
+        "csrf_token": "x",
+    }
     assert read_request(fields, BERLIN) == TaskRequest(
-        application="jacobi", parameters={"Scale": "2"}, deadline=1896109200.0, hosts="2-8", name="night",
-        best_effort=True, time_limit="2h")  # fmt: skip
+        application="jacobi",
+        parameters={"Scale": "2"},
+        deadline=1896109200.0,
+        hosts="2-8",
+        name="night",
+        best_effort=True,
+        time_limit="2h",
+    )
 
 
 def test_a_command_is_one_argument_a_line() -> None:
@@ -62,37 +77,62 @@ def test_run_times_are_numbers_between_commas() -> None:
 
 
 def test_the_fields_of_a_task_submit_it_again_with_as_much_time_as_it_had() -> None:
-    task = detail(application="jacobi", parameters={"Scale": 0.5, "mode": "fast"}, submitted=NOW - 500,
-                  deadline=NOW - 400, name="night", time_limit=60.0)  # fmt: skip
+    task = detail(
+        application="jacobi",
+        parameters={"Scale": 0.5, "mode": "fast"},
+        submitted=NOW - 500,
+        deadline=NOW - 400,
+        name="night",
+        time_limit=60.0,
+    )
     again = read_request(fields_of(task, NOW, BERLIN, catalogued=True), BERLIN)
-    assert again == TaskRequest(application="jacobi", parameters={"Scale": "0.5", "mode": "fast"}, deadline=NOW + 100,
-                                name="night", time_limit="60")  # fmt: skip
+    assert again == TaskRequest(
+        application="jacobi",
+        parameters={"Scale": "0.5", "mode": "fast"},
+        deadline=NOW + 100,
+        name="night",
+        time_limit="60",
+    )
 
 
 def test_a_command_keeps_what_was_predicted_for_it() -> None:
     task = detail(command=("/bin/x", "a b"), profile=profile((4.0, None, 2.0)), best_effort=True, directory="/tmp")
     again = read_request(fields_of(task, NOW, None, catalogued=False), None)
-    assert again == TaskRequest(command=("/bin/x", "a b"), profile=(4.0, None, 2.0), best_effort=True, directory="/tmp",
-                                name="night")  # fmt: skip
+    assert again == TaskRequest(
+        command=("/bin/x", "a b"), profile=(4.0, None, 2.0), best_effort=True, directory="/tmp", name="night"
+    )
 
 
 def test_a_task_like_another_is_made_from_all_of_it() -> None:
     native = Native("slurm", {"mem": "2G"}, "#!/bin/sh\n")
     task = detail(command=("/job.sh",), native=native, environment={"A": "1"}, deadline=NOW, count=3, prepare=("/p",))
     again = request_like(task, NOW, catalogued=False)
-    assert again == TaskRequest(command=("/job.sh",), native=native, environment={"A": "1"}, deadline=NOW + 100,
-                                hosts=3, name="night", prepare=("/p",))  # fmt: skip
+    assert again == TaskRequest(
+        command=("/job.sh",),
+        native=native,
+        environment={"A": "1"},
+        deadline=NOW + 100,
+        hosts=3,
+        name="night",
+        prepare=("/p",),
+    )
     predicted = detail(application="jacobi", parameters={"Scale": 2.0}, profile=profile((4.0, 2.0), "model"))
-    assert request_like(predicted, NOW, catalogued=True) == TaskRequest(application="jacobi", parameters={"Scale": 2.0},
-                                                                        name="night")  # fmt: skip
+    assert request_like(predicted, NOW, catalogued=True) == TaskRequest(
+        application="jacobi", parameters={"Scale": 2.0}, name="night"
+    )
 
 
 def test_a_command_with_a_model_of_its_own_is_cloned_with_it() -> None:
-    task = detail(command=("/bin/x",), model="a model", parameters={"cells": 500.0, "kind": "a"},
-                  profile=profile((4.0, 2.0), "model"))  # fmt: skip
+    task = detail(
+        command=("/bin/x",),
+        model="a model",
+        parameters={"cells": 500.0, "kind": "a"},
+        profile=profile((4.0, 2.0), "model"),
+    )
     form = read_request(fields_of(task, NOW, None, catalogued=False), None)
-    assert form == TaskRequest(command=("/bin/x",), model="a model", parameters={"cells": "500", "kind": "a"},
-                               name="night")  # fmt: skip
+    assert form == TaskRequest(
+        command=("/bin/x",), model="a model", parameters={"cells": "500", "kind": "a"}, name="night"
+    )
     assert request_like(task, NOW, catalogued=False) == TaskRequest(
         command=("/bin/x",), model="a model", parameters={"cells": 500.0, "kind": "a"}, name="night"
     )
@@ -102,20 +142,39 @@ def test_a_command_with_a_model_of_its_own_is_cloned_with_it() -> None:
 def test_a_job_from_a_file_is_cloned_with_what_the_form_says_instead(catalogued: bool) -> None:
     native = Native("slurm", {"mem": "2G"}, "#!/bin/sh\n")
     values: dict[str, float | str] = {"Scale": 2.0} if catalogued else {}
-    task = detail(application="fft", command=("/job.sh",), native=native, parameters=values,
-                  environment={"A": "1"}, deadline=NOW, count=3, best_effort=True)  # fmt: skip
+    task = detail(
+        application="fft",
+        command=("/job.sh",),
+        native=native,
+        parameters=values,
+        environment={"A": "1"},
+        deadline=NOW,
+        count=3,
+        best_effort=True,
+    )
     fields = fields_of(task, NOW, BERLIN, catalogued=catalogued)
     assert (fields["own"], fields["job_of"], fields["hosts"]) == ("job", "7", "3")
     same = again(task, fields, BERLIN, catalogued=catalogued)
     assert same == replace(request_like(task, NOW, catalogued=catalogued), hosts="3")
-    other = again(task, {**fields, "name": "other", "deadline": "", "hosts": "2-4", "profile": "9,5"}, BERLIN,
-                  catalogued=catalogued)  # fmt: skip
+    other = again(
+        task,
+        {**fields, "name": "other", "deadline": "", "hosts": "2-4", "profile": "9,5"},
+        BERLIN,
+        catalogued=catalogued,
+    )
     assert other == replace(same, name="other", deadline=None, hosts="2-4", profile=(9.0, 5.0))
 
 
 def test_environment_and_preparation_are_lines() -> None:
-    request = read_request({"command": "/x", "environment": "A=1\r\nB=x=y\r\n", "prepare": "/p\r\n-v",
-                            "notify": "mailto:ann@x, https://hook"}, None)  # fmt: skip
+    request = read_request(
+        {
+            "command": "/x",
+            "environment": "A=1\r\nB=x=y\r\n",
+            "prepare": "/p\r\n-v",
+            "notify": "mailto:ann@x, https://hook",
+        },
+        None,
+    )
     assert request.environment == {"A": "1", "B": "x=y"}
     assert (request.prepare, request.notify) == (("/p", "-v"), ("mailto:ann@x", "https://hook"))
     with pytest.raises(UserError, match="sets no environment variable"):

@@ -25,10 +25,30 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 
-PAGES = ("/tasks", "/tasks/1", "/submit", "/submit?application=jacobi", "/submit?own=command", "/submit?own=file",
-         "/schedule", "/domain", "/models", "/models/applications/jacobi_measured", "/account", "/nowhere")  # fmt: skip
-MORE = ("/", "/tasks?state=completed", "/tasks/2", "/tasks/3", "/schedule?span=1h", "/models/applications/sweep3d",
-        "/models/hardware/sgi_origin2000", "/models/templates/wavefront")  # fmt: skip
+PAGES = (
+    "/tasks",
+    "/tasks/1",
+    "/submit",
+    "/submit?application=jacobi",
+    "/submit?own=command",
+    "/submit?own=file",
+    "/schedule",
+    "/domain",
+    "/models",
+    "/models/applications/jacobi_measured",
+    "/account",
+    "/nowhere",
+)
+MORE = (
+    "/",
+    "/tasks?state=completed",
+    "/tasks/2",
+    "/tasks/3",
+    "/schedule?span=1h",
+    "/models/applications/sweep3d",
+    "/models/hardware/sgi_origin2000",
+    "/models/templates/wavefront",
+)
 
 
 @pytest.fixture(scope="module")

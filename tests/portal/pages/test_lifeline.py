@@ -36,8 +36,9 @@ def test_a_deadline_far_away_does_not_squeeze_the_life() -> None:
 @given(st.lists(st.floats(0, 1e6), min_size=5, max_size=5), st.booleans())
 def test_phases_stay_inside_and_in_order(gaps: list[float], over: bool) -> None:
     dispatched, started, end = NOW + gaps[0], NOW + gaps[0] + gaps[1], NOW + gaps[0] + gaps[1] + gaps[2]
-    task = detail(submitted=NOW, dispatched=dispatched, started=started, finished=end if over else None,
-                  deadline=NOW + gaps[4])  # fmt: skip
+    task = detail(
+        submitted=NOW, dispatched=dispatched, started=started, finished=end if over else None, deadline=NOW + gaps[4]
+    )
     life = lifeline(task, explained(started, end + gaps[3]), end)
     assert all(0 <= phase.x <= WIDTH and phase.x + phase.width <= WIDTH + 1e-6 for phase in life.phases)
     assert [phase.start for phase in life.phases] == sorted(phase.start for phase in life.phases)

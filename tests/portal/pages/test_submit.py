@@ -114,11 +114,15 @@ def test_an_upload_counts_before_the_field_beside_it(here: Portal) -> None:
     ann = here.person("ann")
     csrf = re.search(r'name="csrf_token" value="([^"]+)"', ann.see("/submit?own=file"))
     assert csrf is not None
-    answer = ann.client.post("/submit", data={"csrf_token": csrf[1], "own": "file", "file": ""},
-                             files={"file_upload": ("x.txt", b"nothing that is known")})  # fmt: skip
+    answer = ann.client.post(
+        "/submit",
+        data={"csrf_token": csrf[1], "own": "file", "file": ""},
+        files={"file_upload": ("x.txt", b"nothing that is known")},
+    )
     assert "x.txt is neither a batch script" in answer.text
-    broken = ann.client.post("/submit", data={"csrf_token": csrf[1], "own": "file"},
-                             files={"file_upload": ("x.txt", b"\xff\xfe")})  # fmt: skip
+    broken = ann.client.post(
+        "/submit", data={"csrf_token": csrf[1], "own": "file"}, files={"file_upload": ("x.txt", b"\xff\xfe")}
+    )
     assert (broken.status_code, "x.txt is not UTF-8 text" in broken.text) == (422, True)
 
 

@@ -57,8 +57,9 @@ def test_names_are_neither_templates_nor_elements(tmp_path: Path) -> None:
 
 
 def test_the_prediction_that_a_task_left_with_keeps_its_shape() -> None:
-    stated = ProfileView(seconds=(8.0, None, 4.0), source="model", hardware="x", low=(4.0, None, 2.0),
-                         high=(16.0, None, 8.0))  # fmt: skip
+    stated = ProfileView(
+        seconds=(8.0, None, 4.0), source="model", hardware="x", low=(4.0, None, 2.0), high=(16.0, None, 8.0)
+    )
     left = _as_it_left(stated, 3, 6.0)
     assert (left.seconds, left.low, left.high) == ((12.0, None, 6.0), (6.0, None, 3.0), (24.0, None, 12.0))
     assert _as_it_left(stated, 2, 6.0) == _as_it_left(stated, 1, None) == stated

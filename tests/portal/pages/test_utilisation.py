@@ -10,12 +10,16 @@ HOSTS = [host("a"), host("b"), host("c")]
 
 
 def spans() -> list[Span]:
-    run = RunView(task="1", name="", application="", hosts=("a", "gone"), start=-50.0, end=20.0, deadline=None,
-                  state="completed")  # fmt: skip
+    run = RunView(
+        task="1", name="", application="", hosts=("a", "gone"), start=-50.0, end=20.0, deadline=None, state="completed"
+    )
     running = Placement(task="2", hosts=("a", "b"), start=60.0, end=500.0, deadline=None, running=True)
     planned = Placement(task="3", hosts=("c",), start=10.0, end=90.0, deadline=None, running=False)
-    return spans_of([run], PlanView(time=100.0, placements=(running, planned), makespan=0.0, bound=None, gap=None,
-                                    evaluations=0), 100.0)  # fmt: skip
+    return spans_of(
+        [run],
+        PlanView(time=100.0, placements=(running, planned), makespan=0.0, bound=None, gap=None, evaluations=0),
+        100.0,
+    )
 
 
 def test_a_host_is_busy_while_tasks_are_on_it() -> None:
@@ -36,8 +40,10 @@ def test_without_hosts_nothing_is_busy() -> None:
 
 
 def test_classes_have_their_own_shares() -> None:
-    hosts = [HostView(name=name, host_class=kind, up=up, reason="", task="", free_at=None)
-             for name, kind, up in (("a", "fast", True), ("b", "slow", True), ("c", "slow", False))]  # fmt: skip
+    hosts = [
+        HostView(name=name, host_class=kind, up=up, reason="", task="", free_at=None)
+        for name, kind, up in (("a", "fast", True), ("b", "slow", True), ("c", "slow", False))
+    ]
     assert classes_of(hosts, {"a": 0.6, "b": 0.4, "c": 0.0}) == [
         HostClass("fast", 1, 0, 0.6),
         HostClass("slow", 1, 1, 0.2),

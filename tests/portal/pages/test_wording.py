@@ -16,8 +16,17 @@ BERLIN = ZoneInfo("Europe/Berlin")
 def test_a_duration_has_at_most_two_units() -> None:
     lengths = (0.04, 9.9, 59.4, 59.6, 61.0, 3599.0, 3600.0, 5400.0, 90_000.0, 300_000.0)
     assert [duration(length) for length in lengths] == [
-        "0.0 s", "9.9 s", "59 s", "1 min", "1 min 1 s", "59 min 59 s", "1 h", "1 h 30 min", "25 h", "3 d 11 h",
-    ]  # fmt: skip
+        "0.0 s",
+        "9.9 s",
+        "59 s",
+        "1 min",
+        "1 min 1 s",
+        "59 min 59 s",
+        "1 h",
+        "1 h 30 min",
+        "25 h",
+        "3 d 11 h",
+    ]
 
 
 @given(st.floats(0, 1e9))

@@ -51,8 +51,12 @@ class Visitor:
         """Return what axe-core finds serious or critical on the page, with where it is; by one rule or by all."""
         only = {} if rule is None else {"runOnly": {"type": "rule", "values": [rule]}}
         found = Axe().run(self.page, options={"resultTypes": ["violations"], **only}).response["violations"]
-        return [f"{each['id']}: {node['html'][:200]} {node.get('failureSummary', '')}"
-                for each in found if each["impact"] in ("serious", "critical") for node in each["nodes"]]  # fmt: skip
+        return [
+            f"{each['id']}: {node['html'][:200]} {node.get('failureSummary', '')}"
+            for each in found
+            if each["impact"] in ("serious", "critical")
+            for node in each["nodes"]
+        ]
 
     def sideways(self) -> int:
         """Return by how many pixels the page is wider than the window."""

@@ -6,8 +6,11 @@ from cosched.simulation.experiments.amm_figures import EXPERIMENT
 def test_a_sweep_with_never_is_at_least_as_good_as_min_min_whatever_the_machines() -> None:
     for unrelated in ("1", "20"):
         rows = EXPERIMENT.run(3, EXPERIMENT.settings({"unrelated": unrelated, "largest": "20"}))
-        adaptive = [float(row["ratio"] or 0.0) for row in rows
-                    if row["mapping"] in ("a-mm", "a-mm-execution") and row["threshold"] == "best"]  # fmt: skip
+        adaptive = [
+            float(row["ratio"] or 0.0)
+            for row in rows
+            if row["mapping"] in ("a-mm", "a-mm-execution") and row["threshold"] == "best"
+        ]
         assert len(adaptive) == 2 * (2 + 3 + 4)
         assert max(adaptive) <= 1.0
 

@@ -50,6 +50,8 @@ def test_documents_in_place_of_objects_change_nothing_but_are_counted() -> None:
 
 def test_what_would_be_in_time_stays_where_the_paper_s_rule_is_kept() -> None:
     settings = {"requests": "200", "rate": "5", "first": "30", "generations": "0"}
-    moved = [float(row(200, 5, "ON", 1, EXPERIMENT.settings(settings | {"sooner": given}))["moved"] or 0)
-             for given in ("1", "0.5")]  # fmt: skip
+    moved = [
+        float(row(200, 5, "ON", 1, EXPERIMENT.settings(settings | {"sooner": given}))["moved"] or 0)
+        for given in ("1", "0.5")
+    ]
     assert moved[0] < moved[1]
