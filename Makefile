@@ -29,7 +29,7 @@ lint:
 
 # Once, and not by every process of the tests at the same time.
 machine-code:
-	$(PYTHON_IN_VENV) -m cosched.scheduling.machine_code
+	$(PYTHON_IN_VENV) -m cosched.scheduling.kernel_cache
 
 testbed:
 	$(PYTHON_IN_VENV) -m tests.testbed.condor --prepare

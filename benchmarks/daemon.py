@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from cosched.portal.documents import TaskRequest
-from cosched.simulation.kernels import HOSTS, draw
+from cosched.api.documents import TaskRequest
+from cosched.simulation.kernels import HOSTS, draw_kernel_tasks
 from demo.site import Site
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def main() -> None:
     options = parser.parse_args()
     requests = [
         TaskRequest(application=order.kernel, deadline=time.time() + 1e6 + order.allowance)
-        for order in draw(options.tasks, options.seed)
+        for order in draw_kernel_tasks(options.tasks, options.seed)
     ]
     rows = {"one by one": _measure(requests, _one_by_one), "in one list": _measure(requests, _in_one_list)}
     Console().print(_table(rows, options.tasks))
@@ -119,7 +119,7 @@ def _processes(daemon: int) -> dict[str, int]:
     """Return the daemon's process and its search's."""
     for task in Path(f"/proc/{daemon}/task").iterdir():
         for child in (task / "children").read_text().split():
-            if b"cosched.service.planner" in Path(f"/proc/{child}/cmdline").read_bytes():
+            if b"cosched.daemon.planner" in Path(f"/proc/{child}/cmdline").read_bytes():
                 return {"daemon": daemon, "search": int(child)}
     raise SystemExit("the daemon has no search: look at its log")
 

@@ -20,9 +20,12 @@ from unittest import mock
 
 import numpy as np
 
-from cosched.evaluation import course, load, load_hardware, profile, shapes
-from cosched.evaluation.maxplus import Plan
-from cosched.language import default_library, grammar
+from cosched.evaluation import load, load_hardware, profile
+from cosched.evaluation.clocks import clocks
+from cosched.evaluation.clocks.clocks import TimedSegment
+from cosched.evaluation.interpreter import step_cache
+from cosched.language import default_library
+from cosched.language.parser import grammar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +38,7 @@ LARGE = {"it_g": 1000, "jt_g": 1000}
 LARGE_STEPS = 100_000_000
 
 
-class _Counting(Plan):
+class _Counting(TimedSegment):
     """A plan that counts the events it carries out."""
 
     events = 0
@@ -78,7 +81,7 @@ def _profiles(name: str, hosts: range, varied: tuple[str, float], target: float,
     taken = min(_timed(partial(run, {"iterations": 100 + turn, size: value + turn})) for turn in range(REPEATS))
     first = []
     for turn in range(REPEATS):
-        shapes.forget()
+        step_cache.forget()
         first.append(_timed(partial(run, {"iterations": 100 + turn, size: value + REPEATS + turn})))
     known = partial(run, {"iterations": 99})
     events = _events(known)
@@ -109,7 +112,7 @@ def _limit() -> float:
 
 def _events(work: Callable[[], object]) -> int:
     _Counting.events = 0
-    with mock.patch.object(course, "Plan", _Counting):
+    with mock.patch.object(clocks, "TimedSegment", _Counting):
         work()
     return _Counting.events
 

@@ -20,10 +20,10 @@ import numpy as np
 from benchmarks.kernels import DEADLINES, KERNELS
 from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted
-from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Task
-from cosched.prediction.profile import Profile, Source
+from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def main() -> None:
 
 def _arrivals(hosts: int, classes: int, waiting: int, idle: int) -> list[float]:
     """Return how many ms the core takes for each of some tasks, a second apart."""
-    draw, core = np.random.default_rng(1), Coscheduler(Settings(str(UUID(int=hosts)), staging=_STAGING))
+    draw, core = np.random.default_rng(1), Coscheduler(CoreSettings(str(UUID(int=hosts)), staging=_STAGING))
     core.handle(HostsObserved(0.0, tuple(Host(f"host{number:03}", str(number % classes)) for number in range(hosts))))
     for number in range(hosts - idle):  # long before all others: it has been through staging
         long = _profile((500.0 + number,), classes, slowdown=1.0)
@@ -72,7 +72,8 @@ def _arrivals(hosts: int, classes: int, waiting: int, idle: int) -> list[float]:
 def _profile(seconds: Sequence[float], classes: int, slowdown: float = 2.0) -> Profile:
     """Return times on hosts of each class alone, those of one so many times as long as those of the one before."""
     parts = [
-        Profile(tuple(slowdown**each * time for time in seconds), Source.MODEL, str(each)) for each in range(classes)
+        Profile(tuple(slowdown**each * time for time in seconds), PredictionSource.MODEL, str(each))
+        for each in range(classes)
     ]
     return replace(parts[-1], hardware="", classes=tuple(parts) if classes > 1 else ())
 

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from cosched.api.documents import TaskRequest
 from cosched.connector import JobState, Launch
-from cosched.connector.registry import load
-from cosched.portal.documents import TaskRequest
+from cosched.connector.registry import load_connector
 from demo.site import Site
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _lengths(jobs: int) -> list[str]:
 def _floor(connector: str, pool: Any, jobs: int) -> list[str]:
     """Let the manager work through a queue of its own."""
     settings = {**pool.settings} if connector == "slurm" else {"config": str(pool.config), "spool": str(pool.spool)}
-    manager = load(connector, settings)
+    manager = load_connector(connector, settings)
     file = _journal(pool)
     launches = [
         Launch(str(uuid.uuid4()), "floor", "floor", ("/bin/sh", "-c", _SCRIPT, str(file), length), ("node01",))

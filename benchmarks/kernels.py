@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.absences import Absence
+from cosched.scheduling.availability import Unavailability
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.problem import Problem
 
@@ -78,7 +78,9 @@ def kept(tasks: int, hosts: int, seed: int, *, apart: bool = False, deadlines: b
     problem = queue(tasks, hosts, seed, deadlines=deadlines)
     bound, away = lower_bound(problem), range(hosts // 4)
     begins = np.random.default_rng(seed).uniform(0.1, 0.9, len(away)) if apart else np.full(len(away), 0.3)
-    absences = [Absence(host, begin * bound, (begin + 0.3) * bound) for host, begin in zip(away, begins, strict=True)]
+    absences = [
+        Unavailability(host, begin * bound, (begin + 0.3) * bound) for host, begin in zip(away, begins, strict=True)
+    ]
     return replace(problem, absences=tuple(absences))
 
 

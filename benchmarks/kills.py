@@ -19,8 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cosched.api.documents import TaskRequest
 from cosched.errors import SystemFault
-from cosched.portal.documents import TaskRequest
 from cosched.simulation.kernels import KERNELS, kernel_profile
 from tests.history import faults, read, read_pool
 from tests.testbed.nursery import QuickSite
@@ -28,8 +28,8 @@ from tests.testbed.nursery import QuickSite
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cosched.api.documents import TaskView
     from cosched.client import Client
-    from cosched.portal.documents import TaskView
     from demo.site import Site
 
 _SCALE = 0.05

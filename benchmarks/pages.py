@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.portal.documents import TaskRequest
+from cosched.api.documents import TaskRequest
 from demo.site import Site
 from tests.portal.pages.visitor import visiting
 from tests.testbed.browser import chromium

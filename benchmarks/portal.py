@@ -23,9 +23,9 @@ from rich.table import Table
 
 from benchmarks.daemon import processor_time
 from benchmarks.load import Measured, offer, request
+from cosched.api.documents import TaskRequest, TokenRequest
 from cosched.coscheduler.task import Task, TaskState
-from cosched.portal.documents import TaskRequest, TokenRequest
-from cosched.prediction.profile import Profile, Source
+from cosched.prediction.profile import PredictionSource, Profile
 from cosched.simulation.kernels import HOSTS
 from cosched.store import Store
 from demo.site import Site
@@ -105,7 +105,7 @@ def _fill(url: str, count: int) -> None:
     """Write tasks that ended some time ago."""
     store = Store(url)
     last, now = store.last_number(), time.time()
-    profile = Profile(tuple(40.0 / hosts for hosts in range(1, 17)), Source.USER)
+    profile = Profile(tuple(40.0 / hosts for hosts in range(1, 17)), PredictionSource.USER)
     for begin in range(0, count, 1000):
         store.save(
             [

@@ -20,15 +20,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched.api.documents import TaskRequest
 from cosched.errors import SystemFault, UserError
-from cosched.portal.documents import TaskRequest
 from cosched.simulation.kernels import KERNELS, kernel_profile
 from tests.testbed.federation import federation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cosched.portal.documents import TaskDetail
+    from cosched.api.documents import TaskDetail
     from tests.testbed.federation import Domain, Federation
     from tests.testbed.wire import Wire
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from cosched.portal.documents import TaskRequest
+from cosched.api.documents import TaskRequest
 from demo.site import Site
 
 _PATIENCE = 3600.0

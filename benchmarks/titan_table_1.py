@@ -14,8 +14,8 @@ from pathlib import Path
 
 from rich.table import Table
 
-from cosched.scheduling.baselines import BASELINES
-from cosched.simulation.kernels import draw
+from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES
+from cosched.simulation.kernels import draw_kernel_tasks
 from demo import report
 from demo.live import run, wide_console
 from demo.site import Site
@@ -38,9 +38,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     console = wide_console()
-    orders = draw(30, options.seed, scale=options.scale)
+    orders = draw_kernel_tasks(30, options.seed, scale=options.scale)
     rows: dict[str, report.Outcome] = {}
-    for policy in (*BASELINES, "genetic"):
+    for policy in (*USER_COUNT_POLICIES, "genetic"):
         settings = {"planning": {"policy": policy, "seed": options.seed}}
         with (
             Site(

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from cosched.simulation.kernels import draw
+from cosched.simulation.kernels import draw_kernel_tasks
 from demo import report
 from demo.live import run, wide_console
 from demo.site import Site
@@ -21,7 +21,7 @@ def main() -> None:
     """Run the demonstration; exits with 1 where a task did not complete."""
     options = _options()
     console = wide_console()
-    orders = draw(options.tasks, options.seed, scale=options.scale)
+    orders = draw_kernel_tasks(options.tasks, options.seed, scale=options.scale)
     console.print(
         f"{options.tasks} tasks of the seven Warwick kernels on 16 hosts, {options.connector} connector. "
         f"Times are scaled: one published second takes {options.scale:g} s."

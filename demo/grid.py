@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from cosched.api.documents import TaskRequest
 from cosched.cli.main import run
 from cosched.errors import SystemFault
-from cosched.portal.documents import TaskRequest
-from cosched.simulation.kernels import draw
+from cosched.simulation.kernels import draw_kernel_tasks
 from demo.live import wide_console
 from demo.ports import free_ports
 from demo.site import Site
@@ -25,7 +25,7 @@ from demo.site import Site
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cosched.portal.documents import TaskDetail
+    from cosched.api.documents import TaskDetail
 
 __all__ = ["NAMES", "await_neighbours", "certify", "forwarded", "grid", "main", "peer", "submit", "table", "where"]
 
@@ -71,7 +71,7 @@ def submit(site: Site, count: int, scale: float, *, seed: int = 1, slack: float 
         seed: of the draw of kernels.
         slack: the deadline in units of the longest task's time on few hosts.
     """
-    orders = draw(count, seed, scale=scale)
+    orders = draw_kernel_tasks(count, seed, scale=scale)
     deadline = time.time() + slack * 30.0 * scale
     with site.client() as client:
         client.submit_all([TaskRequest(application=order.kernel, deadline=deadline) for order in orders])

@@ -11,14 +11,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cosched.portal.documents import TaskRequest
+from cosched.api.documents import TaskRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cosched.api.documents import PlanView, TaskView
     from cosched.client import Client
-    from cosched.portal.documents import PlanView, TaskView
-    from cosched.simulation.kernels import Order
+    from cosched.simulation.kernels import KernelTask
 
 __all__ = ["run", "wide_console"]
 
@@ -43,7 +43,7 @@ def wide_console() -> Console:
     return console if console.is_terminal else Console(width=120)
 
 
-def run(client: Client, orders: Sequence[Order], console: Console) -> tuple[float, Sequence[TaskView]]:
+def run(client: Client, orders: Sequence[KernelTask], console: Console) -> tuple[float, Sequence[TaskView]]:
     """Submit tasks all at once and follow them to the end; return when they were submitted, and the tasks."""
     began = time.time()
     # Some deadlines are drawn as tight as the shortest run time itself: taken in all the same, to be met if can be.

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.table import Table
 
+from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import TaskSubmitted
-from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Task
-from cosched.scheduling.baselines import BASELINES
+from cosched.drawing.gantt import GanttBar, gantt
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.gantt import Bar, gantt
+from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES
 from cosched.scheduling.problem import Problem
-from cosched.simulation.engine import SimulatedDomain
 from cosched.simulation.kernels import HOSTS, kernel_profile
+from cosched.simulation.simulated_domain import SimulatedDomain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cosched.portal.documents import TaskView
-    from cosched.simulation.kernels import Order
+    from cosched.api.documents import TaskView
+    from cosched.simulation.kernels import KernelTask
 
 __all__ = ["Outcome", "baselines", "bound", "comparison", "measure", "picture", "sentence", "table"]
 
@@ -135,19 +135,19 @@ def picture(tasks: Sequence[TaskView], began: float, connector: str) -> str:
     for task in tasks:
         if task.started is not None and task.finished is not None:
             start, end, deadline = task.started - began, task.finished - began, _since(task.deadline, began)
-            bars.append(Bar(task.id, task.application, task.hosts, start, end, deadline))
+            bars.append(GanttBar(task.id, task.application, task.hosts, start, end, deadline))
     hosts = sorted({host for task in tasks for host in task.hosts})
     return gantt(bars, hosts, f"{len(tasks)} tasks on 16 hosts under cosched ({connector} connector)", origin=0.0)
 
 
-def baselines(orders: Sequence[Order], scale: float, seed: int) -> dict[str, float]:
+def baselines(orders: Sequence[KernelTask], scale: float, seed: int) -> dict[str, float]:
     """Return the makespan of the same tasks under first come, first served, by policy.
 
     Simulated in virtual time by the same core, with exact predictions and no hand-over time: better than they would do.
     """
     found = {}
-    for policy in BASELINES:
-        domain = SimulatedDomain(Settings(instance=_INSTANCE, policy=policy, staging=0.0, seed=seed), HOSTS, _exact)
+    for policy in USER_COUNT_POLICIES:
+        domain = SimulatedDomain(CoreSettings(instance=_INSTANCE, policy=policy, staging=0.0, seed=seed), HOSTS, _exact)
         for number, order in enumerate(orders, start=1):
             task = Task(
                 id=str(number),
@@ -164,7 +164,7 @@ def baselines(orders: Sequence[Order], scale: float, seed: int) -> dict[str, flo
     return found
 
 
-def bound(orders: Sequence[Order], scale: float) -> float:
+def bound(orders: Sequence[KernelTask], scale: float) -> float:
     """Return a number of seconds that no schedule of these tasks can be shorter than."""
     count = len(orders)
     return lower_bound(

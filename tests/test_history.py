@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.connector import JobState, Launch
-from cosched_simulated.book import Book
-from cosched_simulated.pool import CANCELLED, Ending
+from cosched_simulated.database import PoolDatabase
+from cosched_simulated.pool import CANCELLED, JobOutcome
 from tests.history import Line, faults, read, read_pool
 
 if TYPE_CHECKING:
@@ -123,13 +123,13 @@ def test_a_torn_line_is_an_error(tmp_path: Path, text: str) -> None:
 
 
 def test_the_history_of_a_simulated_pool_is_read_as_a_journal(tmp_path: Path) -> None:
-    book = Book(tmp_path / "pool.db")
+    book = PoolDatabase(tmp_path / "pool.db")
     completed, killed, waited = (
         Launch(name, task, "x", ("/bin/true",)) for name, task in (("a", "1"), ("b", "2"), ("c", "3"))
     )
     with book.turn() as turn:
         one, two, _ = (
-            turn.submit(launch, 0.0, 5.0, Ending(JobState.COMPLETED, 0)) for launch in (completed, killed, waited)
+            turn.submit(launch, 0.0, 5.0, JobOutcome(JobState.COMPLETED, 0)) for launch in (completed, killed, waited)
         )
         turn.change(one.start(("h1", "h2"), 1.0).end())
         turn.change(two.start(("h3",), 2.0).stop(CANCELLED, 3.0, 0.0).end())

@@ -13,6 +13,7 @@ import sys
 import time
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,24 +22,28 @@ from benchmarks.scheduling import insertions, peers
 from benchmarks.scheduling.etc_matrices import BEST_KNOWN, matrix
 from benchmarks.scheduling.largest_queue import limit
 from benchmarks.scheduling.stock_deap import stock_deap
-from cosched.scheduling import compiled
 from cosched.scheduling.bounds import lower_bound, tight_bound
-from cosched.scheduling.checker import check
-from cosched.scheduling.etc_file import parse_etc
-from cosched.scheduling.input_file import read_file
-from cosched.scheduling.metrics import Metrics, measure
-from cosched.scheduling.policies import INDEPENDENT, Objective, Policy, plan
-from cosched.scheduling.price_search import warm_up as warm_up_prices
-from cosched.scheduling.problem import Plan, Problem, Weights
-from cosched.scheduling.search import Search, warm_up
-from cosched.scheduling.search_run import Limit
-from cosched.scheduling.widths import useful
+from cosched.scheduling.formats.etc_file import parse_etc
+from cosched.scheduling.formats.input_file import read_file
+from cosched.scheduling.host_counts import useful_counts
+from cosched.scheduling.kernels import objective_kernel
+from cosched.scheduling.mapping.dual_price import warm_up as warm_up_prices
+from cosched.scheduling.objective.metrics import Metrics, measure
+from cosched.scheduling.objective.weights import ObjectiveName, Weights
+from cosched.scheduling.plan import Plan
+from cosched.scheduling.policies import INDEPENDENT, PolicyName, plan
+from cosched.scheduling.schedule import check_schedule
+from cosched.scheduling.search.genetic_search import Search, warm_up
+from cosched.scheduling.search.run import Limit
+
+if TYPE_CHECKING:
+    from cosched.scheduling.problem import Problem
 
 SIZES = ((30, 16), (200, 16))
 SEEDS = range(1, 6)
 MIXES = ((1.0, 1.6), (1.0, 1.6, 2.2, 3.0))  # how many times as long each class takes
 BUDGETS = (0.01, 0.1, 1.0)
-SEARCHES = (Policy.GENETIC, Policy.TITAN_CLASSIC)
+SEARCHES = (PolicyName.GENETIC, PolicyName.TITAN_CLASSIC)
 MAKESPAN = Weights(1.0, 0.0, 0.0)
 _clock = time.perf_counter
 
@@ -81,15 +86,18 @@ def main() -> None:
 
 def _quality(tasks: int, hosts: int) -> None:
     print(f"{tasks} tasks on {hosts} hosts".ljust(28) + "÷ bound   with deadlines: ÷ bound  on time  mean lateness (s)")
-    rows = [(str(policy), policy, 1.0) for policy in Policy if policy not in {*SEARCHES, *INDEPENDENT}]
-    rows += [("titan-classic 1000 ms", Policy.TITAN_CLASSIC, 1.0)]
-    rows += [(f"genetic {budget * 1000:.0f} ms", Policy.GENETIC, budget) for budget in BUDGETS]
+    rows = [(str(policy), policy, 1.0) for policy in PolicyName if policy not in {*SEARCHES, *INDEPENDENT}]
+    rows += [("titan-classic 1000 ms", PolicyName.TITAN_CLASSIC, 1.0)]
+    rows += [(f"genetic {budget * 1000:.0f} ms", PolicyName.GENETIC, budget) for budget in BUDGETS]
     for name, policy, budget in rows:
         plain = [_planned(queue(tasks, hosts, seed), policy, budget, MAKESPAN) for seed in SEEDS]
         print(f"{name:26} {_ratio(plain):9.4f} {_with_deadlines(tasks, hosts, policy, budget, Weights())}")
     for budget in BUDGETS:
         name = f"  deadlines first {budget * 1000:.0f} ms"
-        print(f"{name:36} {_with_deadlines(tasks, hosts, Policy.GENETIC, budget, Objective.DEADLINES_FIRST.weights)}")
+        print(
+            f"{name:36} "
+            f"{_with_deadlines(tasks, hosts, PolicyName.GENETIC, budget, ObjectiveName.DEADLINES_FIRST.weights)}"
+        )
     ratios = []
     for seed in SEEDS:
         problem = queue(tasks, hosts, seed)
@@ -99,8 +107,8 @@ def _quality(tasks: int, hosts: int) -> None:
 
 def _long_queue(tasks: int, hosts: int) -> None:
     print(f"{tasks} tasks on {hosts} hosts".ljust(28) + "÷ bound")
-    rows = [("two-phase", Policy.TWO_PHASE, 0.0)]
-    rows += [(f"genetic {budget * 1000:.0f} ms", Policy.GENETIC, budget) for budget in BUDGETS]
+    rows = [("two-phase", PolicyName.TWO_PHASE, 0.0)]
+    rows += [(f"genetic {budget * 1000:.0f} ms", PolicyName.GENETIC, budget) for budget in BUDGETS]
     for name, policy, budget in rows:
         planned = [_planned(queue(tasks, hosts, seed), policy, budget, MAKESPAN) for seed in SEEDS]
         print(f"{name:26} {_ratio(planned):9.4f}")
@@ -119,8 +127,8 @@ def _several_classes() -> None:
     for tasks, hosts in (*SIZES, (1000, 64)):
         for slowdowns in MIXES:
             problems = [mixed(tasks, hosts, seed, slowdowns) for seed in SEEDS]
-            heuristic = _ratio([_planned(problem, Policy.HEURISTIC, 1.0, MAKESPAN) for problem in problems])
-            planned = [_planned(problem, Policy.GENETIC, 0.1, MAKESPAN) for problem in problems]
+            heuristic = _ratio([_planned(problem, PolicyName.HEURISTIC, 1.0, MAKESPAN) for problem in problems])
+            planned = [_planned(problem, PolicyName.GENETIC, 0.1, MAKESPAN) for problem in problems]
             plain = np.mean(
                 [
                     metrics.makespan / lower_bound(problem)
@@ -133,7 +141,7 @@ def _several_classes() -> None:
     print()
 
 
-def _with_deadlines(tasks: int, hosts: int, policy: Policy, budget: float, weights: Weights) -> str:
+def _with_deadlines(tasks: int, hosts: int, policy: PolicyName, budget: float, weights: Weights) -> str:
     due = [_planned(queue(tasks, hosts, seed, deadlines=True), policy, budget, weights) for seed in SEEDS]
     on_time = np.mean([metrics.on_time / metrics.with_deadline for metrics, _ in due])
     late = np.mean([metrics.lateness / metrics.with_deadline for metrics, _ in due])
@@ -145,8 +153,8 @@ def _independent(problems: dict[str, Problem], best_known: dict[str, float]) -> 
     sizes = {(len(problem.tasks), len(problem.hosts)) for problem in problems.values()}
     title = ", ".join(f"{tasks} independent tasks on {machines} machines" for tasks, machines in sizes)
     print(f"{title}, {len(problems)} matrices".ljust(60) + ("÷ best known" if best_known else "÷ LP bound"))
-    rows = [(str(policy), policy, 0.0) for policy in sorted(INDEPENDENT - {Policy.DUAL_PRICE})]
-    rows += [(f"dual-price {budget * 1000:.0f} ms", Policy.DUAL_PRICE, budget) for budget in (*BUDGETS, 10.0)]
+    rows = [(str(policy), policy, 0.0) for policy in sorted(INDEPENDENT - {PolicyName.DUAL_PRICE})]
+    rows += [(f"dual-price {budget * 1000:.0f} ms", PolicyName.DUAL_PRICE, budget) for budget in (*BUDGETS, 10.0)]
     for name, policy, budget in rows:
         ratios = []
         for problem_name, problem in problems.items():
@@ -156,9 +164,9 @@ def _independent(problems: dict[str, Problem], best_known: dict[str, float]) -> 
     print()
 
 
-def _planned(problem: Problem, policy: Policy, budget: float, weights: Weights) -> tuple[Metrics, float]:
+def _planned(problem: Problem, policy: PolicyName, budget: float, weights: Weights) -> tuple[Metrics, float]:
     schedule, _ = plan(problem, policy, Limit(budget, clock=_clock), seed=1, weights=weights)
-    faults = check(problem, schedule)
+    faults = check_schedule(problem, schedule)
     if faults:
         sys.exit(f"{policy} made an impossible schedule: {faults[0]}")
     return measure(problem, schedule), tight_bound(problem)
@@ -200,17 +208,17 @@ def _decodes() -> None:
         draw = np.random.default_rng(1)
         plans = [_random_plan(problem, draw) for _ in range(200)]
         orders, counts = np.array([plan.order for plan in plans]), np.array([plan.counts for plan in plans])
-        tables = compiled.tables(problem, MAKESPAN, lower_bound(problem))
+        tables = objective_kernel.tabulate(problem, MAKESPAN, lower_bound(problem))
         done, began = 0, _clock()
         while _clock() - began < 0.5:
-            compiled.evaluate(tables, orders, counts)
+            objective_kernel.evaluate_population(tables, orders, counts)
             done += len(plans)
         rate = done / (_clock() - began)
         print(f"{tasks:5} tasks on {hosts:3} hosts {rate:18.0f}   {1e9 / rate / tasks:.0f} ns a task")
 
 
 def _random_plan(problem: Problem, draw: np.random.Generator) -> Plan:
-    counts = [draw.choice(np.flatnonzero(row)) + 1 for row in useful(problem)]
+    counts = [draw.choice(np.flatnonzero(row)) + 1 for row in useful_counts(problem)]
     return Plan(draw.permutation(len(problem.tasks)), np.array(counts, dtype=np.int64))
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from ortools.sat.python import cp_model
 
-from cosched.scheduling.decoder import spans
-from cosched.scheduling.heuristics import two_phase
-from cosched.scheduling.problem import Plan
-from cosched.scheduling.widths import useful
+from cosched.scheduling.decoding.decoder import spans
+from cosched.scheduling.heuristics.moldable_tasks import two_phase
+from cosched.scheduling.host_counts import useful_counts
+from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
@@ -63,7 +63,7 @@ def _model(
     horizon = int(np.where(np.isfinite(run_times), run_times, 0).max(axis=1).sum()) if on_time else _horizon(problem)
     makespan = model.new_int_var(0, horizon, "makespan")
     starts, chosen, intervals, demands, met = [], [], [], [], []
-    for task, columns in enumerate(np.flatnonzero(row) for row in useful(problem)):
+    for task, columns in enumerate(np.flatnonzero(row) for row in useful_counts(problem)):
         start = model.new_int_var(0, horizon, f"start {task}")
         literals = {int(column) + 1: model.new_bool_var(f"{task} on {column + 1}") for column in columns}
         model.add_exactly_one(literals.values())

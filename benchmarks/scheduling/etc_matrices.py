@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.etc_file import parse_etc
+from cosched.scheduling.formats.etc_file import parse_etc
 
 if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem

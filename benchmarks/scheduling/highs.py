@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.independent import one_host_seconds
+from cosched.scheduling.mapping.etc_mapping import single_host_seconds
 
 if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
@@ -19,7 +19,7 @@ def highs(problem: Problem, seconds: float) -> float:
 
     The assignment program: x[task, machine] in {0, 1}, one machine a task, no machine's load above the makespan.
     """
-    times = one_host_seconds(problem)
+    times = single_host_seconds(problem)
     machines = times.shape[1]
     scale = float(np.sort(times.min(axis=1)).sum()) / machines
     import highspy  # only where it is asked for

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.kernels import mixed, queue
-from cosched.scheduling import compiled
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.heuristics import earliest_deadline_first, two_phase
-from cosched.scheduling.insertion import insert
-from cosched.scheduling.metrics import MISSED
-from cosched.scheduling.problem import Plan, Weights
-from cosched.scheduling.search import Search
-from cosched.scheduling.widths import choices, with_widths
+from cosched.scheduling.heuristics.insertion import insert
+from cosched.scheduling.heuristics.moldable_tasks import earliest_deadline_first, two_phase
+from cosched.scheduling.host_counts import encoded_choices, with_encoded_classes
+from cosched.scheduling.kernels import objective_kernel
+from cosched.scheduling.objective.metrics import MISSED
+from cosched.scheduling.objective.weights import Weights
+from cosched.scheduling.plan import Plan
+from cosched.scheduling.search.genetic_search import Search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -95,16 +96,16 @@ class _Case:
 
     @classmethod
     def of(cls, problem: Problem, plan: Plan, weights: Weights) -> _Case:
-        new, known = len(problem.tasks) - 1, with_widths(problem, plan)
-        every, first = choices(problem)
+        new, known = len(problem.tasks) - 1, with_encoded_classes(problem, plan)
+        every, first = encoded_choices(problem)
         widths = every[first[new] : first[new + 1]].tolist()
         tried = [_put(known, new, new * step // _PLACES, width) for step, width in product(range(_PLACES + 1), widths)]
         put = insert(problem, plan, new, weights)
         assert put is not None
-        tried.append(with_widths(problem, put))
-        table = compiled.tables(problem, weights, lower_bound(problem))
+        tried.append(with_encoded_classes(problem, put))
+        table = objective_kernel.tabulate(problem, weights, lower_bound(problem))
         orders, rows = np.array([one.order for one in tried]), np.array([one.counts for one in tried])
-        costs = compiled.evaluate(table, orders, rows)
+        costs = objective_kernel.evaluate_population(table, orders, rows)
         return cls(float(costs[:-1].min()), float(costs[-1 - len(widths) : -1].min()), float(costs[-1]))
 
 

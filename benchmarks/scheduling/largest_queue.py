@@ -11,10 +11,10 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from benchmarks.kernels import queue
-from cosched.scheduling.policies import Policy, plan
-from cosched.scheduling.problem import Weights
-from cosched.scheduling.search import warm_up
-from cosched.scheduling.search_run import Limit
+from cosched.scheduling.objective.weights import Weights
+from cosched.scheduling.policies import PolicyName, plan
+from cosched.scheduling.search.genetic_search import warm_up
+from cosched.scheduling.search.run import Limit
 
 __all__ = ["limit"]
 
@@ -31,6 +31,6 @@ def _largest(processor_time: bool) -> tuple[float, float, float]:
     warm_up()
     clock = time.thread_time if processor_time else time.perf_counter
     problem, began = queue(20_000, 1000, 1), clock()
-    schedule, statistics = plan(problem, Policy.GENETIC, Limit(1.0, clock=clock), weights=Weights(1.0, 0.0, 0.0))
+    schedule, statistics = plan(problem, PolicyName.GENETIC, Limit(1.0, clock=clock), weights=Weights(1.0, 0.0, 0.0))
     took, memory = clock() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return schedule.makespan / statistics.bound, took, memory / 2**20

@@ -16,11 +16,11 @@ from benchmarks.scheduling.etc_matrices import matrix
 from benchmarks.scheduling.highs import highs
 from benchmarks.scheduling.stock_deap import stock_deap
 from cosched.scheduling.bounds import tight_bound
-from cosched.scheduling.decoder import decode
-from cosched.scheduling.metrics import measure
-from cosched.scheduling.policies import INDEPENDENT, Objective, Policy, plan
-from cosched.scheduling.problem import Weights
-from cosched.scheduling.search_run import Limit
+from cosched.scheduling.decoding.decoder import decode
+from cosched.scheduling.objective.metrics import measure
+from cosched.scheduling.objective.weights import ObjectiveName, Weights
+from cosched.scheduling.policies import INDEPENDENT, PolicyName, plan
+from cosched.scheduling.search.run import Limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,9 @@ _MAKESPAN = Weights(1.0, 0.0, 0.0)
 _SHORT = 10.0  # seconds that a solver gets in the run itself
 _STRETCHES = {"tight": 0.5, "medium": 1.0, "loose": 2.0}
 _SEEDS = range(1, 6)
-_QUEUES = tuple(policy for policy in Policy if policy not in {Policy.GENETIC, Policy.TITAN_CLASSIC, *INDEPENDENT})
+_QUEUES = tuple(
+    policy for policy in PolicyName if policy not in {PolicyName.GENETIC, PolicyName.TITAN_CLASSIC, *INDEPENDENT}
+)
 
 
 def compute_references(seeds: list[int]) -> None:
@@ -66,11 +68,13 @@ def against_references(clock: Callable[[], float]) -> None:
         print(f"{name:44} {np.mean(ratios):9.4f} {max(ratios):9.4f}", flush=True)
         return ratios
 
-    def planned(policy: Policy, budget: float) -> Callable[[int, Problem], float]:
+    def planned(policy: PolicyName, budget: float) -> Callable[[int, Problem], float]:
         return lambda _, problem: plan(problem, policy, Limit(budget, clock=clock), 1, _MAKESPAN)[0].makespan
 
     heuristics = np.min([row(str(policy), planned(policy, 1.0)) for policy in _QUEUES], axis=0)
-    searched = [row(f"genetic {budget * 1000:.0f} ms", planned(Policy.GENETIC, budget)) for budget in (0.01, 0.1, 1.0)]
+    searched = [
+        row(f"genetic {budget * 1000:.0f} ms", planned(PolicyName.GENETIC, budget)) for budget in (0.01, 0.1, 1.0)
+    ]
     print(
         f"{'genetic 10 ms ÷ the best of those above it':44} {np.mean(searched[0] / heuristics):9.4f} "
         f"{max(searched[0] / heuristics):9.4f}",
@@ -101,16 +105,16 @@ def deadlines(clock: Callable[[], float]) -> None:
             shares.append(np.mean([on_time(problem) for problem in problems]) / _TASKS)
         print(f"{name:52}" + "".join(f"{share:9.1%}" for share in shares), flush=True)
 
-    def planned(policy: Policy, budget: float, weights: Weights) -> Callable[[Problem], int]:
+    def planned(policy: PolicyName, budget: float, weights: Weights) -> Callable[[Problem], int]:
         limit = Limit(budget, clock=clock)
         return lambda problem: measure(problem, plan(problem, policy, limit, 1, weights)[0]).on_time
 
     for policy in _QUEUES:
         row(str(policy), planned(policy, 1.0, Weights()))
-    row("genetic 100 ms", planned(Policy.GENETIC, 0.1, Weights()))
+    row("genetic 100 ms", planned(PolicyName.GENETIC, 0.1, Weights()))
     for budget in (0.01, 0.1, 1.0):
         name = f"genetic {budget * 1000:.0f} ms, deadlines first"
-        row(name, planned(Policy.GENETIC, budget, Objective.DEADLINES_FIRST.weights))
+        row(name, planned(PolicyName.GENETIC, budget, ObjectiveName.DEADLINES_FIRST.weights))
     if _installed("ortools"):
         row("CP-SAT 10 s", _cp_sat_on_time)
     print()

@@ -9,9 +9,9 @@ from pymoo.algorithms.soo.nonconvex.ga import GA
 from pymoo.core.problem import ElementwiseProblem
 from pymoo.optimize import minimize
 
-from cosched.scheduling.decoder import spans
-from cosched.scheduling.problem import Plan
-from cosched.scheduling.widths import useful
+from cosched.scheduling.decoding.decoder import spans
+from cosched.scheduling.host_counts import useful_counts
+from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
@@ -24,7 +24,7 @@ class _Keys(ElementwiseProblem):  # type: ignore[misc]  # pymoo has no types
 
     def __init__(self, queue: Problem) -> None:
         self._queue = queue
-        self._widths = [np.flatnonzero(row) + 1 for row in useful(queue)]
+        self._widths = [np.flatnonzero(row) + 1 for row in useful_counts(queue)]
         super().__init__(n_var=2 * len(self._widths), n_obj=1, xl=0.0, xu=1.0)
 
     def _evaluate(self, x: Any, out: dict[str, Any], *_: object, **__: object) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from deap import algorithms, base, tools
 
-from cosched.scheduling.decoder import spans
-from cosched.scheduling.problem import Plan
-from cosched.scheduling.widths import useful
+from cosched.scheduling.decoding.decoder import spans
+from cosched.scheduling.host_counts import useful_counts
+from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
@@ -40,7 +40,7 @@ def stock_deap(problem: Problem, seconds: float, seed: int) -> tuple[float, int]
     three, the best kept; evaluated with the plain Python decoder.
     """
     random.seed(seed)  # DEAP draws from Python's global generator
-    widths = [(np.flatnonzero(row) + 1).tolist() for row in useful(problem)]
+    widths = [(np.flatnonzero(row) + 1).tolist() for row in useful_counts(problem)]
     toolbox = _toolbox(problem, widths)
     tasks = len(problem.tasks)
     population = [

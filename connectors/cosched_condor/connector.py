@@ -7,29 +7,26 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
-from cosched.connector.batches import Outcomes
-from cosched.connector.launches import check, check_attempt
-from cosched.connector.pruning import Pruning
-from cosched_condor.attempts import Attempts
-from cosched_condor.client import Worker
-from cosched_condor.fetching import Fetching
-from cosched_condor.jobs import FILES_SECONDS, Jobs
-from cosched_condor.machines import Needs, machines, projection
-from cosched_condor.news import LogNews, QueueNews
-from cosched_condor.ownership import Ownership
-from cosched_condor.refusals import PER_SUBMISSION
-from cosched_condor.settings import CondorSettings
-from cosched_condor.submission import Batch, Description, batches, describe, in_parallel
+from cosched.connector.interface import SubmitOutcomes
+from cosched.connector.launches import check_attempt, check_launch
+from cosched.connector.spool import SpoolPruner
+from cosched_condor.condor_settings import CondorSettings
+from cosched_condor.htcondor_client import PER_SUBMISSION, CondorClient
+from cosched_condor.job_events import LogEvents, QueueEvents
+from cosched_condor.jobs import TRANSFER_SECONDS, OutputFetcher, SchedulerJobs
+from cosched_condor.machines import JobRequirements, OwnClusters, pool_hosts, slot_projection
+from cosched_condor.spool import CondorAttemptFolders
+from cosched_condor.submission import ClusterBatch, SubmitDescription, cluster_batches, describe, is_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = ["CondorConnector"]
 
-_AT_ONCE = 1000  # processes of a cluster at most
+_MOST_PROCESSES = 1000  # processes of a cluster at most
 _DAY = 86400.0
 _KEEP_DAYS = 30.0  # at least, for which an event log is kept whose jobs were not seen to end
-_SOON = 1.0  # seconds after which the queue may show what became of a submission
+_SUBMISSION_SEEN = 1.0  # seconds after which the queue may show what became of a submission
 
 
 class CondorConnector:
@@ -44,20 +41,20 @@ class CondorConnector:
 
     def __init__(self, settings: Mapping[str, object]) -> None:
         self._settings = CondorSettings.read(settings)
-        self._attempts = Attempts(self._settings.spool)
-        self._ask = Worker(self._settings)
-        self._listen = Worker(self._settings)
-        self._needs = Needs.of(self._settings)
-        self._own = Ownership()
+        self._attempts = CondorAttemptFolders(self._settings.spool)
+        self._ask = CondorClient(self._settings)
+        self._listen = CondorClient(self._settings)
+        self._needs = JobRequirements.of(self._settings)
+        self._own = OwnClusters()
         self._listening = threading.Lock()
-        self._fetching = Fetching(self._listen, self._attempts) if self._settings.spooled else None
-        self._jobs = Jobs(self._ask, self._attempts, self._settings.timeout, self._fetching)
+        self._fetching = OutputFetcher(self._listen, self._attempts) if self._settings.spooled else None
+        self._jobs = SchedulerJobs(self._ask, self._attempts, self._settings.timeout, self._fetching)
         self._news = (
-            LogNews(self._listen, self._attempts.logs, max(self._settings.keep_days, _KEEP_DAYS) * _DAY)
+            LogEvents(self._listen, self._attempts.logs, max(self._settings.keep_days, _KEEP_DAYS) * _DAY)
             if self._fetching is None
-            else QueueNews(self._ask, self._jobs, self._fetching, self._attempts, self._own.has)
+            else QueueEvents(self._ask, self._jobs, self._fetching, self._attempts, self._own.has)
         )
-        self._pruning = Pruning(self._settings.spool, self._settings.keep_days, self._queued)
+        self._pruning = SpoolPruner(self._settings.spool, self._settings.keep_days, self._queued)
 
     @property
     def calls(self) -> Mapping[str, int]:
@@ -70,13 +67,13 @@ class CondorConnector:
         One whose slots have jobs that are not cosched's is claimed.
         """
         attribute = self._settings.host_class
-        slots = self._ask.call("hosts", projection=projection(attribute))
+        slots = self._ask.call("hosts", projection=slot_projection(attribute))
         if not self._own.scheduler:
             with contextlib.suppress(ConnectorError):  # it is away: then numbers have to do
                 self._own.scheduler = self._ask.call("scheduler")
-        if isinstance(self._news, QueueNews):
+        if isinstance(self._news, QueueEvents):
             self._news.seen(slots)
-        return machines(slots, attribute, self._own.has, self._needs)
+        return pool_hosts(slots, attribute, self._own.has, self._needs)
 
     def submit(self, launch: Launch) -> str:
         """Submit a cluster and return the number of its first process.
@@ -87,14 +84,14 @@ class CondorConnector:
         """
         return self.submit_many([launch]).job(launch.attempt)
 
-    def submit_many(self, launches: Sequence[Launch]) -> Outcomes:
+    def submit_many(self, launches: Sequence[Launch]) -> SubmitOutcomes:
         """Submit a cluster for all launches that differ in name, command and place alone."""
-        outcomes = Outcomes()
-        described: dict[str, Description] = {}
+        outcomes = SubmitOutcomes()
+        described: dict[str, SubmitDescription] = {}
         again: list[str] = []
         for launch in launches:
             with outcomes.settle([launch.attempt]):
-                check(launch)
+                check_launch(launch)
                 described[launch.attempt] = describe(launch, self._settings, self._attempts)
                 if not self._make_folder(launch.attempt):
                     again.append(launch.attempt)
@@ -107,7 +104,7 @@ class CondorConnector:
             with outcomes.settle([launch.attempt]):
                 self._write_script(launch)
         ready = {one.attempt: described[one.attempt] for one in new if one.attempt not in outcomes}
-        for batch in batches(ready, _AT_ONCE):
+        for batch in cluster_batches(ready, _MOST_PROCESSES):
             self._hand_over_what_goes(batch, ready, outcomes)
         for attempt in again:
             if outcomes.refused(attempt):  # an earlier submit of it may yet arrive
@@ -131,7 +128,7 @@ class CondorConnector:
         except OSError as error:
             raise self._spool_fault(error) from error
         self._jobs.remove(attempt)
-        if isinstance(self._news, QueueNews):
+        if isinstance(self._news, QueueEvents):
             self._news.stirred()
 
     def find(self, attempt: str) -> JobReport | None:
@@ -179,12 +176,14 @@ class CondorConnector:
 
     def _write_script(self, launch: Launch) -> None:
         try:
-            parallel = launch.native is None and in_parallel(launch, self._settings)
+            parallel = launch.native is None and is_parallel(launch, self._settings)
             self._attempts.write_script(launch, spooled=self._settings.spooled, parallel=parallel)
         except OSError as error:
             raise self._spool_fault(error) from error
 
-    def _hand_over_what_goes(self, batch: Batch, described: Mapping[str, Description], outcomes: Outcomes) -> None:
+    def _hand_over_what_goes(
+        self, batch: ClusterBatch, described: Mapping[str, SubmitDescription], outcomes: SubmitOutcomes
+    ) -> None:
         """Submit a cluster; where a limit leaves no room for all of it, as much as there is room for."""
         attempts = list(batch.firsts)
         with outcomes.settle(attempts):
@@ -193,16 +192,16 @@ class CondorConnector:
             return
         if len(attempts) == 1:
             if PER_SUBMISSION in str(outcomes[attempts[0]]):
-                outcomes[attempts[0]] = _too_many(len(batch.items))
+                outcomes[attempts[0]] = _too_many_processes(len(batch.items))
             return
         middle = len(attempts) // 2
         for part in (attempts[:middle], attempts[middle:]):
             if part[0] is not attempts[0] and outcomes.refused(attempts[middle - 1]):
                 return  # no room for the end of the first half: none for the second
-            (half,) = batches({attempt: described[attempt] for attempt in part}, len(batch.items))
+            (half,) = cluster_batches({attempt: described[attempt] for attempt in part}, len(batch.items))
             self._hand_over_what_goes(half, described, outcomes)
 
-    def _hand_over(self, batch: Batch, outcomes: Outcomes) -> None:
+    def _hand_over(self, batch: ClusterBatch, outcomes: SubmitOutcomes) -> None:
         """Submit a cluster and release it; its number counts as ours before it is known here."""
         fences = {attempt: str(self._attempts.folder(attempt) / "cancelled") for attempt in batch.firsts}
         with self._own.submitting():
@@ -217,11 +216,11 @@ class CondorConnector:
                 outcomes[attempt] = f"{cluster}.{first}"
         with outcomes.settle([attempt for attempt in batch.firsts if isinstance(outcomes[attempt], str)]):
             self._jobs.check_released(cluster, answer["released"])
-        if isinstance(self._news, QueueNews):
-            self._news.stirred(batch.firsts, _SOON)
+        if isinstance(self._news, QueueEvents):
+            self._news.stirred(batch.firsts, _SUBMISSION_SEEN)
 
-    def _submitted(self, batch: Batch, fences: Mapping[str, str]) -> dict[str, Any]:
-        verb, wait = ("submit_spooled", FILES_SECONDS) if self._settings.spooled else ("submit", 0.0)
+    def _submitted(self, batch: ClusterBatch, fences: Mapping[str, str]) -> dict[str, Any]:
+        verb, wait = ("submit_spooled", TRANSFER_SECONDS) if self._settings.spooled else ("submit", 0.0)
         answer: dict[str, Any] = self._ask.call(
             verb, wait=wait, description=batch.text, items=batch.items, fences=fences
         )
@@ -259,7 +258,7 @@ class CondorConnector:
         )
 
 
-def _too_many(count: int) -> ConnectorError:
+def _too_many_processes(count: int) -> ConnectorError:
     return ConnectorError(
         f"HTCondor takes fewer jobs in one submission than the {count} processes of this task: "
         f"raise {PER_SUBMISSION} at the scheduler, or let the task have fewer hosts",

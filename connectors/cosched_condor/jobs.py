@@ -1,31 +1,102 @@
-"""The jobs of attempts, as the scheduler's queue and history show them, and what it is told to do with them."""
+"""Jobs in one scheduler's queue and history: look up, release, remove, fetch output.
+
+Start at `SchedulerJobs.look_up`; `OutputFetcher` fetches output from a scheduler that shares no folder.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import threading
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, JobReport, JobState
-from cosched.connector.attempts import explained
-from cosched_condor import ads
-from cosched_condor.attempts import FENCED
-from cosched_condor.process import by_codes
+from cosched.connector.spool import with_preparation_failure
+from cosched_condor import job_ads
+from cosched_condor.job_ads import with_exit_codes
+from cosched_condor.spool import FENCED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cosched_condor.attempts import Attempts
-    from cosched_condor.client import Worker
-    from cosched_condor.fetching import Fetching
+    from cosched_condor.htcondor_client import CondorClient
+    from cosched_condor.spool import CondorAttemptFolders
 
-__all__ = ["FILES_SECONDS", "Jobs"]
+__all__ = ["TRANSFER_SECONDS", "OutputFetcher", "SchedulerJobs"]
 
-FILES_SECONDS = 120.0  # that a submission's files may take to the scheduler
+# ── What ended jobs wrote, fetched from a scheduler that shares no folder with cosched.
+
+
+_FETCH_SECONDS = 600.0  # that the output of jobs may take
+_RETRY_SECONDS = 60.0  # seconds until what could not be fetched is tried again
+
+
+class OutputFetcher:
+    """The attempts whose output the scheduler still keeps; it lets go of a job when its output was fetched.
+
+    Args:
+        fetch: a process of its own, for this may take long.
+        attempts: the spool.
+    """
+
+    def __init__(self, fetch: CondorClient, attempts: CondorAttemptFolders) -> None:
+        self._fetch = fetch
+        self._attempts = attempts
+        self._kept: dict[str, float] = {}  # attempt → when to try, seconds of the monotonic clock
+        self._guard = threading.Lock()
+
+    def note(self, queue: Iterable[Mapping[str, Any]]) -> None:
+        """Take in which attempts' output the queue shows to be kept."""
+        ended = {str(ad.get("CoschedAttempt", "")) for ad in queue if job_ads.keeps_output(ad)}
+        for attempt in ended:
+            if attempt and self._attempts.known(attempt):
+                self._kept.setdefault(attempt, 0.0)
+
+    def fetch(self, attempt: str) -> None:
+        """Fetch what an attempt wrote, if it is kept.
+
+        Raises:
+            ConnectorError: it cannot be had now.
+        """
+        with self._guard:
+            if attempt in self._kept:
+                self._retrieve([attempt])
+
+    def fetch_all(self) -> None:
+        """Fetch all that is kept; what cannot be had is tried again later, and keeps nothing else from coming."""
+        with self._guard:
+            now = time.monotonic()
+            due = [attempt for attempt, when in list(self._kept.items()) if when <= now]
+            for first in range(0, len(due), job_ads.MOST_NAMED):
+                self._try(due[first : first + job_ads.MOST_NAMED])
+
+    def _try(self, attempts: Sequence[str]) -> None:
+        try:
+            self._retrieve(attempts)
+        except ConnectorError:
+            if len(attempts) == 1:
+                self._kept[attempts[0]] = time.monotonic() + _RETRY_SECONDS
+                return
+            middle = len(attempts) // 2
+            self._try(attempts[:middle])
+            self._try(attempts[middle:])
+
+    def _retrieve(self, attempts: Sequence[str]) -> None:
+        constraint = f"{job_ads.constraint(attempts)} && JobStatus == {job_ads.COMPLETED}"
+        self._fetch.call("retrieve", wait=_FETCH_SECONDS, constraint=constraint)
+        for attempt in attempts:
+            self._kept.pop(attempt, None)
+
+
+# ── The jobs of attempts, as the scheduler's queue and history show them, and what it is told to do with them.
+
+
+TRANSFER_SECONDS = 120.0  # that a submission's files may take to the scheduler
 _CLOCKS_APART = 300  # seconds that the clocks of the spool and of the scheduler may differ
 
 
-class Jobs:
+class SchedulerJobs:
     """The queue and the history of one scheduler.
 
     Args:
@@ -35,54 +106,58 @@ class Jobs:
         fetching: told what the queue keeps the output of; None where output comes by itself.
     """
 
-    def __init__(self, ask: Worker, attempts: Attempts, timeout: float, fetching: Fetching | None = None) -> None:
+    def __init__(
+        self, ask: CondorClient, attempts: CondorAttemptFolders, timeout: float, fetching: OutputFetcher | None = None
+    ) -> None:
         self._fetching = fetching
         self._ask = ask
         self._attempts = attempts
-        self._cut_off = 2 * timeout + FILES_SECONDS
+        self._cut_off = 2 * timeout + TRANSFER_SECONDS
 
     def look_up(self, attempts: Sequence[str]) -> dict[str, JobReport]:
         """Return a report for each of these attempts of which queue or history know."""
         asked = set(attempts)
-        queue = self.queue(ads.constraint(attempts))
+        queue = self.queue(job_ads.constraint(attempts))
         self._tidy(ad for ad in queue if ad["CoschedAttempt"] in asked)
         return self.reports(queue, attempts)
 
     def queue(self, constraint: str) -> list[dict[str, Any]]:
         """Return the ads of jobs in the queue."""
-        found: list[dict[str, Any]] = self._ask.call("queue", constraint=constraint, projection=ads.PROJECTION)
+        found: list[dict[str, Any]] = self._ask.call("queue", constraint=constraint, projection=job_ads.PROJECTION)
         if self._fetching is not None:
             self._fetching.note(found)
         return found
 
     def reports(self, queue: Sequence[Mapping[str, Any]], attempts: Sequence[str]) -> dict[str, JobReport]:
         """Report from the queue, and from the history on those of the attempts that the queue does not show whole."""
-        whole = ads.whole(queue)
+        whole = job_ads.complete_attempts(queue)
         incomplete = [attempt for attempt in attempts if attempt not in whole]
         history: list[dict[str, Any]] = []
         if incomplete:
             history = self._ask.call(
                 "history",
-                constraint=ads.constraint(incomplete),
-                projection=ads.PROJECTION,
+                constraint=job_ads.constraint(incomplete),
+                projection=job_ads.PROJECTION,
                 since=self._since(incomplete),
             )
-        return {attempt: self.shown(report) for attempt, report in ads.reports(queue, history).items()}
+        return {attempt: self.shown(report) for attempt, report in job_ads.reports_of_ads(queue, history).items()}
 
     def shown(self, report: JobReport) -> JobReport:
         """Show an attempt whose script ended at the fence as what it is."""
         if report.exit_code == FENCED and self._attempts.fenced(report.attempt):
             return replace(report, state=JobState.REMOVED, exit_code=None, reason="cancelled before it began")
         if report.state in (JobState.COMPLETED, JobState.FAILED):
-            report = by_codes(report, self._attempts.codes(report.attempt))
+            report = with_exit_codes(report, self._attempts.codes(report.attempt))
         if report.state is JobState.FAILED and self._fetching is not None and self._attempts.prepares(report.attempt):
             with contextlib.suppress(ConnectorError):  # then the exit code has to do
                 self._fetching.fetch(report.attempt)
-        return explained(report, self._attempts.folder(report.attempt))
+        return with_preparation_failure(report, self._attempts.folder(report.attempt))
 
     def remove(self, attempt: str) -> None:
         """Remove an attempt's jobs; those that have ended and are kept for their output stay as they ended."""
-        self._act("Remove", f"{ads.constraint([attempt])} && JobStatus != {ads.COMPLETED}", "cancelled by cosched")
+        self._act(
+            "Remove", f"{job_ads.constraint([attempt])} && JobStatus != {job_ads.COMPLETED}", "cancelled by cosched"
+        )
 
     def check_released(self, cluster: str, outcome: Mapping[str, Any]) -> None:
         """See to it that what cannot be released does not stay in the queue."""
@@ -100,13 +175,13 @@ class Jobs:
     def _tidy(self, queue: Iterable[Mapping[str, Any]]) -> None:
         """Finish submissions that were cut off before the release, and withdraw those without their files."""
         found = list(queue)
-        for attempt in {str(ad["CoschedAttempt"]) for ad in found if ads.waits_for_release(ad)}:
+        for attempt in {str(ad["CoschedAttempt"]) for ad in found if job_ads.waits_for_release(ad)}:
             if self._attempts.fenced(attempt):
                 self.remove(attempt)
             else:
-                self._act("Release", ads.constraint([attempt]), "submitted by cosched")
-        for attempt in {str(ad["CoschedAttempt"]) for ad in found if ads.cut_off(ad, self._cut_off)}:
-            self._act("Remove", ads.constraint([attempt]), ads.WITHDRAWN)
+                self._act("Release", job_ads.constraint([attempt]), "submitted by cosched")
+        for attempt in {str(ad["CoschedAttempt"]) for ad in found if job_ads.is_cut_off(ad, self._cut_off)}:
+            self._act("Remove", job_ads.constraint([attempt]), job_ads.WITHDRAWN)
 
     def _since(self, attempts: Sequence[str]) -> str:
         """Return where the search of the history may stop: at what ended before the oldest attempt was written."""

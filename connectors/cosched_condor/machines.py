@@ -1,24 +1,70 @@
-"""The pool's machines: slot ClassAds to hosts."""
+"""The pool's machines as hosts: slot ClassAds, and which of their jobs are cosched's.
+
+Start at `pool_hosts`; `OwnClusters` knows the clusters that cosched has submitted.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import Host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from cosched_condor.settings import CondorSettings
+    from cosched_condor.condor_settings import CondorSettings
 
     Ours = Callable[[Mapping[str, Any]], bool]
 
-__all__ = ["Needs", "machines", "projection"]
+__all__ = ["JobRequirements", "OwnClusters", "pool_hosts", "slot_projection"]
+
+# ── Which jobs on slots are cosched's: numbers of clusters mean something only beside the name of their scheduler.
+
+
+class OwnClusters:
+    """The clusters that cosched has submitted, as far as this process or its news know.
+
+    Attributes:
+        scheduler: the name of the one that they are with ("submit.example.org"); empty while it is not known.
+    """
+
+    def __init__(self) -> None:
+        self.scheduler = ""
+        self._clusters: set[str] = set()
+        self._submitting = False
+
+    def add(self, jobs: Iterable[str]) -> None:
+        """Take in jobs of cosched's ("12.0")."""
+        self._clusters.update(job.partition(".")[0] for job in jobs)
+
+    @contextmanager
+    def submitting(self) -> Iterator[None]:
+        """Take every newer cluster for ours meanwhile: its number is known here later than on its slot."""
+        self._submitting = True
+        try:
+            yield
+        finally:
+            self._submitting = False
+
+    def has(self, slot: Mapping[str, Any]) -> bool:
+        """Whether a slot's job is cosched's."""
+        scheduler = str(slot.get("GlobalJobId", "")).partition("#")[0]
+        if scheduler and self.scheduler and scheduler != self.scheduler:
+            return False
+        cluster = str(slot.get("JobId", "")).partition(".")[0]
+        if cluster in self._clusters:
+            return True
+        return self._submitting and cluster.isdecimal() and int(cluster) > max(map(int, self._clusters), default=0)
+
+
+# ── The pool's machines: slot ClassAds to hosts.
+
 
 _OUT_OF_USE = ("Drained", "Draining", "Delete", "Shutdown", "Backfill")
-_READ = (
+_SLOT_ATTRIBUTES = (
     "Machine",
     "Name",
     "State",
@@ -39,7 +85,7 @@ _READ = (
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class JobRequirements:
     """What a job takes of its host.
 
     Attributes:
@@ -55,7 +101,7 @@ class Needs:
     GPUs: float = 0
 
     @classmethod
-    def of(cls, settings: CondorSettings) -> Needs:
+    def of(cls, settings: CondorSettings) -> JobRequirements:
         """Return what the administrator has jobs ask for."""
         return cls(settings.request_cpus, settings.request_memory, settings.request_disk, settings.request_gpus)
 
@@ -68,12 +114,14 @@ class Needs:
         )
 
 
-def projection(class_attribute: str) -> list[str]:
+def slot_projection(class_attribute: str) -> list[str]:
     """Return the attributes that `machines` reads."""
-    return [*_READ, class_attribute] if class_attribute else [*_READ]
+    return [*_SLOT_ATTRIBUTES, class_attribute] if class_attribute else [*_SLOT_ATTRIBUTES]
 
 
-def machines(slots: Iterable[Mapping[str, Any]], class_attribute: str, ours: Ours, needs: Needs) -> list[Host]:
+def pool_hosts(
+    slots: Iterable[Mapping[str, Any]], class_attribute: str, ours: Ours, needs: JobRequirements
+) -> list[Host]:
     """Return one host for each machine, sorted by name.
 
     Args:
@@ -87,21 +135,21 @@ def machines(slots: Iterable[Mapping[str, Any]], class_attribute: str, ours: Our
         name = str(slot.get("Machine", ""))
         if name and "," not in name:
             by_machine[name].append(slot)
-    return [_host(name, by_machine[name], class_attribute, ours, needs) for name in sorted(by_machine)]
+    return [_machine_host(name, by_machine[name], class_attribute, ours, needs) for name in sorted(by_machine)]
 
 
-def _host(
+def _machine_host(
     name: str,
     slots: Sequence[Mapping[str, Any]],
     class_attribute: str,
     ours: Ours,
-    needs: Needs,
+    needs: JobRequirements,
 ) -> Host:
-    usable = [slot for slot in slots if not _reason(slot)]
+    usable = [slot for slot in slots if not _why_unavailable(slot)]
     host_class = str((usable or slots)[0].get(class_attribute, "")) if class_attribute else ""
     if not usable:
-        return Host(name, host_class, up=False, reason=_reason(slots[0]))
-    strangers = [slot for slot in usable if _theirs(slot, ours)]
+        return Host(name, host_class, up=False, reason=_why_unavailable(slots[0]))
+    strangers = [slot for slot in usable if _is_foreign(slot, ours)]
     rest = [slot for slot in usable if slot not in strangers]
     parted = any(slot.get("PartitionableSlot") is True for slot in usable)
     # Of a partitionable slot counts what is left of it, with what our own jobs have of it now.
@@ -111,14 +159,14 @@ def _host(
     return Host(name, host_class, reason=f"claimed by {', '.join(owners) or 'others'}", claimed=True)
 
 
-def _theirs(slot: Mapping[str, Any], ours: Ours) -> bool:
+def _is_foreign(slot: Mapping[str, Any], ours: Ours) -> bool:
     """Whether somebody else's job has the slot; a claim that waits for its owner's next job counts when it has one."""
     if slot.get("State") == "Owner":
         return True
     return slot.get("State") == "Claimed" and "JobId" in slot and not ours(slot)
 
 
-def _reason(slot: Mapping[str, Any]) -> str:
+def _why_unavailable(slot: Mapping[str, Any]) -> str:
     """Return why a slot takes no jobs; empty if it does."""
     if slot.get("Offline") is True:
         return "offline: it sleeps or was switched off"

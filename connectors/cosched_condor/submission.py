@@ -1,4 +1,8 @@
-"""From a launch to HTCondor's submit language."""
+"""A launch in HTCondor's submit language, several of one shape as one cluster.
+
+Start at `describe`; the text is templates/condor/job.sub. Users' own commands are checked here: they mean only what
+they say.
+"""
 
 from __future__ import annotations
 
@@ -8,29 +12,150 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cosched.connector import SafeValue, safe
+from cosched.connector.launches import process_environment
 from cosched.connector.templating import render
+from cosched.connector.values import check_native_description
 from cosched.errors import UserError
-from cosched_condor.eventlog import note
-from cosched_condor.native import conjunction, lines, merged_environment
+from cosched_condor.event_log import submit_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cosched.connector import Launch
-    from cosched_condor.attempts import Attempts
-    from cosched_condor.settings import CondorSettings
+    from cosched.connector import Launch, NativeDescription
+    from cosched_condor.condor_settings import CondorSettings
+    from cosched_condor.spool import CondorAttemptFolders
 
-__all__ = ["Batch", "Description", "batches", "describe", "in_parallel"]
+__all__ = [
+    "ClusterBatch",
+    "SubmitDescription",
+    "cluster_batches",
+    "combined_expression",
+    "describe",
+    "is_parallel",
+    "merged_environment",
+    "user_commands",
+]
+
+# ── A user's own submit commands on their way into cosched's submit description: text that means only what it says.
+
+
+_COMMAND_NAME = re.compile(r"(my\.)?[a-z_][a-z0-9_]*\Z")
+_LATE_MACROS = re.compile(r"\$\(DOLLAR\)\((ProcId|ClusterId|Node)\)")
+# Words of the language that are no commands, and what is cosched's to say.
+_FORBIDDEN_COMMANDS = (
+    "queue",
+    "include",
+    "use",
+    "if",
+    "elif",
+    "else",
+    "endif",
+    "warning",
+    "getenv",
+    "hold",
+    "submit_event_notes",
+    "dagman_log",
+    "accounting_group_user",
+    "max_materialize",
+    "max_idle",
+    "machine_count",
+)
+_COMBINED_COMMANDS = ("requirements", "periodic_remove", "environment", "env")
+
+
+def user_commands(launch: Launch) -> list[SafeValue]:
+    """Return the user's commands as lines of a submit description; those that cosched adds to are left out.
+
+    Raises:
+        UserError: a command that is not the user's to give, or a value that could become a line of its own.
+    """
+    if launch.native is None:
+        return []
+    _check_commands(launch.native)
+    found = [
+        f"{key} = {_without_macros(value)}"
+        for key, value in launch.native.settings.items()
+        if key not in _COMBINED_COMMANDS
+    ]
+    return [SafeValue(line) for line in found]
+
+
+def combined_expression(native: NativeDescription | None, key: str, own: str, word: str) -> SafeValue:
+    """Return an expression of the user's (where there is one) together with cosched's own.
+
+    Args:
+        native: the user's job.
+        key: the command that has the expression.
+        own: cosched's; empty for none.
+        word: how to put them together: "&&" or "||".
+    """
+    users = "" if native is None else _without_macros(native.settings.get(key, ""))
+    return SafeValue(f"({users}) {word} ({own})" if users and own else users or own)
+
+
+def merged_environment(launch: Launch) -> SafeValue:
+    """Return the value of `environment`: the user's with the variables of cosched."""
+    given = process_environment(launch)
+    parallel = launch.native is not None and launch.native.settings.get("universe") == "parallel"
+    rank = "Node" if parallel else "CoschedRank"
+    given.pop("COSCHED_RANK", None)
+    users = "" if launch.native is None else launch.native.settings.get("environment", "")
+    users = users or ("" if launch.native is None else launch.native.settings.get("env", ""))
+    words = [_quoted_variable(name, value) for name, value in given.items()] + [f"COSCHED_RANK=$({rank})"]
+    if users.startswith('"') and users.endswith('"') and len(users) > 1:
+        inner = _without_macros(users[1:-1])
+    else:  # the old form: NAME=value;NAME=value
+        inner = " ".join(_quoted_variable(*_old_variable(part)) for part in users.split(";") if part.strip())
+    return SafeValue('"' + " ".join(filter(None, (inner, *words))) + '"')
+
+
+def _check_commands(native: NativeDescription) -> None:
+    check_native_description(native)
+    for key, value in native.settings.items():
+        if not _COMMAND_NAME.match(key) or key in _FORBIDDEN_COMMANDS or key.removeprefix("my.").startswith("cosched"):
+            raise UserError(f"the submit command {key} is not a user's to give to cosched: leave it out")
+        if value.endswith("\\"):
+            raise UserError(f"the submit command {key} ends with a backslash, which joins it to the next: leave it out")
+
+
+def _without_macros(value: str) -> str:
+    """Return a value in which no macro is left but those that only HTCondor can fill in."""
+    # `$$(Attribute)` is filled in on the host, by HTCondor; nothing here looks at it.
+    plain = "$$(".join(part.replace("$", "$(DOLLAR)") for part in value.split("$$("))
+    return _LATE_MACROS.sub(r"$(\1)", plain)
+
+
+def _old_variable(part: str) -> tuple[str, str]:
+    name, _, value = part.strip().partition("=")
+    return name, value
+
+
+def _quoted_variable(name: str, value: str) -> str:
+    if any(ord(character) < 32 for character in value):
+        raise UserError(
+            f"the environment variable {name} has a line break or another control character, "
+            "which a submit file cannot carry: leave it out"
+        )
+    if "$(dollar)" in value.lower():  # what stands for its dollar would be expanded once more, however it is written
+        raise UserError(
+            f"the environment variable {name} has the text $(DOLLAR), which a submit file cannot carry: leave it out"
+        )
+    quoted = value.replace("'", "''").replace('"', '""')
+    return f"{name}='{_without_macros(quoted)}'"
+
+
+# ── From a launch to HTCondor's submit language.
+
 
 _HOST_NAME = "a host's name"
 _DAY = 86400
-_OWNER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}\Z")
-_PINNED = 'TARGET.Machine == "$(CoschedHost)"'
+_ACCOUNTING_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}\Z")
+_PINNED_EXPRESSION = 'TARGET.Machine == "$(CoschedHost)"'
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class SubmitDescription:
     """A launch in HTCondor's words. Launches whose texts are the same may be processes of one cluster.
 
     Attributes:
@@ -44,28 +169,30 @@ class Description:
     alone: bool = False
 
 
-def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> Description:
+def describe(launch: Launch, settings: CondorSettings, attempts: CondorAttemptFolders) -> SubmitDescription:
     """Return the submit description of a launch and the item of each of its processes.
 
     Raises:
         UserError: a value cannot be carried safely.
     """
-    parallel = in_parallel(launch, settings)
+    parallel = is_parallel(launch, settings)
     limit = 0 if launch.time_limit is None else math.ceil(launch.time_limit)
     values: dict[str, SafeValue | int | bool | list[SafeValue]] = {
-        "log": _path(attempts.logs.current, "the spool"),
+        "log": _safe_path(attempts.logs.current, "the spool"),
         "machines": launch.count,
         "spooled": settings.spooled,
         "own": launch.native is None,
         "parallel": parallel,
         "keep_seconds": int(settings.keep_days * _DAY),
-        "owner": _account(launch.owner),
+        "owner": _accounting_user(launch.owner),
         "group": safe(settings.accounting_group, "the accounting group"),
-        "commands": lines(launch),
+        "commands": user_commands(launch),
         "logs_elsewhere": launch.native is not None and "log" in launch.native.settings,
-        "variables": _variables(launch, settings),
-        "requirements": conjunction(launch.native, "requirements", _place(launch, settings), "&&"),
-        "periodic_remove": conjunction(launch.native, "periodic_remove", _over(limit), "||"),
+        "variables": _environment_value(launch, settings),
+        "requirements": combined_expression(
+            launch.native, "requirements", _placement_expression(launch, settings), "&&"
+        ),
+        "periodic_remove": combined_expression(launch.native, "periodic_remove", _time_limit_expression(limit), "||"),
         "job_lease": settings.job_lease,
         "keep_claim": settings.keep_claim,
         "time_limit": limit,
@@ -77,11 +204,13 @@ def describe(launch: Launch, settings: CondorSettings, attempts: Attempts) -> De
     # A user's own commands may speak of $(ProcId), which is the rank only where the cluster is the attempt's. And
     # HTCondor starts all jobs of the parallel universe that are one cluster together.
     alone = launch.native is not None or parallel
-    return Description(render("condor", "job.sub", values), tuple(_items(launch, settings, attempts)), alone)
+    return SubmitDescription(
+        render("condor", "job.sub", values), tuple(_process_items(launch, settings, attempts)), alone
+    )
 
 
 @dataclass(slots=True)
-class Batch:
+class ClusterBatch:
     """Launches that are one cluster.
 
     Attributes:
@@ -100,29 +229,31 @@ class Batch:
         self.items += items
 
 
-def batches(described: Mapping[str, Description], most: int) -> list[Batch]:
+def cluster_batches(described: Mapping[str, SubmitDescription], most: int) -> list[ClusterBatch]:
     """Put launches together that may be one cluster.
 
     Args:
         described: description by attempt.
         most: processes of a cluster; one attempt may have more.
     """
-    full: list[Batch] = []
-    open_ones: dict[str, Batch] = {}
+    full: list[ClusterBatch] = []
+    open_ones: dict[str, ClusterBatch] = {}
     for attempt, description in described.items():
         key = attempt if description.alone else description.text
-        batch = open_ones.setdefault(key, Batch(description.text))
+        batch = open_ones.setdefault(key, ClusterBatch(description.text))
         if batch.items and len(batch.items) + len(description.items) > most:
             full.append(batch)
-            batch = open_ones[key] = Batch(description.text)
+            batch = open_ones[key] = ClusterBatch(description.text)
         batch.add(attempt, description.items)
     return [*full, *open_ones.values()]
 
 
-def _items(launch: Launch, settings: CondorSettings, attempts: Attempts) -> Iterator[Mapping[str, str]]:
+def _process_items(
+    launch: Launch, settings: CondorSettings, attempts: CondorAttemptFolders
+) -> Iterator[Mapping[str, str]]:
     """Yield the variables of each process: all that two attempts of one cluster differ in."""
-    folder = _path(attempts.folder(launch.attempt), "the spool")
-    count = 1 if in_parallel(launch, settings) else launch.count
+    folder = _safe_path(attempts.folder(launch.attempt), "the spool")
+    count = 1 if is_parallel(launch, settings) else launch.count
     hosts = launch.hosts if launch.hosts and count == launch.count else ("",) * count
     for rank, host in enumerate(hosts):
         yield {
@@ -131,16 +262,16 @@ def _items(launch: Launch, settings: CondorSettings, attempts: Attempts) -> Iter
             "CoschedTitle": safe(launch.name, "the task's name"),
             "CoschedFolder": folder,
             "CoschedDirectory": safe(launch.directory, "the working directory") or folder,
-            "CoschedNote": note(launch.attempt, count, rank),
+            "CoschedNote": submit_note(launch.attempt, count, rank),
             "CoschedHost": safe(host, _HOST_NAME),
             "CoschedRank": str(rank),
             "CoschedProcesses": str(count),
         }
 
 
-def _account(owner: str) -> SafeValue:
+def _accounting_user(owner: str) -> SafeValue:
     """Return the owner as the user of an accounting group, in which HTCondor allows neither spaces nor commas."""
-    if owner and not _OWNER.match(owner):
+    if owner and not _ACCOUNTING_USER.match(owner):
         raise UserError(
             f"the owner {owner[:80]!r} cannot be the user of an accounting group: "
             "names are letters, digits, '.', '_', '-' and '@'"
@@ -148,32 +279,32 @@ def _account(owner: str) -> SafeValue:
     return SafeValue(owner)
 
 
-def in_parallel(launch: Launch, settings: CondorSettings) -> bool:
+def is_parallel(launch: Launch, settings: CondorSettings) -> bool:
     """Whether HTCondor is asked for one job on all of the hosts."""
     if launch.native is not None:
         return launch.native.settings.get("universe") == "parallel"
     return settings.parallel and launch.count > 1
 
 
-def _variables(launch: Launch, settings: CondorSettings) -> SafeValue:
+def _environment_value(launch: Launch, settings: CondorSettings) -> SafeValue:
     """Return the value of `environment`; what else cosched's own jobs see is in their script."""
     if launch.native is not None:
         return merged_environment(launch)
-    return SafeValue('"COSCHED_RANK=$(Node)"' if in_parallel(launch, settings) else '"COSCHED_RANK=$(CoschedRank)"')
+    return SafeValue('"COSCHED_RANK=$(Node)"' if is_parallel(launch, settings) else '"COSCHED_RANK=$(CoschedRank)"')
 
 
-def _place(launch: Launch, settings: CondorSettings) -> str:
+def _placement_expression(launch: Launch, settings: CondorSettings) -> str:
     if not launch.hosts:
         return ""
-    if not in_parallel(launch, settings):
-        return _PINNED
+    if not is_parallel(launch, settings):
+        return _PINNED_EXPRESSION
     names = ", ".join(f'"{safe(host, _HOST_NAME)}"' for host in launch.hosts)
     return f"member(TARGET.Machine, {{{names}}})"
 
 
-def _over(limit: int) -> str:
+def _time_limit_expression(limit: int) -> str:
     return f"JobStatus == 2 && time() - JobCurrentStartDate > {limit}" if limit else ""
 
 
-def _path(path: Path, what: str) -> SafeValue:
+def _safe_path(path: Path, what: str) -> SafeValue:
     return safe(str(path), what)

@@ -15,10 +15,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.connector.native import Native, check_native
-from cosched.connector.userfiles import Place, UserJob
+from cosched.connector.userfiles import UserFileOrigin, UserJob
+from cosched.connector.values import NativeDescription, check_native_description
 from cosched.errors import UserError
-from cosched_condor import interpreter
+from cosched_condor import userfile_interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ __all__ = ["read"]
 
 _SECONDS = 30.0  # for a file whose commands take their time
 _LARGEST_ANSWER = 64 << 20
-_WISHES = {
+_COSCHED_REQUESTS = {
     "after": "after",
     "application": "application",
     "besteffort": "best-effort",
@@ -37,7 +37,7 @@ _WISHES = {
     "profile": "profile",
 }
 # Decided by cosched: where and when it runs, and how it is followed.
-_TAKEN = (
+_COSCHED_COMMANDS = (
     "hold",
     "max_materialize",
     "max_idle",
@@ -65,10 +65,10 @@ _UNIVERSES = {
 _QUEUE = re.compile(r"[ \t]*queue\b", re.IGNORECASE)
 _ENVIRONMENT = re.compile(r"\$ENV\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*(:?)", re.IGNORECASE)
 # All that a file from elsewhere may have: whatever else there is in the language may reach files or run commands.
-_HARMLESS = re.compile(r"\s*(#.*|\+?[A-Za-z_][A-Za-z0-9_.]*\s*=.*|queue(\s+\d+)?\s*)?", re.IGNORECASE)
+_HARMLESS_LINE = re.compile(r"\s*(#.*|\+?[A-Za-z_][A-Za-z0-9_.]*\s*=.*|queue(\s+\d+)?\s*)?", re.IGNORECASE)
 
 
-def read(text: str, place: Place) -> list[UserJob]:
+def read(text: str, place: UserFileOrigin) -> list[UserJob]:
     """Return the tasks that a submit file asks for.
 
     `queue N` and `queue … from …` are tasks of their own, each on one host; with `+CoschedHosts`, or in the parallel
@@ -77,20 +77,20 @@ def read(text: str, place: Place) -> list[UserJob]:
     Raises:
         UserError: the file is at fault, or asks for what cosched cannot keep.
     """
-    _check(text, place)
+    _check_text(text, place)
     jobs = [_job(commands, place) for commands in _interpreted(text, place)]
     for job in jobs:
-        check_native(job.native)
+        check_native_description(job.native)
     return jobs
 
 
-def _check(text: str, place: Place) -> None:
+def _check_text(text: str, place: UserFileOrigin) -> None:
     lines = text.splitlines()
     queues = [number for number, line in enumerate(lines, 1) if _QUEUE.match(line)]
     if len(queues) > 1:
         raise UserError(f"{place.name}:{queues[1]}: a second queue statement: give each a file of its own")
     for number, line in enumerate(lines, 1) if not place.trusted else ():
-        if not _HARMLESS.fullmatch(line) or line.rstrip().endswith("\\") or "$ENV" in line.upper():
+        if not _HARMLESS_LINE.fullmatch(line) or line.rstrip().endswith("\\") or "$ENV" in line.upper():
             raise UserError(
                 f"{place.name}:{number}: {line.strip()[:60]!r} may reach beyond the file: submit it with "
                 "`cosched task submit --file`, which reads it with your own rights"
@@ -102,7 +102,7 @@ def _check(text: str, place: Place) -> None:
             )
 
 
-def _interpreted(text: str, place: Place) -> list[dict[str, str]]:
+def _interpreted(text: str, place: UserFileOrigin) -> list[dict[str, str]]:
     variables = {name: place.environment[name] for name, _ in _ENVIRONMENT.findall(text) if name in place.environment}
     environment = {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -110,7 +110,7 @@ def _interpreted(text: str, place: Place) -> list[dict[str, str]]:
         **variables,
         "CONDOR_CONFIG": "/dev/null",
     }
-    command = [*_without_network(), sys.executable, "-I", str(Path(interpreter.__file__))]
+    command = [*_without_network(), sys.executable, "-I", str(Path(userfile_interpreter.__file__))]
     with subprocess.Popen(
         command,
         env=environment,
@@ -127,7 +127,7 @@ def _interpreted(text: str, place: Place) -> list[dict[str, str]]:
                 f"{place.name} was not interpreted within {_SECONDS:.0f} s: what do its commands wait for?"
             ) from None
         finally:
-            _end(process)
+            _kill_interpreter(process)
     try:
         answer = json.loads(output[:_LARGEST_ANSWER])
     except ValueError:
@@ -140,7 +140,7 @@ def _interpreted(text: str, place: Place) -> list[dict[str, str]]:
     return tasks
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill_interpreter(process: subprocess.Popen[bytes]) -> None:
     """End the process and what its commands left behind."""
     with contextlib.suppress(ProcessLookupError):  # all of it has ended
         os.killpg(process.pid, signal.SIGKILL)
@@ -158,7 +158,7 @@ def _without_network() -> tuple[str, ...]:
     return words if done.returncode == 0 else ()
 
 
-def _job(commands: Mapping[str, str], place: Place) -> UserJob:
+def _job(commands: Mapping[str, str], place: UserFileOrigin) -> UserJob:
     lower = {key.lower(): value.strip() for key, value in commands.items()}
     folder = place.folder / lower.get("initialdir", lower.get("initial_dir", ""))
     settings = {key: value for key, value in lower.items() if not _is_taken(key)}
@@ -169,21 +169,21 @@ def _job(commands: Mapping[str, str], place: Place) -> UserJob:
         settings["universe"] = universe
     settings.pop("initialdir", None)
     return UserJob(
-        Native("condor", settings),
+        NativeDescription("condor", settings),
         command=(program,),
         name=Path(program).name,
         hosts=_hosts(lower, universe, place),
         directory=str(folder.absolute()),
         environment=_environment(lower.get("getenv", ""), place),
-        wishes=tuple(_wishes(commands, place)),
+        wishes=tuple(_cosched_requests(commands, place)),
     )
 
 
 def _is_taken(key: str) -> bool:
-    return key in _TAKEN or key.startswith("my.cosched")
+    return key in _COSCHED_COMMANDS or key.startswith("my.cosched")
 
 
-def _program(lower: Mapping[str, str], settings: dict[str, str], place: Place) -> str:
+def _program(lower: Mapping[str, str], settings: dict[str, str], place: UserFileOrigin) -> str:
     program = lower.get("executable", "")
     if not program:
         if lower.get("universe", "").lower() in ("docker", "container"):
@@ -194,7 +194,7 @@ def _program(lower: Mapping[str, str], settings: dict[str, str], place: Place) -
     return program if program.startswith("/") else f"/{program}"
 
 
-def _universe(name: str, place: Place) -> str:
+def _universe(name: str, place: UserFileOrigin) -> str:
     known = _UNIVERSES.get(name.lower())
     if known is None:
         raise UserError(
@@ -203,7 +203,7 @@ def _universe(name: str, place: Place) -> str:
     return known
 
 
-def _hosts(lower: Mapping[str, str], universe: str, place: Place) -> str:
+def _hosts(lower: Mapping[str, str], universe: str, place: UserFileOrigin) -> str:
     if universe == "parallel" and "my.coschedhosts" not in lower:
         count = lower.get("machine_count", "1")
         if not count.isdecimal() or int(count) < 1:
@@ -214,7 +214,7 @@ def _hosts(lower: Mapping[str, str], universe: str, place: Place) -> str:
     return "" if "my.coschedhosts" in lower else "1"
 
 
-def _wishes(commands: Mapping[str, str], place: Place) -> Iterator[tuple[str, str]]:
+def _cosched_requests(commands: Mapping[str, str], place: UserFileOrigin) -> Iterator[tuple[str, str]]:
     for key, value in commands.items():
         if not key.lower().startswith("my.cosched"):
             continue
@@ -222,17 +222,17 @@ def _wishes(commands: Mapping[str, str], place: Place) -> Iterator[tuple[str, st
         text = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
         if name.startswith("set_"):
             yield "set", f"{key[len('my.coschedset_') :]}={text}"
-        elif name not in _WISHES:
-            known = ", ".join(f"+Cosched{wish.title()}" for wish in _WISHES)
+        elif name not in _COSCHED_REQUESTS:
+            known = ", ".join(f"+Cosched{wish.title()}" for wish in _COSCHED_REQUESTS)
             raise UserError(f"{place.name}: +Cosched{name} is unknown: write one of {known}, +CoschedSet_NAME")
         elif name == "besteffort":
             if text.lower() == "true":
                 yield "best-effort", ""
         else:
-            yield _WISHES[name], text
+            yield _COSCHED_REQUESTS[name], text
 
 
-def _environment(getenv: str, place: Place) -> dict[str, str]:
+def _environment(getenv: str, place: UserFileOrigin) -> dict[str, str]:
     """Return the variables that `getenv` takes over: all, none, or those that its patterns name."""
     word = getenv.lower()
     if word in ("", "false", "no", "0"):

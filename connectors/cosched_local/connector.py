@@ -12,13 +12,12 @@ import time
 from typing import TYPE_CHECKING
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
-from cosched.connector.launches import check, check_attempt
-from cosched.connector.outputs import read_output
+from cosched.connector.launches import check_attempt, check_launch
+from cosched.connector.spool import read_output
 from cosched.errors import UserError
-from cosched_local.job import Job
-from cosched_local.launcher import reap
-from cosched_local.settings import LocalSettings
-from cosched_local.spool import Spool
+from cosched_local.job import LocalJob, reap
+from cosched_local.local_settings import LocalSettings
+from cosched_local.spool import LocalSpool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,9 +41,9 @@ class LocalConnector:
 
     def __init__(self, settings: Mapping[str, object]) -> None:
         self._settings = LocalSettings.read(settings)
-        self._spool = Spool(self._settings.spool)
+        self._spool = LocalSpool(self._settings.spool)
         self._guard = threading.RLock()
-        self._jobs: dict[str, Job] = {}  # in the order of submission; only what has not ended
+        self._jobs: dict[str, LocalJob] = {}  # in the order of submission; only what has not ended
         self._news: list[JobReport] = []
         self._closed = False
         self._pruned_at = 0.0
@@ -66,7 +65,7 @@ class LocalConnector:
             ConnectorError: it was cancelled before; the spool cannot be written (`transient`).
             UserError: a value cannot be carried, or a host does not exist.
         """
-        check(launch)
+        check_launch(launch)
         self._check_fits(launch)
         with self._working():
             if launch.attempt not in self._jobs and self._spool.launch(launch.attempt) is None:
@@ -76,7 +75,7 @@ class LocalConnector:
                         transient=False,
                     )
                 self._spool.write_launch(launch)
-                self._jobs[launch.attempt] = Job(self._spool, launch, self._settings.grace)
+                self._jobs[launch.attempt] = LocalJob(self._spool, launch, self._settings.grace)
                 self._advance()
                 self._ring()
         return launch.attempt[:8]
@@ -121,7 +120,7 @@ class LocalConnector:
             left = end - time.monotonic()
             if news or left <= 0:
                 return news
-            _wait(handles, bell, min(left, pause))
+            _wait_for_change(handles, bell, min(left, pause))
         return []
 
     def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
@@ -193,7 +192,7 @@ class LocalConnector:
             return
         launch = self._spool.launch(attempt)
         if launch is not None:
-            self._jobs[attempt] = Job(self._spool, launch, self._settings.grace)
+            self._jobs[attempt] = LocalJob(self._spool, launch, self._settings.grace)
 
     def _advance(self) -> None:
         """Look at what runs, end what lost its host, start what can start."""
@@ -211,7 +210,7 @@ class LocalConnector:
         reap()
 
     @staticmethod
-    def _end_if_lost(job: Job, off: Mapping[str, str]) -> None:
+    def _end_if_lost(job: LocalJob, off: Mapping[str, str]) -> None:
         lost = next((host for host in job.launch.hosts if host in off), None)
         if lost is not None:
             job.stop(JobState.EVICTED, f"host {lost} was lost: {off[lost]}")
@@ -224,13 +223,13 @@ class LocalConnector:
             launch = job.launch
             if job.waiting:
                 before = job.report
-                self._start(job, _obstacle(launch, off, taken, room))
+                self._start(job, _why_waiting(launch, off, taken, room))
                 self._tell(before, job.report)
             taken.update(launch.hosts)
             room -= 0 if launch.hosts else launch.count
 
     @staticmethod
-    def _start(job: Job, obstacle: str) -> None:
+    def _start(job: LocalJob, obstacle: str) -> None:
         try:
             if not obstacle:
                 job.start()
@@ -276,7 +275,7 @@ class LocalConnector:
         os.eventfd_write(self._bell, 1)
 
 
-def _obstacle(launch: Launch, off: Mapping[str, str], taken: set[str], room: int) -> str:
+def _why_waiting(launch: Launch, off: Mapping[str, str], taken: set[str], room: int) -> str:
     """Return why the launch cannot start now; empty if it can."""
     for host in launch.hosts:
         if host in off:
@@ -288,7 +287,7 @@ def _obstacle(launch: Launch, off: Mapping[str, str], taken: set[str], room: int
     return ""
 
 
-def _wait(handles: list[int], bell: int, seconds: float) -> None:
+def _wait_for_change(handles: list[int], bell: int, seconds: float) -> None:
     """Wait until a runner ends, the bell rings or the time is over. A handle closed meanwhile ends the wait too."""
     poll = select.poll()
     for handle in (*handles, bell):

@@ -1,28 +1,99 @@
-"""One attempt that has not ended, as the connector watches it."""
+"""One attempt that has not ended: its runner is started here and followed.
+
+Start at `LocalJob`; `start_runner` spawns the process that looks after the attempt (`cosched_local.runner`).
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
+import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.connector import JobReport, JobState, Launch
-from cosched_local.launcher import start_runner
-from cosched_local.processes import ended, kill_all
+from cosched.connector.launches import process_environment
+from cosched.connector.spool import prepared_command
+from cosched_local import runner
+from cosched_local.processes import has_ended, kill_all
 
 if TYPE_CHECKING:
-    from cosched_local.spool import Spool
+    from cosched_local.spool import LocalSpool
 
-__all__ = ["Job"]
+__all__ = ["LocalJob", "reap", "start_runner"]
+
+# ── Starting the runner of an attempt.
+
+
+# What a job gets of the daemon's own environment; the rest may hold the daemon's secrets.
+_PASSED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
+_NO_LIMIT = "inf"
+# Children belong to the process, not to the connector object that started them: another may be closed before they end.
+_runner_pids: set[int] = set()
+
+
+def start_runner(launch: Launch, folder: Path, grace: float) -> int:
+    """Start the runner in a session of its own and return its pid.
+
+    Raises:
+        OSError: the machine cannot start one more process, or the command is longer than it takes (E2BIG).
+    """
+    limit = _NO_LIMIT if launch.time_limit is None else str(launch.time_limit)
+    marks = shlex.quote(str(folder))
+    command = ("/bin/sh", "-c", prepared_command(launch, marks)) if launch.prepare else launch.command
+    arguments = [
+        sys.executable,
+        "-I",
+        "-S",
+        str(Path(runner.__file__)),
+        str(folder),
+        launch.directory or str(folder),
+        str(launch.count),
+        limit,
+        str(grace),
+        *command,
+    ]
+    variables = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}
+    log = (os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    pid = os.posix_spawn(
+        sys.executable,
+        arguments,
+        {**variables, **process_environment(launch)},
+        setsid=True,
+        setsigmask=(),
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(folder / "runner.log"), *log),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+    )
+    _runner_pids.add(pid)
+    return pid
+
+
+def reap() -> None:
+    """Take note of runners of this process that have ended, so that they do not stay as zombies."""
+    for pid in list(_runner_pids):
+        try:
+            gone = os.waitpid(pid, os.WNOHANG) != (0, 0)
+        except ChildProcessError:  # somebody else in this process waited for it, or it was started before a fork
+            gone = True
+        if gone:
+            _runner_pids.discard(pid)
+
+
+# ── One attempt that has not ended, as the connector watches it.
+
 
 # Seconds beyond its grace that a runner may take to end what it was told to end, before it is killed itself.
-_PATIENCE = 5.0
+_RUNNER_PATIENCE = 5.0
 _NEVER = float("inf")
 
 
-class Job:
+class LocalJob:
     """An attempt's files, runner and latest report. What is here can be had again from the spool at any time.
 
     Attributes:
@@ -31,7 +102,7 @@ class Job:
         handle: pidfd of the runner; None while there is none.
     """
 
-    def __init__(self, spool: Spool, launch: Launch, grace: float) -> None:
+    def __init__(self, spool: LocalSpool, launch: Launch, grace: float) -> None:
         self.launch = launch
         self.report = JobReport(launch.attempt, JobState.QUEUED, launch.attempt[:8])
         self.handle: int | None = None
@@ -87,11 +158,11 @@ class Job:
             self._follow()
         if self._claim is not None:
             self._claim.send(signal.SIGTERM)
-        self._give_up = min(self._give_up, time.monotonic() + self._grace + _PATIENCE)
+        self._give_up = min(self._give_up, time.monotonic() + self._grace + _RUNNER_PATIENCE)
 
     def look(self) -> bool:
         """Bring the report up to date; True when the attempt has ended and none of its processes is left."""
-        if self.handle is not None and not ended(self.handle):
+        if self.handle is not None and not has_ended(self.handle):
             self._look_at_start()
             return False
         self.release()

@@ -15,14 +15,14 @@ from cosched_local.runner import kill
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Claim", "ended", "kill_all"]
+__all__ = ["RunnerClaim", "has_ended", "kill_all"]
 
 _PROC = Path("/proc")
 _NONE = -1  # number of no session
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class RunnerClaim:
     """The one process that looks after an attempt.
 
     Attributes:
@@ -36,7 +36,7 @@ class Claim:
     boot: str
 
     @classmethod
-    def read(cls, text: str) -> Claim:
+    def read(cls, text: str) -> RunnerClaim:
         """Read the line that `cosched_local.runner.claim_text` writes."""
         pid, begun, boot = text.split()
         return cls(int(pid), int(begun), boot)
@@ -73,7 +73,7 @@ class Claim:
             os.close(handle)
 
 
-def ended(handle: int) -> bool:
+def has_ended(handle: int) -> bool:
     """Tell whether the process behind a pidfd has ended."""
     poll = select.poll()
     poll.register(handle, select.POLLIN)
@@ -99,7 +99,7 @@ def _stat(pid: int) -> _Stat | None:
     return _Stat(fields[0], int(fields[19]))
 
 
-def kill_all(attempt: str, claim: Claim) -> bool:
+def kill_all(attempt: str, claim: RunnerClaim) -> bool:
     """Kill every process of an attempt whose runner has ended; True when none is left.
 
     They are known by the runner's session, and where they left it by the attempt's UUID in their environment.
@@ -111,12 +111,12 @@ def kill_all(attempt: str, claim: Claim) -> bool:
     session = claim.pid if stat is None or stat.begun == claim.begun else _NONE
     mark = f"COSCHED_ATTEMPT={attempt}".encode()
     left = False
-    for pid in _numbers():
+    for pid in _process_numbers():
         left |= kill(pid, session, mark)
     return not left
 
 
-def _numbers() -> Iterator[int]:
+def _process_numbers() -> Iterator[int]:
     own = os.getpid()
     with os.scandir(_PROC) as entries:
         numbers = [int(entry.name) for entry in entries if entry.name.isdigit()]

@@ -17,10 +17,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.connector import JobReport, JobState
-from cosched.connector.attempts import explained
-from cosched.connector.launches import from_json, to_json
-from cosched.connector.offline import taken_off
-from cosched_local.processes import Claim
+from cosched.connector.launches import launch_from_json, launch_to_json
+from cosched.connector.spool import offline_hosts, with_preparation_failure
+from cosched_local.processes import RunnerClaim
 from cosched_local.runner import claim, write_durably, write_end
 
 if TYPE_CHECKING:
@@ -28,12 +27,12 @@ if TYPE_CHECKING:
 
     from cosched.connector import Launch
 
-__all__ = ["Spool"]
+__all__ = ["LocalSpool"]
 
-_NOBODY = "0 0 fence\n"  # a claim that no process holds
+_FENCE_CLAIM = "0 0 fence\n"  # a claim that no process holds
 
 
-class Spool:
+class LocalSpool:
     """Reads and writes the spool. Every write is whole or absent after a crash."""
 
     def __init__(self, root: Path) -> None:
@@ -62,22 +61,22 @@ class Spool:
         folder = self.folder(launch.attempt)
         folder.mkdir(exist_ok=True)
         aside = folder / "launch.new"
-        write_durably(str(aside), to_json(launch))
+        write_durably(str(aside), launch_to_json(launch))
         aside.rename(folder / "launch.json")
 
     def launch(self, attempt: str) -> Launch | None:
         """Return what shall run; None where nothing was submitted (yet)."""
         text = self._read(attempt, "launch.json")
-        return from_json(text) if text else None
+        return launch_from_json(text) if text else None
 
-    def claim(self, attempt: str) -> Claim | None:
+    def claim(self, attempt: str) -> RunnerClaim | None:
         """Return who runs the attempt."""
         text = self._read(attempt, "claim")
-        return Claim.read(text) if text else None
+        return RunnerClaim.read(text) if text else None
 
     def fence(self, attempt: str) -> bool:
         """Take the attempt so that no runner can; False if one has it. It ends as its `stop` says."""
-        return claim(str(self.folder(attempt)), _NOBODY)
+        return claim(str(self.folder(attempt)), _FENCE_CLAIM)
 
     def started(self, attempt: str) -> float | None:
         """Return when the last of the attempt's processes had started."""
@@ -115,7 +114,7 @@ class Spool:
             None if code == "None" else int(code),
             reason.strip(),
         )
-        return explained(end, self.folder(attempt))
+        return with_preparation_failure(end, self.folder(attempt))
 
     def write_end(self, attempt: str, state: JobState, reason: str) -> JobReport:
         """Write the end of an attempt that has no runner, or none any more."""
@@ -145,7 +144,7 @@ class Spool:
 
     def offline(self) -> dict[str, str]:
         """Return the hosts that are taken off, each with its reason."""
-        return taken_off(self._offline)
+        return offline_hosts(self._offline)
 
     def prune(self, older_than: float) -> None:
         """Delete the folders of attempts that ended before this time."""

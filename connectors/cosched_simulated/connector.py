@@ -12,29 +12,25 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
-from cosched.connector.attempts import AttemptFolders
-from cosched.connector.batches import Outcomes
-from cosched.connector.launches import check, check_attempt
-from cosched.connector.offline import taken_off
-from cosched.connector.outputs import part_of
+from cosched.connector.interface import SubmitOutcomes
+from cosched.connector.launches import check_attempt, check_launch
+from cosched.connector.spool import AttemptFolders, offline_hosts, output_part
 from cosched.errors import UserError
-from cosched_simulated.advance import advance, due
-from cosched_simulated.book import Book
-from cosched_simulated.fate import fate
-from cosched_simulated.pool import CANCELLED
-from cosched_simulated.settings import SimulatedSettings
+from cosched_simulated.database import PoolDatabase
+from cosched_simulated.pool import CANCELLED, advance, drawn_outcome, next_change
+from cosched_simulated.simulated_settings import SimulatedSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cosched_simulated.book import Turn
+    from cosched_simulated.database import PoolTransaction
 
 __all__ = ["SimulatedConnector"]
 
 _LOOK = 0.5  # seconds between looks for hosts that are taken off or given back
-_AGAIN = 10  # changes that are told once more
+_REPEATED_CHANGES = 10  # changes that are told once more
 _DAY = 86400.0
-_FORGET_AGAIN = 3600.0  # seconds between looks for jobs that ended long ago
+_FORGET_PERIOD = 3600.0  # seconds between looks for jobs that ended long ago
 
 
 class SimulatedConnector:
@@ -50,7 +46,7 @@ class SimulatedConnector:
 
     def __init__(self, settings: Mapping[str, object]) -> None:
         self._settings = SimulatedSettings.read(settings)
-        self._book = Book(self._settings.spool / "pool.db")
+        self._book = PoolDatabase(self._settings.spool / "pool.db")
         self._folders = AttemptFolders(self._settings.spool / "attempts")
         self._offline = self._settings.spool / "offline"
         # A stream for each kind: how often events are asked for has no part in which submits are lost.
@@ -70,9 +66,9 @@ class SimulatedConnector:
         self._reach("hosts")
         with self._turn() as turn:
             if time.monotonic() >= self._forget_at:
-                self._forget_at = time.monotonic() + _FORGET_AGAIN
+                self._forget_at = time.monotonic() + _FORGET_PERIOD
                 turn.forget(time.time() - self._settings.keep_days * _DAY)
-            off = taken_off(self._offline)
+            off = offline_hosts(self._offline)
         return [
             Host(name, host_class, up=name not in off, reason=off.get(name, ""))
             for name, host_class in self._settings.hosts.items()
@@ -87,10 +83,10 @@ class SimulatedConnector:
         """
         return self.submit_many([launch]).job(launch.attempt)
 
-    def submit_many(self, launches: Sequence[Launch]) -> Outcomes:
+    def submit_many(self, launches: Sequence[Launch]) -> SubmitOutcomes:
         """Put attempts into the queue in one turn; see `TakesMany.submit_many`."""
         self._reach("submit")
-        outcomes = Outcomes()
+        outcomes = SubmitOutcomes()
         with self._turn() as turn:
             for launch in launches:
                 with outcomes.settle([launch.attempt]):
@@ -106,7 +102,7 @@ class SimulatedConnector:
             check_attempt(attempt)
         self._reach("status")
         with self._turn() as turn:
-            return {attempt: _report(turn, attempt) or JobReport(attempt, JobState.UNKNOWN) for attempt in attempts}
+            return {attempt: _job_report(turn, attempt) or JobReport(attempt, JobState.UNKNOWN) for attempt in attempts}
 
     def cancel(self, attempt: str) -> None:
         """End the attempt, or see to it that it never begins."""
@@ -125,7 +121,7 @@ class SimulatedConnector:
         check_attempt(attempt)
         self._reach("find")
         with self._turn() as turn:
-            return _report(turn, attempt)
+            return _job_report(turn, attempt)
 
     def events(self, timeout: float) -> Sequence[JobReport]:
         """Return what has become of jobs that changed since the last call; after a restart, of all that are known."""
@@ -136,11 +132,11 @@ class SimulatedConnector:
             self._bell.clear()
             with self._turn() as turn:
                 last, news = turn.news(self._heard)
-                moment = due(turn.pool) or inf
+                moment = next_change(turn.pool) or inf
             left = end - time.monotonic()
             if news or left <= 0:
                 again = bool(news) and self._happens("repeat", self._settings.repeat)
-                self._heard = max(last - _AGAIN, 0) if again else last
+                self._heard = max(last - _REPEATED_CHANGES, 0) if again else last
                 break
             self._bell.wait(min(left, _LOOK, max(moment - time.time(), 0.0)))
         return news
@@ -160,7 +156,7 @@ class SimulatedConnector:
         if job is None or launch is None or not 0 <= rank < len(job.hosts):
             return None
         line = f"simulated, nothing ran on {job.hosts[rank]}: {shlex.join(launch.command)}\n" if stream == "out" else ""
-        return part_of(line.encode(), offset, limit)
+        return output_part(line.encode(), offset, limit)
 
     def close(self) -> None:
         """Let go of the file; the pool goes on. The object is of no use any more."""
@@ -179,7 +175,7 @@ class SimulatedConnector:
         return self._weather[kind].random() < share
 
     @contextmanager
-    def _turn(self) -> Iterator[Turn]:
+    def _turn(self) -> Iterator[PoolTransaction]:
         """Bring the pool up to date, then give it to be read or changed."""
         with self._guard:
             if self._closed:
@@ -187,15 +183,15 @@ class SimulatedConnector:
             with self._book.turn() as turn:
                 if not self._offline.is_dir():
                     self._offline.mkdir()
-                off = taken_off(self._offline)
+                off = offline_hosts(self._offline)
                 up = tuple(host for host in self._settings.hosts if host not in off)
                 now = time.time()
                 turn.pool = advance(turn.pool, now).observe(up, self._settings.grace)
                 turn.pool = advance(turn.pool, now)
                 yield turn  # what comes of it by itself comes of it at this moment, whoever looks next
 
-    def _submit(self, turn: Turn, launch: Launch) -> str:
-        check(launch)
+    def _submit(self, turn: PoolTransaction, launch: Launch) -> str:
+        check_launch(launch)
         self._check_fits(launch)
         job = turn.job(launch.attempt)
         if job is not None and not job.count:
@@ -203,7 +199,7 @@ class SimulatedConnector:
                 f"attempt {launch.attempt} was cancelled before it was submitted: make a new attempt", transient=False
             )
         if job is None:
-            duration, ending = fate(launch, self._settings)
+            duration, ending = drawn_outcome(launch, self._settings)
             job = turn.submit(launch, turn.pool.time + self._settings.latency, duration, ending)
         return str(job.number)
 
@@ -218,6 +214,6 @@ class SimulatedConnector:
             raise UserError(f"task {launch.name!r} asks for {launch.count} hosts of {len(hosts)}: ask for fewer")
 
 
-def _report(turn: Turn, attempt: str) -> JobReport | None:
+def _job_report(turn: PoolTransaction, attempt: str) -> JobReport | None:
     job = turn.job(attempt)
     return None if job is None else job.report()

@@ -1,17 +1,28 @@
-"""What a simulated pool is at one moment: the hosts that are up, and the jobs that wait or run. No clock, no files."""
+"""A simulated pool at one moment, and its changes with time; no clock, no files.
+
+Start at `SimulatedPool` and `advance`; `drawn_outcome` draws a job's run time and outcome at its submission.
+"""
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, replace
 from math import inf
+from typing import TYPE_CHECKING
 
 from cosched.connector import JobReport, JobState
 
-__all__ = ["CANCELLED", "Ending", "Job", "Pool"]
+if TYPE_CHECKING:
+    from cosched.connector import Launch
+    from cosched_simulated.simulated_settings import SimulatedSettings
+
+__all__ = ["CANCELLED", "JobOutcome", "SimulatedJob", "SimulatedPool", "advance", "drawn_outcome", "next_change"]
+
+# ── What a simulated pool is at one moment: the hosts that are up, and the jobs that wait or run. No clock, no files.
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class JobOutcome:
     """How a job ends.
 
     Attributes:
@@ -25,11 +36,11 @@ class Ending:
     reason: str = ""
 
 
-CANCELLED = Ending(JobState.REMOVED, reason="cancelled")
+CANCELLED = JobOutcome(JobState.REMOVED, reason="cancelled")
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SimulatedJob:
     """One attempt, as the pool keeps it.
 
     Attributes:
@@ -53,7 +64,7 @@ class Job:
     pinned: tuple[str, ...]
     ready: float
     duration: float
-    ending: Ending
+    ending: JobOutcome
     state: JobState = JobState.QUEUED
     hosts: tuple[str, ...] = ()
     began: float | None = None
@@ -65,15 +76,15 @@ class Job:
         """True while it waits or runs."""
         return self.state in (JobState.QUEUED, JobState.RUNNING)
 
-    def start(self, hosts: tuple[str, ...], time: float) -> Job:
+    def start(self, hosts: tuple[str, ...], time: float) -> SimulatedJob:
         """Return it as it starts."""
         return replace(self, state=JobState.RUNNING, hosts=hosts, began=time, ends=time + self.duration)
 
-    def end(self) -> Job:
+    def end(self) -> SimulatedJob:
         """Return it as its end has come."""
         return replace(self, state=self.ending.state)
 
-    def stop(self, ending: Ending, time: float, grace: float) -> Job:
+    def stop(self, ending: JobOutcome, time: float, grace: float) -> SimulatedJob:
         """Return it as somebody makes it end: at once while it waits, else after the grace at the latest.
 
         A cancel outdoes the loss of a host, before and after the end; nothing else changes an ending once more.
@@ -107,7 +118,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class SimulatedPool:
     """All that may still change.
 
     Attributes:
@@ -118,13 +129,13 @@ class Pool:
 
     up: tuple[str, ...]
     time: float
-    jobs: tuple[Job, ...] = ()
+    jobs: tuple[SimulatedJob, ...] = ()
 
-    def put(self, changed: Job) -> Pool:
+    def put(self, changed: SimulatedJob) -> SimulatedPool:
         """Return the pool with one job replaced."""
         return replace(self, jobs=tuple(changed if job.number == changed.number else job for job in self.jobs))
 
-    def observe(self, up: tuple[str, ...], grace: float) -> Pool:
+    def observe(self, up: tuple[str, ...], grace: float) -> SimulatedPool:
         """Return the pool as these hosts are up from now on: what runs on a lost one ends, after the grace at most.
 
         Args:
@@ -137,6 +148,76 @@ class Pool:
         jobs = []
         for job in self.jobs:
             lost = next((host for host in job.hosts if host not in there), None)
-            ending = Ending(JobState.EVICTED, reason=f"host {lost} was lost")
+            ending = JobOutcome(JobState.EVICTED, reason=f"host {lost} was lost")
             jobs.append(job if lost is None else job.stop(ending, self.time, grace))
         return replace(self, up=up, jobs=tuple(jobs))
+
+
+# ── What happens in a simulated pool by itself as time goes by: jobs end, and others start in their places.
+#
+# A function of the pool and the time alone: looked at often or rarely, the same happens at the same moments.
+
+
+def advance(pool: SimulatedPool, now: float) -> SimulatedPool:
+    """Return the pool as it is now; where the clock was set back, as it was.
+
+    Args:
+        pool: as it was at `pool.time`, and as somebody has changed it then.
+        now: seconds since the epoch.
+    """
+    moment: float | None = pool.time
+    while moment is not None and moment <= max(now, pool.time):
+        pool = replace(
+            pool, time=moment, jobs=tuple(_with_started_jobs(_with_ended_jobs(pool.jobs, moment), pool.up, moment))
+        )
+        moment = next_change(pool)
+    return replace(pool, time=max(now, pool.time))
+
+
+def next_change(pool: SimulatedPool) -> float | None:
+    """Return when something happens by itself next, seconds since the epoch; None where nothing will."""
+    ends = (job.ends for job in pool.jobs if job.state is JobState.RUNNING)
+    readies = (job.ready for job in pool.jobs if job.state is JobState.QUEUED and job.ready > pool.time)
+    return min((*ends, *readies), default=None)
+
+
+def _with_ended_jobs(jobs: tuple[SimulatedJob, ...], time: float) -> list[SimulatedJob]:
+    return [job.end() if job.state is JobState.RUNNING and job.ends <= time else job for job in jobs]
+
+
+def _with_started_jobs(jobs: list[SimulatedJob], up: tuple[str, ...], time: float) -> list[SimulatedJob]:
+    """Start what has its hosts, in order of submission: who waits keeps those that it could have from later ones."""
+    busy = {host for job in jobs if job.state is JobState.RUNNING for host in job.hosts}
+    free = dict.fromkeys(host for host in up if host not in busy)
+    for place, job in enumerate(jobs):
+        if not free:
+            break
+        if job.state is JobState.QUEUED and job.ready <= time:
+            hosts = tuple(host for host in job.pinned or tuple(free)[: job.count] if host in free)
+            for host in hosts:
+                del free[host]
+            if len(hosts) == job.count:
+                jobs[place] = job.start(hosts, time)
+    return jobs
+
+
+# ── What becomes of a job by itself: drawn once, when it is submitted.
+
+
+_DONE = JobOutcome(JobState.COMPLETED, 0)
+_FAILED = JobOutcome(JobState.FAILED, 1, "it fails, as 'failures' asks for")
+
+
+def drawn_outcome(launch: Launch, settings: SimulatedSettings) -> tuple[float, JobOutcome]:
+    """Return how many seconds an attempt lasts and how it ends: the same for the same seed and attempt.
+
+    The time is the predicted one by a log-normal factor of median 1, cut off at the time limit.
+    """
+    draw = random.Random(f"{settings.seed}/{launch.attempt}")  # noqa: S311  a repeatable draw
+    expected = settings.unpredicted if launch.predicted is None else launch.predicted
+    seconds = expected * draw.lognormvariate(0.0, settings.error)
+    if launch.time_limit is not None and seconds > launch.time_limit:
+        return launch.time_limit, JobOutcome(
+            JobState.REMOVED, reason=f"its time limit of {launch.time_limit:g} s was over"
+        )
+    return seconds, _FAILED if draw.random() < settings.failures else _DONE

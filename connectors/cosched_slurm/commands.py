@@ -1,34 +1,208 @@
-"""Slurm's commands: argument vectors, a time limit, and errors that say whether to try again."""
+"""Slurm's commands: argument vectors, a time limit, and errors that say whether to try again.
+
+Start at `SlurmCommands`; `run_command` runs one process; `refusal` reads what Slurm says where it takes no job.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import select
 import shutil
+import subprocess
+import time
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError
-from cosched_slurm.accounting import FIELDS
-from cosched_slurm.refusals import NO_ROOM, full, refusal
-from cosched_slurm.reservations import reservation
-from cosched_slurm.running import run
+from cosched_slurm.nodes import parse_reservation
+from cosched_slurm.past_jobs import SACCT_FIELDS
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from cosched_slurm.reservations import Reservation
-    from cosched_slurm.settings import SlurmSettings
+    from cosched_slurm.nodes import NodeReservation
+    from cosched_slurm.slurm_settings import SlurmSettings
 
-__all__ = ["KEPT", "SET", "Commands"]
+__all__ = [
+    "FIXED_VARIABLES",
+    "PASSED_VARIABLES",
+    "QUEUE_FULL",
+    "CommandResult",
+    "SlurmCommands",
+    "queue_full_message",
+    "refusal_error",
+    "run_command",
+]
 
-KEPT = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SLURM_CONF")
+# ── Slurm's words where it does not take a job: never, not now, or a limit that passes by itself.
+
+
+QUEUE_FULL = re.compile(rb"(sleeping and|temporarily disabled,) retrying\s*$", re.MULTILINE)
+"""What sbatch says before it waits, up to two minutes, for room in the controller's queue (`MaxJobCount`)."""
+# What no second try changes; all else may be the controller's state of the moment.
+_FINAL_WORDS = (
+    "invalid",
+    "not available",
+    "more processors",
+    "permission",
+    "denied",
+    "not permitted",
+    "unrecognized",
+    "unable to open file",
+    "violates",
+    "dependency problem",
+    "unknown user",
+)
+_QUEUE_FULL_WORDS = ("resource temporarily unavailable", "temporarily unable to accept", "job queue full")
+_POLICY = "violates accounting/qos policy"
+_SUBMIT_LIMIT = re.compile(
+    r"SubmitJob"
+)  # AssocMaxSubmitJobLimit, QOSMaxSubmitJobPerUserLimit, MaxSubmitJobsPerAccount, …
+_OTHER_LIMIT = re.compile(r"\b(?:Assoc|QOS|Max)[A-Z]\w+")
+
+
+def refusal_error(context: str, words: str, *, submitting: bool) -> ConnectorError:
+    """Return the error for what Slurm said.
+
+    Args:
+        context: who said it, for people.
+        words: what was said, in one line.
+        submitting: it was asked to take a job.
+    """
+    small = words.lower()
+    if submitting and (_is_submit_limit(words) or any(word in small for word in _QUEUE_FULL_WORDS)):
+        return ConnectorError(queue_full_message(words), transient=True, refused=True)
+    final = submitting and any(word in small for word in _FINAL_WORDS)
+    return ConnectorError(f"{context}: {words}", transient=not final)
+
+
+def queue_full_message(words: str) -> str:
+    """Return the message for a job for which there is no room now."""
+    return f"Slurm takes no more jobs for now: {words}"
+
+
+def _is_submit_limit(words: str) -> bool:
+    """Whether a policy is violated that allows the same job as soon as there are fewer; Slurm need not say which."""
+    if _POLICY not in words.lower():
+        return False
+    return bool(_SUBMIT_LIMIT.search(words)) or not _OTHER_LIMIT.search(words)
+
+
+# ── A command that is run to its end, or until it says something.
+
+
+_READ_BYTES = 65536
+_POLL_SECONDS = 0.05  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class CommandResult:
+    """A command that has ended.
+
+    Attributes:
+        code: its exit code.
+        output: what it wrote to standard output.
+        words: what it wrote to standard error, in one line.
+        interrupted: it was ended because of these words.
+        seconds: how long it lived after these words at most.
+    """
+
+    code: int
+    output: str
+    words: str
+    interrupted: bool
+    seconds: float
+
+
+def run_command(
+    command: Sequence[str], environment: Mapping[str, str], limit: float, until: re.Pattern[bytes] | None = None
+) -> CommandResult:
+    """Run a command without input.
+
+    Args:
+        command: argument vector, a path first.
+        environment: all that it sees.
+        limit: seconds that it may take.
+        until: it is ended as soon as standard error holds this.
+
+    Raises:
+        TimeoutError: it took longer and was ended.
+        OSError: it cannot be started.
+    """
+    began = time.monotonic()
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )  # a Ctrl-C is not for it
+    with process:
+        try:
+            output, errors, silent = _read_pipes(process, began + limit, until)
+            interrupted = until is not None and until.search(errors) is not None
+            if not interrupted:
+                process.wait(max(0.0, began + limit - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise TimeoutError from None
+        finally:
+            process.kill()
+        process.wait()
+    words = " ".join(errors.decode(errors="replace").split())
+    return CommandResult(
+        process.returncode, output.decode(errors="replace"), words, interrupted, time.monotonic() - silent
+    )
+
+
+def _read_pipes(
+    process: subprocess.Popen[bytes], end: float, until: re.Pattern[bytes] | None
+) -> tuple[bytes, bytes, float]:
+    """Return what it writes to both pipes until it closes them, or standard error holds what is waited for.
+
+    Returns:
+        Output, errors, and a time (monotonic) at which nothing of their last part had been written.
+
+    Raises:
+        TimeoutError: neither happened in time.
+    """
+    assert process.stdout is not None
+    assert process.stderr is not None
+    read = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    output, errors = read.values()
+    poll = select.poll()
+    for pipe in read:
+        poll.register(pipe, select.POLLIN)
+    left = len(read)
+    silent = time.monotonic()
+    while left and not (until is not None and until.search(errors)):
+        asked = time.monotonic()
+        ready = poll.poll(max(0.0, min(end - asked, _POLL_SECONDS)) * 1000)
+        if not ready:
+            silent = asked
+        if not ready and asked >= end:
+            raise TimeoutError
+        for pipe, _ in ready:
+            block = os.read(pipe, _READ_BYTES)
+            read[pipe] += block
+            if not block:
+                poll.unregister(pipe)
+                left -= 1
+    return bytes(output), bytes(errors), silent
+
+
+# ── Slurm's commands: argument vectors, a time limit, and errors that say whether to try again.
+
+
+PASSED_VARIABLES = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SLURM_CONF")
 # 0: indices of arrays are not cut off. %s: times of sacct are seconds since the epoch.
-SET = {"PATH": "/usr/local/bin:/usr/bin:/bin", "SLURM_BITSTR_LEN": "0", "SLURM_TIME_FORMAT": "%s"}
+FIXED_VARIABLES = {"PATH": "/usr/local/bin:/usr/bin:/bin", "SLURM_BITSTR_LEN": "0", "SLURM_TIME_FORMAT": "%s"}
 
 
-class Commands:
+class SlurmCommands:
     """Runs Slurm's commands in an environment that holds nothing of ours but who we are.
 
     Args:
@@ -72,7 +246,7 @@ class Commands:
         Raises:
             ConnectorError: refused, or the answer was lost (`transient`).
         """
-        answer = self._run("sbatch", "--parsable", *options, until=NO_ROOM).strip().partition(";")[0]
+        answer = self._run("sbatch", "--parsable", *options, until=QUEUE_FULL).strip().partition(";")[0]
         if not answer.isdecimal():
             raise ConnectorError(f"sbatch answered {answer[:80]!r} and no job number", transient=True)
         return answer
@@ -100,15 +274,21 @@ class Commands:
             self._nodes = ("sinfo", "--all", "--json")  # in 22.05 it is this command that tells
             return self._listed("nodes", *self._nodes)
 
-    def reservation(self, name: str) -> Reservation:
+    def reservation(self, name: str) -> NodeReservation:
         """Return a reservation; one that is not there (any more) is an error that may pass."""
-        return reservation(self._run("scontrol", "--oneliner", "show", "reservation", name))
+        return parse_reservation(self._run("scontrol", "--oneliner", "show", "reservation", name))
 
     def accounting(self, age: int) -> list[str] | None:
         """Return a line of `FIELDS` for each job of the last so many seconds; None where Slurm keeps no accounting."""
         if not self._accounts:
             return None
-        form = ("--allocations", "--noheader", "--parsable2", f"--format={','.join(FIELDS)}", f"--starttime=now-{age}")
+        form = (
+            "--allocations",
+            "--noheader",
+            "--parsable2",
+            f"--format={','.join(SACCT_FIELDS)}",
+            f"--starttime=now-{age}",
+        )
         try:
             return self._run("sacct", *form).splitlines()
         except ConnectorError as error:
@@ -136,13 +316,13 @@ class Commands:
         return list(rows)
 
     def _run(self, program: str, *arguments: str, until: re.Pattern[bytes] | None = None) -> str:
-        environment = {key: os.environ[key] for key in KEPT if key in os.environ} | SET
+        environment = {key: os.environ[key] for key in PASSED_VARIABLES if key in os.environ} | FIXED_VARIABLES
         if self._settings.config is not None:
             environment["SLURM_CONF"] = str(self._settings.config)
         limit = self._settings.timeout
         self.calls[program] += 1
         try:
-            done = run([self.path(program), *arguments], environment, limit, until)
+            done = run_command([self.path(program), *arguments], environment, limit, until)
         except TimeoutError:
             message = f"{program} did not answer within {limit:.0f} s: is slurmctld well?"
             raise ConnectorError(message, transient=True) from None
@@ -150,8 +330,8 @@ class Commands:
             raise ConnectorError(f"{program} cannot be started: {error.strerror}", transient=True) from error
         if done.interrupted:
             # It sleeps a second at least before it tries again: ended before that, it has tried once.
-            raise ConnectorError(full(done.words), transient=True, refused=done.seconds < 1.0)
+            raise ConnectorError(queue_full_message(done.words), transient=True, refused=done.seconds < 1.0)
         if done.code:
             words = done.words or " ".join(done.output.split())[:200] or f"exit code {done.code}"
-            raise refusal(f"{program} failed", words, submitting=program == "sbatch")
+            raise refusal_error(f"{program} failed", words, submitting=program == "sbatch")
         return done.output

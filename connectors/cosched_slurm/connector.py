@@ -6,23 +6,27 @@ import time
 from typing import TYPE_CHECKING
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
-from cosched.connector.attempts import explained
-from cosched.connector.batches import Outcomes
-from cosched.connector.launches import check, check_attempt
-from cosched.connector.pruning import Pruning
-from cosched_slurm.accounting import Accounting, accounted
-from cosched_slurm.arrays import Arrays, groups
-from cosched_slurm.attempts import Attempts
-from cosched_slurm.commands import Commands
-from cosched_slurm.completions import completion
-from cosched_slurm.jobs import Record, marked, records
-from cosched_slurm.library import Library
-from cosched_slurm.nodes import busy, hosts
-from cosched_slurm.reports import judge
-from cosched_slurm.settings import SlurmSettings
-from cosched_slurm.strangers import Strangers
-from cosched_slurm.submission import array_options, charged, job_script, options, processes, shape
-from cosched_slurm.watch import Watch
+from cosched.connector.interface import SubmitOutcomes
+from cosched.connector.launches import check_attempt, check_launch
+from cosched.connector.spool import SpoolPruner, with_preparation_failure
+from cosched_slurm.commands import SlurmCommands
+from cosched_slurm.foreign_jobs import ForeignJobs
+from cosched_slurm.job_arrays import JobArrays, array_groups
+from cosched_slurm.job_events import JobWatch, merged_report
+from cosched_slurm.jobs import JobRecord, commented_uuid, job_records
+from cosched_slurm.nodes import busy_nodes, cluster_hosts
+from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed_record
+from cosched_slurm.pyslurm_client import PyslurmClient
+from cosched_slurm.slurm_settings import SlurmSettings
+from cosched_slurm.spool import SlurmAttemptFolders
+from cosched_slurm.submission import (
+    array_arguments,
+    array_shape,
+    job_script,
+    limit_group,
+    process_count,
+    sbatch_arguments,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,15 +48,15 @@ class SlurmConnector:
 
     def __init__(self, settings: Mapping[str, object]) -> None:
         self._settings = SlurmSettings.read(settings)
-        self._attempts = Attempts(self._settings.spool)
-        self._arrays = Arrays(self._attempts)
-        self._commands = Commands(self._settings, everybodys=self._settings.identity == "user")
-        self._slurm = Library(self._settings) if self._settings.interface == "pyslurm" else self._commands
+        self._attempts = SlurmAttemptFolders(self._settings.spool)
+        self._arrays = JobArrays(self._attempts)
+        self._commands = SlurmCommands(self._settings, everybodys=self._settings.identity == "user")
+        self._slurm = PyslurmClient(self._settings) if self._settings.interface == "pyslurm" else self._commands
         self._largest = self._slurm.largest_array
-        self._pruning = Pruning(self._settings.spool, self._settings.keep_days, self._unfinished)
-        self._strangers = Strangers(self._slurm.everybodys_jobs, self._attempts.known, self._settings.poll)
-        self._accounting = Accounting(self._commands.accounting, self._settings.poll)
-        self._watch = Watch(self._attempts, self._records, self._report, self._settings.poll)
+        self._pruning = SpoolPruner(self._settings.spool, self._settings.keep_days, self._unfinished)
+        self._strangers = ForeignJobs(self._slurm.everybodys_jobs, self._attempts.known, self._settings.poll)
+        self._accounting = AccountingCache(self._commands.accounting, self._settings.poll)
+        self._watch = JobWatch(self._attempts, self._records, self._report, self._settings.poll)
 
     @property
     def calls(self) -> Mapping[str, int]:
@@ -62,9 +66,9 @@ class SlurmConnector:
     def hosts(self) -> Sequence[Host]:
         """Return the nodes, of partition and reservation where they are set; what others' jobs have is claimed."""
         rows, own = self._slurm.nodes(), self._settings.reservation
-        theirs = self._strangers.claims(busy(rows) - self._watch.hosts())
+        theirs = self._strangers.claims(busy_nodes(rows) - self._watch.hosts())
         reserved = self._commands.reservation(own) if own else None
-        return hosts(rows, self._settings.partition, self._settings.host_class, theirs, reserved)
+        return cluster_hosts(rows, self._settings.partition, self._settings.host_class, theirs, reserved)
 
     def submit(self, launch: Launch) -> str:
         """Submit a job and return its number.
@@ -75,15 +79,15 @@ class SlurmConnector:
         """
         return self.submit_many([launch]).job(launch.attempt)
 
-    def submit_many(self, launches: Sequence[Launch]) -> Outcomes:
+    def submit_many(self, launches: Sequence[Launch]) -> SubmitOutcomes:
         """Submit arrays of launches without hosts that differ in name and command alone, and jobs for the rest."""
-        outcomes = Outcomes()
+        outcomes = SubmitOutcomes()
         shapes: dict[str, Sequence[str] | None] = {}
         again: list[str] = []
         for launch in launches:
             with outcomes.settle([launch.attempt]):
-                check(launch)
-                shapes[launch.attempt] = shape(launch, self._attempts.folder(launch.attempt), self._settings)
+                check_launch(launch)
+                shapes[launch.attempt] = array_shape(launch, self._attempts.folder(launch.attempt), self._settings)
                 if not self._make_folder(launch.attempt):
                     again.append(launch.attempt)
         with outcomes.settle(again):
@@ -92,8 +96,8 @@ class SlurmConnector:
                 outcomes.update({name: report.job for name, report in known.items() if report is not None})
         by_name = {launch.attempt: launch for launch in launches}
         full: dict[object, str | CoschedError] = {}  # whose jobs Slurm takes no more of → its words
-        for group in groups({name: own for name, own in shapes.items() if name not in outcomes}, self._largest):
-            who = charged(by_name[group[0]])
+        for group in array_groups({name: own for name, own in shapes.items() if name not in outcomes}, self._largest):
+            who = limit_group(by_name[group[0]])
             if who in full:
                 outcomes.update(dict.fromkeys(group, full[who]))
                 continue
@@ -127,7 +131,7 @@ class SlurmConnector:
             self._attempts.fence(attempt)
         except OSError as error:
             raise self._spool_fault(error) from error
-        same = records(self._slurm.jobs(), self._arrays.members).get(attempt, [])
+        same = job_records(self._slurm.jobs(), self._arrays.members).get(attempt, [])
         self._slurm.cancel([record.job for record in same if not record.over])
 
     def find(self, attempt: str) -> JobReport | None:
@@ -163,7 +167,7 @@ class SlurmConnector:
         self._refuse_fenced(attempt)
         return new
 
-    def _hand_over(self, launches: Sequence[Launch], common: Sequence[str] | None, outcomes: Outcomes) -> None:
+    def _hand_over(self, launches: Sequence[Launch], common: Sequence[str] | None, outcomes: SubmitOutcomes) -> None:
         """Submit launches of one shape, as an array where they are several; in halves where Slurm refuses that.
 
         It may want no arrays, small ones, or fewer jobs than these: then some of them can go.
@@ -186,7 +190,7 @@ class SlurmConnector:
                     outcomes[launch.attempt] = self._submitted(launch, f"{array}_{index}")
 
     def _hand_over_halves(
-        self, launches: Sequence[Launch], common: Sequence[str], outcomes: Outcomes, error: ConnectorError
+        self, launches: Sequence[Launch], common: Sequence[str], outcomes: SubmitOutcomes, error: ConnectorError
     ) -> None:
         half = len(launches) // 2
         if "job array" in str(error.__cause__):  # it has none, or smaller ones
@@ -200,7 +204,7 @@ class SlurmConnector:
             self._hand_over(second, common, outcomes)
 
     def _submit_one(self, launch: Launch) -> str:
-        given = options(launch, self._attempts.folder(launch.attempt), self._settings)
+        given = sbatch_arguments(launch, self._attempts.folder(launch.attempt), self._settings)
         try:
             self._arrays.forget(launch.attempt)
             given.append(str(self._write_scripts(launch)))
@@ -225,7 +229,7 @@ class SlurmConnector:
         except OSError as error:
             raise self._spool_fault(error) from error
         folder = self._attempts.folder(array)
-        given = array_options(common, array, folder, len(launches), processes(launches[0]))
+        given = array_arguments(common, array, folder, len(launches), process_count(launches[0]))
         try:
             return self._slurm.submit([*given, str(folder / "job.sh")])
         except ConnectorError as error:
@@ -241,7 +245,7 @@ class SlurmConnector:
             OSError: the spool cannot be written.
         """
         script = self._attempts.write_script(launch)
-        text = job_script(processes(launch), script, self._slurm.path("srun"))
+        text = job_script(process_count(launch), script, self._slurm.path("srun"))
         job = self._attempts.write(launch.attempt, "job.sh", text)
         if self._settings.identity == "user":
             self._attempts.give(launch.attempt, launch.owner)
@@ -252,17 +256,17 @@ class SlurmConnector:
         if self._attempts.fenced(launch.attempt):
             self._slurm.cancel([job])
             self._refuse_fenced(launch.attempt)
-        self._watch.follow(Record(launch.attempt, processes(launch), job, JobState.QUEUED, hosts=launch.hosts))
+        self._watch.follow(JobRecord(launch.attempt, process_count(launch), job, JobState.QUEUED, hosts=launch.hosts))
         return job
 
-    def _shown(self, attempts: Sequence[str]) -> dict[str, Record | None]:
+    def _shown(self, attempts: Sequence[str]) -> dict[str, JobRecord | None]:
         """Return Slurm's job of each of these attempts, None where it shows none."""
         shown = self._records()
         return {attempt: shown.get(attempt) for attempt in attempts}
 
-    def _records(self) -> dict[str, Record]:
+    def _records(self) -> dict[str, JobRecord]:
         """Return Slurm's job of each attempt; of several the one that lives, else the last."""
-        found = records(self._slurm.jobs(), self._arrays.members)
+        found = job_records(self._slurm.jobs(), self._arrays.members)
         return {
             attempt: max(same, key=lambda record: not record.over)
             if any(not record.over for record in same)
@@ -275,13 +279,13 @@ class SlurmConnector:
         rows = self._slurm.jobs()
         live = {
             record.attempt
-            for same in records(rows, self._arrays.members).values()
+            for same in job_records(rows, self._arrays.members).values()
             for record in same
             if not record.over
         }
-        return live | {name for row in rows if (name := marked(row)) is not None and self._arrays.members(name)}
+        return live | {name for row in rows if (name := commented_uuid(row)) is not None and self._arrays.members(name)}
 
-    def _report(self, attempt: str, record: Record | None) -> JobReport | None:
+    def _report(self, attempt: str, record: JobRecord | None) -> JobReport | None:
         try:
             if record is None and self._settings.completions is not None and self._attempts.known(attempt):
                 record = self._completed(self._settings.completions, attempt)
@@ -291,25 +295,25 @@ class SlurmConnector:
             fenced = self._attempts.fenced(attempt)
         except OSError as error:
             raise self._spool_fault(error) from error
-        report = judge(attempt, record, stamps, fenced=fenced, now=time.time())
-        return None if report is None else explained(report, self._attempts.folder(attempt))
+        report = merged_report(attempt, record, stamps, fenced=fenced, now=time.time())
+        return None if report is None else with_preparation_failure(report, self._attempts.folder(attempt))
 
-    def _sought(self, attempt: str, record: Record | None) -> JobReport | None:
+    def _sought(self, attempt: str, record: JobRecord | None) -> JobReport | None:
         """Report on an attempt of which somebody wants to know: where nothing here tells, the accounting may."""
         report = self._report(attempt, record)
         if report is not None or record is not None or not self._attempts.known(attempt):
             return report
         array, index = self._arrays.place(attempt) or (attempt, None)
         folder = self._attempts.folder(array)
-        found = accounted(self._accounting.rows(folder, self._attempts.created(attempt)), attempt, index)
+        found = accounted_record(self._accounting.rows(folder, self._attempts.created(attempt)), attempt, index)
         return None if found is None else self._report(attempt, found)
 
-    def _completed(self, file: Path, attempt: str) -> Record | None:
+    def _completed(self, file: Path, attempt: str) -> JobRecord | None:
         place = self._arrays.place(attempt)
         if place is None:
-            return completion(file, attempt, self._attempts.folder(attempt))
+            return completed_record(file, attempt, self._attempts.folder(attempt))
         array, index = place
-        return completion(file, attempt, self._attempts.folder(array), index)
+        return completed_record(file, attempt, self._attempts.folder(array), index)
 
     def _refuse_fenced(self, attempt: str) -> None:
         if self._attempts.fenced(attempt):

@@ -1,25 +1,74 @@
-"""What Slurm says of jobs, in the words of every version: 22.05 writes plain values, later ones sets of states.
+"""Jobs as Slurm shows them, whatever its version, as `JobRecord`s by attempt.
 
-Where 22.05 has `"job_state": "RUNNING"` and `"start_time": 1700000000`, 24.11 has `"job_state": ["RUNNING"]` and
-`"start_time": {"set": true, "infinite": false, "number": 1700000000}`.
+22.05 writes `"job_state": "RUNNING"` and plain numbers, 24.11 lists of states and `{"set": true, "number": …}`.
+`job_comment` writes the comment that carries the attempt's UUID, `commented_uuid` reads it.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import JobState
-from cosched_slurm.nodelist import node_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["Record", "comment", "marked", "meaning", "number", "records", "words"]
+__all__ = [
+    "JobRecord",
+    "commented_uuid",
+    "job_comment",
+    "job_records",
+    "job_state",
+    "node_names",
+    "plain_number",
+    "state_words",
+]
+
+# ── Slurm's short form for lists of nodes: `rack1n[01-03,07],login`.
+
+
+_LIST_PART = re.compile(r"(?:[^,\[\]]|\[[^\]]*\])+")
+_NAME_PIECE = re.compile(r"\[([^\]]*)\]|([^\[\]]+)")
+_NUMBER_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
+_MOST_NODES = 100_000  # names: what has more is no list of nodes
+
+
+def node_names(text: str) -> tuple[str, ...]:
+    """Return the names that a list stands for, in its order; none where it is not such a list."""
+    names: list[str] = []
+    for part in _LIST_PART.findall(text):
+        pieces = [_bracket_choices(inside) if inside else [plain] for inside, plain in _NAME_PIECE.findall(part)]
+        size = 1
+        for piece in pieces:
+            size *= len(piece)
+        if len(names) + size > _MOST_NODES:
+            return ()
+        names += ["".join(words) for words in product(*pieces)]
+    return tuple(name for name in names if name and name != "None assigned" and not name.startswith("("))
+
+
+def _bracket_choices(inside: str) -> list[str]:
+    found: list[str] = []
+    for part in inside.split(","):
+        match = _NUMBER_RANGE.fullmatch(part)
+        if match is None:
+            found.append(part)
+        elif int(match[2]) - int(match[1]) < _MOST_NODES:
+            found += [f"{number:0{len(match[1])}}" for number in range(int(match[1]), int(match[2]) + 1)]
+    return found
+
+
+# ── What Slurm says of jobs, in the words of every version: 22.05 writes plain values, later ones sets of states.
+#
+# Where 22.05 has `"job_state": "RUNNING"` and `"start_time": 1700000000`, 24.11 has `"job_state": ["RUNNING"]` and
+# `"start_time": {"set": true, "infinite": false, "number": 1700000000}`.
+
 
 _COMMENT = re.compile(r"cosched(-array)?:([0-9a-f-]{36}):([1-9][0-9]{0,6})\Z")
-_INDICES = re.compile(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\Z")
+_INDEX_RANGE = re.compile(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\Z")
 _MOST_ELEMENTS = 4_000_000  # as Slurm has it: an index is never larger
 # The base states of a job, and the flags that Slurm shows beside or instead of them.
 _STATES = {
@@ -58,7 +107,7 @@ _HOLDS = ("JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue", "launch_failed_req
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class JobRecord:
     """One job as Slurm shows it.
 
     Attributes:
@@ -92,7 +141,7 @@ class Record:
         return self.state.final or self.state is JobState.EVICTED
 
 
-def comment(name: str, count: int, *, array: bool = False) -> str:
+def job_comment(name: str, count: int, *, array: bool = False) -> str:
     """Return the comment that a job carries.
 
     Args:
@@ -103,73 +152,73 @@ def comment(name: str, count: int, *, array: bool = False) -> str:
     return f"cosched{'-array' if array else ''}:{name}:{count}"
 
 
-def records(
+def job_records(
     rows: Iterable[Mapping[str, Any]], members: Callable[[str], Sequence[str]] = lambda _array: ()
-) -> dict[str, list[Record]]:
+) -> dict[str, list[JobRecord]]:
     """Return the jobs of each attempt, oldest first; jobs that are not cosched's are left out.
 
     Args:
         rows: as Slurm lists them; elements of an array that wait are one row.
         members: returns the attempts of an array, by index.
     """
-    found: dict[str, list[Record]] = {}
+    found: dict[str, list[JobRecord]] = {}
     arrays: dict[tuple[str, str], int] = {}  # array and its number → processes of each element
     for row in rows:
-        for attempt, count, job in _attempts(row, members):
-            found.setdefault(attempt, []).append(_record(row, attempt, count, job))
+        for attempt, count, job in _attempts_of_row(row, members):
+            found.setdefault(attempt, []).append(_record_of_row(row, attempt, count, job))
             if "_" in job:
-                arrays[marked(row) or "", job.partition("_")[0]] = count
+                arrays[commented_uuid(row) or "", job.partition("_")[0]] = count
     for (array, first), count in arrays.items():
         for index, attempt in enumerate(members(array)):
             if attempt not in found:
-                found[attempt] = [_vanished(attempt, count, f"{first}_{index}")]
+                found[attempt] = [_vanished_record(attempt, count, f"{first}_{index}")]
     for same in found.values():
         same.sort(key=lambda record: [int(part) for part in record.job.split("_")])
     return found
 
 
-def _vanished(attempt: str, count: int, job: str) -> Record:
-    return Record(attempt, count, job, JobState.REMOVED, reason="cancelled before it began", vanished=True)
+def _vanished_record(attempt: str, count: int, job: str) -> JobRecord:
+    return JobRecord(attempt, count, job, JobState.REMOVED, reason="cancelled before it began", vanished=True)
 
 
-def marked(row: Mapping[str, Any]) -> str | None:
+def commented_uuid(row: Mapping[str, Any]) -> str | None:
     """Return the attempt or the array that a job's comment names; None where it names none."""
     found = _COMMENT.match(str(row.get("comment") or ""))
     return None if found is None else found[2]
 
 
-def _attempts(row: Mapping[str, Any], members: Callable[[str], Sequence[str]]) -> Iterator[tuple[str, int, str]]:
+def _attempts_of_row(row: Mapping[str, Any], members: Callable[[str], Sequence[str]]) -> Iterator[tuple[str, int, str]]:
     """Yield the attempts of a row, how many processes each has, and its job."""
     found = _COMMENT.match(str(row.get("comment") or ""))
-    job = number(row.get("job_id"))
+    job = plain_number(row.get("job_id"))
     if found is None or job is None:
         return
     array, name, count = found[1], found[2], int(found[3])
     if not array:
         yield name, count, str(int(job))
         return
-    names, first = members(name), number(row.get("array_job_id")) or job
-    for index in _indices(row):
+    names, first = members(name), plain_number(row.get("array_job_id")) or job
+    for index in _array_indices(row):
         if index < len(names):
             yield names[index], count, f"{int(first)}_{index}"
 
 
-def _indices(row: Mapping[str, Any]) -> Iterator[int]:
+def _array_indices(row: Mapping[str, Any]) -> Iterator[int]:
     """Yield the indices of an array's elements that a row is about: "0-5,8,10-20:2%4" for those that wait."""
     waiting = str(row.get("array_task_string") or "")
     if not waiting:
-        index = number(row.get("array_task_id"))
+        index = plain_number(row.get("array_task_id"))
         if index is not None and 0 <= index < _MOST_ELEMENTS:
             yield int(index)
         return
     for part in waiting.partition("%")[0].split(","):
-        bounds = _INDICES.match(part.strip())
+        bounds = _INDEX_RANGE.match(part.strip())
         if bounds:
             last = int(bounds[2] or bounds[1])
             yield from range(int(bounds[1]), min(last, _MOST_ELEMENTS) + 1, int(bounds[3] or 1) or 1)
 
 
-def meaning(states: Iterable[str], reason: str = "") -> JobState:
+def job_state(states: Iterable[str], reason: str = "") -> JobState:
     """Return what Slurm's states mean; UNKNOWN where one of them has no meaning here."""
     known = list(states)
     if not known or any(state not in _STATES for state in known):
@@ -180,7 +229,7 @@ def meaning(states: Iterable[str], reason: str = "") -> JobState:
     return _STATES[decisive]
 
 
-def words(value: object) -> list[str]:
+def state_words(value: object) -> list[str]:
     """Return a state or a set of states as words in capitals."""
     if isinstance(value, str):
         value = value.split("+")
@@ -189,7 +238,7 @@ def words(value: object) -> list[str]:
     return [str(word).upper() for word in value]
 
 
-def number(value: object) -> float | None:
+def plain_number(value: object) -> float | None:
     """Return a plain number or one in Slurm's later form; None where it is not set or infinite."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None
@@ -198,21 +247,21 @@ def number(value: object) -> float | None:
     return float(value)
 
 
-def _record(row: Mapping[str, Any], attempt: str, count: int, job: str) -> Record:
-    states = words(row.get("job_state"))
+def _record_of_row(row: Mapping[str, Any], attempt: str, count: int, job: str) -> JobRecord:
+    states = state_words(row.get("job_state"))
     why = str(row.get("state_reason") or "")
-    state = meaning(states, why)
+    state = job_state(states, why)
     over = state.final or state is JobState.EVICTED
     described = str(row.get("state_description") or "")
     reasons = [word for word in ("+".join(states).lower(), why, described) if word and word != "None"]
     has_begun = over or state in (JobState.RUNNING, JobState.HELD)  # before that it is Slurm's own guess
-    return Record(
+    return JobRecord(
         attempt,
         count,
         job,
         state,
-        started=(number(row.get("start_time")) or None) if has_begun else None,
-        finished=number(row.get("end_time")) or None if over else None,
+        started=(plain_number(row.get("start_time")) or None) if has_begun else None,
+        finished=plain_number(row.get("end_time")) or None if over else None,
         exit_code=_exit_code(row.get("exit_code")) if state in (JobState.COMPLETED, JobState.FAILED) else None,
         reason="" if state in (JobState.COMPLETED, JobState.RUNNING) else ": ".join(reasons),
         hosts=node_names(str(row.get("nodes") or "")),
@@ -223,10 +272,10 @@ def _exit_code(value: object) -> int | None:
     """Return the code of a wait status (22.05) or of Slurm's later form."""
     if isinstance(value, dict) and "return_code" in value:
         signal = value.get("signal")
-        killed = number(signal.get("id", signal.get("signal_id"))) if isinstance(signal, dict) else None
-        code = number(value["return_code"])
+        killed = plain_number(signal.get("id", signal.get("signal_id"))) if isinstance(signal, dict) else None
+        code = plain_number(value["return_code"])
         return 128 + int(killed) if killed else None if code is None else int(code)
-    status = number(value)
+    status = plain_number(value)
     if status is None:
         return None
     return 128 + (int(status) & 0x7F) if int(status) & 0x7F else int(status) >> 8

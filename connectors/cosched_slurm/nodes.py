@@ -1,38 +1,77 @@
-"""The cluster's nodes as hosts."""
+"""The cluster's nodes as hosts, limited to a partition and to cosched's reservation.
+
+Start at `cluster_hosts`; `parse_reservation` reads the reservation that cosched's jobs run in.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cosched.connector import Host
-from cosched_slurm.jobs import words
+from cosched.connector import ConnectorError, Host
+from cosched_slurm.jobs import node_names, state_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cosched_slurm.reservations import Reservation
-    from cosched_slurm.strangers import Claim
+    from cosched_slurm.foreign_jobs import ForeignClaim
 
-__all__ = ["busy", "hosts"]
+__all__ = ["NodeReservation", "busy_nodes", "cluster_hosts", "parse_reservation"]
 
-_BASES = ("IDLE", "ALLOCATED", "MIXED", "COMPLETING")
+# ── The reservation that cosched's jobs run in, where there is one: its nodes are the domain, while it lasts.
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReservation:
+    """A reservation as Slurm shows it.
+
+    Attributes:
+        name: its name.
+        nodes: names of its nodes.
+        active: jobs may run in it now.
+    """
+
+    name: str
+    nodes: frozenset[str]
+    active: bool
+
+
+def parse_reservation(text: str) -> NodeReservation:
+    """Read what `scontrol --oneliner show reservation NAME` prints.
+
+    Raises:
+        ConnectorError: it is no reservation.
+    """
+    fields = dict(word.partition("=")[::2] for word in text.split())
+    if not fields.get("ReservationName") or "Nodes" not in fields:
+        raise ConnectorError(f"scontrol described no reservation: {' '.join(text.split())[:80]!r}", transient=True)
+    nodes = frozenset(node_names(fields["Nodes"])) - {"(null)"}
+    return NodeReservation(fields["ReservationName"], nodes, fields.get("State") == "ACTIVE")
+
+
+# ── The cluster's nodes as hosts.
+
+
+_BASE_STATES = ("IDLE", "ALLOCATED", "MIXED", "COMPLETING")
 # Flags beside a base state that keep no job away.
-_HARMLESS = ("COMPLETING", "PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "POWERED_UP", "BLOCKED")
+_HARMLESS_FLAGS = ("COMPLETING", "PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "POWERED_UP", "BLOCKED")
 
-_RESERVED = ("RESERVED", "MAINTENANCE")  # who is in the reservation may run there all the same
+_RESERVATION_FLAGS = ("RESERVED", "MAINTENANCE")  # who is in the reservation may run there all the same
 
 
-def busy(rows: Iterable[Mapping[str, Any]]) -> set[str]:
+def busy_nodes(rows: Iterable[Mapping[str, Any]]) -> set[str]:
     """Return the names of the nodes on which jobs run, anybody's."""
-    return {str(row.get("name") or "") for row in rows if {"ALLOCATED", "MIXED"}.intersection(words(row.get("state")))}
+    return {
+        str(row.get("name") or "") for row in rows if {"ALLOCATED", "MIXED"}.intersection(state_words(row.get("state")))
+    }
 
 
-def hosts(
+def cluster_hosts(
     rows: Iterable[Mapping[str, Any]],
     partition: str,
     prefix: str,
-    theirs: Mapping[str, Claim] | None = None,
-    own: Reservation | None = None,
+    theirs: Mapping[str, ForeignClaim] | None = None,
+    own: NodeReservation | None = None,
 ) -> list[Host]:
     """Return the hosts, sorted by name.
 
@@ -46,17 +85,17 @@ def hosts(
     found = {}
     for row in rows:
         name = str(row.get("name") or "")
-        if not name or "," in name or (partition and partition not in _texts(row.get("partitions"))):
+        if not name or "," in name or (partition and partition not in _text_list(row.get("partitions"))):
             continue
         if own is not None and name not in own.nodes:
             continue
-        reason = _reason(row, own)
-        features = _texts(row.get("active_features") or row.get("features"))
+        reason = _why_unavailable(row, own)
+        features = _text_list(row.get("active_features") or row.get("features"))
         claim = None if reason else (theirs or {}).get(name)
         words_for = reason if claim is None else claim.reason
         found[name] = Host(
             name,
-            _class(features, prefix),
+            _host_class(features, prefix),
             not reason,
             words_for,
             claimed=claim is not None,
@@ -65,18 +104,18 @@ def hosts(
     return [found[name] for name in sorted(found)]
 
 
-def _class(features: list[str], prefix: str) -> str:
+def _host_class(features: list[str], prefix: str) -> str:
     named = (feature.removeprefix(prefix) for feature in features if prefix and feature.startswith(prefix))
     return next(named, "")
 
 
-def _reason(row: Mapping[str, Any], own: Reservation | None) -> str:
+def _why_unavailable(row: Mapping[str, Any], own: NodeReservation | None) -> str:
     """Return why a node takes no jobs; empty if it does."""
     if own is not None and not own.active:
         return f"the reservation {own.name} is not active"
-    harmless = _HARMLESS if own is None else (*_HARMLESS, *_RESERVED)
-    states = [*words(row.get("state")), *words(row.get("state_flags") or [])]
-    bad = [state for state in states if state not in _BASES and state not in harmless]
+    harmless = _HARMLESS_FLAGS if own is None else (*_HARMLESS_FLAGS, *_RESERVATION_FLAGS)
+    states = [*state_words(row.get("state")), *state_words(row.get("state_flags") or [])]
+    bad = [state for state in states if state not in _BASE_STATES and state not in harmless]
     if states and not bad:
         return ""
     shown = "+".join(bad).lower() or "of no known state"
@@ -84,7 +123,7 @@ def _reason(row: Mapping[str, Any], own: Reservation | None) -> str:
     return f"{shown}: {said}" if said else shown
 
 
-def _texts(value: object) -> list[str]:
+def _text_list(value: object) -> list[str]:
     """Return a list of texts, which 22.05 joins by commas in some places."""
     if isinstance(value, str):
         return [part for part in value.split(",") if part]

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 from cosched.connector import SafeValue, safe
 from cosched.connector.templating import render
 from cosched.errors import UserError
-from cosched_slurm.jobs import comment
-from cosched_slurm.options import KEPT
-from cosched_slurm.owners import account_of, user_of
+from cosched_slurm.jobs import job_comment
+from cosched_slurm.sbatch_options import USER_OPTIONS
+from cosched_slurm.spool import account_name, user_and_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cosched.connector import Launch
-    from cosched_slurm.settings import SlurmSettings
+    from cosched_slurm.slurm_settings import SlurmSettings
 
-__all__ = ["array_options", "charged", "job_script", "options", "processes", "shape"]
+__all__ = ["array_arguments", "array_shape", "job_script", "limit_group", "process_count", "sbatch_arguments"]
 
-_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")  # no ranges, no lists, no names of files
+_NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")  # no ranges, no lists, no names of files
 
 
-def array_options(shape: Sequence[str], array: str, folder: Path, size: int, count: int) -> list[str]:
+def array_arguments(shape: Sequence[str], array: str, folder: Path, size: int, count: int) -> list[str]:
     """Return sbatch's options for an array.
 
     Args:
@@ -40,13 +40,13 @@ def array_options(shape: Sequence[str], array: str, folder: Path, size: int, cou
         *shape,
         f"--array=0-{size - 1}",
         "--job-name=cosched",
-        f"--comment={comment(array, count, array=True)}",
+        f"--comment={job_comment(array, count, array=True)}",
         f"--chdir={place}",
         f"--output={place}/slurm-%a.log",
     ]
 
 
-def shape(launch: Launch, folder: Path, settings: SlurmSettings) -> tuple[str, ...] | None:
+def array_shape(launch: Launch, folder: Path, settings: SlurmSettings) -> tuple[str, ...] | None:
     """Return what attempts must have in common to be elements of one array; None where this one cannot be any's.
 
     Slurm pins all elements of an array to the same nodes, and a user's own script is its own job.
@@ -57,16 +57,16 @@ def shape(launch: Launch, folder: Path, settings: SlurmSettings) -> tuple[str, .
     if launch.hosts or launch.native is not None:
         return None
     own = ("--job-name=", "--comment=", "--chdir=", "--output=")
-    return tuple(option for option in options(launch, folder, settings) if not option.startswith(own))
+    return tuple(option for option in sbatch_arguments(launch, folder, settings) if not option.startswith(own))
 
 
-def charged(launch: Launch) -> object:
+def limit_group(launch: Launch) -> object:
     """Return what two launches have in common whose jobs count towards the same limits, as far as we can tell."""
     own = {} if launch.native is None else launch.native.settings
     return launch.owner, *(own.get(option) for option in ("account", "partition", "qos"))
 
 
-def options(launch: Launch, folder: Path, settings: SlurmSettings) -> list[str]:
+def sbatch_arguments(launch: Launch, folder: Path, settings: SlurmSettings) -> list[str]:
     """Return sbatch's options for a launch.
 
     Args:
@@ -79,21 +79,21 @@ def options(launch: Launch, folder: Path, settings: SlurmSettings) -> list[str]:
     """
     count = launch.count
     safe(launch.directory, "the working directory")
-    own = _users_settings(launch)
+    own = _user_options(launch)
     given = {
-        **_defaults(own, folder, settings),
+        **_default_options(own, folder, settings),
         **own,
         "job-name": safe(launch.name, "the task's name"),
-        "comment": safe(comment(launch.attempt, processes(launch)), "the attempt"),
+        "comment": safe(job_comment(launch.attempt, process_count(launch)), "the attempt"),
         "chdir": safe(str(folder), "the spool"),
         "nodes": str(count),
-        "nodelist": ",".join(_host(name) for name in launch.hosts),
-        "time": _time(launch.time_limit),
+        "nodelist": ",".join(_node_name(name) for name in launch.hosts),
+        "time": _time_limit(launch.time_limit),
     }
     if settings.identity == "account":
-        given["account"] = account_of(launch.owner)
+        given["account"] = account_name(launch.owner)
     if settings.identity == "user":
-        given["uid"], given["gid"] = map(str, user_of(launch.owner))
+        given["uid"], given["gid"] = map(str, user_and_group(launch.owner))
     if launch.native is None:
         given |= {"ntasks": str(count), "ntasks-per-node": "1"}
     named = [f"--{option}={value}" for option, value in given.items() if value]
@@ -101,7 +101,7 @@ def options(launch: Launch, folder: Path, settings: SlurmSettings) -> list[str]:
     return ["--exclusive", "--no-requeue", *named, *flags]
 
 
-def _defaults(own: Mapping[str, str], folder: Path, settings: SlurmSettings) -> dict[str, str]:
+def _default_options(own: Mapping[str, str], folder: Path, settings: SlurmSettings) -> dict[str, str]:
     """Return what holds where the user's own file says nothing."""
     memory = any(name.startswith("mem-per-") for name in own)
     return {
@@ -115,7 +115,7 @@ def _defaults(own: Mapping[str, str], folder: Path, settings: SlurmSettings) -> 
     }
 
 
-def _users_settings(launch: Launch) -> dict[str, str]:
+def _user_options(launch: Launch) -> dict[str, str]:
     """Return the options of the user's own file, names of files from its directory on.
 
     Raises:
@@ -124,7 +124,7 @@ def _users_settings(launch: Launch) -> dict[str, str]:
     if launch.native is None:
         return {}
     for name, value in launch.native.settings.items():
-        if name not in KEPT or bool(value) != KEPT[name]:
+        if name not in USER_OPTIONS or bool(value) != USER_OPTIONS[name]:
             raise UserError(
                 f"the option --{name}={value} of task {launch.name!r} cannot be passed to sbatch: leave it out"
             )
@@ -135,7 +135,7 @@ def _users_settings(launch: Launch) -> dict[str, str]:
     }
 
 
-def processes(launch: Launch) -> int:
+def process_count(launch: Launch) -> int:
     """Return how many processes cosched follows: a user's own script runs once, on the first host."""
     return launch.count if launch.native is None else 1
 
@@ -152,12 +152,12 @@ def job_script(count: int, script: Path, srun: str) -> str:
     return render("slurm", "job.sh", values)
 
 
-def _host(name: str) -> SafeValue:
-    if not _HOST.match(name):
+def _node_name(name: str) -> SafeValue:
+    if not _NODE_NAME.match(name):
         raise UserError(f"host {name!r} is not the name of a Slurm node: use letters, digits, '.', '-' and '_'")
     return safe(name, "a host's name")
 
 
-def _time(limit: float | None) -> str:
+def _time_limit(limit: float | None) -> str:
     """Return a time limit in Slurm's form; it rounds up to minutes by itself."""
     return "" if limit is None else f"0:{max(1, math.ceil(limit))}"

@@ -7,18 +7,17 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.connector.native import Native, check_native
-from cosched.connector.userfiles import Place, UserJob
-from cosched.connector.values import safe
+from cosched.connector.userfiles import UserFileOrigin, UserJob
+from cosched.connector.values import NativeDescription, check_native_description, safe
 from cosched.errors import UserError
-from cosched_slurm.options import KEPT, indices, long_name, seconds, takes_value
+from cosched_slurm.sbatch_options import USER_OPTIONS, long_name, parse_array_indices, parse_time_limit, takes_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 __all__ = ["read"]
 
-_WISHES = {
+_COSCHED_REQUESTS = {
     "after": True,
     "application": True,
     "best-effort": False,
@@ -29,7 +28,7 @@ _WISHES = {
     "set": True,
 }
 # What a job takes over of the environment that it is submitted from, where its script does not say (--export).
-_USUAL = (
+_USUAL_VARIABLES = (
     "PATH",
     "LD_LIBRARY_PATH",
     "MANPATH",
@@ -46,7 +45,7 @@ _NODES = re.compile(r"([1-9]\d{0,8})(?:-([1-9]\d{0,8}))?", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
-def read(text: str, place: Place) -> list[UserJob]:
+def read(text: str, place: UserFileOrigin) -> list[UserJob]:
     """Return the tasks that a script asks for: one, or one for each index of its array.
 
     Raises:
@@ -56,26 +55,26 @@ def read(text: str, place: Place) -> list[UserJob]:
         raise UserError(f"{place.name} is not a batch script: its first line must be #! and the path of an interpreter")
     if "\r" in text:
         raise UserError(f"{place.name} has lines that end as on DOS (\\r\\n), which no interpreter takes: convert it")
-    options, wishes = _lines(text, place)
-    settings = {name: value for name, value in options.items() if name in KEPT}
-    hosts, settings = _hosts(options, settings)
+    options, wishes = _directives(text, place)
+    settings = {name: value for name, value in options.items() if name in USER_OPTIONS}
+    hosts, settings = _host_count(options, settings)
     job = UserJob(
-        Native("slurm", settings, text),
+        NativeDescription("slurm", settings, text),
         command=(str(place.folder / place.name),),
         name=_job_name(options.get("job-name", ""), place),
         hosts=hosts,
         directory=str(place.folder / options.get("chdir", "")),
         environment=_environment(options.get("export"), place.environment),
-        time_limit=seconds(options["time"]) if "time" in options else None,
+        time_limit=parse_time_limit(options["time"]) if "time" in options else None,
         wishes=tuple(wishes),
     )
-    jobs = [job] if "array" not in options else list(_array(job, indices(options["array"])))
+    jobs = [job] if "array" not in options else list(_array_tasks(job, parse_array_indices(options["array"])))
     for each in jobs[:1]:
-        check_native(each.native)
+        check_native_description(each.native)
     return jobs
 
 
-def _lines(text: str, place: Place) -> tuple[dict[str, str], list[tuple[str, str]]]:
+def _directives(text: str, place: UserFileOrigin) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """Return the options and cosched's own wishes; they end at the first command, as for sbatch."""
     options: dict[str, str] = {}
     wishes: list[tuple[str, str]] = []
@@ -87,7 +86,7 @@ def _lines(text: str, place: Place) -> tuple[dict[str, str], list[tuple[str, str
             if re.match(r"#SBATCH\s", line):
                 options.update(_options(shlex.split(line[len("#SBATCH") :], comments=True)))
             elif re.match(r"#COSCHED\s", line):
-                wishes += _own(shlex.split(line[len("#COSCHED") :], comments=True))
+                wishes += _cosched_requests(shlex.split(line[len("#COSCHED") :], comments=True))
         except ValueError as error:
             raise UserError(f"{place.name}:{number}: {error}: close the quotes") from error
         except UserError as error:
@@ -106,20 +105,22 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
         yield name, value or ""
 
 
-def _own(words: list[str]) -> Iterator[tuple[str, str]]:
+def _cosched_requests(words: list[str]) -> Iterator[tuple[str, str]]:
     rest = iter(words)
     for word in rest:
         name, equals, value = word.removeprefix("--").partition("=")
-        if not word.startswith("--") or name not in _WISHES:
-            raise UserError(f"#COSCHED has {word!r}: write one of {', '.join(f'--{known}' for known in _WISHES)}")
-        if _WISHES[name] and not equals:
+        if not word.startswith("--") or name not in _COSCHED_REQUESTS:
+            raise UserError(
+                f"#COSCHED has {word!r}: write one of {', '.join(f'--{known}' for known in _COSCHED_REQUESTS)}"
+            )
+        if _COSCHED_REQUESTS[name] and not equals:
             value = next(rest, "")
-        if _WISHES[name] != bool(value):
-            raise UserError(f"#COSCHED --{name} {'lacks its value' if _WISHES[name] else 'takes no value'}")
+        if _COSCHED_REQUESTS[name] != bool(value):
+            raise UserError(f"#COSCHED --{name} {'lacks its value' if _COSCHED_REQUESTS[name] else 'takes no value'}")
         yield name, value
 
 
-def _hosts(options: Mapping[str, str], settings: dict[str, str]) -> tuple[str, dict[str, str]]:
+def _host_count(options: Mapping[str, str], settings: dict[str, str]) -> tuple[str, dict[str, str]]:
     """Return the number of hosts, and the settings with the number of processes said for each host."""
     nodes = options.get("nodes", "")
     if not nodes:
@@ -136,7 +137,7 @@ def _hosts(options: Mapping[str, str], settings: dict[str, str]) -> tuple[str, d
     return nodes, settings
 
 
-def _job_name(name: str, place: Place) -> str:
+def _job_name(name: str, place: UserFileOrigin) -> str:
     return str(safe(name, "the job's name")) if name else Path(place.name).name
 
 
@@ -148,7 +149,7 @@ def _environment(export: str | None, given: Mapping[str, str]) -> dict[str, str]
         if equals:
             found[_variable(name)] = value
         elif word in ("ALL", "NIL", "NONE"):
-            found.update({key: given[key] for key in _USUAL if key in given and word == "ALL"})
+            found.update({key: given[key] for key in _USUAL_VARIABLES if key in given and word == "ALL"})
         elif _variable(word) in given:
             found[word] = given[word]
     return found
@@ -160,7 +161,7 @@ def _variable(name: str) -> str:
     return name
 
 
-def _array(job: UserJob, numbers: list[int]) -> Iterator[UserJob]:
+def _array_tasks(job: UserJob, numbers: list[int]) -> Iterator[UserJob]:
     common = {
         "SLURM_ARRAY_TASK_COUNT": str(len(numbers)),
         "SLURM_ARRAY_TASK_MIN": str(numbers[0]),
@@ -172,7 +173,7 @@ def _array(job: UserJob, numbers: list[int]) -> Iterator[UserJob]:
             for key, value in job.native.settings.items()
         }
         yield UserJob(
-            Native("slurm", settings, job.native.script),
+            NativeDescription("slurm", settings, job.native.script),
             job.command,
             f"{job.name}-{number}",
             job.hosts,

@@ -1,4 +1,7 @@
-"""Reverse proxies that are trusted to say who asks."""
+"""Requests carry evidence of their sender; trusted reverse proxies may vouch for it.
+
+`RequestEvidence` is what a connection and the head of its request say; `parse_proxies` reads [access] proxy.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,66 @@ from typing import TYPE_CHECKING
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from cosched.access.evidence import Evidence
+__all__ = ["RequestEvidence", "TrustedProxies", "is_loopback", "parse_proxies"]
 
-__all__ = ["Proxies", "parse_proxies"]
+# ── What a connection and the head of its request say about who asks.
+
+
+@dataclass(frozen=True, slots=True)
+class RequestEvidence:
+    """What a connection and the head of its request say about who asks.
+
+    Attributes:
+        peer: user id at the other end of a unix socket; None on a port.
+        address: IP address at the other end; empty on a unix socket.
+        secure: whether the connection is encrypted.
+        headers: of the request, names in lower case.
+    """
+
+    peer: int | None = None
+    address: str = ""
+    secure: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def readable(self) -> bool:
+        """Whether others on the network can read what is sent: neither encrypted nor within this machine."""
+        return self.peer is None and not self.secure and not is_loopback(self.address)
+
+    @property
+    def bearer(self) -> str:
+        """The token in the header Authorization; empty without one."""
+        scheme, _, value = self.headers.get("authorization", "").partition(" ")
+        return value.strip() if scheme.lower() == "bearer" else ""
+
+    def cookie(self, name: str) -> str:
+        """Return the value of a cookie; empty without it."""
+        for part in self.headers.get("cookie", "").split(";"):
+            key, _, value = part.strip().partition("=")
+            if key == name:
+                return value
+        return ""
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an IP address is this machine's own."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+# ── Reverse proxies that are trusted to say who asks.
+
 
 _HEADER = "x-proxy-secret"
 _OWN = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1"))
 
 
 @dataclass(frozen=True, slots=True)
-class Proxies:
+class TrustedProxies:
     """Where trusted proxies connect from: users at a unix socket, networks at a port.
 
     Attributes:
@@ -38,7 +89,7 @@ class Proxies:
     def __bool__(self) -> bool:
         return bool(self.uids or self.networks)
 
-    def sent(self, evidence: Evidence) -> bool:
+    def sent(self, evidence: RequestEvidence) -> bool:
         """Whether a request came from one of them."""
         if evidence.peer is not None:
             return evidence.peer in self.uids
@@ -59,7 +110,7 @@ class Proxies:
         )
 
 
-def parse_proxies(words: Iterable[str], secret: str = "") -> Proxies:
+def parse_proxies(words: Iterable[str], secret: str = "") -> TrustedProxies:
     """Read `unix:USER`, `192.0.2.7` or `192.0.2.0/24`.
 
     Args:
@@ -80,7 +131,7 @@ def parse_proxies(words: Iterable[str], secret: str = "") -> Proxies:
             raise UserError(
                 f"{word!r} is not the address of a proxy ({error}): write unix:USER, an IP address or a network"
             ) from error
-    return Proxies(frozenset(uids), tuple(networks), secret)
+    return TrustedProxies(frozenset(uids), tuple(networks), secret)
 
 
 def _uid(user: str) -> int:

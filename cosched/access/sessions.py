@@ -1,4 +1,4 @@
-"""Browsers that are logged in, and links that log one in once."""
+"""Sessions keep browsers logged in; login links start one, once."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.access.secrets import digest, new_secret
+from cosched.access.tokens import new_secret, secret_digest
 from cosched.store.credentials import SessionRow
 
 if TYPE_CHECKING:
-    from cosched.access.principal import Role
+    from cosched.access.principals import Role
     from cosched.store.credentials import Credentials
 
 __all__ = ["Sessions"]
@@ -48,7 +48,7 @@ class Sessions:
             account: whether the account of that name says what it may do, and when no more.
         """
         secret = new_secret()
-        row = SessionRow(digest(secret), user, role.word, account, time, time + self._length)
+        row = SessionRow(secret_digest(secret), user, role.word, account, time, time + self._length)
         self._credentials.add_session(row)
         with self._guard:
             self._rows = {key: old for key, old in self._rows.items() if old.expires > time} | {row.digest: row}
@@ -56,7 +56,7 @@ class Sessions:
 
     def get(self, secret: str, time: float) -> SessionRow | None:
         """Return the session of a cookie; None where there is none (any more)."""
-        row = self._rows.get(digest(secret))
+        row = self._rows.get(secret_digest(secret))
         return row if row is not None and time < row.expires else None
 
     def end(self, *, secret: str = "", user: str = "") -> None:
@@ -65,7 +65,7 @@ class Sessions:
             gone = [
                 key
                 for key, row in self._rows.items()
-                if (secret and key == digest(secret)) or (user and row.user == user)
+                if (secret and key == secret_digest(secret)) or (user and row.user == user)
             ]
             for key in gone:
                 del self._rows[key]
@@ -78,11 +78,11 @@ class Sessions:
         with self._guard:
             fresh = {key: old for key, old in self._tickets.items() if old.expires > time}
             self._tickets = dict(list(fresh.items())[-_MOST_TICKETS:])
-            self._tickets[digest(secret)] = _Ticket(user, role, account, time + _TICKET)
+            self._tickets[secret_digest(secret)] = _Ticket(user, role, account, time + _TICKET)
         return secret
 
     def redeem(self, secret: str, time: float) -> tuple[str, Role, bool] | None:
         """Return user, role and account of a link, and use it up; None where it is none."""
         with self._guard:
-            found = self._tickets.pop(digest(secret), None)
+            found = self._tickets.pop(secret_digest(secret), None)
         return None if found is None or found.expires <= time else (found.user, found.role, found.account)

@@ -1,12 +1,15 @@
-"""Tokens for programs: hashed, scoped, expiring."""
+"""Tokens let programs in: random, hashed, scoped, expiring."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import secrets
 import threading
+from base64 import b32encode
 from typing import TYPE_CHECKING
 
-from cosched.access.principal import How, Principal, Role, Scope
-from cosched.access.secrets import digest, new_token, same, split_token
+from cosched.access.principals import Principal, ProofOfIdentity, Role, Scope
 from cosched.store.credentials import TokenRow
 
 if TYPE_CHECKING:
@@ -14,7 +17,52 @@ if TYPE_CHECKING:
 
     from cosched.store.credentials import Credentials
 
-__all__ = ["Tokens"]
+__all__ = ["Tokens", "new_secret", "new_token", "same_secret", "secret_digest", "signature", "split_token"]
+
+# ── Secrets that cosched makes: random enough that a fast digest of them is safe to keep.
+
+
+_PREFIX = "cosched"  # so that scanners for leaked secrets can find one
+_LONGEST = 200
+
+
+def new_secret() -> str:
+    """Return 256 random bits as text."""
+    return secrets.token_urlsafe(32)
+
+
+def secret_digest(secret: str) -> str:
+    """Return what is kept of a secret."""
+    return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
+
+
+def signature(key: str, text: str) -> str:
+    """Return what only who knows the key can make of a text."""
+    return hmac.new(key.encode(), text.encode(errors="surrogatepass"), hashlib.sha256).hexdigest()
+
+
+def same_secret(one: str, other: str) -> bool:
+    """Whether two digests are the same, taking as long wherever they differ."""
+    return hmac.compare_digest(one, other)
+
+
+def new_token() -> tuple[str, str, str]:
+    """Return a token, its identifier (which may be shown) and its secret part."""
+    identifier = b32encode(secrets.token_bytes(5)).decode().lower()
+    secret = new_secret()
+    return f"{_PREFIX}_{identifier}_{secret}", identifier, secret
+
+
+def split_token(token: str) -> tuple[str, str]:
+    """Return identifier and secret part of a token; both empty where it is none."""
+    prefix, _, rest = token.partition("_")
+    identifier, _, secret = rest.partition("_")
+    if prefix != _PREFIX or not identifier or not secret or len(token) > _LONGEST:
+        return "", ""
+    return identifier, secret
+
+
+# ── Tokens for programs: hashed, scoped, expiring.
 
 
 class Tokens:
@@ -30,7 +78,9 @@ class Tokens:
     ) -> tuple[str, TokenRow]:
         """Give a token out: what to hand to its user (nobody can see it again), and what is kept."""
         text, identifier, secret = new_token()
-        row = TokenRow(identifier, digest(secret), user, role.word, tuple(sorted(scopes)), note, created, expires)
+        row = TokenRow(
+            identifier, secret_digest(secret), user, role.word, tuple(sorted(scopes)), note, created, expires
+        )
         self._credentials.add_token(row)
         with self._guard:
             self._rows[row.id] = row
@@ -40,10 +90,10 @@ class Tokens:
         """Return whose token this is; None where it is none, expired or revoked."""
         identifier, secret = split_token(text)
         row = self._rows.get(identifier)
-        if row is None or not same(row.digest, digest(secret)) or time >= row.expires:
+        if row is None or not same_secret(row.digest, secret_digest(secret)) or time >= row.expires:
             return None
         scopes = frozenset(map(Scope, row.scopes))
-        return Principal(row.user, Role.of(row.role), scopes, How.TOKEN, row.id)
+        return Principal(row.user, Role.of(row.role), scopes, ProofOfIdentity.TOKEN, row.id)
 
     def of(self, user: str | None) -> list[TokenRow]:
         """Return the tokens of a user, None for everybody's; oldest first."""

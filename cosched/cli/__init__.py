@@ -1,1 +1,4 @@
-"""The command line: `cosched NOUN VERB`. Each noun is a module with `app`, each command one with `command`."""
+"""The command line: `cosched NOUN VERB`.
+
+Each noun is a module or package with `app`, each command one with `command`; `main.py` lists them.
+"""

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
+from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, emit_json, print_table
-from cosched.cli.times import shown_time
 from cosched.errors import UserError
 
 __all__ = ["app"]
@@ -33,7 +33,7 @@ def add(
     json: JsonOption = False,
 ) -> None:
     """Make an account."""
-    from cosched.portal.documents import AccountRequest
+    from cosched.api.documents import AccountRequest
 
     request = AccountRequest(name=name, password=_password(password_file), role=role)
     with connect(server) as client:
@@ -53,7 +53,12 @@ def list_accounts(server: ServerOption = "", json: JsonOption = False) -> None:
         emit_json([asdict(account) for account in accounts])
         return
     rows = [
-        (account.name, account.role, "enabled" if account.enabled else "disabled", shown_time(account.created))
+        (
+            account.name,
+            account.role,
+            "enabled" if account.enabled else "disabled",
+            format_optional_time(account.created),
+        )
         for account in accounts
     ]
     print_table(("NAME", "ROLE", "STATE", "CREATED"), rows)
@@ -70,7 +75,7 @@ def change(
     json: JsonOption = False,
 ) -> None:
     """Change an account; its logins and tokens end."""
-    from cosched.portal.documents import AccountChange
+    from cosched.api.documents import AccountChange
 
     new = _password(password_file) if password or password_file is not None else None
     with connect(server) as client:
@@ -94,7 +99,7 @@ def remove(name: NameArgument, server: ServerOption = "", json: JsonOption = Fal
 
 def _password(file: Path | None) -> str:
     if file is not None:
-        from cosched.access.private_file import read_secret
+        from cosched.secret_files import read_secret
 
         return read_secret(file, "the password file")
     if not sys.stdin.isatty():

@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 import typer
 
+from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, emit_json, print_table
-from cosched.cli.times import shown_time
 
 __all__ = ["app"]
 
@@ -16,12 +16,12 @@ app = typer.Typer()
 
 
 @app.callback()
-def nothing() -> None:
+def no_command() -> None:
     """Keep `list` a command of its own although it is the only one."""
 
 
 @app.command("list")
-def list_deeds(
+def list_audit(
     limit: LimitOption = 100,
     offset: OffsetOption = 0,
     server: ServerOption = "",
@@ -33,5 +33,7 @@ def list_deeds(
     if json:
         emit_json([asdict(deed) for deed in deeds])
         return
-    rows = [(shown_time(deed.time), deed.user, deed.how, deed.address, deed.action, deed.detail) for deed in deeds]
+    rows = [
+        (format_optional_time(deed.time), deed.user, deed.how, deed.address, deed.action, deed.detail) for deed in deeds
+    ]
     print_table(("TIME", "USER", "BY", "FROM", "ACTION", "DETAIL"), rows)

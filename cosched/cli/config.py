@@ -17,7 +17,7 @@ app = typer.Typer()
 
 
 @app.callback()
-def nothing() -> None:
+def no_command() -> None:
     """Keep `show` a command of its own although it is the only one."""
 
 
@@ -28,9 +28,9 @@ def show(
     json: JsonOption = False,
 ) -> None:
     """Print every value in force, checked; exit 1 names all that is wrong."""
-    from cosched.service.configuration import settings
+    from cosched.daemon.config.configuration import configuration_values
 
-    found = settings(config)
+    found = configuration_values(config)
     if json:
         emit_json([asdict(setting) for setting in found])
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cosched.service.places import PREFIX, configuration_file, default_socket
+from cosched.paths import ENVIRONMENT_PREFIX, configuration_file, default_socket
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,11 +40,11 @@ def connect(server: str) -> Client:
 
 def address(environment: Mapping[str, str]) -> str:
     """Return where the configuration says that the daemon listens, as a client's address."""
-    configured = any(name.startswith(PREFIX) and "__" in name for name in environment)
+    configured = any(name.startswith(ENVIRONMENT_PREFIX) and "__" in name for name in environment)
     if not configured and configuration_file(environment) is None:
         return default_socket(environment)  # the same answer without loading what reads configurations
-    from cosched.service.configuration import load
+    from cosched.daemon.config.configuration import load_configuration
 
-    server = load(environment=environment).server
+    server = load_configuration(environment=environment).server
     unix = next((text for text in server.listen if text.startswith("unix:")), None)
     return unix or f"{'http' if server.certificate is None else 'https'}://{server.listen[0]}"

@@ -10,10 +10,9 @@ from typing import Annotated
 
 import typer
 
+from cosched.api.times import format_duration, format_optional_time, parse_duration
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_table
-from cosched.cli.times import shown_duration, shown_time
-from cosched.service.duration import parse_duration
 
 __all__ = ["app"]
 
@@ -53,10 +52,10 @@ def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
             place.application,
             "running" if place.running else "planned",
             str(len(place.hosts)),
-            shown_time(place.start),
-            shown_time(place.end),
-            shown_time(place.deadline),
-            "" if place.deadline is None else shown_duration(place.deadline - place.end),
+            format_optional_time(place.start),
+            format_optional_time(place.end),
+            format_optional_time(place.deadline),
+            "" if place.deadline is None else format_duration(place.deadline - place.end),
         )
         for place in sorted(plan.placements, key=lambda place: (place.start, place.task))
     ]
@@ -64,9 +63,9 @@ def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
     gap = (
         ""
         if plan.gap is None or plan.bound is None
-        else (f", {plan.gap:.2%} above the bound of {shown_duration(plan.bound)}, {plan.evaluations} plans tried")
+        else (f", {plan.gap:.2%} above the bound of {format_duration(plan.bound)}, {plan.evaluations} plans tried")
     )
-    sys.stderr.write(f"cosched: makespan {shown_duration(plan.makespan)}{gap}\n")
+    sys.stderr.write(f"cosched: makespan {format_duration(plan.makespan)}{gap}\n")
 
 
 @app.command()
@@ -79,8 +78,8 @@ def search(server: ServerOption = "", json: JsonOption = False) -> None:
         return
     rows = [
         (
-            shown_time(point.time),
-            shown_time(point.end),
+            format_optional_time(point.time),
+            format_optional_time(point.end),
             "" if point.gap is None else f"{point.gap:.2%}",
             str(point.evaluations),
         )
@@ -107,8 +106,8 @@ def runs(
             run.name,
             run.application,
             run.state,
-            shown_time(run.start),
-            shown_duration(run.end - run.start),
+            format_optional_time(run.start),
+            format_duration(run.end - run.start),
             ", ".join(run.hosts),
         )
         for run in found
@@ -155,5 +154,5 @@ def log(
         return
     print_table(
         ("TIME", "WHAT", "TASK", "DETAIL"),
-        [(shown_time(line.time), line.kind, line.task, line.detail) for line in found],
+        [(format_optional_time(line.time), line.kind, line.task, line.detail) for line in found],
     )

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cosched.api.deadlines import parse_typed_deadline
+from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
-from cosched.cli.deadline import read_deadline
 from cosched.cli.output import JsonOption, emit_json, print_table
-from cosched.cli.times import shown_time
 
 if TYPE_CHECKING:
-    from cosched.portal.documents import HostView
+    from cosched.api.documents import HostView
 
 __all__ = ["app"]
 
@@ -31,7 +31,14 @@ def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
         emit_json([asdict(host) for host in hosts])
         return
     rows = [
-        (host.name, host.host_class, _state(host), host.task, shown_time(host.free_at), host.reason or host.reserved)
+        (
+            host.name,
+            host.host_class,
+            _state(host),
+            host.task,
+            format_optional_time(host.free_at),
+            host.reason or host.reserved,
+        )
         for host in hosts
     ]
     print_table(("HOST", "CLASS", "STATE", "TASK", "FREE AT", "REASON"), rows)
@@ -47,11 +54,11 @@ def reserve(
     json: JsonOption = False,
 ) -> None:
     """Keep hosts for others for a while: no task starts that would run into it. For administrators."""
-    from cosched.portal.documents import ReservationRequest
+    from cosched.api.documents import ReservationRequest
 
     now = time.time()
-    begin, begins = read_deadline(from_, now, "start of the reservation") if from_ else (None, "")
-    end, ends = read_deadline(until, now, "end of the reservation")
+    begin, begins = parse_typed_deadline(from_, now, "start of the reservation") if from_ else (None, "")
+    end, ends = parse_typed_deadline(until, now, "end of the reservation")
     with connect(server) as client:
         made = client.reserve(ReservationRequest(hosts=tuple(hosts), start=begin, end=end, name=name))
     for note in filter(None, (begins, ends)):
@@ -62,7 +69,8 @@ def reserve(
         emit_json(asdict(made))
         return
     sys.stdout.write(
-        f"{made.id}: {', '.join(made.hosts)} reserved from {shown_time(made.start)} until {shown_time(made.end)}\n"
+        f"{made.id}: {', '.join(made.hosts)} reserved from {format_optional_time(made.start)} "
+        f"until {format_optional_time(made.end)}\n"
     )
 
 
@@ -75,7 +83,14 @@ def list_reservations(server: ServerOption = "", json: JsonOption = False) -> No
         emit_json([asdict(each) for each in found])
         return
     rows = [
-        (each.id, each.name, " ".join(each.hosts), shown_time(each.start), shown_time(each.end), each.owner)
+        (
+            each.id,
+            each.name,
+            " ".join(each.hosts),
+            format_optional_time(each.start),
+            format_optional_time(each.end),
+            each.owner,
+        )
         for each in found
     ]
     print_table(("ID", "NAME", "HOSTS", "FROM", "UNTIL", "BY"), rows)

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from cosched.api.documents import ParameterView
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, clean, emit_json, print_table
 from cosched.errors import UserError
-from cosched.portal.documents import ParameterView
 
 __all__ = ["app"]
 

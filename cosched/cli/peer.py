@@ -1,6 +1,4 @@
-"""`cosched peer`: neighbouring domains, whose tasks we take and who take ours."""
-
-# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+"""`cosched peer` pairs with neighbouring domains, lists them and shows the adviser's findings."""
 
 import http.client
 import ipaddress
@@ -12,14 +10,71 @@ from typing import Annotated, Any
 
 import typer
 
-from cosched.agent.settings import Role
+from cosched.agents.agent_settings import PeerRole
+from cosched.api.documents import AdvertisingView, AdviceView, NetworkView, OutlookView
+from cosched.api.times import format_duration, format_optional_time
 from cosched.cli.connection import ServerOption, connect
-from cosched.cli.network_text import network_lines
 from cosched.cli.output import JsonOption, clean, emit_json, print_table
-from cosched.cli.times import shown_time
 from cosched.errors import SystemFault, UserError
 
-__all__ = ["app"]
+__all__ = ["app", "network_lines"]
+
+# ── The network of agents as text for people.
+
+
+def network_lines(network: NetworkView) -> list[str]:
+    """Return what an agent has done, and how it is advised."""
+    each = "–" if network.letters_each is None else f"{network.letters_each:.1f}"
+    pairs = [
+        ("since", format_optional_time(network.since)),
+        ("offered", f"tasks {network.offered} times, {network.in_vain} of them in vain"),
+        ("forwarded", f"{network.forwarded}, of which {network.came_back} came back without a run"),
+        ("taken", f"{network.taken}{'' if network.hops is None else f', over {network.hops:.1f} hops on average'}"),
+        ("letters", f"{each} for each task, {network.spreading} to tell and ask what is free"),
+        ("known", _known(network)),
+        ("advertising", _way(network.advertising)),
+        ("adviser", network.adviser + (f"; {network.fault}" if network.fault else "")),
+    ]
+    lines = [f"{label + ':':13}{text}" for label, text in pairs if text]
+    return lines if network.advice is None else [*lines, *_advice(network.advice)]
+
+
+def _known(network: NetworkView) -> str:
+    if network.staleness is None:
+        return ""
+    apart = "" if network.misjudged is None else f"; ends promised lay {format_duration(network.misjudged)} from them"
+    return f"takers were chosen by words {format_duration(network.staleness)} old{apart}"
+
+
+def _advice(advice: AdviceView) -> list[str]:
+    when = format_optional_time(advice.time)
+    head = f"advice:      of {when}, {advice.tried} ways simulated on {advice.tasks} recent tasks"
+    if advice.best == advice.present:
+        return [head, f"  stay with  {_way(advice.present)}: {_outlook(advice.present_outlook)}"]
+    verdict = "adopted" if advice.adopted else "better"
+    return [
+        head,
+        f"  {verdict + ':':11}{_way(advice.best)}: {_outlook(advice.best_outlook)}",
+        f"  instead of {_way(advice.present)}: {_outlook(advice.present_outlook)}",
+    ]
+
+
+def _way(way: AdvertisingView) -> str:
+    told = "told" if way.push else "asked for"
+    return (
+        f"{told} every {format_duration(way.period)}, scope {way.scope}, believed for {format_duration(way.lifetime)}"
+    )
+
+
+def _outlook(outlook: OutlookView) -> str:
+    return f"{100 * outlook.late:.1f} % late, {outlook.letters:.1f} letters a task"
+
+
+# ── `cosched peer`: neighbouring domains, whose tasks we take and who take ours.
+
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
 
 app = typer.Typer()
 
@@ -33,18 +88,18 @@ def init(
     out: Annotated[Path | None, typer.Option(help="The file for your neighbours; else DOMAIN.peer.toml here.")] = None,
 ) -> None:
     """Make this domain's key and certificate, and the file to give to your neighbours. Keeps those that there are."""
-    from cosched.agent import certificate
-    from cosched.agent.peerbook import Entry
+    from cosched.agents.transport import tls
+    from cosched.agents.transport.allow_list import PeerEntry
 
     configuration = _configuration(config)
     name, agent = configuration.domain.name, configuration.agent
-    address = _called(agent.address or agent.listen)
+    address = _domain_name(agent.address or agent.listen)
     made = not (agent.key.exists() and agent.certificate.exists())
     if made:
-        key, pem = certificate.make(name)
+        key, pem = tls.make_certificate(name)
         _write(agent.key, key, 0o600)
         _write(agent.certificate, pem, 0o644)
-    entry = Entry(name=name, address=address, certificate=agent.certificate.read_text())
+    entry = PeerEntry(name=name, address=address, certificate=agent.certificate.read_text())
     target = out or Path(f"{name}.peer.toml")
     _write(target, entry.text.encode(), 0o644)
     sys.stdout.write(
@@ -53,7 +108,7 @@ def init(
     )
 
 
-def _called(address: str) -> str:
+def _domain_name(address: str) -> str:
     """Return an address by which neighbours can call us; refuses one that stands for all of this machine's."""
     host = address.rpartition(":")[0].strip("[]")
     try:
@@ -71,19 +126,19 @@ def _called(address: str) -> str:
 @app.command()
 def add(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `cosched peer init` made in that domain.")],
-    role: Annotated[Role, typer.Option(help="What it is to us.")] = Role.NEIGHBOUR,
+    role: Annotated[PeerRole, typer.Option(help="What it is to us.")] = PeerRole.NEIGHBOUR,
     address: Annotated[str, typer.Option(metavar="HOST:PORT", help="Instead of the file's.")] = "",
     config: ConfigOption = None,
 ) -> None:
     """Let a domain talk to us, and talk to it; a running daemon takes it up within seconds."""
-    from cosched.agent.peerbook import read_entry
+    from cosched.agents.transport.allow_list import read_peer_entry
 
-    entry = read_entry(file)
+    entry = read_peer_entry(file)
     entry = entry.model_copy(update={"role": role, "address": address or entry.address})
     if entry.name == _configuration(config).domain.name:
         raise UserError(f"{file} is about {entry.name}, which is this domain: add a neighbour's")
     path = _book(config).put(entry)
-    read_entry(path)
+    read_peer_entry(path)
     sys.stdout.write(f"{entry.name} at {entry.address} is a {role} now ({path})\n")
 
 
@@ -102,7 +157,7 @@ def list_peers(server: ServerOption = "", json: JsonOption = False) -> None:
             peer.address,
             peer.role,
             "paused" if peer.paused else "active",
-            shown_time(peer.heard),
+            format_optional_time(peer.heard),
             f"{peer.free}/{peer.hosts}",
             ", ".join(peer.hardware),
             str(peer.given),
@@ -130,14 +185,14 @@ def advice(server: ServerOption = "", json: JsonOption = False) -> None:
 @app.command()
 def ping(name: NameArgument, config: ConfigOption = None) -> None:
     """Call a neighbour's agent, as the daemon would: over TLS that both sides prove."""
-    from cosched.agent import certificate
-    from cosched.agent.transport import call
+    from cosched.agents.transport import tls
+    from cosched.agents.transport.peer_client import call_peer
 
     agent = _configuration(config).agent
     entry = _book(config).get(name)
     try:
-        context = certificate.client_context(agent.certificate, agent.key, entry.certificate)
-        reply = call(entry, context, "GET", "/ping")
+        context = tls.client_context(agent.certificate, agent.key, entry.certificate)
+        reply = call_peer(entry, context, "GET", "/ping")
     except (OSError, http.client.HTTPException) as error:
         raise SystemFault(
             f"{name} at {entry.address} does not answer ({error}): see whether its daemon runs, and "
@@ -168,18 +223,18 @@ def remove(name: NameArgument, config: ConfigOption = None) -> None:
 
 
 def _configuration(config: Path | None) -> Any:
-    from cosched.service.configuration import load
+    from cosched.daemon.config.configuration import load_configuration
 
-    configuration = load(config)
+    configuration = load_configuration(config)
     if not configuration.agent.listen:
         raise UserError("this domain has no agent: set [agent] listen to the host:port at which neighbours reach it")
     return configuration
 
 
 def _book(config: Path | None) -> Any:
-    from cosched.agent.peerbook import PeerBook
+    from cosched.agents.transport.allow_list import PeerAllowList
 
-    return PeerBook(_configuration(config).agent.peers)
+    return PeerAllowList(_configuration(config).agent.peers)
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:

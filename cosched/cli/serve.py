@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from pathlib import Path  # noqa: TC003  typer reads the annotations
+from pathlib import Path
 from typing import Annotated
 
 import structlog
@@ -21,8 +21,8 @@ def command(
     log_json: Annotated[bool, typer.Option("--log-json", help="Log one JSON object a line.")] = False,
 ) -> None:
     """Run the daemon until it is ended with SIGTERM or Ctrl-C; its jobs go on and it finds them again."""
-    from cosched.service.configuration import load
-    from cosched.service.daemon import Daemon
+    from cosched.daemon.config.configuration import load_configuration
+    from cosched.daemon.main import Daemon
 
     renderer = (
         structlog.processors.JSONRenderer() if log_json else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
@@ -37,4 +37,4 @@ def command(
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-    Daemon(load(config)).run()
+    Daemon(load_configuration(config)).run()

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path  # noqa: TC003  typer reads the annotations when it runs
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cosched.cli.output import JsonOption, clean, console, emit_json, figure, print_table
 from cosched.errors import UserError
-from cosched.scheduling import machine_code
-from cosched.scheduling.policies import Policy
-from cosched.simulation.averages import INTERVAL, averaged
-from cosched.simulation.experiments import NAMES, experiment
-from cosched.simulation.moldability import Moldability
-from cosched.simulation.replay import ONLINE
-from cosched.simulation.seeds import tables
-from cosched.simulation.swf import read_swf
-from cosched.simulation.trace_experiment import trace_experiment
+from cosched.scheduling import kernel_cache
+from cosched.scheduling.formats.swf import read_swf
+from cosched.scheduling.policies import PolicyName
+from cosched.simulation.experiment import INTERVAL_SUFFIX, averaged_rows
+from cosched.simulation.experiments import EXPERIMENT_NAMES, load_experiment
+from cosched.simulation.seed_runs import tables_by_seed
+from cosched.simulation.trace_replay import ONLINE_POLICIES, Moldability, trace_experiment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cosched.simulation.experiment import Experiment, Row
+    from cosched.simulation.experiment import Experiment, ResultRow
 
 __all__ = ["command"]
 
@@ -39,8 +37,10 @@ def command(
     plot: Annotated[list[Path] | None, typer.Option(help="Draw into this folder, or into this .svg file.")] = None,
     trace: Annotated[Path | None, typer.Option(help="Replay this trace (SWF, may be .gz) in place of one.")] = None,
     policy: Annotated[
-        list[Policy] | None,
-        typer.Option(metavar="POLICY", help=f"Of the replay; may be given several times: {', '.join(sorted(ONLINE))}."),
+        list[PolicyName] | None,
+        typer.Option(
+            metavar="POLICY", help=f"Of the replay; may be given several times: {', '.join(sorted(ONLINE_POLICIES))}."
+        ),
     ] = None,
     moldability: Annotated[Moldability, typer.Option(help="Run times on other counts.")] = Moldability.RIGID,
     requested: Annotated[bool, typer.Option(help="Predict what the trace's users asked for.")] = False,
@@ -49,23 +49,23 @@ def command(
     if trace is not None:
         if name:
             raise UserError(f"give either {name} or --trace, not both")
-        policies = list(dict.fromkeys(policy or [Policy.GENETIC]))
+        policies = list(dict.fromkeys(policy or [PolicyName.GENETIC]))
         chosen = trace_experiment(read_swf(trace), trace.name, policies, moldability, requested=requested)
     elif policy or requested or moldability is not Moldability.RIGID:
         raise UserError("--policy, --moldability and --requested are for the replay of a trace: give --trace FILE")
     elif not name:
         if set_ or plot:
-            raise UserError(f"--set and --plot are for an experiment: name one of {', '.join(NAMES)}")
+            raise UserError(f"--set and --plot are for an experiment: name one of {', '.join(EXPERIMENT_NAMES)}")
         _list(json=json)
         return
     else:
-        chosen = experiment(name)
+        chosen = load_experiment(name)
     options = chosen.settings(_pairs(set_ or []))
-    if chosen.searches and not machine_code.ready():
+    if chosen.searches and not kernel_cache.ready():
         sys.stderr.write("cosched: the search has not been compiled on this machine yet: first that, about a minute\n")
-        machine_code.keep()
-    every = tables(chosen, range(seed, seed + seeds), options, processes or len(os.sched_getaffinity(0)))
-    rows = averaged(every, chosen.keys)
+        kernel_cache.keep()
+    every = tables_by_seed(chosen, range(seed, seed + seeds), options, processes or len(os.sched_getaffinity(0)))
+    rows = averaged_rows(every, chosen.keys)
     if json:
         emit_json(
             {
@@ -102,7 +102,7 @@ def _draw(pictures: Mapping[str, str], name: str, places: Sequence[Path]) -> Non
 
 
 def _list(*, json: bool) -> None:
-    found = [experiment(name) for name in NAMES]
+    found = [load_experiment(name) for name in EXPERIMENT_NAMES]
     if json:
         emit_json(
             [{"experiment": item.name, "reproduces": item.reproduces, "options": _defaults(item)} for item in found]
@@ -128,7 +128,7 @@ def _pairs(words: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _print(chosen: Experiment, rows: Sequence[Row], seed: int, seeds: int) -> None:
+def _print(chosen: Experiment, rows: Sequence[ResultRow], seed: int, seeds: int) -> None:
     console.print(f"{chosen.reproduces}\n", style="bold", markup=False)
     beside = [_published(row, chosen) for row in rows]
     _table(rows, beside, chosen.keys)
@@ -140,15 +140,17 @@ def _print(chosen: Experiment, rows: Sequence[Row], seed: int, seeds: int) -> No
         console.print(chosen.note, markup=False)
 
 
-def _published(row: Row, chosen: Experiment) -> Row:
+def _published(row: ResultRow, chosen: Experiment) -> ResultRow:
     """Return the paper's row that agrees with ours in all keys that it has; an empty one where there is none."""
     same = (paper for paper in chosen.paper if all(paper.get(key, row[key]) == row[key] for key in chosen.keys))
     return next(same, {})
 
 
-def _table(rows: Sequence[Row], beside: Sequence[Row], keys: Sequence[str]) -> None:
+def _table(rows: Sequence[ResultRow], beside: Sequence[ResultRow], keys: Sequence[str]) -> None:
     """Print our rows, in each measured cell the paper's value where `beside` has one."""
-    columns = [column for column in dict.fromkeys(key for row in rows for key in row) if not column.endswith(INTERVAL)]
+    columns = [
+        column for column in dict.fromkeys(key for row in rows for key in row) if not column.endswith(INTERVAL_SUFFIX)
+    ]
     table = []
     for row, paper in zip(rows, beside, strict=True):
         known = [column not in keys and paper.get(column) is not None for column in columns]
@@ -161,7 +163,7 @@ def _table(rows: Sequence[Row], beside: Sequence[Row], keys: Sequence[str]) -> N
     print_table(columns, table)
 
 
-def _cell(row: Row, column: str) -> str:
-    value, half = row.get(column), row.get(column + INTERVAL)
+def _cell(row: ResultRow, column: str) -> str:
+    value, half = row.get(column), row.get(column + INTERVAL_SUFFIX)
     text = figure(value, 4) if isinstance(value, float) else "" if value is None else str(value)
     return f"{text} ± {half:.2g}" if isinstance(half, float) else text

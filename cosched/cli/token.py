@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
+from cosched.api.times import format_optional_time, parse_duration
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, emit_json, print_table
-from cosched.cli.times import shown_time
-from cosched.service.duration import parse_duration
 
 __all__ = ["app"]
 
@@ -31,7 +30,7 @@ def create(
     json: JsonOption = False,
 ) -> None:
     """Give out a token and print it: it is shown now and never again."""
-    from cosched.portal.documents import TokenRequest
+    from cosched.api.documents import TokenRequest
 
     request = TokenRequest(
         user=user, role=role, scopes=tuple(scope or ("read", "submit")), lifetime=parse_duration(lifetime), note=note
@@ -42,7 +41,7 @@ def create(
         emit_json(asdict(made))
         return
     sys.stderr.write(
-        f"cosched: token {made.id} of {made.user}, good until {shown_time(made.expires)}; keep it secret, "
+        f"cosched: token {made.id} of {made.user}, good until {format_optional_time(made.expires)}; keep it secret, "
         "for example in the file that COSCHED_TOKEN_FILE names\n"
     )
     sys.stdout.write(f"{made.token}\n")
@@ -61,7 +60,7 @@ def list_tokens(
         emit_json([asdict(token) for token in tokens])
         return
     rows = [
-        (token.id, token.user, token.role, " ".join(token.scopes), shown_time(token.expires), token.note)
+        (token.id, token.user, token.role, " ".join(token.scopes), format_optional_time(token.expires), token.note)
         for token in tokens
     ]
     print_table(("ID", "USER", "ROLE", "SCOPES", "EXPIRES", "NOTE"), rows)

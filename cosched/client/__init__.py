@@ -7,13 +7,10 @@ with cosched.Client() as client:
 
 from __future__ import annotations
 
-from cosched.client.access_calls import AccessCalls
-from cosched.client.caller import AbsentError
-from cosched.client.domain_calls import DomainCalls
-from cosched.client.library_calls import LibraryCalls
-from cosched.client.task_calls import TaskCalls
+from cosched.client.calls import AccessCalls, DomainCalls, LibraryCalls, TaskCalls
+from cosched.client.http_caller import NotRunningError
 
-__all__ = ["AbsentError", "Client"]
+__all__ = ["Client", "NotRunningError"]
 
 
 class Client(TaskCalls, DomainCalls, LibraryCalls, AccessCalls):

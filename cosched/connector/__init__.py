@@ -1,9 +1,11 @@
-"""The interface between a co-scheduler and a resource manager, and how connectors are found."""
+"""The interface between cosched and a resource manager; connectors are found by entry point.
+
+Start at `interface`; `contract` holds the tests that every connector inherits; docs/connectors/writing.md says how.
+"""
 
 from cosched.connector.interface import Connector, ConnectorError, Host, JobReport, JobState, Launch, Output
-from cosched.connector.native import Native
-from cosched.connector.registry import available, load
-from cosched.connector.values import SafeValue, safe
+from cosched.connector.registry import available_connectors, load_connector
+from cosched.connector.values import NativeDescription, SafeValue, safe
 
 __all__ = [
     "Connector",
@@ -12,10 +14,10 @@ __all__ = [
     "JobReport",
     "JobState",
     "Launch",
-    "Native",
+    "NativeDescription",
     "Output",
     "SafeValue",
-    "available",
-    "load",
+    "available_connectors",
+    "load_connector",
     "safe",
 ]

@@ -1,31 +1,48 @@
-"""What a connector is: seven verbs between a domain's co-scheduler and its resource manager.
+"""A connector: seven verbs between cosched and a resource manager, and submission of several.
 
-    hosts()   → the places of the domain, up or not
-    submit()  → one attempt leaves as a native job
-    status()  → what the manager says of attempts (one call for many)
-    cancel()  → an attempt shall not run, now or later
-    find()    → is this attempt known, in the queue or in the history?
-    events()  → what happened since the last call
-    output()  → what a process wrote
-
-A connector blocks and keeps no state that a crash could lose: the attempt's UUID travels inside the native job and
-every verb works after a restart. All times are seconds since the epoch.
+hosts, submit, status, cancel, find, events, output: see `Connector`. It blocks and keeps no state that a crash could
+lose: the attempt's UUID travels in the native job. All times are seconds since the epoch.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from cosched.errors import SystemFault
+from cosched.errors import CoschedError, SystemFault
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from cosched.connector.native import Native
+    from cosched.connector.values import NativeDescription
 
-__all__ = ["Connector", "ConnectorError", "Host", "JobReport", "JobState", "Launch", "Output"]
+__all__ = [
+    "Connector",
+    "ConnectorError",
+    "Host",
+    "JobReport",
+    "JobState",
+    "Launch",
+    "Output",
+    "SubmitOutcomes",
+    "SubmitsMany",
+    "submit_many",
+]
+
+# ── What a connector is: seven verbs between a domain's co-scheduler and its resource manager.
+#
+#     hosts()   → the places of the domain, up or not
+#     submit()  → one attempt leaves as a native job
+#     status()  → what the manager says of attempts (one call for many)
+#     cancel()  → an attempt shall not run, now or later
+#     find()    → is this attempt known, in the queue or in the history?
+#     events()  → what happened since the last call
+#     output()  → what a process wrote
+#
+# A connector blocks and keeps no state that a crash could lose: the attempt's UUID travels inside the native job and
+# every verb works after a restart. All times are seconds since the epoch.
 
 
 class ConnectorError(SystemFault):
@@ -106,7 +123,7 @@ class Launch:
     classes: tuple[str, ...] = ()
     parameters: Mapping[str, float | str] = field(default_factory=dict)
     owner: str = ""
-    native: Native | None = None
+    native: NativeDescription | None = None
 
 
 class JobState(StrEnum):
@@ -248,3 +265,58 @@ class Connector(Protocol):
     def close(self) -> None:
         """Give back what this object holds; jobs go on."""
         ...
+
+
+# ── Several launches handed over at once: what came of each, whatever came of the others.
+
+
+@runtime_checkable
+class SubmitsMany(Protocol):
+    """A connector whose manager takes many jobs at once: a list to queue from, an array of jobs."""
+
+    def submit_many(self, launches: Sequence[Launch]) -> Mapping[str, str | CoschedError]:
+        """Hand attempts to the manager together; return for each UUID its native job's identifier, or what is wrong.
+
+        Each of them is afterwards an attempt like any other, found, cancelled and reported on by its own UUID: all that
+        `Connector.submit` promises holds for it.
+        """
+        ...
+
+
+class SubmitOutcomes(dict[str, "str | CoschedError"]):
+    """UUID of an attempt → its native job's identifier, or the error that kept it from getting one."""
+
+    @contextmanager
+    def settle(self, attempts: Iterable[str]) -> Iterator[None]:
+        """Keep an error that is raised meanwhile as what came of these attempts."""
+        try:
+            yield
+        except CoschedError as error:
+            self.update(dict.fromkeys(attempts, error))
+
+    def refused(self, attempt: str) -> bool:
+        """Whether the manager took it not for now, because it has too many."""
+        outcome = self.get(attempt)
+        return isinstance(outcome, ConnectorError) and outcome.refused
+
+    def job(self, attempt: str) -> str:
+        """Return an attempt's job.
+
+        Raises:
+            CoschedError: it got none.
+        """
+        outcome = self[attempt]
+        if isinstance(outcome, CoschedError):
+            raise outcome
+        return outcome
+
+
+def submit_many(connector: Connector, launches: Sequence[Launch]) -> Mapping[str, str | CoschedError]:
+    """Hand launches over, together where the connector can; see `TakesMany.submit_many`."""
+    if isinstance(connector, SubmitsMany):
+        return connector.submit_many(launches)
+    outcomes = SubmitOutcomes()
+    for launch in launches:
+        with outcomes.settle([launch.attempt]):
+            outcomes[launch.attempt] = connector.submit(launch)
+    return outcomes

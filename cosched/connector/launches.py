@@ -9,19 +9,18 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector.interface import Launch
-from cosched.connector.native import Native, check_native
-from cosched.connector.values import safe
+from cosched.connector.values import NativeDescription, check_native_description, safe
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["check", "check_attempt", "environment", "from_json", "to_json"]
+__all__ = ["check_attempt", "check_launch", "launch_from_json", "launch_to_json", "process_environment"]
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
-def check(launch: Launch) -> None:
+def check_launch(launch: Launch) -> None:
     """Refuse a launch that no operating system or resource manager could carry as it is.
 
     Raises:
@@ -41,8 +40,8 @@ def check(launch: Launch) -> None:
     for argument in launch.prepare:
         _check_text(argument, f"the preparation of task {launch.name!r}")
     if launch.native is not None:
-        check_native(launch.native)
-    _check_places(launch)
+        check_native_description(launch.native)
+    _check_hosts(launch)
 
 
 def check_attempt(attempt: str) -> None:
@@ -59,7 +58,7 @@ def check_attempt(attempt: str) -> None:
         raise UserError(f"attempt {attempt!r} is not a UUID: write it like {uuid.UUID(int=0)}")
 
 
-def environment(launch: Launch) -> dict[str, str]:
+def process_environment(launch: Launch) -> dict[str, str]:
     """Return the variables that all processes of the launch see; COSCHED_RANK is added for each."""
     return {
         **launch.environment,
@@ -68,25 +67,25 @@ def environment(launch: Launch) -> dict[str, str]:
         "COSCHED_HOST_COUNT": str(launch.count),
         "COSCHED_HOSTS": ",".join(launch.hosts),
         "COSCHED_HOST_CLASSES": ",".join(launch.classes),
-        **{f"COSCHED_PARAMETER_{name}": _shown(value) for name, value in launch.parameters.items()},
+        **{f"COSCHED_PARAMETER_{name}": _parameter_text(value) for name, value in launch.parameters.items()},
     }
 
 
-def to_json(launch: Launch) -> str:
+def launch_to_json(launch: Launch) -> str:
     """Return a launch that was checked as text, to be written down."""
     return json.dumps(asdict(launch))
 
 
-def from_json(text: str) -> Launch:
+def launch_from_json(text: str) -> Launch:
     """Return the launch that `to_json` wrote."""
     fields: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()
     }
     native = fields.pop("native", None)
-    return Launch(**fields, native=None if native is None else Native(**native))
+    return Launch(**fields, native=None if native is None else NativeDescription(**native))
 
 
-def _shown(value: float | str) -> str:
+def _parameter_text(value: float | str) -> str:
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
@@ -99,7 +98,7 @@ def _check_text(text: str, what: str) -> None:
         raise UserError(f"{what} contains NUL or half a surrogate pair, which no program can receive: {text[:80]!r}")
 
 
-def _check_places(launch: Launch) -> None:
+def _check_hosts(launch: Launch) -> None:
     twice = _first_repeated(launch.hosts)
     if twice is not None:
         raise UserError(f"task {launch.name!r} names host {twice} twice: name each host once")

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
     from cosched.connector.interface import Connector
 
-__all__ = ["GROUP", "available", "load"]
+__all__ = ["GROUP", "available_connectors", "load_connector"]
 
 GROUP = "cosched.connectors"
 
 
-def available() -> list[str]:
+def available_connectors() -> list[str]:
     """Return the names of all installed connectors, sorted."""
     return sorted({point.name for point in entry_points(group=GROUP)})
 
 
-def load(name: str, settings: Mapping[str, object]) -> Connector:
+def load_connector(name: str, settings: Mapping[str, object]) -> Connector:
     """Build the connector of this name from its table of the configuration.
 
     Raises:
@@ -30,7 +30,7 @@ def load(name: str, settings: Mapping[str, object]) -> Connector:
     """
     points = [point for point in entry_points(group=GROUP) if point.name == name]
     if not points:
-        raise UserError(f"connector {name!r} is not installed: choose one of {', '.join(available())}")
+        raise UserError(f"connector {name!r} is not installed: choose one of {', '.join(available_connectors())}")
     try:
         factory = points[0].load()
     except ImportError as error:

@@ -19,17 +19,25 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cosched.connector.native import Native
+    from cosched.connector.values import NativeDescription
 
-__all__ = ["Place", "Reader", "UserJob", "decode", "load", "manager_of", "read_text"]
+__all__ = [
+    "UserFileOrigin",
+    "UserFileReader",
+    "UserJob",
+    "decode_user_file",
+    "load_user_file_reader",
+    "manager_of_user_file",
+    "read_user_file",
+]
 
-_LARGEST = 4 << 20  # bytes, as sbatch has it
-_BATCH = re.compile(r"#(SBATCH|COSCHED)\b")
-_QUEUE = re.compile(r"\s*queue\b", re.IGNORECASE)
+_LARGEST_FILE = 4 << 20  # bytes, as sbatch has it
+_BATCH_LINE = re.compile(r"#(SBATCH|COSCHED)\b")
+_QUEUE_STATEMENT = re.compile(r"\s*queue\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class UserFileOrigin:
     """Where a file is submitted from.
 
     Attributes:
@@ -60,7 +68,7 @@ class UserJob:
         wishes: what the file asks of cosched, by the names of the options of `cosched task submit`, in order.
     """
 
-    native: Native
+    native: NativeDescription
     command: tuple[str, ...]
     name: str = ""
     hosts: str = ""
@@ -77,10 +85,10 @@ class UserJob:
         )
 
 
-Reader = Callable[[str, Place], list[UserJob]]
+UserFileReader = Callable[[str, UserFileOrigin], list[UserJob]]
 
 
-def load(manager: str) -> Reader:
+def load_user_file_reader(manager: str) -> UserFileReader:
     """Return the reader for a manager's files.
 
     Raises:
@@ -90,14 +98,14 @@ def load(manager: str) -> Reader:
     if not points:
         raise UserError(f"no connector reads files of {manager!r}")
     try:
-        return cast("Reader", import_module(f"{points[0].module}.userfile").read)
+        return cast("UserFileReader", import_module(f"{points[0].module}.userfile").read)
     except ImportError as error:
         raise UserError(
             f"a file of {manager!r} needs a package that is not installed ({error}): pip install 'cosched[{manager}]'"
         ) from error
 
 
-def read_text(path: Path) -> str:
+def read_user_file(path: Path) -> str:
     """Return the text of a user's file.
 
     Raises:
@@ -105,20 +113,20 @@ def read_text(path: Path) -> str:
     """
     try:
         with path.open("rb") as file:
-            content = file.read(_LARGEST + 1)
+            content = file.read(_LARGEST_FILE + 1)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
-    return decode(content, path.name)
+    return decode_user_file(content, path.name)
 
 
-def decode(content: bytes, name: str) -> str:
+def decode_user_file(content: bytes, name: str) -> str:
     """Return the text of a file's content.
 
     Raises:
         UserError: it is too large, or is not text.
     """
-    if len(content) > _LARGEST:
-        raise UserError(f"{name} has more than {_LARGEST >> 20} MiB: a submit file or batch script is smaller")
+    if len(content) > _LARGEST_FILE:
+        raise UserError(f"{name} has more than {_LARGEST_FILE >> 20} MiB: a submit file or batch script is smaller")
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
@@ -130,15 +138,15 @@ def decode(content: bytes, name: str) -> str:
     return text
 
 
-def manager_of(text: str, name: str) -> str:
+def manager_of_user_file(text: str, name: str) -> str:
     """Return which manager's file it is: "slurm" for a script, "condor" for a file with a `queue` statement.
 
     Raises:
         UserError: neither.
     """
-    if text.startswith("#!") or any(_BATCH.match(line) for line in text.splitlines()):
+    if text.startswith("#!") or any(_BATCH_LINE.match(line) for line in text.splitlines()):
         return "slurm"
-    if any(_QUEUE.match(line) for line in text.splitlines()):
+    if any(_QUEUE_STATEMENT.match(line) for line in text.splitlines()):
         return "condor"
     raise UserError(
         f"{name} is neither a batch script (its first line begins with #!) nor a submit file (it has no "

@@ -1,17 +1,25 @@
-"""The one type for values that reach a submit description or script of a resource manager.
+"""The values that may reach a submit description: checked strings and users' own settings.
 
-A newline in a submit value can run code in *our* process, `$` reads our environment, and a leading `-` turns a name
-into an option; so none of these passes. The user's command itself never goes this way: it is written into a script
-of its own, quoted.
+A newline in a submit value can run code in our process, `$` reads our environment, a leading `-` is an option: `safe`
+refuses these. A user's command never goes this way: it is quoted in a script of its own.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from cosched.errors import UserError
 
-__all__ = ["SafeValue", "safe"]
+__all__ = ["NativeDescription", "SafeValue", "check_native_description", "safe"]
+
+# ── The one type for values that reach a submit description or script of a resource manager.
+#
+# A newline in a submit value can run code in *our* process, `$` reads our environment, and a leading `-` turns a name
+# into an option; so none of these passes. The user's command itself never goes this way: it is written into a script
+# of its own, quoted.
 
 
 class SafeValue(str):
@@ -45,3 +53,50 @@ def safe(value: str, what: str) -> SafeValue:
     if value.startswith("-"):
         raise UserError(f"{what} {value!r} starts with '-': start it with another character")
     return SafeValue(value)
+
+
+# ── A job in the words of its manager, as a user's own file has them once it has been read.
+
+
+_SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}\Z")
+_LONGEST_SETTING = 64 * 1024  # characters of a value
+_MOST_SETTINGS = 500  # settings of a job
+
+
+@dataclass(frozen=True, slots=True)
+class NativeDescription:
+    """What a user's own submit file or batch script asks of its manager, beside hosts, times and names.
+
+    Attributes:
+        manager: connector that it is written for ("condor", "slurm").
+        settings: HTCondor's submit commands, or the long options of sbatch; macros and shell are through.
+        script: text of the batch script; empty where the settings name a program.
+    """
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
+
+    manager: str
+    settings: dict[str, str] = field(default_factory=dict)
+    script: str = ""
+
+
+def check_native_description(native: NativeDescription) -> None:
+    """Refuse a job that could mean more than its settings say.
+
+    Raises:
+        UserError: a name that is none, a value of several lines or with characters that nobody sees.
+    """
+    if len(native.settings) > _MOST_SETTINGS:
+        raise UserError(f"the job has {len(native.settings)} settings: at most {_MOST_SETTINGS} are allowed")
+    for key, value in native.settings.items():
+        if not _SETTING_NAME.match(key):
+            raise UserError(f"the job has a setting {key[:80]!r}: names are letters, digits, '_', '.' and '-'")
+        if len(value) > _LONGEST_SETTING:
+            raise UserError(
+                f"the job's setting {key} has {len(value)} characters: at most {_LONGEST_SETTING} are allowed"
+            )
+        for character in value:
+            if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+                raise UserError(f"the job's setting {key} contains {character!r}: leave it out")
+    if "\0" in native.script or any(unicodedata.category(c) == "Cs" for c in native.script):
+        raise UserError("the job's script contains a zero byte or half a surrogate pair: leave it out")

@@ -1,1 +1,5 @@
-"""The pure core: events in, decisions out."""
+"""The pure core of one domain: events in, changes and decisions out.
+
+Start at `core.py`; `events.py` is what comes in, `changes.py` what goes out, `dispatch.py` where a plan becomes a
+dispatch.
+"""

@@ -16,8 +16,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.dispatching import Departure, Speeds, departures, departures_in_order, first_on
-from cosched.coscheduler.domain import Domain
+from cosched.coscheduler.attempts import AttemptLifecycle
+from cosched.coscheduler.dispatch import ImmediateStart, RunTimeTable, first_on_idle_hosts, starts_in_order, starts_now
 from cosched.coscheduler.events import (
     CancelRequested,
     Event,
@@ -33,42 +33,43 @@ from cosched.coscheduler.events import (
     TaskSubmitted,
     Tick,
 )
-from cosched.coscheduler.experience import Experience
 from cosched.coscheduler.forwarding import Forwarding
-from cosched.coscheduler.ledger import Ledger
-from cosched.coscheduler.lifecycle import Lifecycle
-from cosched.coscheduler.prospect import Prospect
-from cosched.coscheduler.queue import Queue
-from cosched.coscheduler.reservations import Reservations, clear
+from cosched.coscheduler.learnt_corrections import LearntCorrections
+from cosched.coscheduler.plan import TaskQueue
+from cosched.coscheduler.planning_view import PlanningView
+from cosched.coscheduler.reservations import Reservations, without_distant_reservations
+from cosched.coscheduler.state import CoreState, DomainHosts
 from cosched.coscheduler.task import TaskState
-from cosched.scheduling.baselines import BASELINES, baseline_count
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.insertion import insert
-from cosched.scheduling.metrics import measure_plan, objective
-from cosched.scheduling.policies import SEARCHED, Policy
-from cosched.scheduling.problem import Plan
-from cosched.scheduling.progress import Figures, difference
-from cosched.scheduling.widths import best_seconds
+from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES, user_host_count
+from cosched.scheduling.heuristics.insertion import insert
+from cosched.scheduling.host_counts import best_seconds
+from cosched.scheduling.objective.comparison import PlanFigures, describe_difference
+from cosched.scheduling.objective.metrics import measure_plan, objective
+from cosched.scheduling.plan import Plan
+from cosched.scheduling.policies import SEARCHED, PolicyName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cosched.coscheduler.admission import Door
-    from cosched.coscheduler.decisions import Outcome
+    from cosched.coscheduler.changes import Outcome
+    from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.plan import CurrentPlan
     from cosched.coscheduler.reservations import Reservation
-    from cosched.coscheduler.settings import Settings
+    from cosched.coscheduler.submit_limits import OwnerLimit
     from cosched.coscheduler.task import Attempt, Task
-    from cosched.coscheduler.waiting import Waiting
-    from cosched.prediction.feedback import Correction
+    from cosched.prediction.calibration import Correction
     from cosched.scheduling.problem import Problem
 
 __all__ = ["Coscheduler"]
 
 # Tasks without a profile that are handed to the manager at once: enough for batches, few enough that a planned task
 # does not wait long behind them while its hosts stay idle.
-_MOST_PASSING = 200
-_CROWD = 0.25  # seconds during which tasks that arrive are looked at together
-_MOST_PLACED_IN = 2000  # waiting tasks among which a new one is given its place at once; in longer queues by the search
+_MOST_UNMODELLED = 200
+_ARRIVAL_WINDOW = 0.25  # seconds during which tasks that arrive are looked at together
+_LONGEST_INSERTION = (
+    2000  # waiting tasks among which a new one is given its place at once; in longer queues by the search
+)
 
 
 class Coscheduler:
@@ -85,21 +86,23 @@ class Coscheduler:
         eager: whether they are asked also for tasks of ours that would be in time here.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: CoreSettings) -> None:
         self.settings = settings
-        self.domain = Domain()
+        self.domain = DomainHosts()
         self.reservations = Reservations()
         self.improved: ScheduleImproved | None = None
         self.changed: tuple[float, str] | None = None
         self.neighbours = False
         self.eager = False
         self._dispatched_at = self._placed_at = -math.inf
-        self._ledger = Ledger()
-        self._queue = Queue(settings.staging, lambda task, time: bool(self.awaited(task)) or self.refused(task, time))
-        self._experience = Experience()
-        self._lifecycle = Lifecycle(settings, self._ledger, self._queue, self._experience)
+        self._ledger = CoreState()
+        self._queue = TaskQueue(
+            settings.staging, lambda task, time: bool(self.awaited(task)) or self.refused(task, time)
+        )
+        self._experience = LearntCorrections()
+        self._lifecycle = AttemptLifecycle(settings, self._ledger, self._queue, self._experience)
         self._forwarding = Forwarding(settings, self._ledger, self._queue, self._lifecycle)
-        self.prospect = Prospect(
+        self.prospect = PlanningView(
             settings, self._ledger, self._queue, self.domain, self.reservations, self._experience, self._lifecycle
         )
 
@@ -184,7 +187,7 @@ class Coscheduler:
         return self._ledger.attempts
 
     @property
-    def waiting(self) -> Waiting:
+    def waiting(self) -> CurrentPlan:
         """The current plan."""
         return self._queue.waiting
 
@@ -202,7 +205,7 @@ class Coscheduler:
         """Whether the manager takes no more attempts of the task's owner for now."""
         return self._lifecycle.room(self.tasks[task].owner, time) < 1
 
-    def door(self, task: str) -> Door | None:
+    def door(self, task: str) -> OwnerLimit | None:
         """Return what is known of the manager's limit on the task's owner; None where there is no sign of any."""
         return self._lifecycle.admission.doors.get(self.tasks[task].owner)
 
@@ -233,7 +236,7 @@ class Coscheduler:
             self._ledger.put(task)
             self._ledger.replan()
             self._queue.add(task)
-            if time >= self._placed_at + _CROWD and self.settings.policy in SEARCHED:
+            if time >= self._placed_at + _ARRIVAL_WINDOW and self.settings.policy in SEARCHED:
                 self._placed_at = time
                 self._place(task.id, time)
 
@@ -242,11 +245,13 @@ class Coscheduler:
 
         The search will do better; until it has, and where there is none, a task that is in a hurry is not the last.
         """
-        problem = self.prospect.problem(time) if 0 < len(self.waiting) <= _MOST_PLACED_IN else None
+        problem = self.prospect.problem(time) if 0 < len(self.waiting) <= _LONGEST_INSERTION else None
         if problem is not None and problem.tasks[-1] == task:
             plan = self.waiting.plan(problem)
             known = Plan(plan.order[:-1], plan.counts, plan.classes)
-            better = insert(clear(problem, known), known, len(problem.tasks) - 1, self.settings.weights)
+            better = insert(
+                without_distant_reservations(problem, known), known, len(problem.tasks) - 1, self.settings.weights
+            )
             if better is not None:
                 self.waiting.adopt(problem, better)
 
@@ -258,7 +263,7 @@ class Coscheduler:
         if not isinstance(event, TaskSubmitted) or self.settings.policy not in SEARCHED:
             return False
         staged = event.task.id not in self.waiting or self._queue.staged(event.task, event.time)
-        return not staged and event.time < self._dispatched_at + _CROWD
+        return not staged and event.time < self._dispatched_at + _ARRIVAL_WINDOW
 
     def _observe(self, event: HostsObserved) -> None:
         if self.domain.observe(event.hosts, event.time):
@@ -293,14 +298,14 @@ class Coscheduler:
 
     def _compare(self, problem: Problem, proposed: Plan, time: float) -> None:
         current = self.waiting.plan(problem)
-        problem = clear(problem, current, proposed)
+        problem = without_distant_reservations(problem, current, proposed)
         before, after = (measure_plan(problem, plan) for plan in (current, proposed))
         bound, weights = lower_bound(problem), self.settings.weights
         # For comparison, Titan's own search is followed wherever it leads: what is here may be better than it would do.
-        classic = self.settings.policy == Policy.TITAN_CLASSIC
+        classic = self.settings.policy == PolicyName.TITAN_CLASSIC
         if classic or objective(after, weights, bound) <= objective(before, weights, bound):
             self.waiting.adopt(problem, proposed)
-            why = difference(Figures.of(before), Figures.of(after))
+            why = describe_difference(PlanFigures.of(before), PlanFigures.of(after))
             self.changed = (time, why) if why else self.changed
 
     def _dispatch(self, time: float) -> None:
@@ -314,7 +319,7 @@ class Coscheduler:
                 self._lifecycle.start(task, departure.hosts, seconds, time)
                 self._ledger.replan()
 
-    def _stays(self, departure: Departure, time: float) -> bool:
+    def _stays(self, departure: ImmediateStart, time: float) -> bool:
         """Whether another domain must be asked before this task leaves; then it is."""
         task = self.tasks[departure.task]
         end = time + departure.seconds
@@ -327,9 +332,9 @@ class Coscheduler:
 
     def _doors(self) -> int:
         """Return how many more tasks without a profile may be on their way to the manager."""
-        return max(_MOST_PASSING - len(self._ledger.leaving), 0)
+        return max(_MOST_UNMODELLED - len(self._ledger.leaving), 0)
 
-    def _departures(self, time: float) -> list[Departure]:
+    def _departures(self, time: float) -> list[ImmediateStart]:
         if not len(self.waiting):
             return []
         taken = self.prospect.taken(time)
@@ -337,13 +342,13 @@ class Coscheduler:
         problem = self.prospect.problem(time) if idle else None
         if problem is None:
             return []
-        speeds, kept = Speeds.of(problem), self.reservations.needed(time)
-        if self.settings.policy in BASELINES:
+        speeds, kept = RunTimeTable.of(problem), self.reservations.needed(time)
+        if self.settings.policy in USER_COUNT_POLICIES:
             may_leave = partial(self._queue.may_leave, time=time)
-            return departures_in_order(self._arrivals(problem), idle, may_leave, speeds, kept)
+            return starts_in_order(self._arrivals(problem), idle, may_leave, speeds, kept)
         plan = self.prospect.plan(problem)
-        first, behind = first_on(clear(problem, plan), plan, idle)
-        return departures(first, idle, partial(self._ready, time=time), speeds, kept, behind)
+        first, behind = first_on_idle_hosts(without_distant_reservations(problem, plan), plan, idle)
+        return starts_now(first, idle, partial(self._ready, time=time), speeds, kept, behind)
 
     def _ready(self, task: str, time: float) -> bool:
         searched = self.settings.policy not in SEARCHED or self._queue.staged(self.tasks[task], time)
@@ -362,7 +367,7 @@ class Coscheduler:
             row = best[place]
             count = self.waiting.counts[name]
             if not 1 <= count <= len(row):
-                count = baseline_count(self.settings.policy, row, f"{self.settings.seed}/{self.tasks[name].number}")
+                count = user_host_count(self.settings.policy, row, f"{self.settings.seed}/{self.tasks[name].number}")
                 self.waiting.counts[name] = count
             queue.append((name, count))
         return queue

@@ -1,4 +1,7 @@
-"""What can happen to a domain. Every event carries its time; the core never reads a clock."""
+"""Events tell the core what happened to its domain.
+
+Every event carries its time; the core never reads a clock. Start at `Event`.
+"""
 
 from __future__ import annotations
 

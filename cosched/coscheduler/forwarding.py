@@ -1,19 +1,19 @@
-"""Tasks that another domain runs for us, and tasks that we run for another: what the core has to keep of both."""
+"""Forwarding keeps tasks that another domain runs for us, and those we run for another."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.decisions import AskPeers, AskStart
+from cosched.coscheduler.changes import AskPeers, AskStart
 from cosched.coscheduler.events import OfferEnded, PeerReported, StartPermitted, TaskForwarded, TaskReturned
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
-    from cosched.coscheduler.ledger import Ledger
-    from cosched.coscheduler.lifecycle import Lifecycle
-    from cosched.coscheduler.queue import Queue
-    from cosched.coscheduler.settings import Settings
+    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.plan import TaskQueue
+    from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Task
 
 __all__ = ["Forwarding"]
@@ -24,7 +24,9 @@ _OFFER = 10.0  # seconds after which the agent is reminded of a task that it off
 class Forwarding:
     """Takes tasks out of the queue and back into it at the agent's word; has the agent ask before a held one starts."""
 
-    def __init__(self, settings: Settings, ledger: Ledger, queue: Queue, lifecycle: Lifecycle) -> None:
+    def __init__(
+        self, settings: CoreSettings, ledger: CoreState, queue: TaskQueue, lifecycle: AttemptLifecycle
+    ) -> None:
         self._settings = settings
         self._ledger = ledger
         self._queue = queue

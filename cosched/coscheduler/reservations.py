@@ -1,7 +1,7 @@
-"""Hosts that are kept for others for a while: no task is started that is predicted to run into it.
+"""Reservations keep hosts for others; no task starts that is predicted to overlap one.
 
-A task that runs on when a reservation begins is left to run: its hosts are the reservation's when it has ended. Jobs
-without hosts of ours are placed by the resource manager, which knows nothing of this.
+A task that runs on when a reservation begins is left to run: the reservation has its hosts when it has ended.
+The resource manager places jobs that name no hosts, and knows nothing of reservations.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cosched.scheduling.absences import Absence, settled
-from cosched.scheduling.decoder import spans
+from cosched.scheduling.availability import Unavailability, normalised_availability
+from cosched.scheduling.decoding.decoder import spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cosched.scheduling.problem import Plan, Problem
+    from cosched.scheduling.plan import Plan
+    from cosched.scheduling.problem import Problem
 
-__all__ = ["Reservation", "Reservations", "around", "clear"]
+__all__ = ["Reservation", "Reservations", "with_reservations", "without_distant_reservations"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +99,11 @@ class Reservations:
                 first.setdefault(host, max(each.begin - time, 0.0))
         return first
 
-    def absences(self, hosts: Sequence[str], time: float) -> list[Absence]:
+    def absences(self, hosts: Sequence[str], time: float) -> list[Unavailability]:
         """Return them as a problem with these hosts and the origin `time` has them, not settled yet."""
         index = {name: place for place, name in enumerate(hosts)}
         return [
-            Absence(index[host], max(each.begin - time, 0.0), each.end - time)
+            Unavailability(index[host], max(each.begin - time, 0.0), each.end - time)
             for each in self.live(time)
             for host in each.hosts
             if host in index
@@ -114,16 +115,16 @@ class Reservations:
         return [each for each in self.live(time) if each.begin < end and each.end > begin and wanted & set(each.hosts)]
 
 
-def around(problem: Problem, reservations: Reservations, time: float) -> Problem:
+def with_reservations(problem: Problem, reservations: Reservations, time: float) -> Problem:
     """Return a problem, whose origin is `time`, with the reservations to plan around."""
     absences = reservations.absences(problem.hosts, time)
     if not absences:
         return problem
-    free, later = settled(problem.free, absences)
+    free, later = normalised_availability(problem.free, absences)
     return replace(problem, free=free, absences=later)
 
 
-def clear(problem: Problem, *plans: Plan) -> Problem:
+def without_distant_reservations(problem: Problem, *plans: Plan) -> Problem:
     """Return the problem without absences where they all begin when these plans have ended.
 
     Most reservations are far ahead, and what has no absences is decoded ten times quicker.

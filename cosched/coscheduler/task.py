@@ -1,4 +1,7 @@
-"""Tasks and attempts: what the core knows of each. Frozen; a change makes a new one."""
+"""Tasks and attempts, as the core knows them.
+
+Start at `Task`; all values are frozen, and a change makes a new one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cosched.connector.native import Native
+    from cosched.connector.values import NativeDescription
     from cosched.prediction.profile import Profile
 
 __all__ = ["Attempt", "AttemptState", "Task", "TaskState"]
@@ -101,7 +104,7 @@ class Task:
     correction: str = ""
     count: int = 1
     prepare: tuple[str, ...] = ()
-    native: Native | None = None
+    native: NativeDescription | None = None
     model: str = ""
     after: tuple[str, ...] = ()
     best_effort: bool = False

@@ -9,24 +9,24 @@
 Models are never executed as Python code; an evaluation is bounded in steps and memory.
 """
 
-from cosched.evaluation.application import Application, Parameter, load, parameters
+from cosched.evaluation.application import Application, ModelParameter, load, parameters
+from cosched.evaluation.budget import CountError
 from cosched.evaluation.engine import evaluate, profile
-from cosched.evaluation.explanation import Explanation, explain
-from cosched.evaluation.faults import CountError
 from cosched.evaluation.hardware import Hardware, load_hardware
+from cosched.evaluation.report.explanation import PredictionExplanation, explain
+from cosched.evaluation.report.sweep import Prediction, predict
+from cosched.evaluation.report.uncertainty import error
 from cosched.evaluation.results import Evaluation, PathPart, ProcessorTime, TraceEvent
-from cosched.evaluation.sweep import Prediction, predict
-from cosched.evaluation.uncertainty import error
 
 __all__ = [
     "Application",
     "CountError",
     "Evaluation",
-    "Explanation",
     "Hardware",
-    "Parameter",
+    "ModelParameter",
     "PathPart",
     "Prediction",
+    "PredictionExplanation",
     "ProcessorTime",
     "TraceEvent",
     "error",

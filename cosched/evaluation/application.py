@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
 from cosched.evaluation.budget import Budget
-from cosched.evaluation.expressions import Expressions
-from cosched.evaluation.frame import Frame
-from cosched.evaluation.run import Programs, Run
+from cosched.evaluation.interpreter.scalar_expressions import Expressions
+from cosched.evaluation.interpreter.scalar_frame import ProgramCache, ScalarFrame, ScalarRun
 from cosched.language.arithmetic import constant
-from cosched.language.diagnostics import ModelError, suggestion
+from cosched.language.diagnostics import ModelError, Source, suggestion
 from cosched.language.library import default_library, locate
 from cosched.language.linker import Linker
-from cosched.language.names import FUNCTIONS, PROCESSORS
-from cosched.language.source import Source
 from cosched.language.syntax import Assign, Invoke, Text, walk
+from cosched.language.vocabulary import FUNCTION_ARITIES, PROCESSORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from cosched.language.linker import Linked
     from cosched.language.syntax import Expression
 
-__all__ = ["Application", "Parameter", "load", "parameters"]
+__all__ = ["Application", "ModelParameter", "load", "parameters"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +58,7 @@ class Application:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ModelParameter:
     """A variable of an application that its user may set.
 
     Attributes:
@@ -102,14 +100,14 @@ def load(name_or_path: str | Path, library: Sequence[Path] | None = None) -> App
 
 
 @lru_cache(maxsize=64)
-def parameters(application: Application) -> tuple[Parameter, ...]:
+def parameters(application: Application) -> tuple[ModelParameter, ...]:
     """Return the variables that a user may set, in order of declaration.
 
     They are the numeric variables of the application that have a default or that no procedure assigns.
     """
     item = application.root.object
     assigned = {node.name for node, _ in walk(*item.procedures) if isinstance(node, Assign)}
-    found: list[Parameter] = []
+    found: list[ModelParameter] = []
     constants: dict[str, float] = {}
     for group in item.variables:
         for declared in group.declarations:
@@ -121,12 +119,12 @@ def parameters(application: Application) -> tuple[Parameter, ...]:
                 constants[name] = default
             least, most = (constant(limit) for limit in declared.limits) if declared.limits else (None, None)
             found.append(
-                Parameter(name, default, -math.inf if least is None else least, math.inf if most is None else most)
+                ModelParameter(name, default, -math.inf if least is None else least, math.inf if most is None else most)
             )
     return tuple(found)
 
 
-def checked(application: Application, given: Mapping[str, float]) -> dict[str, float]:
+def checked_parameters(application: Application, given: Mapping[str, float]) -> dict[str, float]:
     """Return the parameters a user gave as floats.
 
     Raises:
@@ -148,9 +146,9 @@ def checked(application: Application, given: Mapping[str, float]) -> dict[str, f
 def _constant(value: Expression, known: Mapping[str, float]) -> float | None:
     """Return the value of a default that depends on earlier defaults alone."""
     nodes = [node for node, _ in walk(value)]
-    if any(isinstance(node, Invoke) and node.name not in FUNCTIONS for node in nodes):
+    if any(isinstance(node, Invoke) and node.name not in FUNCTION_ARITIES for node in nodes):
         return None
-    frame = Frame(dict(known), {}, Run(Programs(Budget(), 1)))
+    frame = ScalarFrame(dict(known), {}, ScalarRun(ProgramCache(Budget(), 1)))
     try:
         return Expressions(Source("", ""), {}, frozenset(), {}).number(value)(frame)
     except ModelError:

@@ -1,16 +1,34 @@
-"""How much work one evaluation may be: models come from users, and some never end."""
+"""Limits and errors of an evaluation: how much work, and where it failed.
+
+Models come from users, and some never end: `Budget.spend` ends those with an error at a line.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from cosched.evaluation.faults import fail
+from cosched.language.diagnostics import ModelError
 
 if TYPE_CHECKING:
-    from cosched.language.source import Source
+    from cosched.language.diagnostics import Source
     from cosched.language.syntax import Position
 
-__all__ = ["DEEPEST_CALLS", "DEFAULT_STEPS", "Budget"]
+__all__ = ["DEEPEST_CALLS", "DEFAULT_STEPS", "Budget", "CountError", "TooManyStepsError", "UnbatchableError", "fail"]
+
+# ── Errors of an evaluation, each at a place of the model.
+
+
+class CountError(ModelError):
+    """The model is sound but does not cover this number of hosts."""
+
+
+def fail(source: Source, at: Position, message: str, error: type[ModelError] = ModelError) -> NoReturn:
+    """End the evaluation with a fault at a position."""
+    raise error([source.fault(at, message)])
+
+
+# ── How much work one evaluation may be: models come from users, and some never end.
+
 
 DEFAULT_STEPS = 10_000_000
 """Steps one evaluation may take: a few seconds, and some 200 MB at the very most."""
@@ -33,3 +51,11 @@ class Budget:
         self.left -= steps
         if self.left < 0:
             fail(source, at, f"stopped here after {self.total} steps: does this end? Fewer turns or steps are needed")
+
+
+class UnbatchableError(Exception):
+    """This model, or these parameters, are not for evaluation side by side."""
+
+
+class TooManyStepsError(UnbatchableError):
+    """More steps than may be held at a time: fewer lanes may do."""

@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.errors import UserError
-from cosched.evaluation.account import account
-from cosched.evaluation.account import trace as trace_of
-from cosched.evaluation.application import checked
-from cosched.evaluation.budget import DEFAULT_STEPS, Budget
-from cosched.evaluation.course import Course, planned
-from cosched.evaluation.deadlock import deadlock
-from cosched.evaluation.faults import CountError
-from cosched.evaluation.lanes import TooManyStepsError, UnbatchableError
+from cosched.evaluation.application import checked_parameters
+from cosched.evaluation.budget import DEFAULT_STEPS, Budget, CountError, TooManyStepsError, UnbatchableError
+from cosched.evaluation.clocks.breakdown import account
+from cosched.evaluation.clocks.breakdown import trace as trace_of
+from cosched.evaluation.clocks.clocks import Clocks, timed_segments
+from cosched.evaluation.clocks.deadlock import deadlock
+from cosched.evaluation.clocks.matching import UnmatchedError
+from cosched.evaluation.clocks.pricing import Prices
+from cosched.evaluation.clocks.steps import merge_classes
+from cosched.evaluation.interpreter.programs import compiled_application, initial, on_hosts, one_by_one, program
 from cosched.evaluation.layout import TooFewHostsError, layout, most_hosts
-from cosched.evaluation.merging import merged
-from cosched.evaluation.places import places
-from cosched.evaluation.pricing import Prices
-from cosched.evaluation.programs import compiled, initial, on_hosts, one_by_one
-from cosched.evaluation.sidebyside import program
-from cosched.evaluation.topology import UnmatchedError
+from cosched.evaluation.sites import sites
 from cosched.language.diagnostics import ModelError
 
 if TYPE_CHECKING:
@@ -32,10 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.evaluation.application import Application
+    from cosched.evaluation.clocks.steps import Steps
     from cosched.evaluation.hardware import Hardware
     from cosched.evaluation.layout import Layout
     from cosched.evaluation.results import Evaluation
-    from cosched.evaluation.steps import Steps
 
 __all__ = ["evaluate", "profile"]
 
@@ -78,7 +75,7 @@ def _profile(
     steps: int | None,
 ) -> NDArray[np.float64]:
     """Do what `profile` does; that one remembers it."""
-    given = checked(application, dict(parameters))
+    given = checked_parameters(application, dict(parameters))
     left = DEFAULT_STEPS * math.ceil(len(hosts) / 16) if steps is None else steps
     seconds: NDArray[np.float64] = np.full(len(hosts), math.inf)
     unusable: UserError | None = None
@@ -129,7 +126,7 @@ def _together(
     budget: Budget,
     *,
     remember: bool = False,
-) -> tuple[list[int], Course]:
+) -> tuple[list[int], Clocks]:
     """Carry the application out on many numbers of hosts at once, the turns of its loops side by side.
 
     Returns:
@@ -141,7 +138,10 @@ def _together(
     """
     whole = layout(hardware, hosts)
     starts = [
-        [initial(application, compiled(application, kind), count, given) for count in whole.processors.tolist()]
+        [
+            initial(application, compiled_application(application, kind), count, given)
+            for count in whole.processors.tolist()
+        ]
         for kind in whole.classes
     ]
     ready = [place for place in range(len(hosts)) if all(values[place] is not None for values in starts)]
@@ -159,7 +159,7 @@ def _together(
         )
         for kind in part.classes
     ]
-    return ready, _carried_out(application, part, merged(programs, part.kind), budget, remember=remember)
+    return ready, _carried_out(application, part, merge_classes(programs, part.kind), budget, remember=remember)
 
 
 def _alone(
@@ -170,17 +170,17 @@ def _alone(
     budget: Budget,
     *,
     remember: bool = False,
-) -> Course:
+) -> Clocks:
     """Carry the application out on one number of hosts, one statement after another."""
     whole = layout(hardware, [count])
     try:
         programs = [
-            one_by_one(application, compiled(application, kind), int(whole.processors[0]), given, budget)
+            one_by_one(application, compiled_application(application, kind), int(whole.processors[0]), given, budget)
             for kind in whole.classes
         ]
-        course = _carried_out(application, whole, merged(programs, whole.kind), budget, remember=remember)
+        course = _carried_out(application, whole, merge_classes(programs, whole.kind), budget, remember=remember)
     except UnmatchedError as unmatched:
-        raise on_hosts(deadlock(unmatched.steps, places(application.root).all), count) from None
+        raise on_hosts(deadlock(unmatched.steps, sites(application.root).all), count) from None
     except ModelError as fault:
         raise on_hosts(fault, count) from None
     if not math.isfinite(course.latest[0]):
@@ -190,11 +190,11 @@ def _alone(
 
 def _carried_out(
     application: Application, where: Layout, segments: Sequence[Steps], budget: Budget, *, remember: bool = False
-) -> Course:
-    places_ = places(application.root).all
-    course = Course(where.processors, budget, places_, remember=remember)
+) -> Clocks:
+    places_ = sites(application.root).all
+    course = Clocks(where.processors, budget, places_, remember=remember)
     with np.errstate(all="ignore"):  # what is not finite is looked for
-        for plan in planned(segments, Prices(where, places_), int(where.processors.sum())):
+        for plan in timed_segments(segments, Prices(where, places_), int(where.processors.sum())):
             course.go(plan)
     return course
 
@@ -222,7 +222,7 @@ def evaluate(
         UserError: a parameter or a number of hosts that makes no sense.
         ModelError: the model cannot be evaluated on that number of hosts.
     """
-    given, budget, known = checked(application, parameters or {}), Budget(steps), places(application.root).all
+    given, budget, known = checked_parameters(application, parameters or {}), Budget(steps), sites(application.root).all
     try:
         _, course = _together(application, hardware, [hosts], given, budget, remember=True)
         together = math.isfinite(course.latest[0])

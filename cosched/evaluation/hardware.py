@@ -1,35 +1,96 @@
-"""The resource model: what HMCL says an operation and a message cost."""
+"""The resource model: microseconds of operations, memory and messages, read from HMCL.
+
+Start at `load_hardware` and `Hardware`.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from bisect import bisect_left
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cosched.evaluation.faults import fail
-from cosched.evaluation.memory import described_memory
-from cosched.language.diagnostics import ModelError, suggestion
-from cosched.language.hardware_checker import COSTS, LONG, PARTS, check_config, describes
+import numpy as np
+
+from cosched.evaluation.budget import fail
+from cosched.language.arithmetic import setting_values
+from cosched.language.checks.hardware import COST_SETTINGS, LONG_MESSAGE_SETTING, MESSAGE_COSTS, check_config, describes
+from cosched.language.diagnostics import ModelError, read, suggestion
 from cosched.language.library import default_library, find, locate, names
-from cosched.language.names import HOSTS, MEMORY, MESSAGES
-from cosched.language.parser import parse_hmcl
-from cosched.language.settings import values
-from cosched.language.source import read
+from cosched.language.parser.parse import parse_hmcl
+from cosched.language.vocabulary import HOSTS_GROUP, MEMORY_GROUP, MEMORY_LEVELS, MESSAGE_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cosched.evaluation.memory import Memory
+    from numpy.typing import NDArray
+
     from cosched.language.syntax import Config
 
-_MOST_PROCESSORS = 10_000
+    Floats = NDArray[np.float64]
 
-__all__ = ["Hardware", "Linear", "MessageCost", "load_hardware"]
+__all__ = ["Hardware", "LinearCost", "Memory", "MessageCost", "described_memory", "load_hardware"]
+
+# ── What it costs to move bytes between processor and memory: a step function of how much is gone over.
+
+
+_MAIN = "main"
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class Memory:
+    """Caches and main memory.
+
+    Attributes:
+        levels: names, the nearest to the processor first: those of the caches that there are, and `main`.
+        sizes: bytes that each cache holds, ascending.
+        a_byte: microseconds for each byte of each level, as many as levels: one more than sizes.
+    """
+
+    levels: tuple[str, ...]
+    sizes: tuple[float, ...]
+    a_byte: tuple[float, ...]
+
+    def time(self, volume: float, working_set: float) -> float:
+        """Return the microseconds in which `volume` bytes move while `working_set` bytes are gone over."""
+        return volume * self.a_byte[bisect_left(self.sizes, working_set)]
+
+    def times(self, volume: float | Floats, working_set: float | Floats) -> float | Floats:
+        """Return the same for arrays, or for numbers and arrays mixed."""
+        if isinstance(working_set, np.ndarray):
+            return volume * np.take(self.a_byte, np.searchsorted(self.sizes, working_set))
+        return volume * self.a_byte[bisect_left(self.sizes, working_set)]
+
+    def costlier(self, level: str, factor: float) -> Memory:
+        """Return the same with each byte of one level taking `factor` times as long."""
+        costs = (cost * factor if name == level else cost for name, cost in zip(self.levels, self.a_byte, strict=True))
+        return replace(self, a_byte=tuple(costs))
+
+
+def described_memory(settings: Mapping[str, float | str]) -> Memory:
+    """Return what the settings of a checked group `memory` say: bytes and bytes a microsecond."""
+    values = {name: value for name, value in settings.items() if isinstance(value, float)}
+    caches = [
+        (size.removesuffix("_size"), values[size], 1 / values[bandwidth])
+        for size, bandwidth in MEMORY_LEVELS
+        if size in values
+    ]
+    return Memory(
+        (*(name for name, _, _ in caches), _MAIN),
+        tuple(size for _, size, _ in caches),
+        (*(cost for _, _, cost in caches), 1 / values["bandwidth"]),
+    )
+
+
+# ── The resource model: what HMCL says an operation and a message cost.
+
+
+_MOST_PROCESSORS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class LinearCost:
     """Cost of x bytes in microseconds: b + c·x up to a bytes, d + e·x above (HMCL's DD_*_A to DD_*_E)."""
 
     a: float
@@ -47,9 +108,9 @@ class Linear:
 class MessageCost:
     """The three parts of a message: the network's, the sender's and the receiver's."""
 
-    transfer: Linear
-    send: Linear
-    receive: Linear
+    transfer: LinearCost
+    send: LinearCost
+    receive: LinearCost
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +153,10 @@ def load_hardware(name_or_path: str | Path, library: Sequence[Path] | None = Non
         ModelError: the file has faults.
     """
     searched = default_library() if library is None else library
-    return _read(locate(str(name_or_path), ".hmcl", "hardware", searched), searched)
+    return _read_hardware(locate(str(name_or_path), ".hmcl", "hardware", searched), searched)
 
 
-def _read(path: Path, library: Sequence[Path], *, listed: bool = False) -> Hardware:
+def _read_hardware(path: Path, library: Sequence[Path], *, listed: bool = False) -> Hardware:
     source = read(path)
     configs = parse_hmcl(source)
     if len(configs) != 1:
@@ -104,33 +165,35 @@ def _read(path: Path, library: Sequence[Path], *, listed: bool = False) -> Hardw
     if faults:
         raise ModelError(faults)
     config = configs[0]
-    if all(group.name != HOSTS for group in config.groups):
-        return _hardware(config)
+    if all(group.name != HOSTS_GROUP for group in config.groups):
+        return _hardware_of(config)
     if listed:
-        fail(source, config.at, f"{config.name} lists {HOSTS} itself: list configurations with costs")
-    return Hardware(config.name, {}, {}, _description(values(config)), hosts=tuple(_hosts(config, path, library)))
+        fail(source, config.at, f"{config.name} lists {HOSTS_GROUP} itself: list configurations with costs")
+    return Hardware(
+        config.name, {}, {}, _description(setting_values(config)), hosts=tuple(_hosts(config, path, library))
+    )
 
 
 def _hosts(config: Config, path: Path, library: Sequence[Path]) -> Iterator[Hardware]:
     """Yield the hosts that a configuration lists, each configuration read once."""
-    counts = values(config)[HOSTS]
-    for setting in next(group.settings for group in config.groups if group.name == HOSTS):
+    counts = setting_values(config)[HOSTS_GROUP]
+    for setting in next(group.settings for group in config.groups if group.name == HOSTS_GROUP):
         found = find(setting.name, ".hmcl", library, path.parent)
         if found is None:
             near = suggestion(setting.name, names(".hmcl", library, path.parent))
             fail(config.source, setting.at, f"no hardware {setting.name} beside this file or in the library{near}")
-        host = _read(found, library, listed=True)
+        host = _read_hardware(found, library, listed=True)
         yield from [host] * int(counts[setting.name])
 
 
-def _hardware(config: Config) -> Hardware:
-    groups = values(config)
+def _hardware_of(config: Config) -> Hardware:
+    groups = setting_values(config)
     operations = {name: value for name, value in groups.get("clc", {}).items() if isinstance(value, float)}
-    messages = {group: _message(groups[group]) for group in MESSAGES if group in groups}
+    messages = {group: _message(groups[group]) for group in MESSAGE_GROUPS if group in groups}
     processors = groups.get("hardware", {}).get("processors", 1.0)
     if not (isinstance(processors, float) and 1 <= processors <= _MOST_PROCESSORS and processors == int(processors)):
         fail(config.source, config.at, f"processors is {processors}: a host has 1 to {_MOST_PROCESSORS}")
-    memory = described_memory(groups[MEMORY]) if MEMORY in groups else None
+    memory = described_memory(groups[MEMORY_GROUP]) if MEMORY_GROUP in groups else None
     return Hardware(config.name, operations, messages, _description(groups), int(processors), memory=memory)
 
 
@@ -141,22 +204,23 @@ def _description(groups: Mapping[str, Mapping[str, float | str]]) -> str:
 def _message(settings: Mapping[str, float | str]) -> MessageCost:
     make = _described if describes(settings) else _coefficients
     transfer, send, receive = (
-        make({name: value for name, value in settings.items() if isinstance(value, float)}, cost) for cost in COSTS
+        make({name: value for name, value in settings.items() if isinstance(value, float)}, cost)
+        for cost in MESSAGE_COSTS
     )
     return MessageCost(transfer, send, receive)
 
 
-def _coefficients(settings: Mapping[str, float], cost: str) -> Linear:
-    return Linear(*(settings[f"DD_{cost}_{letter}"] for letter in "ABCDE"))
+def _coefficients(settings: Mapping[str, float], cost: str) -> LinearCost:
+    return LinearCost(*(settings[f"DD_{cost}_{letter}"] for letter in "ABCDE"))
 
 
-def _described(settings: Mapping[str, float], cost: str) -> Linear:
+def _described(settings: Mapping[str, float], cost: str) -> LinearCost:
     """Return a cost given as latency and bandwidth; long messages cost the same where nothing else is said."""
-    latency, bandwidth = PARTS[cost]
+    latency, bandwidth = COST_SETTINGS[cost]
     short = settings[latency], _a_byte(settings.get(bandwidth))
     above = settings.get(f"long_{latency}", short[0])
     rate = settings.get(f"long_{bandwidth}", settings.get(bandwidth))
-    return Linear(settings.get(LONG, math.inf), *short, above, _a_byte(rate))
+    return LinearCost(settings.get(LONG_MESSAGE_SETTING, math.inf), *short, above, _a_byte(rate))
 
 
 def _a_byte(bandwidth: float | None) -> float:

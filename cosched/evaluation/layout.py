@@ -1,13 +1,18 @@
-"""Which processor runs on which host: the hosts in order, each with all its processors."""
+"""Which processor runs on which host, and how a host count splits into grid sides.
+
+The hosts stand in order, each with all its processors (`layout`); `factors` serves the option `decompose`.
+"""
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cosched.errors import UserError
-from cosched.language.names import SHARED
+from cosched.language.vocabulary import SHARED_MEMORY_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,9 +23,34 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int64]
 
-__all__ = ["MOST_HOSTS", "Layout", "TooFewHostsError", "layout", "most_hosts"]
+__all__ = ["MOST_EVALUATED_HOSTS", "Layout", "TooFewHostsError", "factors", "layout", "most_hosts"]
 
-MOST_HOSTS = 100_000
+# ── The number of hosts factored into the sides of a processor grid.
+
+
+@lru_cache(maxsize=4096)
+def factors(count: int, sides: int) -> tuple[int, ...]:
+    """Return `sides` factors of `count`, most nearly equal, the largest first.
+
+    Args:
+        count: at least 1.
+        sides: at least 1.
+    """
+    if sides == 1:
+        return (count,)
+    candidates = ((side, *factors(count // side, sides - 1)) for side in _divisors(count))
+    return min((tuple(sorted(found, reverse=True)) for found in candidates), key=lambda found: (sum(found), found))
+
+
+def _divisors(count: int) -> list[int]:
+    small = [side for side in range(1, math.isqrt(count) + 1) if count % side == 0]
+    return small + [count // side for side in small]
+
+
+# ── Which processor runs on which host: the hosts in order, each with all its processors.
+
+
+MOST_EVALUATED_HOSTS = 100_000
 """Most hosts one evaluation may have, and most processors."""
 
 
@@ -46,12 +76,12 @@ class Layout(NamedTuple):
     @property
     def alike(self) -> bool:
         """Whether a message costs the same whichever processors it goes between, a processor's to itself aside."""
-        return len(self.classes) == 1 and SHARED not in self.classes[0].messages
+        return len(self.classes) == 1 and SHARED_MEMORY_GROUP not in self.classes[0].messages
 
 
 def most_hosts(hardware: Hardware) -> int:
     """Return the greatest number of hosts that can be evaluated."""
-    return len(hardware.hosts) or MOST_HOSTS // hardware.processors
+    return len(hardware.hosts) or MOST_EVALUATED_HOSTS // hardware.processors
 
 
 def layout(hardware: Hardware, hosts: Sequence[int]) -> Layout:

@@ -1,13 +1,15 @@
-"""PSL and HMCL: from text to checked trees. Faults are `ModelError`s that carry every diagnostic found."""
+"""PSL and HMCL: from text to checked, linked trees; faults carry file, line and column.
 
-from cosched.language.check import check_files
-from cosched.language.diagnostics import Diagnostic, ModelError
+Start at `parser/parse.py` (text to tree), `checks/objects.py` (what is refused) and `linker.py` (objects joined).
+"""
+
+from cosched.language.checks.files import check_files
+from cosched.language.diagnostics import Diagnostic, ModelError, Source, decode, read
 from cosched.language.formatter import format_source
 from cosched.language.library import default_library
 from cosched.language.linker import Linked, Linker
-from cosched.language.opcodes import OPCODES
-from cosched.language.parser import parse_hmcl, parse_psl
-from cosched.language.source import Source, decode, read
+from cosched.language.parser.parse import parse_hmcl, parse_psl
+from cosched.language.vocabulary import OPCODES
 
 __all__ = [
     "OPCODES",

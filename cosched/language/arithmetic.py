@@ -1,4 +1,7 @@
-"""What operators and functions compute, and the values of expressions that are known before an evaluation."""
+"""Operators and functions on numbers, and the expressions that are constant.
+
+`value` folds an expression of known names; `setting_values` does it for the settings of a hardware configuration.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,18 @@ import math
 import operator
 from typing import TYPE_CHECKING
 
-from cosched.language.syntax import Binary, Invoke, Name, Number, Unary
+from cosched.language.syntax import Binary, Invoke, Name, Number, Text, Unary
+from cosched.language.vocabulary import MEMORY_GROUP, MESSAGE_GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cosched.language.syntax import Expression, Node
+    from cosched.language.syntax import Config, Expression, Node
 
-__all__ = ["FUNCTIONS", "GUARDED", "UndefinedError", "constant", "value"]
+__all__ = ["FUNCTIONS", "GUARDED", "UndefinedError", "constant", "setting_values", "value"]
+
+# ── What operators and functions compute, and the values of expressions that are known before an evaluation.
+
 
 GUARDED: Mapping[str, Callable[[float, float], float]] = {
     "/": operator.truediv,
@@ -36,7 +43,7 @@ FUNCTIONS: Mapping[str, Callable[..., float]] = {
     "pow": math.pow,
     "sqrt": math.sqrt,
 }
-"""The functions named in `cosched.language.names`."""
+"""The functions named in `cosched.language.vocabulary`."""
 
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -116,3 +123,52 @@ def _applied(node: Binary | Invoke, function: Callable[..., float], name: str, *
         raise UndefinedError(node, f"{shown} has no finite value") from None
     except TypeError:
         raise UndefinedError(None, f"{name} takes another number of arguments") from None  # reported elsewhere
+
+
+# ── The values of a hardware configuration's settings, each from those before it.
+
+
+def setting_values(
+    config: Config, report: Callable[[Node, str], None] | None = None
+) -> dict[str, dict[str, float | str]]:
+    """Return the value of each setting by group; those without one are left out.
+
+    Args:
+        config: each of its settings may use any that stands before it.
+        report: called with each node at fault and the message.
+    """
+    known: dict[str, float] = {}
+    groups: dict[str, dict[str, float | str]] = {}
+    for group in config.groups:
+        settings = groups.setdefault(group.name, {})
+        for setting in group.settings:
+            name = setting.name
+            if isinstance(setting.value, Text):
+                settings[name] = setting.value.value
+                continue
+            try:
+                found = value(setting.value, known)
+            except UndefinedError as error:
+                if report and error.node is not None:
+                    report(error.node, error.message)
+                continue
+            settings[name] = known[name] = found
+            message = _unusable_setting(group.name, name, found)
+            if report and message:
+                report(setting.value, message)
+    return groups
+
+
+def _unusable_setting(group: str, name: str, found: float) -> str:
+    """Return what is wrong with a value, if anything is."""
+    if group in MESSAGE_GROUPS and name.startswith(
+        "DD_"
+    ):  # a line may begin below 0: what it says for real sizes counts
+        return "" if math.isfinite(found) else f"{name} is {found}: a coefficient is finite"
+    if group != "hardware" and not 0 <= found < math.inf:
+        return f"{name} is {found}: a cost is finite and not negative"
+    if group in MESSAGE_GROUPS and name.endswith("_bandwidth") and found == 0:
+        return f"{name} is 0: leave it out where the size costs nothing"
+    if group == MEMORY_GROUP and found == 0:
+        return f"{name} is 0: sizes and bandwidths of memory are more than that"
+    return ""

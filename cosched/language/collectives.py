@@ -10,10 +10,10 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
-from cosched.language.names import COLLECTIVES
-from cosched.language.parser import parse_psl
-from cosched.language.source import Source
+from cosched.language.diagnostics import Source
+from cosched.language.parser.parse import parse_psl
 from cosched.language.syntax import Call, Confdev, For, If, Node, Step, While, walk
+from cosched.language.vocabulary import COLLECTIVES
 
 if TYPE_CHECKING:
     from cosched.language.syntax import Exec, Object, Position, Procedure

@@ -1,9 +1,14 @@
-"""Faults of model files: where they are and how people and editors read them."""
+"""The text of a model file, and the faults found at its positions.
+
+`read` and `decode` bound what a text may be; a `ModelError` carries every `Diagnostic`; `suggestion` finds near names.
+"""
 
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,13 +16,14 @@ from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
-    from cosched.language.source import Source
-    from cosched.language.syntax import Node
 
-__all__ = ["MOST_FAULTS", "Diagnostic", "Findings", "ModelError", "TooManyFaults", "suggestion"]
+__all__ = ["LARGEST_FILE", "Diagnostic", "ModelError", "Source", "decode", "read", "suggestion"]
 
-MOST_FAULTS = 200
+# ── Faults of model files: where they are and how people and editors read them.
+
+
 """Most faults that are reported of one object or configuration."""
 
 _WIDEST_LINE = 160
@@ -72,34 +78,6 @@ class ModelError(UserError):
         super().__init__(f"{first}{rest}")
 
 
-class TooManyFaults(Exception):  # noqa: N818  the end of a check, no error of the program
-    """So much is wrong that looking further helps nobody."""
-
-
-@dataclass
-class Findings:
-    """The faults of one source, up to a bound.
-
-    Attributes:
-        source: that is checked.
-        faults: in the order found.
-    """
-
-    source: Source
-    faults: list[Diagnostic] = field(default_factory=list)
-
-    def report(self, node: Node, message: str) -> None:
-        """Add a fault.
-
-        Raises:
-            TooManyFaults: that was the last one that is reported.
-        """
-        self.faults.append(self.source.fault(node.at, message))
-        if len(self.faults) >= MOST_FAULTS:
-            self.faults.append(self.source.fault(node.at, f"{MOST_FAULTS} faults so far: mend these first"))
-            raise TooManyFaults
-
-
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return `: did you mean …?` for the known words nearest to `word`, or nothing."""
     if len(word) > _LONGEST_WORD:
@@ -107,3 +85,84 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     by_case = {name.casefold(): name for name in islice(known, _MOST_CANDIDATES)}
     near = difflib.get_close_matches(word.casefold(), by_case, n=3, cutoff=0.6)
     return f": did you mean {' or '.join(by_case[name] for name in near)}?" if near else ""
+
+
+# ── The text of a model file, read with bounds and refused where it could mislead a reader or exhaust the machine.
+
+
+LARGEST_FILE = 256 * 1024
+"""Most bytes of one model file."""
+
+# Characters that are invisible or reorder what a reader sees (Unicode TR 36), and those no text file contains.
+_REFUSED = re.compile("[\x00\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file's name as people know it, and its text."""
+
+    file: str
+    text: str = field(repr=False)
+
+    def line(self, number: int) -> str:
+        """Return the text of a line (counted from 1), empty past the end."""
+        lines = _lines(self.text)
+        return lines[number - 1].rstrip("\r") if 1 <= number <= len(lines) else ""
+
+    def fault(self, position: tuple[int, int], message: str) -> Diagnostic:
+        """Return a diagnostic at (line, column) that carries the line's text."""
+        line, column = position
+        return Diagnostic(self.file, line, column, message, self.line(line))
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> list[str]:
+    return text.split("\n")
+
+
+def read(path: Path) -> Source:
+    """Read a model file.
+
+    Raises:
+        ModelError: it cannot be read, is too large or is no plain UTF-8 text.
+    """
+    try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe, say, that nobody writes to
+            raise ModelError([Diagnostic(str(path), 1, 1, "cannot be read: it is no file")])
+        with path.open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror or error}"
+        raise ModelError([Diagnostic(str(path), 1, 1, reason)]) from None
+    return decode(content, str(path))
+
+
+def decode(content: bytes | str, file: str) -> Source:
+    """Return the text of a model given as bytes (UTF-8, with or without a byte order mark) or as text.
+
+    Raises:
+        ModelError: too large, another encoding, or characters that no model may contain.
+    """
+    if len(content) > LARGEST_FILE:
+        raise ModelError([Diagnostic(file, 1, 1, f"larger than {LARGEST_FILE // 1024} KiB: split the model")])
+    text = content if isinstance(content, str) else _utf8(content, file)
+    source = Source(file, text.removeprefix("\ufeff"))
+    refused = _REFUSED.search(source.text)
+    if refused:
+        line = source.text.count("\n", 0, refused.start()) + 1
+        column = refused.start() - source.text.rfind("\n", 0, refused.start())
+        character = ord(refused.group())
+        raise ModelError([Diagnostic(file, line, column, f"character U+{character:04X} is not allowed: remove it")])
+    return source
+
+
+def _utf8(content: bytes, file: str) -> str:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ModelError([Diagnostic(file, 1, 1, "is UTF-16: save it as UTF-8")])
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        column = error.start - content.rfind(b"\n", 0, error.start)
+        message = f"byte 0x{content[error.start]:02X} is not UTF-8: save the file as UTF-8"
+        raise ModelError([Diagnostic(file, line, column, message)]) from None

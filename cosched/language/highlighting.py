@@ -8,19 +8,19 @@ from __future__ import annotations
 from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Whitespace
 
-from cosched.language.hardware_checker import SETTINGS
-from cosched.language.names import (
+from cosched.language.checks.hardware import MESSAGE_SETTINGS
+from cosched.language.vocabulary import (
     COLLECTIVES,
     DEVICES,
-    FUNCTIONS,
-    GROUPS,
-    HARDWARE,
+    FUNCTION_ARITIES,
+    HARDWARE_OBJECT,
     KEYWORDS,
     MEMORY_SETTINGS,
+    OPCODES,
     PROCESSORS,
-    TYPES,
+    SETTING_GROUPS,
+    VARIABLE_TYPES,
 )
-from cosched.language.opcodes import OPCODES
 
 __all__ = ["HmclLexer", "PslLexer", "highlight_lexer"]
 
@@ -37,7 +37,7 @@ _COMMON = [
     (r"\|\||&&|[=!<>]=|[-+*/%^!<>=]", Operator),
     (r"[{}()\[\];:,]", Punctuation),
     (words(tuple(OPCODES), r"\b", r"\b"), Name.Constant),
-    (words(tuple(FUNCTIONS), r"\b", r"(?=\s*\()"), Name.Builtin),
+    (words(tuple(FUNCTION_ARITIES), r"\b", r"(?=\s*\()"), Name.Builtin),
 ]
 _ANY_NAME = (r"[A-Za-z_]\w*", Name)
 
@@ -53,10 +53,10 @@ class PslLexer(RegexLexer):
     tokens = {  # noqa: RUF012
         "root": [
             *_COMMON,
-            (words(TYPES[:-1], r"\b", r"\b"), Keyword.Type),
+            (words(VARIABLE_TYPES[:-1], r"\b", r"\b"), Keyword.Type),
             (words(KEYWORDS, r"\b", r"\b"), Keyword),
             (words((*DEVICES, *COLLECTIVES), r"\b", r"\b"), Name.Builtin),
-            (words((PROCESSORS, HARDWARE), r"\b", r"\b"), Name.Builtin.Pseudo),
+            (words((PROCESSORS, HARDWARE_OBJECT), r"\b", r"\b"), Name.Builtin.Pseudo),
             _ANY_NAME,
         ]
     }
@@ -73,8 +73,8 @@ class HmclLexer(RegexLexer):
     tokens = {  # noqa: RUF012
         "root": [
             *_COMMON,
-            (words(("config", *GROUPS), r"\b", r"\b"), Keyword),
-            (words((*SETTINGS, *MEMORY_SETTINGS), r"\b", r"\b"), Name.Attribute),
+            (words(("config", *SETTING_GROUPS), r"\b", r"\b"), Keyword),
+            (words((*MESSAGE_SETTINGS, *MEMORY_SETTINGS), r"\b", r"\b"), Name.Attribute),
             _ANY_NAME,
         ]
     }

@@ -7,23 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cosched.language.checker import check_object, dimensions
+from cosched.language.checks.expressions import NameScope, misfit
+from cosched.language.checks.objects import Findings, TooManyFaults, check_object, object_dimensions
 from cosched.language.collectives import expand
-from cosched.language.diagnostics import Diagnostic, Findings, ModelError, TooManyFaults, suggestion
-from cosched.language.dimensions import misfit
+from cosched.language.diagnostics import Diagnostic, ModelError, read, suggestion
 from cosched.language.library import find, names
-from cosched.language.names import HARDWARE, PROCESSORS
-from cosched.language.parser import salvage_psl
-from cosched.language.scope import Scope
-from cosched.language.source import read
+from cosched.language.parser.parse import salvage_psl
 from cosched.language.syntax import Vector
+from cosched.language.vocabulary import HARDWARE_OBJECT, PROCESSORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cosched.language.dimensions import Dimensions
+    from cosched.language.checks.expressions import Dimensions
     from cosched.language.syntax import Assign, Include, Node, Object
-    from cosched.language.units import Dimension
+    from cosched.language.vocabulary import Dimension
 
     Report = Callable[[Node, str], None]
 
@@ -103,7 +101,7 @@ class Linker:
         findings = Findings(item.source)
         with suppress(TooManyFaults):
             for include in item.includes:
-                found = None if include.name == HARDWARE else self._include(item, include, findings.report)
+                found = None if include.name == HARDWARE_OBJECT else self._include(item, include, findings.report)
                 if found is not None:
                     linked.includes[include.name] = found
             self._check_links(linked, findings.report)
@@ -159,11 +157,11 @@ class Linker:
         item = linked.object
         types = {PROCESSORS: "numeric", **item.declared()}
         procedures = {procedure.name: procedure for procedure in item.procedures}
-        scope = Scope(types, procedures, lambda _node, _message: None, item.lost)
-        own = dimensions(item)
+        scope = NameScope(types, procedures, lambda _node, _message: None, item.lost)
+        own = object_dimensions(item)
         for link in item.links:
-            if link.target == HARDWARE:
-                target = _Target(HARDWARE, {PROCESSORS: "numeric"}, {}, {}, frozenset())
+            if link.target == HARDWARE_OBJECT:
+                target = _Target(HARDWARE_OBJECT, {PROCESSORS: "numeric"}, {}, {}, frozenset())
             elif link.target in linked.includes:
                 target = _target(linked.includes[link.target].object)
             else:
@@ -208,12 +206,12 @@ def _target(item: Object) -> _Target:
         f"{item.name} ({_place(item)})",
         {PROCESSORS: "numeric", **item.declared()},
         places,
-        dimensions(item).known,
+        object_dimensions(item).known,
         item.lost,
     )
 
 
-def _misfit(assign: Assign, target: _Target, scope: Scope, own: Dimensions) -> str:
+def _misfit(assign: Assign, target: _Target, scope: NameScope, own: Dimensions) -> str:
     """Return what is wrong with one variable of a link, naming both ends."""
     name, wanted = assign.name, target.types.get(assign.name)
     if wanted is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cosched.language.source import Source
+    from cosched.language.diagnostics import Source
 
 __all__ = [
     "Arm",
@@ -25,6 +25,7 @@ __all__ = [
     "Exec",
     "Expression",
     "For",
+    "FormalParameter",
     "Group",
     "If",
     "Include",
@@ -41,7 +42,6 @@ __all__ = [
     "Object",
     "OpcodeCount",
     "OpcodeUsage",
-    "Parameter",
     "Position",
     "Procedure",
     "Return",
@@ -330,7 +330,7 @@ class Link(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter(Node):
+class FormalParameter(Node):
     """A parameter of a procedure."""
 
     type: str
@@ -343,7 +343,7 @@ class Procedure(Node):
 
     kind: str
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[FormalParameter, ...]
     body: tuple[Exec, ...] | tuple[Cflow, ...]
 
 

@@ -1,15 +1,21 @@
-"""The words of a model's text with the comments that stand beside them, and the spaces between: for the layout."""
+"""Tokens of a text with their comments, and statements broken into lines of them.
+
+The formatter's lower half; start at `tokens` and `wrapped`.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Token", "spaced", "tokens"]
+__all__ = ["LINE_WIDTH", "Token", "interrupted", "reindented", "spaced", "tokens", "unbroken", "wrapped"]
+
+# ── The words of a model's text with the comments that stand beside them, and the spaces between: for the layout.
+
 
 _TOKEN = re.compile(
     r"""(?P<comment>\(\*[\s\S]*?\*\))|(?P<newline>\n)|(?P<space>[ \t\r\f]+)|(?P<string>"[^"\n]*")
@@ -94,3 +100,135 @@ def _adjoin(before: Token, token: Token) -> bool:
     if before.text in ("(", "[") or token.text in (")", "]", ",", ";", ":"):
         return True
     return token.text in ("(", "[") and before.kind == "name" and before.text not in _BEFORE_EXPRESSIONS
+
+
+# ── Statements as lines no wider than a page, broken where they nest least.
+
+
+LINE_WIDTH = 120
+"""Characters of a line, where it can be broken at all: a comment or a text cannot."""
+
+_NOT_HERE = (9, 0, 0)
+_RANKS = {
+    "||": 1,
+    "&&": 2,
+    "==": 3,
+    "!=": 3,
+    "<": 4,
+    ">": 4,
+    "<=": 4,
+    ">=": 4,
+    "+": 5,
+    "-": 5,
+    "*": 6,
+    "/": 6,
+    "%": 6,
+    "^": 7,
+}
+
+
+class _Piece(NamedTuple):
+    """A token or comment: what goes before it, and how bad a line break there would be; least is best."""
+
+    text: str
+    space: bool
+    badness: tuple[int, int, int] = _NOT_HERE
+
+
+def interrupted(line: Sequence[Token]) -> bool:
+    """Return whether a comment stands within a statement."""
+    return any(token.after for token in line[:-1]) or any(token.before for token in line[1:])
+
+
+def unbroken(parts: Sequence[Sequence[Token]], indent: int) -> list[str] | None:
+    """Return parts of a statement on one line, with spaces between them, if it fits and no comment stands within it.
+
+    The comment behind it needs no room, and may have further lines.
+    """
+    line = [token for part in parts for token in part]
+    if interrupted(line):
+        return None
+    code = " " * indent + " ".join(_line(_pieces([replace(token, after=()) for token in part]), 0) for part in parts)
+    return _line([_Piece(code, space=False), *_comments(line[-1])], 0).split("\n") if len(code) <= LINE_WIDTH else None
+
+
+def wrapped(line: Sequence[Token], indent: int, further: int) -> list[str]:
+    """Return the lines of a statement.
+
+    Args:
+        line: its tokens. Comments above the first one are left out.
+        indent: of the first line, in characters.
+        further: how much further in the other lines are.
+    """
+    lines: list[str] = []
+    pieces = _pieces(line)
+    start, place, column = 0, 0, indent
+    best: int | None = None  # where this line would be broken
+    while place < len(pieces):
+        piece = pieces[place]
+        if place > start and piece.badness < _NOT_HERE and (best is None or piece.badness <= pieces[best].badness):
+            best = place
+        column = _end(column + (piece.space and place > start), piece.text)
+        if column > LINE_WIDTH and best is not None and not piece.text.startswith("(*"):
+            lines.append(_line(pieces[start:best], indent + further * bool(lines)))
+            start = place = best
+            best, column = None, indent + further
+        else:
+            place += 1
+    return [*lines, _line(pieces[start:], indent + further * bool(lines))]
+
+
+def reindented(comment: str, column: int) -> str:
+    """Return a comment that begins in a column (from 0), its further lines below its first word."""
+    column = min(column, LINE_WIDTH)  # comments behind one another must not stand further in without end
+    first, *rest = (line.rstrip() for line in comment.expandtabs().split("\n"))
+    closing = rest.pop() if rest and rest[-1].strip() == "*)" else None
+    margin = min((len(line) - len(line.lstrip()) for line in rest if line), default=0)
+    lines = [first, *(" " * (column + 3) + line[margin:] if line else "" for line in rest)]
+    if closing is not None:
+        lines.append(" " * column + "*)")
+    return "\n".join(lines)
+
+
+def _end(column: int, text: str) -> int:
+    """Return in which column a text ends that begins in one."""
+    return column + len(text) if "\n" not in text else len(reindented(text, column).rpartition("\n")[2])
+
+
+def _line(pieces: Sequence[_Piece], indent: int) -> str:
+    column = indent
+    parts = [" " * indent]
+    for place, piece in enumerate(pieces):
+        space = piece.space and place > 0
+        parts += [" " * space, reindented(piece.text, column + space) if "\n" in piece.text else piece.text]
+        column = _end(column + space, piece.text)
+    return "".join(parts)
+
+
+def _pieces(line: Sequence[Token]) -> list[_Piece]:
+    pieces: list[_Piece] = []
+    depth, before = 0, ""
+    for place, (token, space) in enumerate(zip(line, spaced(line), strict=True)):
+        if place:  # where a comment is alone on its line within a statement, it goes behind the word before it
+            pieces += [_Piece(comment, space=True) for comment in token.before]
+        depth -= token.text in (")", "]")
+        after_comment = bool(pieces) and pieces[-1].text.startswith("(*")
+        pieces.append(
+            _Piece(token.text, space or after_comment, _badness(before, token, depth) if space else _NOT_HERE)
+        )
+        depth += token.text in ("(", "[")
+        pieces += _comments(token)
+        before = token.text
+    return pieces
+
+
+def _comments(token: Token) -> list[_Piece]:
+    return [_Piece(comment, space=True) for comment in token.after]
+
+
+def _badness(before: str, token: Token, depth: int) -> tuple[int, int, int]:
+    if before in (",", ";"):
+        return (0, depth, 0)
+    if token.kind == "mark" and token.text in _RANKS:
+        return (0, depth, _RANKS[token.text])
+    return _NOT_HERE if token.text == "{" else (1, depth, 0)

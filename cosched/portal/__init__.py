@@ -1,1 +1,4 @@
-"""The HTTP API, and in time the pages, over one `Service`. `cosched.portal.api.build` makes it."""
+"""The portal serves the HTTP API and the pages over the application layer.
+
+Start at `application.py`; API routes are in `routes/`, pages in `pages/`, middleware in `middleware/`.
+"""

@@ -1,1 +1,5 @@
-"""Who answers "how long on n hosts?": models, the user, and what runs have taught."""
+"""Predictions answer how long a task runs on n hosts.
+
+Start at `profile.py`; `model_predictor.py` evaluates models, `calibration.py` learns from runs, `catalogue.py` holds
+applications.
+"""

@@ -1,25 +1,156 @@
-"""The administrator's catalogue: applications that users start by name.
+"""The catalogue lists the administrator's applications, which users start by name.
 
 One TOML file for each application; `etc/applications.d/` has examples that explain every key.
+Start at `Catalogue`; `ApplicationParameter` checks what a user chose.
 """
 
 from __future__ import annotations
 
 import difflib
+import math
 import re
 import tomllib
-from typing import TYPE_CHECKING, Annotated, Any
+import unicodedata
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from cosched.errors import UserError
-from cosched.prediction.parameters import Parameter, Value, choose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-__all__ = ["Application", "Catalogue", "HostRange"]
+__all__ = ["ApplicationParameter", "Catalogue", "CatalogueEntry", "HostRange", "ParameterValue", "choose_values"]
+
+# ── Parameters of an application: what a user may choose, and what a choice must look like.
+
+
+ParameterValue = float | int | str
+
+_LONGEST_TEXT = 1000
+
+
+class ApplicationParameter(BaseModel):
+    """One parameter of an application.
+
+    Attributes:
+        type: of its values.
+        model: whether a number enters the performance model under the same name; text never does.
+        default: taken where the user says nothing; None: the user must say.
+        min: smallest value allowed.
+        max: largest value allowed.
+        choices: the values allowed; empty for any.
+        help: one line for people.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    type: Literal["integer", "number", "text"] = "number"
+    model: bool = True
+    default: int | float | str | None = None
+    min: Annotated[float | None, Field(allow_inf_nan=False)] = None
+    max: Annotated[float | None, Field(allow_inf_nan=False)] = None
+    choices: tuple[int | float | str, ...] = ()
+    help: str = ""
+
+    @model_validator(mode="after")
+    def _fits(self) -> ApplicationParameter:
+        if self.type == "text" and (self.min is not None or self.max is not None):
+            raise ValueError("text has no min and max: use choices")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min:g} is above max {self.max:g}")
+        for value in (*self.choices, *(() if self.default is None else (self.default,))):
+            try:
+                self.read("its own value", value)
+            except UserError as error:
+                raise ValueError(str(error)) from error
+        return self
+
+    def read(self, name: str, given: ParameterValue) -> ParameterValue:
+        """Return a given value as the type says.
+
+        Args:
+            name: of the parameter, for the error.
+            given: a number or text; text that spells a number is one where a number is wanted.
+
+        Raises:
+            UserError: not of the type, out of range, or not among the choices.
+        """
+        value = _text(name, given) if self.type == "text" else self._number(name, given)
+        if self.choices and value not in self.choices:
+            raise UserError(f"{name} is {given!r}: choose one of {', '.join(map(str, self.choices))}")
+        return value
+
+    def _number(self, name: str, given: ParameterValue) -> ParameterValue:
+        value = _parse(given)
+        if value is None or (self.type == "integer" and value != int(value)):
+            raise UserError(
+                f"{name} is {given!r}: give {'an integer' if self.type == 'integer' else 'a number'}{self._range()}"
+            )
+        if (self.min is not None and value < self.min) or (self.max is not None and value > self.max):
+            raise UserError(f"{name} is {given!r}: give a value{self._range()}")
+        return int(value) if self.type == "integer" else value
+
+    def _range(self) -> str:
+        least = "" if self.min is None else f" from {self.min:.12g}"
+        return least + ("" if self.max is None else f" up to {self.max:.12g}")
+
+
+def choose_values(
+    parameters: Mapping[str, ApplicationParameter], given: Mapping[str, ParameterValue], application: str
+) -> dict[str, ParameterValue]:
+    """Return a value for every parameter: the given ones checked, defaults for the others.
+
+    Raises:
+        UserError: an unknown parameter (near match and all names), a missing or a wrong value.
+    """
+    for name in given:
+        if name not in parameters:
+            raise UserError(f"{application} has no parameter {name!r}{_near(name, list(parameters))}")
+    values: dict[str, ParameterValue] = {}
+    for name, parameter in parameters.items():
+        value = given.get(name, parameter.default)
+        if value is None:
+            raise UserError(
+                f"{application} needs the parameter {name!r}"
+                f"{f' ({parameter.help})' if parameter.help else ''}: set {name}=…"
+            )
+        values[name] = parameter.read(name, value)
+    return values
+
+
+def _near(name: str, valid: list[str]) -> str:
+    if not valid:
+        return ": it takes none"
+    close = difflib.get_close_matches(name, valid, n=1)
+    return (f" (did you mean {close[0]}?)" if close else "") + f": it takes {', '.join(valid)}"
+
+
+def _parse(given: ParameterValue) -> float | None:
+    if isinstance(given, bool):
+        return None
+    try:
+        value = float(given)
+    except (ValueError, OverflowError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _text(name: str, given: ParameterValue) -> str:
+    text = str(given)
+    if len(text) > _LONGEST_TEXT:
+        raise UserError(f"{name} has {len(text)} characters: at most {_LONGEST_TEXT} are allowed")
+    for character in text:
+        if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+            raise UserError(f"{name} contains the character {character!r}: leave it out")
+    return text
+
+
+# ── The administrator's catalogue: applications that users start by name.
+#
+# One TOML file for each application; `etc/applications.d/` has examples that explain every key.
+
 
 _LARGEST_FILE = 1 << 20
 # "{{" and "}}" stand for themselves, "{name}" for a parameter; any other brace is a mistake.
@@ -41,7 +172,7 @@ class HostRange(BaseModel):
         return self
 
 
-class Application(BaseModel):
+class CatalogueEntry(BaseModel):
     """One entry of the catalogue.
 
     Attributes:
@@ -62,13 +193,13 @@ class Application(BaseModel):
     description: str = ""
     model: str = ""
     command: Annotated[tuple[str, ...], Field(min_length=1)]
-    parameters: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], Parameter] = {}
+    parameters: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], ApplicationParameter] = {}
     hosts: HostRange = HostRange()
     environment: dict[str, str] = {}
     prepare: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _placeholders(self) -> Application:
+    def _placeholders(self) -> CatalogueEntry:
         if not self.command[0] or self.command[0].startswith("-") or _PIECE.search(self.command[0]):
             raise ValueError(f"command starts with {self.command[0]!r}: name the program there, without placeholders")
         for argument in (*self.command, *self.prepare):
@@ -81,24 +212,24 @@ class Application(BaseModel):
                     raise ValueError(f"command uses {piece[0]}, which is not among its parameters")
         return self
 
-    def values(self, given: Mapping[str, Value]) -> dict[str, Value]:
+    def values(self, given: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
         """Return a value for every parameter: the given ones checked, defaults for the others.
 
         Raises:
             UserError: an unknown, missing or wrong value.
         """
-        return choose(self.parameters, given, self.name)
+        return choose_values(self.parameters, given, self.name)
 
-    def model_parameters(self, values: Mapping[str, Value]) -> dict[str, float]:
+    def model_parameters(self, values: Mapping[str, ParameterValue]) -> dict[str, float]:
         """Return those of `values` that enter the model."""
         entering = [name for name, kind in self.parameters.items() if kind.model and kind.type != "text"]
         return {name: float(values[name]) for name in entering}
 
-    def arguments(self, values: Mapping[str, Value]) -> tuple[str, ...]:
+    def arguments(self, values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
         """Return the command with values in place: one argument stays one argument."""
         return _filled(self.command, values)
 
-    def preparation(self, values: Mapping[str, Value]) -> tuple[str, ...]:
+    def preparation(self, values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
         """Return what runs before the command, with values in place."""
         return _filled(self.prepare, values)
 
@@ -112,18 +243,18 @@ class Catalogue:
         Raises:
             UserError: everything that is wrong with it, each with its file.
         """
-        self._entries: dict[str, Application] = {}
+        self._entries: dict[str, CatalogueEntry] = {}
         faults: list[str] = []
         for folder in folders:
             self._entries |= _read_folder(folder, faults)
         if faults:
             raise UserError("; ".join(faults))
 
-    def applications(self) -> list[Application]:
+    def applications(self) -> list[CatalogueEntry]:
         """Return all entries, sorted by name."""
         return [self._entries[name] for name in sorted(self._entries)]
 
-    def get(self, name: str) -> Application:
+    def get(self, name: str) -> CatalogueEntry:
         """Return an entry.
 
         Raises:
@@ -139,19 +270,19 @@ class Catalogue:
         return entry
 
 
-def _filled(words: tuple[str, ...], values: Mapping[str, Value]) -> tuple[str, ...]:
+def _filled(words: tuple[str, ...], values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
     return tuple(_PIECE.sub(lambda piece: _replacement(piece, values), word) for word in words)
 
 
-def _replacement(piece: re.Match[str], values: Mapping[str, Value]) -> str:
+def _replacement(piece: re.Match[str], values: Mapping[str, ParameterValue]) -> str:
     if piece["name"] is None:
         return piece[0][0]
     value = values[piece["name"]]
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
-def _read_folder(folder: Path, faults: list[str]) -> dict[str, Application]:
-    entries: dict[str, Application] = {}
+def _read_folder(folder: Path, faults: list[str]) -> dict[str, CatalogueEntry]:
+    entries: dict[str, CatalogueEntry] = {}
     if not folder.is_dir():
         faults.append(f"{folder}: no such folder: make it, or name another in [applications] folders")
     for path in sorted(folder.glob("*.toml")):
@@ -166,12 +297,12 @@ def _read_folder(folder: Path, faults: list[str]) -> dict[str, Application]:
     return entries
 
 
-def _read(path: Path) -> Application:
+def _read(path: Path) -> CatalogueEntry:
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise UserError(f"{path} is larger than {_LARGEST_FILE} bytes: it describes no application")
         document: dict[str, Any] = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-        return _anchored(Application.model_validate({"name": path.stem, **document}), path.parent)
+        return _anchored(CatalogueEntry.model_validate({"name": path.stem, **document}), path.parent)
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}): correct its permissions or move it away") from error
     except UnicodeDecodeError as error:
@@ -183,7 +314,7 @@ def _read(path: Path) -> Application:
         raise UserError("; ".join(faults)) from error
 
 
-def _anchored(entry: Application, folder: Path) -> Application:
+def _anchored(entry: CatalogueEntry, folder: Path) -> CatalogueEntry:
     return entry.model_copy(update={"command": _from(folder, entry.command), "prepare": _from(folder, entry.prepare)})
 
 
@@ -196,7 +327,13 @@ def _from(folder: Path, words: tuple[str, ...]) -> tuple[str, ...]:
 def _sentence(location: tuple[int | str, ...], kind: str, message: str) -> str:
     key = ".".join(map(str, location))
     if kind == "extra_forbidden":
-        model = Parameter if location[0] == "parameters" else HostRange if location[0] == "hosts" else Application
+        model = (
+            ApplicationParameter
+            if location[0] == "parameters"
+            else HostRange
+            if location[0] == "hosts"
+            else CatalogueEntry
+        )
         return f"unknown key {key}: valid here are {', '.join(model.model_fields)}"
     if kind == "missing":
         return f"{key} is missing: set it"

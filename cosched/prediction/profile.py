@@ -1,4 +1,4 @@
-"""A task's predicted run time on 1…N hosts."""
+"""A profile is a task's predicted run time on 1 to N hosts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["Profile", "Source", "Spread", "quantile_times", "slowest"]
+__all__ = ["PredictionSource", "Profile", "Spread", "quantile_times", "slowest_profile"]
 
 Spread = tuple["Sequence[float]", "Sequence[float]"]
 """Standard deviations of the logarithm of the run time below and above the expected one, on 1, 2, … hosts."""
@@ -24,7 +24,7 @@ _NORMAL = NormalDist()
 _TAIL = _NORMAL.inv_cdf(0.95)  # standard deviations from the middle to `low` and `high`
 
 
-class Source(StrEnum):
+class PredictionSource(StrEnum):
     """Who answered "how long on n hosts?"."""
 
     MODEL = "model"
@@ -47,7 +47,7 @@ class Profile:
     """
 
     seconds: tuple[float, ...]
-    source: Source
+    source: PredictionSource
     hardware: str = ""
     low: tuple[float, ...] | None = None
     high: tuple[float, ...] | None = None
@@ -98,7 +98,7 @@ class Profile:
 
     def scaled(self, factor: float) -> Profile:
         """Return the profile with every time multiplied by `factor` (> 0), as far as a prediction may go."""
-        return _each(self, lambda times: tuple(_within(value * factor) for value in times))
+        return _with_all_times(self, lambda times: tuple(_clamped(value * factor) for value in times))
 
     def among(self, names: Iterable[str]) -> Profile:
         """Return the profile of hosts of these classes together; of all classes where one of them is not known."""
@@ -108,11 +108,13 @@ class Profile:
         found = [each for each in self.classes if each.hardware in wanted]
         if len(found) < len(wanted) or not found:
             found = list(self.classes)
-        return replace(slowest(found, "+".join(each.hardware for each in found)), classes=self.classes)
+        return replace(slowest_profile(found, "+".join(each.hardware for each in found)), classes=self.classes)
 
     def limited(self, most: int, least: int = 1) -> Profile:
         """Return the profile with host counts outside least…most made impossible and what lies above `most` cut."""
-        return _each(self, lambda times: tuple(chain([math.inf] * min(least - 1, most), times[least - 1 : most])))
+        return _with_all_times(
+            self, lambda times: tuple(chain([math.inf] * min(least - 1, most), times[least - 1 : most]))
+        )
 
     def with_spread(self, below: Sequence[float], above: Sequence[float]) -> Profile:
         """Return the profile with `low` and `high` from standard deviations.
@@ -164,15 +166,15 @@ def quantile_times(seconds: Sequence[float], spread: Spread, share: float) -> li
     deviations = _NORMAL.inv_cdf(share)
     side = spread[0] if deviations < 0 else spread[1]
     times = (value * math.exp(deviations * one) for value, one in zip(seconds, side, strict=True))
-    return [_within(time) for time in times]
+    return [_clamped(time) for time in times]
 
 
-def _within(time: float) -> float:
+def _clamped(time: float) -> float:
     """Return the time, or the nearest that a prediction may be."""
     return min(max(time, _SHORTEST), _LONGEST) if math.isfinite(time) else time
 
 
-def slowest(profiles: Sequence[Profile], hardware: str) -> Profile:
+def slowest_profile(profiles: Sequence[Profile], hardware: str) -> Profile:
     """Return the profile of hosts of several classes together, and of each: on each count the slowest class decides.
 
     Args:
@@ -198,8 +200,8 @@ def _logarithms(least: tuple[float, ...], most: tuple[float, ...]) -> tuple[floa
     )
 
 
-def _each(profile: Profile, change: Callable[[tuple[float, ...]], tuple[float, ...]]) -> Profile:
+def _with_all_times(profile: Profile, change: Callable[[tuple[float, ...]], tuple[float, ...]]) -> Profile:
     """Return the profile with all its times changed, and so those of every class."""
     low, high = (None if times is None else change(times) for times in (profile.low, profile.high))
-    classes = tuple(_each(item, change) for item in profile.classes)
+    classes = tuple(_with_all_times(item, change) for item in profile.classes)
     return replace(profile, seconds=change(profile.seconds), low=low, high=high, classes=classes)

@@ -1,4 +1,4 @@
-"""From a problem (tasks, hosts, predicted times) to a schedule: decoder, heuristics, genetic search, bounds, metrics.
+"""A problem (tasks, hosts, predicted times) becomes a schedule; start at `problem`, `policies`, `decoding.decoder`.
 
-Only `search` (and `compiled` and `operators` below it) load numba and DEAP; everything else is cheap to import.
+Only `kernels`, `search` and `mapping.dual_price` load numba, only `search.genetic_search` loads DEAP.
 """

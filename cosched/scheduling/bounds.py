@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.absences import host_seconds, settled
-from cosched.scheduling.decoder import dependency_order
-from cosched.scheduling.widths import best_seconds, narrowed, single_class
+from cosched.scheduling.availability import normalised_availability, time_to_offer
+from cosched.scheduling.decoding.decoder import dependency_order
+from cosched.scheduling.host_counts import best_seconds, narrowed, single_class
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,7 @@ def tight_bound(problem: Problem, lower: float | None = None) -> float:
     lower = lower_bound(problem) if lower is None else lower
     if not problem.tasks or single_class(problem) is not None:
         return lower
-    from cosched.scheduling.prices import machine_prices  # no other bound needs machine code
+    from cosched.scheduling.kernels.machine_prices import machine_prices  # no other bound needs machine code
 
     present, host_class = np.unique(problem.host_class, return_inverse=True)
     sizes = np.bincount(host_class)
@@ -64,7 +64,7 @@ def tight_bound(problem: Problem, lower: float | None = None) -> float:
         cheapest = areas.min(axis=2).T
         prices = machine_prices(cheapest / sizes)[0] / sizes
         cost = float((cheapest * prices).min(axis=1).sum())
-        return max(lower, host_seconds(problem.free, problem.absences, cost, prices[host_class]))
+        return max(lower, time_to_offer(problem.free, problem.absences, cost, prices[host_class]))
     ends = _earliest_end(problem, _ready(problem, best), np.maximum(seconds, best))
     alone = np.where(np.arange(seconds.shape[2]) < sizes[:, None, None], areas, np.inf)
     bound = lower
@@ -172,7 +172,7 @@ def _area(
 
     def fill(index: int) -> float:
         cheapest = np.where(earliest_end <= steps[index], areas, np.inf).min(axis=1)
-        return max(float(steps[index]), host_seconds(problem.free, problem.absences, float(cheapest.sum()), prices))
+        return max(float(steps[index]), time_to_offer(problem.free, problem.absences, float(cheapest.sum()), prices))
 
     # Needed area falls and offered area grows with w, so "w is enough" flips once: bisect for the first step that is.
     low, high = 0, len(steps) - 1
@@ -191,6 +191,6 @@ def _late_area(problem: Problem, seconds: NDArray[np.float64]) -> float:
     best = 0.0
     for release in np.unique(problem.release[problem.release > 0]):
         late = float(cheapest[problem.release >= release].sum())
-        free, absences = settled(np.maximum(problem.free, release), problem.absences)
-        best = max(best, host_seconds(free, absences, late))
+        free, absences = normalised_availability(np.maximum(problem.free, release), problem.absences)
+        best = max(best, time_to_offer(free, absences, late))
     return best

@@ -1,4 +1,7 @@
-"""What is to be scheduled: waiting tasks, hosts, predicted times. Pure data, arrays all the way down."""
+"""What is to be scheduled: waiting tasks, hosts and predicted run times, as arrays.
+
+A problem is pure data; times are seconds after an origin that the caller chooses.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from cosched.scheduling.absences import Absence
+    from cosched.scheduling.availability import Unavailability
 
-__all__ = ["Plan", "Problem", "Weights"]
+__all__ = ["Problem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,42 +47,9 @@ class Problem:
     release: NDArray[np.float64]
     deadline: NDArray[np.float64]
     depends_on: tuple[tuple[int, ...], ...] = ()
-    absences: tuple[Absence, ...] = ()
+    absences: tuple[Unavailability, ...] = ()
 
     def ready(self, task: int, ends: Mapping[int, float]) -> float:
         """Return when a task has been released and all that it comes after have ended, as `ends` has it by task."""
         before = self.depends_on[task] if self.depends_on else ()
         return max([float(self.release[task]), *[ends[other] for other in before]])
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A solution as the search sees it (its chromosome): for each task its place in an order, host count and class.
-
-    Attributes:
-        order: (m,) int64, a permutation of task indices.
-        counts: (m,) int64, counts[j] is the number of hosts of task j (indexed by task, not by position).
-        classes: (m,) int64, classes[j] is the class whose hosts alone run task j, -1 for hosts of any classes, those
-            that end it first; None for -1 throughout.
-    """
-
-    order: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    classes: NDArray[np.int64] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """Weights of the objective: each term is normalised to a pure number of order one before it is weighted.
-
-    Attributes:
-        makespan: of makespan ÷ lower bound.
-        idle: of the front-weighted idle share.
-        lateness: of the mean lateness ÷ lower bound.
-        deadlines_first: fewer missed deadlines are always better; the weighted terms decide between equals.
-    """
-
-    makespan: float = 1.0
-    idle: float = 0.2
-    lateness: float = 5.0
-    deadlines_first: bool = False

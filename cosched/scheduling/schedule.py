@@ -1,10 +1,23 @@
-"""A schedule: which task runs on which hosts from when to when."""
+"""A schedule says which task runs on which hosts from when to when.
+
+`check_schedule` tests one against the definition alone and shares nothing with the decoders.
+"""
 
 from __future__ import annotations
 
+import math
+from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
-__all__ = ["Assignment", "Schedule"]
+if TYPE_CHECKING:
+    from cosched.scheduling.availability import Unavailability
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["Assignment", "Schedule", "check_schedule"]
+
+# ── A schedule: which task runs on which hosts from when to when.
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +47,83 @@ class Schedule:
     def makespan(self) -> float:
         """When the last task ends, in seconds after the problem's origin; 0 for an empty schedule."""
         return max((assignment.end for assignment in self.assignments), default=0.0)
+
+
+# ── Is a schedule feasible? Checked from the definition alone, sharing nothing with the decoders.
+
+
+_RELATIVE = 1e-9
+
+
+def check_schedule(problem: Problem, schedule: Schedule) -> list[str]:
+    """Return every fault of a schedule as one line each; an empty list means that it is feasible.
+
+    Checked: every task exactly once, on distinct known hosts, for its predicted run time on them, not before its
+    release, its predecessors' ends or its hosts' being free, never on a host that is not there, and no host with two
+    tasks at a time.
+    """
+    times = Counter(item.task for item in schedule.assignments)
+    tasks, hosts = set(problem.tasks), {name: host for host, name in enumerate(problem.hosts)}
+    faults = [f"{task} is scheduled {times[task]} times" for task in problem.tasks if times[task] != 1]
+    faults += [f"{task} is not a task of the problem" for task in times if task not in tasks]
+    faults += [f"{item.task}: unknown or repeated host" for item in schedule.assignments if not _known(hosts, item)]
+    if faults:
+        return faults
+    by_task = {item.task: item for item in schedule.assignments}
+    away: dict[int, list[Unavailability]] = defaultdict(list)
+    for absence in problem.absences:
+        away[absence.host].append(absence)
+    for index, task in enumerate(problem.tasks):
+        item = by_task[task]
+        taken = [hosts[name] for name in item.hosts]
+        faults += [*_time_faults(problem, index, item, taken), *_start_faults(problem, index, by_task, taken)]
+        faults += [
+            f"{task} runs on {problem.hosts[host]}, which is not there from {absence.begin} to {absence.end} s"
+            for host in taken
+            for absence in away.get(host, ())
+            if item.start < absence.end and absence.begin < item.end
+        ]
+    return faults + _overlaps(schedule)
+
+
+def _known(hosts: dict[str, int], item: Assignment) -> bool:
+    return bool(item.hosts) and len(set(item.hosts)) == len(item.hosts) and all(name in hosts for name in item.hosts)
+
+
+def _time_faults(problem: Problem, index: int, item: Assignment, hosts: list[int]) -> list[str]:
+    classes = {int(problem.host_class[host]) for host in hosts}
+    seconds = max(float(problem.seconds[number, index, len(hosts) - 1]) for number in classes)
+    if not math.isfinite(seconds):
+        return [f"{item.task} cannot run on {len(hosts)} of these hosts"]
+    if not math.isclose(item.end - item.start, seconds, rel_tol=_RELATIVE, abs_tol=_slack(item.end)):
+        return [f"{item.task} takes {item.end - item.start} s, predicted are {seconds} s"]
+    return []
+
+
+def _start_faults(problem: Problem, index: int, by_task: dict[str, Assignment], hosts: list[int]) -> list[str]:
+    task, start = problem.tasks[index], by_task[problem.tasks[index]].start
+    before = [problem.tasks[other] for other in problem.depends_on[index]] if problem.depends_on else []
+    faults = [f"{task} starts before its release"] if start < problem.release[index] else []
+    faults += [
+        f"{task} starts before host {problem.hosts[host]} is free" for host in hosts if start < problem.free[host]
+    ]
+    return faults + [f"{task} starts before {other} ends" for other in before if start < by_task[other].end]
+
+
+def _overlaps(schedule: Schedule) -> list[str]:
+    on_host = defaultdict(list)
+    for item in schedule.assignments:
+        for host in item.hosts:
+            on_host[host].append(item)
+    faults = []
+    for host, items in on_host.items():
+        items.sort(key=lambda item: (item.start, item.end))
+        for first, second in pairwise(items):
+            if second.start < first.end:
+                faults.append(f"{first.task} and {second.task} are on {host} at the same time")
+    return faults
+
+
+def _slack(end: float) -> float:
+    """Rounding of end - start grows with the times themselves."""
+    return _RELATIVE * max(1.0, abs(end))

@@ -1,53 +1,98 @@
-"""Several domains with their agents in virtual time: the daemon's own core, agent and letters over a simulated network.
+"""Several domains with their agents in virtual time, over a simulated network.
 
-Without agents the domains do not know of one another, and each works off what is submitted to it.
+Start at `Grid.run`; without agents each domain works off what is submitted to it. `KernelKnowledge` tells the agents
+run times on other hardware.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
-from cosched.agent import Agent, Broker, LetterReceived, LocalDomain, PeersChanged, Send
-from cosched.agent.documents import read_letter, write_letter
-from cosched.agent.messages import Commit, Request
+from cosched.agents import Agent, Broker, DomainView, LetterReceived, PeersChanged, SendLetter
+from cosched.agents.protocol.messages import Commit, Request
+from cosched.agents.protocol.xml_documents import read_letter, write_letter
+from cosched.agents.tickets import describe_task
+from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import CancelRequested, TaskSubmitted, Tick
-from cosched.coscheduler.foresight import place
-from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Task
-from cosched.simulation.engine import SimulatedDomain
-from cosched.simulation.kernel_knowledge import KernelKnowledge
+from cosched.coscheduler.what_if import predict_placement
 from cosched.simulation.kernels import kernel_profile
-from cosched.simulation.placement import Outlook, Placement, choose
-from cosched.simulation.planner import Planner
+from cosched.simulation.placement_rules import DomainLoad, PlacementRule, chosen_domains
+from cosched.simulation.simulated_domain import SimulatedDomain, SimulatedPlanner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cosched.agent import AgentSettings, BrokerOutcome, Peer
-    from cosched.agent.broker import AgentEvent
-    from cosched.agent.messages import Letter, TaskDocument
-    from cosched.agent.statistics import Figures
-    from cosched.coscheduler.decisions import Decision
+    from cosched.agents import AgentSettings, BrokerOutcome, Peer
+    from cosched.agents.broker import AgentEvent
+    from cosched.agents.protocol.messages import Letter, TaskDocument
+    from cosched.agents.statistics import AgentFigures
+    from cosched.coscheduler.changes import Decision
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.task import Attempt
     from cosched.prediction.profile import Profile
-    from cosched.simulation.calendar import Calendar
-    from cosched.simulation.engine import Run
-    from cosched.simulation.network import Network
+    from cosched.simulation.network import SimulatedNetwork
+    from cosched.simulation.simulated_domain import Calendar, SimulatedRun
 
-__all__ = ["Absence", "Grid", "GridTask", "Middleware", "Site", "host_names"]
+__all__ = ["Grid", "GridDomain", "GridSettings", "GridTask", "HostOutage", "KernelKnowledge", "host_names"]
+
+# ── What the agents of a simulated grid know of tasks: kernels by name, on hardware that differs in speed alone.
+
+
+class KernelKnowledge:
+    """Knows how long the kernels take on every class of hardware."""
+
+    def __init__(self, slowness: Mapping[str, float], profiles: Callable[[str], Profile]) -> None:
+        """Set up.
+
+        Args:
+            slowness: by class of hardware: run time ÷ that on hosts of slowness 1.
+            profiles: run times of a kernel on hosts of slowness 1, by its name.
+        """
+        self._slowness = slowness
+        self._profiles = profiles
+        self._limited: dict[tuple[str, str, int], Profile | None] = {}
+        self._known: dict[tuple[str, str], Profile] = {}
+
+    def on(self, kernel: str, hardware: str) -> Profile:
+        """Return the kernel's times on a class of hardware."""
+        key = (kernel, hardware)
+        if key not in self._known:
+            self._known[key] = self._profiles(kernel).scaled(self._slowness[hardware])
+        return self._known[key]
+
+    def document(self, task: Task, hosts: int) -> TaskDocument:
+        """Describe a task by its kernel's name; see `Knowledge`."""
+        return describe_task(task, hosts)
+
+    def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:
+        """Return a task's times elsewhere, None where none of so many hosts can run it; see `Knowledge`."""
+        key = (document.application, hardware, hosts)
+        if key not in self._limited:
+            times = self.on(document.application, hardware)
+            possible = any(map(math.isfinite, times.seconds[:hosts]))
+            self._limited[key] = times.limited(hosts) if possible else None
+        return self._limited[key]
+
+
+# ── Several domains with their agents in virtual time: the daemon's own core, agent and letters over a simulated
+# network.
+#
+# Without agents the domains do not know of one another, and each works off what is submitted to it.
+
 
 _NAMESPACE = UUID("5d5a2a38-7a56-4c0f-8c1c-2b4f0b6e7d11")
-_TICK = 1.0  # seconds between two looks of an agent
-_PATIENCE = 50_000.0  # seconds after the last request
+_TICK_SECONDS = 1.0  # seconds between two looks of an agent
+_LONGEST_WAIT = 50_000.0  # seconds after the last request
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class GridDomain:
     """A domain: its hosts and how they compare, and whom its agent knows.
 
     Attributes:
@@ -83,7 +128,7 @@ class GridTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Absence:
+class HostOutage:
     """A domain's hosts go down at `start`, with what runs on them, and come back at `end`; seconds.
 
     Its agent and its queue stay: who leaves the network as well is cut off by a `Cut`.
@@ -95,7 +140,7 @@ class Absence:
 
 
 @dataclass(frozen=True, slots=True)
-class Middleware:
+class GridSettings:
     """How the domains of a grid work.
 
     Attributes:
@@ -114,12 +159,12 @@ class Middleware:
     generations: int | None
     agent: AgentSettings
     noise: Callable[[str], float]
-    placement: Placement = Placement.HOME
+    placement: PlacementRule = PlacementRule.HOME
     documents: bool = False
-    absences: tuple[Absence, ...] = ()
+    absences: tuple[HostOutage, ...] = ()
 
 
-def host_names(site: Site) -> list[str]:
+def host_names(site: GridDomain) -> list[str]:
     """Return the names of a domain's hosts."""
     return [f"{site.name}-{number:02d}" for number in range(1, site.hosts + 1)]
 
@@ -134,10 +179,10 @@ class Grid:
 
     def __init__(
         self,
-        sites: Sequence[Site],
+        sites: Sequence[GridDomain],
         slowness: Mapping[str, float],
-        middleware: Middleware,
-        network: Network,
+        middleware: GridSettings,
+        network: SimulatedNetwork,
         calendar: Calendar,
         seed: int,
         profiles: Callable[[str], Profile] = kernel_profile,
@@ -162,11 +207,11 @@ class Grid:
         self._copies: dict[str, list[str]] = {}  # task → domains that it was submitted to
         self._begun: dict[str, str] = {}  # task → where it began first
         self.domains = {
-            site.name: _Domain(self, site, knowledge, middleware, calendar, seed + place)
+            site.name: _AgentDomain(self, site, knowledge, middleware, calendar, seed + place)
             for place, site in enumerate(sites)
         }
 
-    def run(self, tasks: Sequence[GridTask]) -> dict[str, tuple[str, Run]]:
+    def run(self, tasks: Sequence[GridTask]) -> dict[str, tuple[str, SimulatedRun]]:
         """Submit tasks at their times and go on until all have run.
 
         Returns:
@@ -185,7 +230,7 @@ class Grid:
             domain = self.domains[absence.site]
             self._calendar.at(absence.start, partial(domain.set_up, up=False))
             self._calendar.at(absence.end, partial(domain.set_up, up=True))
-        until = max(task.submitted for task in tasks) + _PATIENCE
+        until = max(task.submitted for task in tasks) + _LONGEST_WAIT
         while self._outstanding and self._calendar.step(until):
             pass
         found = {run.name: (name, run) for name, domain in self.domains.items() for run in domain.runs}
@@ -199,7 +244,7 @@ class Grid:
         runs = [run.name for domain in self.domains.values() for run in domain.runs]
         return len(runs) - len(set(runs))
 
-    def figures(self) -> list[Figures]:
+    def figures(self) -> list[AgentFigures]:
         """Return what each agent has counted."""
         agents = [domain.agent for domain in self.domains.values()]
         return [agent.figures() for agent in agents if agent is not None]
@@ -220,9 +265,9 @@ class Grid:
 
     def _submit(self, task: GridTask) -> None:
         placement, spots = self._middleware.placement, {}
-        if placement is not Placement.HOME:
+        if placement is not PlacementRule.HOME:
             spots = {name: domain.outlook(task) for name, domain in self.domains.items()}
-        chosen = choose(placement, task.site, spots, self._draw)
+        chosen = chosen_domains(placement, task.site, spots, self._draw)
         self._copies[task.name] = chosen
         for name in chosen:
             self.domains[name].submit(task)
@@ -236,17 +281,23 @@ class Grid:
         self.network.carry(letter.sender, letter.receiver, lambda: self.domains[letter.receiver].receive(letter))
 
 
-class _Domain(SimulatedDomain):
+class _AgentDomain(SimulatedDomain):
     """A domain with its agent."""
 
     def __init__(
-        self, grid: Grid, site: Site, knowledge: KernelKnowledge, middleware: Middleware, calendar: Calendar, seed: int
+        self,
+        grid: Grid,
+        site: GridDomain,
+        knowledge: KernelKnowledge,
+        middleware: GridSettings,
+        calendar: Calendar,
+        seed: int,
     ) -> None:
         instance = str(uuid5(_NAMESPACE, site.name))
-        settings = Settings(instance, policy=middleware.policy, seed=seed)
+        settings = CoreSettings(instance, policy=middleware.policy, seed=seed)
         searched = middleware.policy == "genetic" and middleware.generations is not None
-        planner = Planner(middleware.generations or 0, seed) if searched else None
-        super().__init__(settings, host_names(site), _realised(middleware.noise), planner, calendar)
+        planner = SimulatedPlanner(middleware.generations or 0, seed) if searched else None
+        super().__init__(settings, host_names(site), _actual_seconds(middleware.noise), planner, calendar)
         self._grid = grid
         self._site = site
         self._knowledge = knowledge
@@ -255,7 +306,7 @@ class _Domain(SimulatedDomain):
         agent = None
         if middleware.agents:
             own = replace(middleware.agent, name=site.name, instance=instance)
-            agent = Agent(own, LocalDomain(self.core, site.hardware), knowledge, 1, self._number)
+            agent = Agent(own, DomainView(self.core, site.hardware), knowledge, 1, self._number)
         self.agent = agent
         self._broker = Broker(self.core, agent)
 
@@ -274,17 +325,17 @@ class _Domain(SimulatedDomain):
         """Take all hosts off, with what runs on them, or give them back."""
         self.set_hosts(host_names(self._site), up=up)
 
-    def outlook(self, task: GridTask) -> Outlook:
+    def outlook(self, task: GridTask) -> DomainLoad:
         """Say how a request would fare here."""
         load = len(self.core.tasks) / self._site.hosts if self._site.hosts else float("inf")
-        return Outlook(load, partial(self._start_of, task))
+        return DomainLoad(load, partial(self._start_of, task))
 
     def call_off(self, name: str) -> None:
         """A task runs in another domain."""
         self.post(CancelRequested(self.time, self._names[name], "it runs elsewhere"))
 
     def _start_of(self, task: GridTask) -> float:
-        spot = place(self.core, self._task(task, 0), self.time)
+        spot = predict_placement(self.core, self._task(task, 0), self.time)
         return float("inf") if spot is None else spot.start
 
     def _task(self, task: GridTask, number: int) -> Task:
@@ -320,7 +371,7 @@ class _Domain(SimulatedDomain):
         """Send the letters; return the decisions of the core."""
         decisions: list[Decision] = []
         for decision in outcome.decisions:
-            if isinstance(decision, Send):
+            if isinstance(decision, SendLetter):
                 self._grid.send(decision.letter)
             else:
                 decisions.append(decision)
@@ -328,7 +379,7 @@ class _Domain(SimulatedDomain):
 
     def _tick(self) -> None:
         self.post(Tick(self.time))
-        self.calendar.at(self.time + _TICK, self._tick)
+        self.calendar.at(self.time + _TICK_SECONDS, self._tick)
 
     def _number(self) -> int:
         self._numbers += 1
@@ -348,12 +399,12 @@ class _Domain(SimulatedDomain):
             best_effort=True,
         )
 
-    def completed(self, run: Run) -> None:
+    def completed(self, run: SimulatedRun) -> None:
         super().completed(run)
         self._grid.ended()
 
 
-def _realised(noise: Callable[[str], float]) -> Callable[[Task, int], float]:
+def _actual_seconds(noise: Callable[[str], float]) -> Callable[[Task, int], float]:
     def seconds(task: Task, count: int) -> float:
         assert task.profile is not None
         return task.profile.on(count) * noise(task.name)

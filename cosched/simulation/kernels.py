@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from cosched.evaluation import load, load_hardware, profile
-from cosched.prediction.profile import Profile, Source
+from cosched.prediction.profile import PredictionSource, Profile
 
-__all__ = ["HARDWARE", "HOSTS", "KERNELS", "Order", "draw", "kernel_profile"]
+__all__ = ["HARDWARE", "HOSTS", "KERNELS", "KernelTask", "draw_kernel_tasks", "kernel_profile"]
 
 KERNELS = ("sweep3d", "fft", "improc", "closure", "jacobi", "memsort", "cpi")
 HARDWARE = "sgi_origin2000"
@@ -17,7 +17,7 @@ HOSTS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class KernelTask:
     """One task to be submitted.
 
     Attributes:
@@ -33,10 +33,10 @@ class Order:
 def kernel_profile(kernel: str, scale: float = 1.0) -> Profile:
     """Return a kernel's published times on 1…16 processors of an SGI Origin 2000, in seconds, times `scale`."""
     times = profile(load(f"{kernel}_measured"), load_hardware(HARDWARE), range(1, HOSTS + 1), {"Scale": scale})
-    return Profile(tuple(float(value) for value in times), Source.MODEL, HARDWARE)
+    return Profile(tuple(float(value) for value in times), PredictionSource.MODEL, HARDWARE)
 
 
-def draw(count: int, seed: int, *, scale: float = 1.0, kernels: int = len(KERNELS)) -> list[Order]:
+def draw_kernel_tasks(count: int, seed: int, *, scale: float = 1.0, kernels: int = len(KERNELS)) -> list[KernelTask]:
     """Draw tasks; each deadline is uniform between the kernel's shortest time and four times its time on one host.
 
     That is how the published ranges of deadlines come about.
@@ -52,5 +52,5 @@ def draw(count: int, seed: int, *, scale: float = 1.0, kernels: int = len(KERNEL
     for _ in range(count):
         kernel = source.choice(KERNELS[:kernels])
         times = kernel_profile(kernel, scale)
-        orders.append(Order(kernel, source.uniform(times.shortest, 4 * times.on(1))))
+        orders.append(KernelTask(kernel, source.uniform(times.shortest, 4 * times.on(1))))
     return orders

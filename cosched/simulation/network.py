@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from cosched.simulation.calendar import Calendar
+    from cosched.simulation.simulated_domain import Calendar
 
-__all__ = ["Cut", "Network"]
+__all__ = ["NetworkPartition", "SimulatedNetwork"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class NetworkPartition:
     """From `start` on and before `end` (seconds) no letter passes between these domains and the others."""
 
     domains: frozenset[str]
@@ -23,7 +23,7 @@ class Cut:
     end: float
 
 
-class Network:
+class SimulatedNetwork:
     """Carries letters between domains.
 
     Attributes:
@@ -38,7 +38,7 @@ class Network:
         loss: float = 0.0,
         seed: int = 0,
         twice: float = 0.0,
-        cuts: Iterable[Cut] = (),
+        cuts: Iterable[NetworkPartition] = (),
     ) -> None:
         """Build a network.
 

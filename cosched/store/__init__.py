@@ -1,8 +1,7 @@
 """Durable state: tasks, attempts and events in a database that survives a crash."""
 
-from cosched.store.faults import StoreFault
-from cosched.store.journal import Record, record
-from cosched.store.selection import Selection
-from cosched.store.store import Store, Submission
+from cosched.store.database import StoreFault
+from cosched.store.journal import LogEntry, log_entry
+from cosched.store.store import KeyedSubmission, Store, TaskSelection
 
-__all__ = ["Record", "Selection", "Store", "StoreFault", "Submission", "record"]
+__all__ = ["KeyedSubmission", "LogEntry", "Store", "StoreFault", "TaskSelection", "log_entry"]

@@ -1,4 +1,4 @@
-"""Accounts, tokens, sessions and the audit log in the database. Of secrets only digests are kept."""
+"""The store keeps accounts, tokens, sessions and the audit log; of secrets only digests."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, insert, select
 
-from cosched.store import schema
+from cosched.store import tables
 
 if TYPE_CHECKING:
     from cosched.store.store import Store
 
-__all__ = ["Account", "Credentials", "Deed", "SessionRow", "TokenRow"]
+__all__ = ["AccountRow", "AuditEntry", "Credentials", "SessionRow", "TokenRow"]
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class AccountRow:
     """A local account; `digest` is argon2's, `created` in seconds since the epoch."""
 
     name: str
@@ -53,7 +53,7 @@ class SessionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AuditEntry:
     """One line of the audit log: who did what, how they proved who they are, and from where."""
 
     time: float
@@ -70,51 +70,51 @@ class Credentials:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def accounts(self) -> list[Account]:
+    def accounts(self) -> list[AccountRow]:
         """Return all accounts by name."""
-        return [Account(**row) for row in self._store.read(select(schema.accounts).order_by(schema.accounts.c.name))]
+        return [AccountRow(**row) for row in self._store.read(select(tables.accounts).order_by(tables.accounts.c.name))]
 
     def tokens(self) -> list[TokenRow]:
         """Return all tokens, oldest first."""
-        rows = self._store.read(select(schema.tokens).order_by(schema.tokens.c.created, schema.tokens.c.id))
+        rows = self._store.read(select(tables.tokens).order_by(tables.tokens.c.created, tables.tokens.c.id))
         return [TokenRow(**{**row, "scopes": tuple(row["scopes"])}) for row in rows]
 
     def sessions(self) -> list[SessionRow]:
         """Return all sessions."""
-        return [SessionRow(**row) for row in self._store.read(select(schema.sessions))]
+        return [SessionRow(**row) for row in self._store.read(select(tables.sessions))]
 
-    def put_account(self, account: Account) -> None:
+    def put_account(self, account: AccountRow) -> None:
         """Write an account in place of one of the same name."""
-        table = schema.accounts
+        table = tables.accounts
         self._store.write(delete(table).where(table.c.name == account.name), insert(table).values(asdict(account)))
 
     def drop_account(self, name: str) -> None:
         """Forget an account."""
-        self._store.write(delete(schema.accounts).where(schema.accounts.c.name == name))
+        self._store.write(delete(tables.accounts).where(tables.accounts.c.name == name))
 
     def add_token(self, token: TokenRow) -> None:
         """Write a new token."""
-        self._store.write(insert(schema.tokens).values(asdict(token)))
+        self._store.write(insert(tables.tokens).values(asdict(token)))
 
     def drop_tokens(self, *identifiers: str) -> None:
         """Forget tokens."""
-        self._store.write(delete(schema.tokens).where(schema.tokens.c.id.in_(identifiers)))
+        self._store.write(delete(tables.tokens).where(tables.tokens.c.id.in_(identifiers)))
 
     def add_session(self, session: SessionRow) -> None:
         """Write a new session, and forget those that had expired when it was made."""
-        table = schema.sessions
+        table = tables.sessions
         self._store.write(delete(table).where(table.c.expires < session.created), insert(table).values(asdict(session)))
 
     def drop_sessions(self, *digests: str) -> None:
         """Forget sessions."""
-        self._store.write(delete(schema.sessions).where(schema.sessions.c.digest.in_(digests)))
+        self._store.write(delete(tables.sessions).where(tables.sessions.c.digest.in_(digests)))
 
-    def log(self, deed: Deed) -> None:
+    def log(self, deed: AuditEntry) -> None:
         """Write a line of the audit log."""
-        self._store.write(insert(schema.audit).values(asdict(deed)))
+        self._store.write(insert(tables.audit).values(asdict(deed)))
 
-    def deeds(self, limit: int, offset: int = 0) -> list[Deed]:
+    def deeds(self, limit: int, offset: int = 0) -> list[AuditEntry]:
         """Return lines of the audit log, the newest first."""
-        columns = [column for column in schema.audit.columns if column.name != "id"]
-        query = select(*columns).order_by(schema.audit.c.id.desc()).limit(limit).offset(offset)
-        return [Deed(**row) for row in self._store.read(query)]
+        columns = [column for column in tables.audit.columns if column.name != "id"]
+        query = select(*columns).order_by(tables.audit.c.id.desc()).limit(limit).offset(offset)
+        return [AuditEntry(**row) for row in self._store.read(query)]

@@ -1,9 +1,13 @@
-"""Opening a database: durable, migrated to this version's tables, and private to its user."""
+"""The store opens its database: durable, migrated to this version's tables, private to its user.
+
+Also says what a database's error means to an administrator. Start at `open_engine`.
+"""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from alembic import command
 from alembic.config import Config
@@ -12,17 +16,119 @@ from alembic.script.revision import ResolutionError
 from alembic.util import CommandError
 from sqlalchemy import create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
-from cosched.errors import UserError
-from cosched.store.faults import StoreFault, explained
+from cosched.errors import SystemFault, UserError
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable, Iterator, Mapping
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection, Engine, Select
+    from sqlalchemy.engine import Dialect
+    from sqlalchemy.engine.interfaces import DBAPICursor
 
-__all__ = ["label", "open_engine"]
+__all__ = ["DriverQuery", "RefusedError", "StoreFault", "database_errors", "label", "open_engine"]
+
+# ── What a database's error means to an administrator.
+
+
+class StoreFault(SystemFault):
+    """The database could not do what was asked, and may later; nothing of the step was written."""
+
+
+class RefusedError(SystemFault):
+    """The database does not take what is to be written, however often it is tried; nothing of the step was written."""
+
+
+# A part of the driver's message (lower case) → what to do about it.
+_ADVICE = (
+    ("database is locked", "is locked by another program: end what holds it open, then try again"),
+    ("disk is full", "cannot grow, the disk is full: free some space on it"),
+    ("readonly database", "is read-only: give the user of the daemon the right to write the file and its folder"),
+    ("unable to open database", "cannot be opened: create its folder and let the daemon's user write it"),
+    ("not a database", "is not an SQLite database: move the file away or name another in [database] url"),
+    ("malformed", "is damaged: restore it from a backup"),
+    ("disk i/o error", "cannot be read or written: look at the disk and the system's log"),
+)
+
+
+@contextmanager
+def database_errors(name: str) -> Iterator[None]:
+    """Turn database errors inside the block into one line about the database `name`.
+
+    Raises:
+        RefusedError: what is written contradicts what is there, or is no value of its column.
+        StoreFault: in place of any other error of the database or its driver.
+    """
+    try:
+        yield
+    except (IntegrityError, DataError) as error:
+        raise RefusedError(
+            f"the database {name} refuses a change ({str(error.orig).splitlines()[0]}): "
+            "see to it that no other cosched uses it"
+        ) from error
+    except SQLAlchemyError as error:
+        raise StoreFault(f"the database {name} {_advice(error)}") from error
+
+
+def _advice(error: SQLAlchemyError) -> str:
+    cause = str(error.orig if isinstance(error, DBAPIError) else error).splitlines()[0]
+    for part, advice in _ADVICE:
+        if part in cause.lower():
+            return advice
+    return f"failed ({cause}): look at the daemon's log and at [database] url"
+
+
+# ── Queries that are asked so often that putting them together costs more than the database's work.
+#
+# SQLAlchemy writes the SQL once; the driver alone carries it out, and only what a column's type needs is done to
+# values.
+
+
+_DriverRow = dict[str, Any]
+
+
+class DriverQuery:
+    """A query with values to be filled in, as one kind of database has it."""
+
+    def __init__(self, query: Select[Any], dialect: Dialect) -> None:
+        """Set up; lists of values (`in_`) cannot be filled in later."""
+        compiled = query.compile(dialect=dialect)
+        self._text = str(compiled)
+        self._given = compiled.params
+        self._order: list[str] | None = getattr(compiled, "positiontup", None)
+        self._names = [column.name for column in query.selected_columns]
+        readers = [
+            column.type.dialect_impl(dialect).result_processor(dialect, None) for column in query.selected_columns
+        ]
+        self._readers: list[tuple[str, Callable[[Any], Any]]] = [
+            (name, reader) for name, reader in zip(self._names, readers, strict=True) if reader is not None
+        ]
+        assert dialect.dbapi is not None
+        self._fault: type[Exception] = dialect.dbapi.Error
+
+    def ask(self, cursor: DBAPICursor, values: Mapping[str, Any]) -> list[_DriverRow]:
+        """Return the rows, by names of columns.
+
+        Raises:
+            DBAPIError: the driver's own error.
+        """
+        filled = {name: values.get(name, value) for name, value in self._given.items()}
+        parameters: Any = filled if self._order is None else tuple(filled[name] for name in self._order)
+        try:
+            cursor.execute(self._text, parameters)
+            rows = [dict(zip(self._names, row, strict=True)) for row in cursor.fetchall()]
+        except self._fault as error:
+            raise DBAPIError(self._text, parameters, error) from error
+        for row in rows:
+            for name, read in self._readers:
+                row[name] = read(row[name])
+        return rows
+
+
+# ── Opening a database: durable, migrated to this version's tables, and private to its user.
+
 
 _BUSY_MILLISECONDS = 5000
 _CACHE_KIB = 8192
@@ -48,7 +154,7 @@ def open_engine(url: str) -> Engine:
     name = label(url)
     engine = _sqlite(parsed) if parsed.get_backend_name() == "sqlite" else _server(parsed)
     try:
-        with explained(name), engine.execution_options(writes=True).begin() as connection:
+        with database_errors(name), engine.execution_options(writes=True).begin() as connection:
             _migrate(connection, name)
     except BaseException:
         engine.dispose()

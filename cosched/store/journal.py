@@ -1,4 +1,4 @@
-"""The log of what happened: one short line for each event that people may ask about later."""
+"""The journal keeps one short line for each event that people may ask about later."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.task import Attempt
 
-__all__ = ["Record", "record"]
+__all__ = ["LogEntry", "log_entry"]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class LogEntry:
     """One line of the log.
 
     Attributes:
@@ -48,7 +48,7 @@ class Record:
     detail: str = ""
 
 
-def record(event: Event, attempts: Iterable[Attempt] = ()) -> Record | None:
+def log_entry(event: Event, attempts: Iterable[Attempt] = ()) -> LogEntry | None:
     """Return the log's line for an event, None where the event says nothing that is worth a line.
 
     Args:
@@ -57,50 +57,52 @@ def record(event: Event, attempts: Iterable[Attempt] = ()) -> Record | None:
     """
     match event:
         case TaskSubmitted(time, task):
-            return Record(time, "submitted", task.id, f"{task.application} {task.name}".rstrip())
+            return LogEntry(time, "submitted", task.id, f"{task.application} {task.name}".rstrip())
         case CancelRequested(time, task, reason):
-            return Record(time, "cancel requested", task, reason)
+            return LogEntry(time, "cancel requested", task, reason)
         case AttemptSubmitted(time, uuid, job):
-            return Record(time, "attempt submitted", _task(uuid, attempts), f"{uuid} is job {job}")
+            return LogEntry(time, "attempt submitted", _task(uuid, attempts), f"{uuid} is job {job}")
         case SubmitFailed(time, uuid, message, _):
-            return Record(time, "submit failed", _task(uuid, attempts), f"{uuid}: {message}")
+            return LogEntry(time, "submit failed", _task(uuid, attempts), f"{uuid}: {message}")
         case AttemptMissing(time, uuid):
-            return Record(time, "attempt missing", _task(uuid, attempts), uuid)
+            return LogEntry(time, "attempt missing", _task(uuid, attempts), uuid)
         case AttemptAbsent(time, uuid):
-            return Record(time, "attempt lost", _task(uuid, attempts), uuid)
+            return LogEntry(time, "attempt lost", _task(uuid, attempts), uuid)
         case JobReported(time, report) if _task(report.attempt, attempts):
             detail = f"{report.attempt} {report.reason}".rstrip()
-            return Record(time, f"job {report.state}", _task(report.attempt, attempts), detail)
+            return LogEntry(time, f"job {report.state}", _task(report.attempt, attempts), detail)
         case HostsObserved() | HostsReserved() | ReservationReleased():
             return _of_hosts(event)
         case TaskForwarded() | TaskReturned() | PeerReported() | StartPermitted():
-            return _exchanged(event)
+            return _between_domains(event)
         case _:
             return None
 
 
-def _of_hosts(event: HostsObserved | HostsReserved | ReservationReleased) -> Record:
+def _of_hosts(event: HostsObserved | HostsReserved | ReservationReleased) -> LogEntry:
     match event:
         case HostsObserved(time, hosts):
             down = [host.name for host in hosts if not host.up]
-            return Record(time, "hosts observed", "", f"{len(hosts) - len(down)} up; down: {', '.join(down) or 'none'}")
+            return LogEntry(
+                time, "hosts observed", "", f"{len(hosts) - len(down)} up; down: {', '.join(down) or 'none'}"
+            )
         case HostsReserved(time, reservation):
-            return Record(time, "hosts reserved", "", f"{reservation.title}: {', '.join(reservation.hosts)}")
+            return LogEntry(time, "hosts reserved", "", f"{reservation.title}: {', '.join(reservation.hosts)}")
         case ReservationReleased(time, identifier):
-            return Record(time, "reservation released", "", identifier)
+            return LogEntry(time, "reservation released", "", identifier)
 
 
-def _exchanged(event: TaskForwarded | TaskReturned | PeerReported | StartPermitted) -> Record:
+def _between_domains(event: TaskForwarded | TaskReturned | PeerReported | StartPermitted) -> LogEntry:
     match event:
         case TaskForwarded(time, task, peer, reason):
-            return Record(time, "forwarded", task, f"to {peer}: {reason}")
+            return LogEntry(time, "forwarded", task, f"to {peer}: {reason}")
         case TaskReturned(time, task, reason):
-            return Record(time, "returned", task, reason)
+            return LogEntry(time, "returned", task, reason)
         case PeerReported(time, task, state, reason, hosts, where=where):
             place = " ".join([*([f"in {where}"] if where else []), *([f"on {len(hosts)} hosts"] if hosts else [])])
-            return Record(time, f"{state} elsewhere", task, reason or place)
+            return LogEntry(time, f"{state} elsewhere", task, reason or place)
         case StartPermitted(time, task):
-            return Record(time, "start permitted", task, "by the domain that it comes from")
+            return LogEntry(time, "start permitted", task, "by the domain that it comes from")
 
 
 def _task(uuid: str, attempts: Iterable[Attempt]) -> str:

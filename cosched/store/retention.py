@@ -1,4 +1,7 @@
-"""Forgetting what ended long ago: tasks with attempts, hand-overs, log and notices, reservations, keys, audit log."""
+"""Retention deletes what ended before a given time.
+
+Tasks with attempts, hand-overs, log and notices; reservations, submission keys, audit log. Start at `prune`.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, delete, func, select
 
-from cosched.agent.records import GuestState, HandoverState
+from cosched.agents.records import GuestState, HandoverState
 from cosched.coscheduler.task import AttemptState, TaskState
-from cosched.store import schema
+from cosched.store import tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,37 +39,37 @@ def prune(store: Store, before: float, limit: int = 500) -> int:
         StoreFault: nothing was forgotten.
     """
     gone = _ended(store, before, limit)
-    tasks = schema.tasks.c.id
+    tasks = tables.tasks.c.id
     statements: list[Executable] = [
         delete(table).where(column.in_(gone))
         for table, column in (
-            (schema.attempts, schema.attempts.c.task),
-            (schema.events, schema.events.c.task),
-            (schema.handovers, schema.handovers.c.task),
-            (schema.guests, schema.guests.c.task),
-            (schema.outbox, schema.outbox.c.task),
-            (schema.plans, schema.plans.c.task),
-            (schema.tasks, tasks),
+            (tables.attempts, tables.attempts.c.task),
+            (tables.events, tables.events.c.task),
+            (tables.handovers, tables.handovers.c.task),
+            (tables.guests, tables.guests.c.task),
+            (tables.outbox, tables.outbox.c.task),
+            (tables.plans, tables.plans.c.task),
+            (tables.tasks, tasks),
         )
     ]
     keys = _keys(store, before, set(gone))
-    statements += [delete(schema.submission_keys).where(_same_key(owner, key)) for owner, key in keys]
-    old = and_(schema.events.c.task == "", schema.events.c.time < before)
+    statements += [delete(tables.submission_keys).where(_same_key(owner, key)) for owner, key in keys]
+    old = and_(tables.events.c.task == "", tables.events.c.time < before)
     store.write(
         *statements,
-        delete(schema.events).where(old),
-        delete(schema.audit).where(schema.audit.c.time < before),
-        delete(schema.tokens).where(schema.tokens.c.expires < before),
-        delete(schema.reservations).where(schema.reservations.c.end < before),
+        delete(tables.events).where(old),
+        delete(tables.audit).where(tables.audit.c.time < before),
+        delete(tables.tokens).where(tables.tokens.c.expires < before),
+        delete(tables.reservations).where(tables.reservations.c.end < before),
     )
     store.forget_counts()
     return len(gone)
 
 
 def _ended(store: Store, before: float, limit: int) -> list[str]:
-    tasks, attempts = schema.tasks.c, schema.attempts.c
+    tasks, attempts = tables.tasks.c, tables.attempts.c
     busy = select(attempts.task).where(attempts.state.in_(_LIVE))
-    given, taken = schema.handovers.c, schema.guests.c
+    given, taken = tables.handovers.c, tables.guests.c
     shared = (
         select(given.task)
         .where(given.state.in_(_HANDED))
@@ -85,7 +88,7 @@ def _ended(store: Store, before: float, limit: int) -> list[str]:
 
 def _keys(store: Store, before: float, gone: set[str]) -> list[tuple[str, str]]:
     """Return the keys whose tasks are all gone, with these."""
-    table = schema.submission_keys
+    table = tables.submission_keys
     rows = store.read(select(table).where(table.c.created < before))
     named: set[str] = {task for row in rows for task in row["tasks"]} - gone
     left = _present(store, sorted(named))
@@ -95,11 +98,11 @@ def _keys(store: Store, before: float, gone: set[str]) -> list[tuple[str, str]]:
 def _present(store: Store, names: Sequence[str]) -> set[str]:
     found: set[str] = set()
     for start in range(0, len(names), 500):  # databases bound the number of values in a question
-        query = select(schema.tasks.c.id).where(schema.tasks.c.id.in_(names[start : start + 500]))
+        query = select(tables.tasks.c.id).where(tables.tasks.c.id.in_(names[start : start + 500]))
         found |= {str(row["id"]) for row in store.read(query)}
     return found
 
 
 def _same_key(owner: str, key: str) -> ColumnElement[bool]:
-    columns = schema.submission_keys.c
+    columns = tables.submission_keys.c
     return and_(columns.owner == owner, columns.key == key)

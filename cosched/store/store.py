@@ -1,4 +1,7 @@
-"""What survives a crash: tasks, their attempts, the log and the keys of submissions."""
+"""The store keeps tasks, attempts, the log and submission keys through crashes.
+
+Start at `Store.save`; `TaskSelection` says which tasks are asked for.
+"""
 
 from __future__ import annotations
 
@@ -12,65 +15,111 @@ from sqlalchemy.exc import DBAPIError
 
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import AttemptState, TaskState
-from cosched.store import schema
-from cosched.store.database import label, open_engine
-from cosched.store.exchange import HANDOVERS_OF, guest_row, handover_of, handover_row
-from cosched.store.faults import explained
-from cosched.store.journal import Record
-from cosched.store.outbox import ends, put_in
-from cosched.store.question import Question
-from cosched.store.rows import Row, attempt_of, attempt_row, task_of, task_row
-from cosched.store.selection import Selection
+from cosched.store import tables
+from cosched.store.database import DriverQuery, database_errors, label, open_engine
+from cosched.store.journal import LogEntry
+from cosched.store.rows import (
+    HANDOVERS_OF,
+    TableRow,
+    attempt_of,
+    attempt_row,
+    end_notices,
+    guest_row,
+    handover_of,
+    handover_row,
+    insert_notices,
+    task_of,
+    task_row,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection, Executable, RowMapping, Select, Table
+    from sqlalchemy import ColumnElement, Connection, Executable, RowMapping, Select, Table
     from sqlalchemy.engine.interfaces import DBAPICursor
 
-    from cosched.agent.records import Guest, Handover
+    from cosched.agents.records import Guest, Handover
     from cosched.coscheduler.task import Attempt, Task
 
-__all__ = ["History", "Store", "Submission"]
+__all__ = ["KeyedSubmission", "Store", "TaskHistory", "TaskSelection"]
+
+# ── Which tasks are asked for.
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSelection:
+    """Which tasks are asked for; what is left out does not matter.
+
+    Attributes:
+        states: in one of these.
+        owner: of this user.
+        text: with these words in name, application or identifier, in any case of letters.
+    """
+
+    states: tuple[TaskState, ...] = ()
+    owner: str | None = None
+    text: str = ""
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """Return the conditions on rows of the table `tasks`; all must hold."""
+        columns = tables.tasks.c
+        found: list[ColumnElement[bool]] = []
+        if self.states:
+            found.append(columns.state.in_([str(state) for state in self.states]))
+        if self.owner is not None:
+            found.append(columns.owner == self.owner)
+        if self.text:
+            found.append(
+                or_(
+                    columns.name.icontains(self.text, autoescape=True),
+                    columns.application.icontains(self.text, autoescape=True),
+                    columns.id == self.text,
+                )
+            )
+        return found
+
+
+# ── What survives a crash: tasks, their attempts, the log and the keys of submissions.
+
 
 _LIVE_ATTEMPTS = [str(state) for state in AttemptState if state.live]
 _FINAL_TASKS = [str(state) for state in TaskState if state.final]
 _COUNTS_KEPT = 100  # selections whose counts are remembered until a task changes
 
 # What is asked most often is put together once.
-_TASK = select(schema.tasks).where(schema.tasks.c.id == bindparam("task"))
+_TASK = select(tables.tasks).where(tables.tasks.c.id == bindparam("task"))
 _LONG = ("command", "parameters", "environment", "profile", "prepare", "notify", "native", "model", "after")
-_LISTED = select(*(column for column in schema.tasks.columns if column.name not in _LONG))
-_PAGE = _LISTED.order_by(schema.tasks.c.number.desc()).limit(bindparam("limit")).offset(bindparam("offset"))
-_PAGE_OF = _PAGE.where(schema.tasks.c.owner == bindparam("owner"))
+_LISTED = select(*(column for column in tables.tasks.columns if column.name not in _LONG))
+_PAGE = _LISTED.order_by(tables.tasks.c.number.desc()).limit(bindparam("limit")).offset(bindparam("offset"))
+_PAGE_OF = _PAGE.where(tables.tasks.c.owner == bindparam("owner"))
 _ATTEMPTS = (
-    select(schema.attempts)
-    .where(schema.attempts.c.task == bindparam("task"))
-    .order_by(schema.attempts.c.created, schema.attempts.c.uuid)
+    select(tables.attempts)
+    .where(tables.attempts.c.task == bindparam("task"))
+    .order_by(tables.attempts.c.created, tables.attempts.c.uuid)
 )
 _EVENTS = (
-    select(*(column for column in schema.events.columns if column.name != "id"))
-    .order_by(schema.events.c.id.desc())
+    select(*(column for column in tables.events.columns if column.name != "id"))
+    .order_by(tables.events.c.id.desc())
     .limit(bindparam("limit"))
 )
-_EVENTS_OF = _EVENTS.where(schema.events.c.task == bindparam("task"))
-_KEY = select(schema.submission_keys).where(
-    schema.submission_keys.c.owner == bindparam("owner"), schema.submission_keys.c.key == bindparam("key")
+_EVENTS_OF = _EVENTS.where(tables.events.c.task == bindparam("task"))
+_KEY = select(tables.submission_keys).where(
+    tables.submission_keys.c.owner == bindparam("owner"), tables.submission_keys.c.key == bindparam("key")
 )
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class TaskHistory:
     """All that is known of a task at one moment; `log` has the last lines, the oldest first."""
 
     task: Task
     attempts: tuple[Attempt, ...]
-    log: tuple[Record, ...]
+    log: tuple[LogEntry, ...]
     handovers: tuple[Handover, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
+class KeyedSubmission:
     """What an idempotency key stands for.
 
     Attributes:
@@ -112,20 +161,20 @@ class Store:
         self._engine = open_engine(url)
         self._writer = self._engine.execution_options(writes=True)
         self._reader = self._engine.execution_options(alone=True)
-        self._counted: dict[Selection | None, Mapping[TaskState, int]] = {}
+        self._counted: dict[TaskSelection | None, Mapping[TaskState, int]] = {}
         self.dialect = self._engine.dialect.name
         dialect = postgresql if self.dialect == "postgresql" else sqlite
-        self._put_in = put_in(self.dialect)
+        self._put_in = insert_notices(self.dialect)
         asked = (_TASK, _ATTEMPTS, _EVENTS_OF, HANDOVERS_OF, _KEY, _PAGE, _PAGE_OF)
-        questions = (Question(query, self._engine.dialect) for query in asked)
+        questions = (DriverQuery(query, self._engine.dialect) for query in asked)
         *self._history, self._key, self._page, self._page_of = questions
         self._task = self._history[0]
-        self.instance = str(self.read(select(schema.instance))[0]["uuid"])
-        self._save_tasks = _upsert(dialect, schema.tasks, "id")
-        self._save_attempts = _upsert(dialect, schema.attempts, "uuid")
-        self._save_handovers = _upsert(dialect, schema.handovers, "uuid", "epoch")
-        self._save_guests = _upsert(dialect, schema.guests, "peer", "uuid")
-        self._save_reservations = _upsert(dialect, schema.reservations, "id")
+        self.instance = str(self.read(select(tables.instance))[0]["uuid"])
+        self._save_tasks = _upsert(dialect, tables.tasks, "id")
+        self._save_attempts = _upsert(dialect, tables.attempts, "uuid")
+        self._save_handovers = _upsert(dialect, tables.handovers, "uuid", "epoch")
+        self._save_guests = _upsert(dialect, tables.guests, "peer", "uuid")
+        self._save_reservations = _upsert(dialect, tables.reservations, "id")
 
     def close(self) -> None:
         """Close the connections."""
@@ -133,15 +182,15 @@ class Store:
 
     def last_number(self) -> int:
         """Return the highest task number ever given, 0 in an empty database."""
-        rows = self.read(select(func.max(schema.tasks.c.number).label("last")))
+        rows = self.read(select(func.max(tables.tasks.c.number).label("last")))
         return int(rows[0]["last"] or 0)
 
     def save(
         self,
         tasks: Iterable[Task] = (),
         attempts: Iterable[Attempt] = (),
-        events: Iterable[Record] = (),
-        submissions: Iterable[Submission] = (),
+        events: Iterable[LogEntry] = (),
+        submissions: Iterable[KeyedSubmission] = (),
         handovers: Iterable[Handover] = (),
         guests: Iterable[Guest] = (),
         reservations: Iterable[Reservation] = (),
@@ -158,50 +207,50 @@ class Store:
         new_tasks = {task.id: task_row(task) for task in new}
         new_attempts = {attempt.uuid: attempt_row(attempt) for attempt in attempts}
         records = [asdict(item) for item in events]
-        notices = [asdict(item) for item in ends(new)]
+        notices = [asdict(item) for item in end_notices(new)]
         keys = [asdict(item) for item in submissions]
-        with explained(self.name), self._writer.begin() as connection:
+        with database_errors(self.name), self._writer.begin() as connection:
             _execute(connection, self._save_tasks, list(new_tasks.values()))
             _execute(connection, self._save_attempts, list(new_attempts.values()))
-            _execute(connection, insert(schema.events), records)
+            _execute(connection, insert(tables.events), records)
             _execute(connection, self._save_handovers, list(map(handover_row, handovers)))
             _execute(connection, self._save_guests, list(map(guest_row, guests)))
             _execute(connection, self._save_reservations, [asdict(each) for each in reservations])
-            _execute(connection, insert(schema.submission_keys), keys)
+            _execute(connection, insert(tables.submission_keys), keys)
             _execute(connection, self._put_in, notices)
         if new_tasks:
             self._counted = {}
 
     def load(self) -> tuple[tuple[Task, ...], tuple[Attempt, ...]]:
         """Return what a restart needs: all tasks with something left to happen, by number, and all their attempts."""
-        tasks, attempts = schema.tasks, schema.attempts
+        tasks, attempts = tables.tasks, tables.attempts
         unsettled = select(attempts.c.task).where(attempts.c.state.in_(_LIVE_ATTEMPTS))
         live = or_(tasks.c.state.not_in(_FINAL_TASKS), tasks.c.id.in_(unsettled))
         theirs = select(attempts).where(attempts.c.task.in_(select(tasks.c.id).where(live)))
-        with explained(self.name), self._engine.begin() as connection:  # one transaction: one moment
+        with database_errors(self.name), self._engine.begin() as connection:  # one transaction: one moment
             found = connection.execute(select(tasks).where(live).order_by(tasks.c.number)).mappings().all()
             tries = connection.execute(theirs.order_by(attempts.c.created, attempts.c.uuid)).mappings().all()
         return tuple(map(task_of, found)), tuple(map(attempt_of, tries))
 
     def completed(self, limit: int = 1000) -> tuple[Task, ...]:
         """Return the `limit` tasks that completed last, the oldest first."""
-        query = select(schema.tasks).where(schema.tasks.c.state == str(TaskState.COMPLETED))
-        rows = self.read(query.order_by(schema.tasks.c.finished.desc(), schema.tasks.c.number.desc()).limit(limit))
+        query = select(tables.tasks).where(tables.tasks.c.state == str(TaskState.COMPLETED))
+        rows = self.read(query.order_by(tables.tasks.c.finished.desc(), tables.tasks.c.number.desc()).limit(limit))
         return tuple(map(task_of, reversed(rows)))
 
     def reservations(self, after: float) -> tuple[Reservation, ...]:
         """Return the reservations that were not released and end after a time (epoch seconds)."""
-        table = schema.reservations
+        table = tables.reservations
         rows = self.read(select(table).where(table.c.released.is_(None), table.c.end > after).order_by(table.c.begin))
         return tuple(Reservation(**{**row, "hosts": tuple(row["hosts"])}) for row in rows)
 
-    def tasks(self, selection: Selection | None = None, limit: int = 100, offset: int = 0) -> tuple[Task, ...]:
+    def tasks(self, selection: TaskSelection | None = None, limit: int = 100, offset: int = 0) -> tuple[Task, ...]:
         """Return tasks of a selection (none given: all), the newest first."""
-        return tuple(map(task_of, self.read(_page(select(schema.tasks), selection, limit, offset))))
+        return tuple(map(task_of, self.read(_page(select(tables.tasks), selection, limit, offset))))
 
-    def listed(self, selection: Selection | None = None, limit: int = 100, offset: int = 0) -> Sequence[Row]:
+    def listed(self, selection: TaskSelection | None = None, limit: int = 100, offset: int = 0) -> Sequence[TableRow]:
         """Return of the same tasks the columns that lists show: not what is long and must be taken apart."""
-        selection = selection or Selection()
+        selection = selection or TaskSelection()
         if selection.states or selection.text:
             return self.read(_page(_LISTED, selection, limit, offset))
         question = self._page if selection.owner is None else self._page_of
@@ -214,27 +263,27 @@ class Store:
             rows = self._task.ask(cursor, {"task": task_id})
         return task_of(rows[0]) if rows else None
 
-    def history(self, task_id: str, limit: int) -> History | None:
+    def history(self, task_id: str, limit: int) -> TaskHistory | None:
         """Return all that is known of a task, with the last lines of its log; None where there is none."""
         given = {"task": task_id, "limit": limit}
         with self._cursor() as cursor:
             found, tries, lines, handovers = (question.ask(cursor, given) for question in self._history)
         if not found:
             return None
-        return History(
+        return TaskHistory(
             task_of(found[0]),
             tuple(map(attempt_of, tries)),
-            tuple(Record(**row) for row in reversed(lines)),
+            tuple(LogEntry(**row) for row in reversed(lines)),
             tuple(map(handover_of, handovers)),
         )
 
-    def counts(self, selection: Selection | None = None) -> Mapping[TaskState, int]:
+    def counts(self, selection: TaskSelection | None = None) -> Mapping[TaskState, int]:
         """Return the number of tasks in each state, of a selection (none given: of all)."""
         counted = self._counted  # what is counted while a task changes must not outlive the change
         known = counted.get(selection)
         if known is not None:
             return known
-        column = schema.tasks.c.state
+        column = tables.tasks.c.state
         conditions = () if selection is None else selection.conditions()
         rows = self.read(select(column, func.count().label("tasks")).where(*conditions).group_by(column))
         found = dict.fromkeys(TaskState, 0) | {TaskState(row["state"]): int(row["tasks"]) for row in rows}
@@ -246,12 +295,12 @@ class Store:
         """Return all attempts at the task, the oldest first."""
         return tuple(map(attempt_of, self.read(_ATTEMPTS, {"task": task_id})))
 
-    def events(self, task_id: str = "", limit: int = 100) -> tuple[Record, ...]:
+    def events(self, task_id: str = "", limit: int = 100) -> tuple[LogEntry, ...]:
         """Return the last `limit` lines of the log (of one task where named), the oldest first."""
         rows = self.read(_EVENTS_OF if task_id else _EVENTS, {"task": task_id, "limit": limit})
-        return tuple(Record(**row) for row in reversed(rows))
+        return tuple(LogEntry(**row) for row in reversed(rows))
 
-    def log(self, owner: str | None = None, limit: int = 100, offset: int = 0) -> tuple[Record, ...]:
+    def log(self, owner: str | None = None, limit: int = 100, offset: int = 0) -> tuple[LogEntry, ...]:
         """Return lines of the log, the newest first.
 
         Args:
@@ -259,28 +308,28 @@ class Store:
             limit: how many at most.
             offset: how many of the newest to pass over.
         """
-        table, tasks = schema.events, schema.tasks
+        table, tasks = tables.events, tables.tasks
         query = select(table.c.time, table.c.kind, table.c.task, table.c.detail)
         if owner is not None:
             query = query.outerjoin(tasks, tasks.c.id == table.c.task)
             query = query.where(or_(table.c.task == "", tasks.c.owner == owner))
         rows = self.read(query.order_by(table.c.id.desc()).limit(limit).offset(offset))
-        return tuple(Record(**row) for row in rows)
+        return tuple(LogEntry(**row) for row in rows)
 
     def ran(self, since: float, limit: int) -> tuple[tuple[Attempt, Task], ...]:
         """Return the attempts on pinned hosts that ended after this time and their tasks, the last to end first."""
-        attempts, tasks = schema.attempts, schema.tasks
+        attempts, tasks = tables.attempts, tables.tasks
         columns = [column.label(f"attempt_{column.name}") for column in attempts.columns]
         query = select(*columns, *tasks.columns).join(tasks, tasks.c.id == attempts.c.task)
         query = query.where(attempts.c.finished > since, attempts.c.started.is_not(None))
         rows = self.read(query.order_by(attempts.c.finished.desc()).limit(limit))
         return tuple((attempt_of(row, "attempt_"), task_of(row)) for row in rows)
 
-    def by_key(self, key: str, owner: str = "") -> Submission | None:
+    def by_key(self, key: str, owner: str = "") -> KeyedSubmission | None:
         """Return what an idempotency key of this owner stands for, None while it is unused."""
         with self._cursor() as cursor:
             rows = self._key.ask(cursor, {"owner": owner, "key": key})
-        return Submission(**{**rows[0], "tasks": tuple(rows[0]["tasks"])}) if rows else None
+        return KeyedSubmission(**{**rows[0], "tasks": tuple(rows[0]["tasks"])}) if rows else None
 
     def forget_counts(self) -> None:
         """Count anew when asked: tasks were removed."""
@@ -289,7 +338,7 @@ class Store:
     @contextmanager
     def _cursor(self) -> Iterator[DBAPICursor]:
         """Give a cursor of the driver's for questions about one moment."""
-        with explained(self.name):
+        with database_errors(self.name):
             connection = self._engine.raw_connection()
             try:
                 cursor = connection.cursor()
@@ -303,8 +352,8 @@ class Store:
                 connection.close()
 
     def read(self, query: Executable, values: Mapping[str, Any] | None = None) -> Sequence[RowMapping]:
-        """Return the rows of a query on the tables of `cosched.store.schema`, with values for what it leaves open."""
-        with explained(self.name), self._reader.connect() as connection:
+        """Return the rows of a query on the tables of `cosched.store.tables`, with values for what it leaves open."""
+        with database_errors(self.name), self._reader.connect() as connection:
             return connection.execute(query, values).mappings().all()
 
     def write(self, *statements: Executable) -> None:
@@ -314,14 +363,14 @@ class Store:
             RefusedError: as `save`.
             StoreFault: nothing was written.
         """
-        with explained(self.name), self._writer.begin() as connection:
+        with database_errors(self.name), self._writer.begin() as connection:
             for statement in statements:
                 connection.execute(statement)
 
 
-def _page(query: Select[Any], selection: Selection | None, limit: int, offset: int) -> Select[Any]:
+def _page(query: Select[Any], selection: TaskSelection | None, limit: int, offset: int) -> Select[Any]:
     conditions = () if selection is None else selection.conditions()
-    return query.where(*conditions).order_by(schema.tasks.c.number.desc()).limit(limit).offset(offset)
+    return query.where(*conditions).order_by(tables.tasks.c.number.desc()).limit(limit).offset(offset)
 
 
 def _upsert(dialect: Any, table: Table, *key: str) -> Executable:

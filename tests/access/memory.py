@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from cosched.access import How, Principal, Role
-from cosched.access.access import Access, Identified
-from cosched.access.settings import AccessSettings
+from cosched.access import Principal, ProofOfIdentity, Role
+from cosched.access.authentication import AccessSettings, Authenticator, Identity
 
 if TYPE_CHECKING:
-    from cosched.access.evidence import Evidence
-    from cosched.store.credentials import Account, Credentials, Deed, SessionRow, TokenRow
+    from cosched.access.proxies import RequestEvidence
+    from cosched.store.credentials import AccountRow, AuditEntry, Credentials, SessionRow, TokenRow
 
 
 class MemoryCredentials:
     def __init__(self) -> None:
-        self._accounts: dict[str, Account] = {}
+        self._accounts: dict[str, AccountRow] = {}
         self._tokens: dict[str, TokenRow] = {}
         self._sessions: dict[str, SessionRow] = {}
-        self._deeds: list[Deed] = []
+        self._deeds: list[AuditEntry] = []
 
-    def accounts(self) -> list[Account]:
+    def accounts(self) -> list[AccountRow]:
         return list(self._accounts.values())
 
     def tokens(self) -> list[TokenRow]:
@@ -29,7 +28,7 @@ class MemoryCredentials:
     def sessions(self) -> list[SessionRow]:
         return list(self._sessions.values())
 
-    def put_account(self, account: Account) -> None:
+    def put_account(self, account: AccountRow) -> None:
         self._accounts[account.name] = account
 
     def drop_account(self, name: str) -> None:
@@ -49,10 +48,10 @@ class MemoryCredentials:
         for digest in digests:
             del self._sessions[digest]
 
-    def log(self, deed: Deed) -> None:
+    def log(self, deed: AuditEntry) -> None:
         self._deeds.append(deed)
 
-    def deeds(self, limit: int, offset: int = 0) -> list[Deed]:
+    def deeds(self, limit: int, offset: int = 0) -> list[AuditEntry]:
         return self._deeds[::-1][offset : offset + limit]
 
 
@@ -68,16 +67,16 @@ class Time:
 
 def access(
     settings: AccessSettings | None = None, time: Time | None = None, kept: MemoryCredentials | None = None
-) -> Access:
-    return Access(cast("Credentials", kept or MemoryCredentials()), settings or AccessSettings(), time or Time())
+) -> Authenticator:
+    return Authenticator(cast("Credentials", kept or MemoryCredentials()), settings or AccessSettings(), time or Time())
 
 
-class Trusting(Access):
+class Trusting(Authenticator):
     """Takes everybody for one user, whatever they show."""
 
     def __init__(self, principal: Principal | None = None) -> None:
         super().__init__(cast("Credentials", MemoryCredentials()), AccessSettings(), Time())
-        self.principal = principal or Principal("chief", Role.ADMINISTRATOR, how=How.TOKEN)
+        self.principal = principal or Principal("chief", Role.ADMINISTRATOR, how=ProofOfIdentity.TOKEN)
 
-    def identify(self, evidence: Evidence) -> Identified:
-        return Identified(self.principal, address=evidence.address)
+    def identify(self, evidence: RequestEvidence) -> Identity:
+        return Identity(self.principal, address=evidence.address)

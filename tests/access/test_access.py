@@ -5,13 +5,11 @@ import pwd
 
 import pytest
 
-from cosched.access import How, Role, Scope
-from cosched.access.access import COOKIE, SECURE_COOKIE
+from cosched.access import ProofOfIdentity, Role, Scope
 from cosched.access.accounts import LoginError
-from cosched.access.evidence import Evidence
-from cosched.access.peers import user_name
-from cosched.access.proxies import parse_proxies
-from cosched.access.settings import AccessSettings
+from cosched.access.authentication import COOKIE, SECURE_COOKIE, AccessSettings
+from cosched.access.principals import user_name
+from cosched.access.proxies import RequestEvidence, parse_proxies
 from tests.access.memory import Time, access
 
 ME = user_name(os.getuid())
@@ -19,9 +17,11 @@ STRANGER = 4_000_000_000
 PROXY = AccessSettings(proxies=parse_proxies(["10.0.0.1", "unix:nobody"]), operators=frozenset({"olga"}))
 
 
-def evidence(address: str = "127.0.0.1", peer: int | None = None, *, secure: bool = False, **headers: str) -> Evidence:
+def evidence(
+    address: str = "127.0.0.1", peer: int | None = None, *, secure: bool = False, **headers: str
+) -> RequestEvidence:
     names = {key.replace("_", "-"): value for key, value in headers.items()}
-    return Evidence(peer, "" if peer is not None else address, secure, names)
+    return RequestEvidence(peer, "" if peer is not None else address, secure, names)
 
 
 def test_at_the_socket_the_kernel_says_who_asks() -> None:
@@ -52,7 +52,7 @@ def test_a_token_counts_before_the_socket() -> None:
     text, _ = known.tokens.create("ann", Role.USER, {Scope.READ}, "", 0.0, 1e9)
     found = known.identify(evidence(peer=os.getuid(), authorization=f"Bearer {text}")).principal
     assert found is not None
-    assert (found.name, found.how, found.scopes) == ("ann", How.TOKEN, frozenset({Scope.READ}))
+    assert (found.name, found.how, found.scopes) == ("ann", ProofOfIdentity.TOKEN, frozenset({Scope.READ}))
 
 
 def test_the_proxy_says_who_asks_and_nobody_else_can() -> None:
@@ -61,7 +61,11 @@ def test_the_proxy_says_who_asks_and_nobody_else_can() -> None:
         evidence("10.0.0.1", x_remote_user="olga", x_forwarded_for="1.1.1.1, 2.2.2.2", x_forwarded_proto="https")
     )
     assert proxied.principal is not None
-    assert (proxied.principal.name, proxied.principal.role, proxied.principal.how) == ("olga", Role.OPERATOR, How.PROXY)
+    assert (proxied.principal.name, proxied.principal.role, proxied.principal.how) == (
+        "olga",
+        Role.OPERATOR,
+        ProofOfIdentity.PROXY,
+    )
     assert (proxied.address, proxied.secure) == ("2.2.2.2", True)
     for forged in (
         evidence("10.0.0.2", x_remote_user="olga", secure=True),
@@ -95,7 +99,7 @@ def test_what_others_can_read_on_the_way_is_refused_even_with_a_token() -> None:
 
 @pytest.mark.parametrize("cookie", [COOKIE, SECURE_COOKIE])
 def test_a_login_lasts_as_long_as_its_account_allows(cookie: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cosched.access.accounts.matches", lambda _digest, password: password == "right")
+    monkeypatch.setattr("cosched.access.accounts.password_matches", lambda _digest, password: password == "right")
     time = Time()
     known = access(AccessSettings(session=100.0), time)
     known.accounts.add("ann", "a long password", Role.OPERATOR, 0.0)
@@ -103,7 +107,11 @@ def test_a_login_lasts_as_long_as_its_account_allows(cookie: str, monkeypatch: p
     shown = evidence(cookie=f"other=1; {cookie}={secret}")
     found = known.identify(shown)
     assert found.principal is not None
-    assert (found.principal.name, found.principal.role, found.principal.how) == ("ann", Role.OPERATOR, How.SESSION)
+    assert (found.principal.name, found.principal.role, found.principal.how) == (
+        "ann",
+        Role.OPERATOR,
+        ProofOfIdentity.SESSION,
+    )
     assert len(found.csrf) == 64
     known.accounts.change("ann", enabled=False)
     assert known.identify(shown).principal is None
@@ -123,7 +131,7 @@ def test_a_link_logs_in_as_who_made_it_and_ends_with_them() -> None:
     shown = evidence(cookie=f"{COOKIE}={secret}")
     found = known.identify(shown).principal
     assert found is not None
-    assert (found.name, found.role, found.how) == (ME, Role.ADMINISTRATOR, How.SESSION)
+    assert (found.name, found.role, found.how) == (ME, Role.ADMINISTRATOR, ProofOfIdentity.SESSION)
     known.expel(ME)
     assert known.identify(shown).principal is None
     with pytest.raises(LoginError, match="has been used or is too old"):

@@ -19,8 +19,10 @@ HERE = "10.0.0.1"
 @pytest.fixture
 def accounts(monkeypatch: pytest.MonkeyPatch) -> Accounts:
     """With passwords that are compared as they are: tests/access/test_passwords.py has argon2."""
-    monkeypatch.setattr("cosched.access.accounts.digest_of", lambda password: f"digest {password}")
-    monkeypatch.setattr("cosched.access.accounts.matches", lambda digest, password: digest == f"digest {password}")
+    monkeypatch.setattr("cosched.access.accounts.password_digest", lambda password: f"digest {password}")
+    monkeypatch.setattr(
+        "cosched.access.accounts.password_matches", lambda digest, password: digest == f"digest {password}"
+    )
     made = Accounts(cast("Credentials", MemoryCredentials()))
     made.add("ann", WORD, Role.OPERATOR, 1.0)
     return made

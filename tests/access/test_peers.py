@@ -4,8 +4,7 @@ import os
 import pwd
 import socket
 
-from cosched.access.peers import peer_uid, user_name, user_role
-from cosched.access.principal import Role
+from cosched.access.principals import Role, peer_uid, user_name, user_role
 
 NOBODY = 4_000_000_000  # no user has it
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.access import How, Principal, Role
+from cosched.access import Principal, ProofOfIdentity, Role
 
 
 def test_users_see_their_own_and_operators_see_all() -> None:
@@ -14,7 +14,10 @@ def test_users_see_their_own_and_operators_see_all() -> None:
 
 
 def test_what_a_browser_sends_by_itself_needs_more() -> None:
-    assert {how for how in How if Principal("ann", Role.USER, how=how).ambient} == {How.SESSION, How.PROXY}
+    assert {how for how in ProofOfIdentity if Principal("ann", Role.USER, how=how).ambient} == {
+        ProofOfIdentity.SESSION,
+        ProofOfIdentity.PROXY,
+    }
 
 
 def test_roles_have_words() -> None:

@@ -5,8 +5,7 @@ import pwd
 
 import pytest
 
-from cosched.access.evidence import Evidence
-from cosched.access.proxies import Proxies, parse_proxies
+from cosched.access.proxies import RequestEvidence, TrustedProxies, parse_proxies
 from cosched.errors import UserError
 
 
@@ -14,31 +13,31 @@ def test_proxies_are_known_by_their_address_or_their_user() -> None:
     me = pwd.getpwuid(os.getuid()).pw_name
     proxies = parse_proxies(["192.0.2.7", "10.0.0.0/8", "2001:db8::/32", f"unix:{me}"])
     for sent in (
-        Evidence(address="192.0.2.7"),
-        Evidence(address="10.1.2.3"),
-        Evidence(address="2001:db8::1"),
-        Evidence(peer=os.getuid()),
+        RequestEvidence(address="192.0.2.7"),
+        RequestEvidence(address="10.1.2.3"),
+        RequestEvidence(address="2001:db8::1"),
+        RequestEvidence(peer=os.getuid()),
     ):
         assert proxies.sent(sent)
     for other in (
-        Evidence(address="192.0.2.8"),
-        Evidence(address="127.0.0.1"),
-        Evidence(peer=4_000_000_000),
-        Evidence(),
-        Evidence(address="testclient"),
+        RequestEvidence(address="192.0.2.8"),
+        RequestEvidence(address="127.0.0.1"),
+        RequestEvidence(peer=4_000_000_000),
+        RequestEvidence(),
+        RequestEvidence(address="testclient"),
     ):
         assert not proxies.sent(other)
-        assert not Proxies().sent(other)
+        assert not TrustedProxies().sent(other)
 
 
 def test_an_address_alone_is_not_enough_where_there_is_a_secret() -> None:
     me = pwd.getpwuid(os.getuid()).pw_name
     proxies = parse_proxies(["127.0.0.1", f"unix:{me}"], "s3cret")
-    assert proxies.sent(Evidence(address="127.0.0.1", headers={"x-proxy-secret": "s3cret"}))
+    assert proxies.sent(RequestEvidence(address="127.0.0.1", headers={"x-proxy-secret": "s3cret"}))
     for given in ({}, {"x-proxy-secret": ""}, {"x-proxy-secret": "s3cre"}, {"x-proxy-secret": "s3cret, s3cret"}):
-        assert not proxies.sent(Evidence(address="127.0.0.1", headers=given))
-    assert not proxies.sent(Evidence(address="127.0.0.2", headers={"x-proxy-secret": "s3cret"}))
-    assert proxies.sent(Evidence(peer=os.getuid()))
+        assert not proxies.sent(RequestEvidence(address="127.0.0.1", headers=given))
+    assert not proxies.sent(RequestEvidence(address="127.0.0.2", headers={"x-proxy-secret": "s3cret"}))
+    assert proxies.sent(RequestEvidence(peer=os.getuid()))
     assert "s3cret" not in repr(proxies)
 
 

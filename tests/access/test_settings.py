@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.access.principal import Role
-from cosched.access.settings import AccessSettings
+from cosched.access.authentication import AccessSettings
+from cosched.access.principals import Role
 
 SETTINGS = AccessSettings(administrators=frozenset({"ann", "both"}), operators=frozenset({"olga", "both"}))
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from cosched.access import How, Principal, Role, Scope
+from cosched.access import Principal, ProofOfIdentity, Role, Scope
 from cosched.access.tokens import Tokens
 from tests.access.memory import MemoryCredentials
 
@@ -17,7 +17,9 @@ def tokens(kept: MemoryCredentials | None = None) -> Tokens:
 def test_a_token_names_its_user_until_it_expires() -> None:
     given = tokens()
     text, row = given.create("ann", Role.OPERATOR, {Scope.READ}, "", 10.0, 20.0)
-    assert given.principal(text, 19.9) == Principal("ann", Role.OPERATOR, frozenset({Scope.READ}), How.TOKEN, row.id)
+    assert given.principal(text, 19.9) == Principal(
+        "ann", Role.OPERATOR, frozenset({Scope.READ}), ProofOfIdentity.TOKEN, row.id
+    )
     assert given.principal(text, 20.0) is None
 
 

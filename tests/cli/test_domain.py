@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.cli.main import run
-from tests.service.makers import serving
+from tests.daemon.makers import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

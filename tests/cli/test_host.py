@@ -8,7 +8,7 @@ import pytest
 from cosched.cli.main import run
 from cosched.connector.interface import Host
 from cosched.coscheduler.events import HostsObserved
-from tests.service.makers import serving
+from tests.daemon.makers import serving
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cosched.cli.network_text import network_lines
-from cosched.portal.documents import AdvertisingView, AdviceView, NetworkView, OutlookView
+from cosched.api.documents import AdvertisingView, AdviceView, NetworkView, OutlookView
+from cosched.cli.peer import network_lines
 
 WAY = AdvertisingView(period=10.0, push=True, scope=1, lifetime=60.0)
 BETTER = AdvertisingView(period=5.0, push=False, scope=0, lifetime=30.0)

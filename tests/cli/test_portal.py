@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.cli.main import run
-from tests.service.makers import serving
+from tests.daemon.makers import serving
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from typer.testing import CliRunner, Result
 
 from cosched.cli.simulate import command
 from cosched.errors import UserError
-from cosched.scheduling import machine_code
-from cosched.simulation.experiments import NAMES
+from cosched.scheduling import kernel_cache
+from cosched.simulation.experiments import EXPERIMENT_NAMES
 from tests.simulation.traces import swf
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ def run(*arguments: str) -> Result:
 def test_without_an_argument_the_experiments_are_listed() -> None:
     result = run()
     assert result.exit_code == 0
-    for name in NAMES:
+    for name in EXPERIMENT_NAMES:
         assert name in result.stdout
 
 
 def test_the_list_as_json_says_what_may_be_set() -> None:
     listed = json.loads(run("--json").stdout)
-    assert [item["experiment"] for item in listed] == list(NAMES)
+    assert [item["experiment"] for item in listed] == list(EXPERIMENT_NAMES)
     assert listed[0]["options"]["tasks"]["default"] == 30
 
 
@@ -49,7 +49,7 @@ def test_json_has_the_keys_of_the_contract() -> None:
 def test_it_says_that_the_search_is_compiled_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept: list[bool] = []
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "none"))
-    monkeypatch.setattr(machine_code, "keep", lambda: kept.append(True))
+    monkeypatch.setattr(kernel_cache, "keep", lambda: kept.append(True))
     with_search = run("titan-table-1", "--set", "tasks=2", "--set", "generations=0")
     without = run("milan-figure-5")
     assert (with_search.exit_code, without.exit_code, kept) == (0, 0, [True])

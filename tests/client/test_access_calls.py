@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.api.documents import AccountChange, AccountRequest, TokenRequest
 from cosched.client import Client
 from cosched.errors import UserError
-from cosched.portal.documents import AccountChange, AccountRequest, TokenRequest
-from tests.service.makers import serving
+from tests.daemon.makers import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

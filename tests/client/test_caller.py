@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.client import AbsentError, Client
+from cosched.client import Client, NotRunningError
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 def test_an_absent_daemon_is_told_with_what_to_do(tmp_path: Path) -> None:
     message = r"cosched is not running at unix:.*none\.sock: start it with `cosched serve`"
-    with Client(f"unix:{tmp_path}/none.sock") as client, pytest.raises(AbsentError, match=message):
+    with Client(f"unix:{tmp_path}/none.sock") as client, pytest.raises(NotRunningError, match=message):
         client.status()
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))  # and so nobody else's
         port = silent.getsockname()[1]
-        with Client(f"http://127.0.0.1:{port}") as client, pytest.raises(AbsentError, match="is not running at http"):
+        with (
+            Client(f"http://127.0.0.1:{port}") as client,
+            pytest.raises(NotRunningError, match="is not running at http"),
+        ):
             client.status()
 
 
@@ -48,7 +51,7 @@ def test_a_server_that_is_not_ours_is_told(tmp_path: Path) -> None:
 def test_a_daemon_that_is_about_to_listen_is_absent_and_leaves_no_socket_open(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as bound, Client(f"unix:{tmp_path}/a.sock") as client:
         bound.bind(f"{tmp_path}/a.sock")
-        with pytest.raises(AbsentError):
+        with pytest.raises(NotRunningError):
             client.tasks()
     gc.collect()  # a socket that nobody closed is a warning, and so an error, of this test
 

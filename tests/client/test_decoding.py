@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from cosched.client.decoding import decode
-from cosched.portal.documents import CurvesView, HostView, ParameterView, ProfileView, RunView
+from cosched.api.documents import CurvesView, HostView, ParameterView, ProfileView, RunView
+from cosched.client.http_caller import decode_document
 from tests.portal.pages.makers import detail, forecast, host, profile
 
 RUN = RunView(task="1", name="n", application="a", hosts=("x", "y"), start=1.0, end=2.0, deadline=None, state="failed")
@@ -21,11 +21,11 @@ CURVES = CurvesView(
 
 @pytest.mark.parametrize("document", [RUN, CURVES, detail(profile=profile((1.0, None))), forecast(profile=None)])
 def test_a_document_comes_back_as_it_was(document: Any) -> None:
-    assert decode(type(document), _as_json(asdict(document))) == document
+    assert decode_document(type(document), _as_json(asdict(document))) == document
 
 
 def test_keys_of_a_later_version_are_left_out() -> None:
-    assert decode(HostView, asdict(host("a")) | {"colour": "red"}) == host("a")
+    assert decode_document(HostView, asdict(host("a")) | {"colour": "red"}) == host("a")
 
 
 def _as_json(value: Any) -> Any:

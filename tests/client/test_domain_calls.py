@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.api.documents import ReservationRequest, TaskRequest
 from cosched.client import Client
 from cosched.connector.interface import JobReport, JobState
 from cosched.coscheduler.events import AttemptSubmitted, JobReported
-from cosched.portal.documents import ReservationRequest, TaskRequest
-from tests.service.makers import serving
+from tests.daemon.makers import serving
 
 if TYPE_CHECKING:
     from pathlib import Path

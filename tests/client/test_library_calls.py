@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.api.documents import ProfileView
 from cosched.client import Client
 from cosched.errors import UserError
-from cosched.portal.documents import ProfileView
-from tests.service.makers import serving
+from tests.daemon.makers import serving
 
 if TYPE_CHECKING:
     from pathlib import Path

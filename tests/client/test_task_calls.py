@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.api.documents import AttemptView, ProfileView, TaskRequest
 from cosched.client import Client
 from cosched.connector.interface import JobReport, JobState
 from cosched.coscheduler.events import AttemptSubmitted, JobReported
 from cosched.errors import SystemFault, UserError
-from cosched.portal.documents import AttemptView, ProfileView, TaskRequest
-from tests.service.makers import Daemon, serving
+from tests.daemon.makers import Daemon, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.connector import Launch, Native
-from cosched.connector.launches import check, check_attempt, environment, from_json, to_json
+from cosched.connector import Launch, NativeDescription
+from cosched.connector.launches import (
+    check_attempt,
+    check_launch,
+    launch_from_json,
+    launch_to_json,
+    process_environment,
+)
 from cosched.errors import UserError
 
 GOOD = Launch(
@@ -26,7 +32,7 @@ GOOD = Launch(
 
 
 def test_a_good_launch_passes() -> None:
-    check(GOOD)
+    check_launch(GOOD)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +52,7 @@ def test_a_good_launch_passes() -> None:
 )
 def test_a_bad_launch_is_named(bad: Launch, words: str) -> None:
     with pytest.raises(UserError) as caught:
-        check(bad)
+        check_launch(bad)
     assert words in str(caught.value)
     assert str(caught.value).isprintable()
 
@@ -60,7 +66,7 @@ def test_every_uuid_passes_in_its_usual_form_only(value: object) -> None:
 
 
 def test_the_place_of_a_process_wins_over_the_users_environment() -> None:
-    assert environment(GOOD) == {
+    assert process_environment(GOOD) == {
         "MINE": "a\nb",
         "COSCHED_TASK": "17",
         "COSCHED_ATTEMPT": GOOD.attempt,
@@ -71,7 +77,7 @@ def test_the_place_of_a_process_wins_over_the_users_environment() -> None:
     }
 
 
-@pytest.mark.parametrize("native", [None, Native("condor", {"request_cpus": "2"}, "")])
-def test_a_launch_that_was_written_down_is_the_same_again(native: Native | None) -> None:
+@pytest.mark.parametrize("native", [None, NativeDescription("condor", {"request_cpus": "2"}, "")])
+def test_a_launch_that_was_written_down_is_the_same_again(native: NativeDescription | None) -> None:
     launch = replace(GOOD, native=native, time_limit=3.5, predicted=None)
-    assert from_json(to_json(launch)) == launch
+    assert launch_from_json(launch_to_json(launch)) == launch

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cosched.connector import Output
-from cosched.connector.outputs import part_of, read_output
+from cosched.connector.spool import output_part, read_output
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ def test_parts_are_slices(tmp_path: Path, content: bytes, offset: int, limit: in
     file.write_bytes(content)
     first = min(offset, len(content)) if offset >= 0 else max(len(content) + offset, 0)
     part = Output(content[first : first + limit], first, len(content))
-    assert read_output(file, offset, limit) == part_of(content, offset, limit) == part
+    assert read_output(file, offset, limit) == output_part(content, offset, limit) == part
 
 
 def test_a_link_a_pipe_or_nothing_is_not_read(tmp_path: Path) -> None:

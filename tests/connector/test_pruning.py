@@ -6,7 +6,7 @@ import os
 import uuid
 from typing import TYPE_CHECKING
 
-from cosched.connector.pruning import Pruning, prune
+from cosched.connector.spool import SpoolPruner, prune_spool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ def test_only_old_folders_of_attempts_that_do_not_live_go(tmp_path: Path) -> Non
     (tmp_path / "events.log").touch()
     for name in (old, live, "work", "events.log"):
         os.utime(tmp_path / name, (1000.0, 1000.0))
-    assert prune(tmp_path, 2000.0, {live}) == 1
+    assert prune_spool(tmp_path, 2000.0, {live}) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([young, live, "work", "events.log"])
 
 
@@ -31,8 +31,8 @@ def test_the_manager_is_asked_only_when_it_is_time(tmp_path: Path) -> None:
         asked.append(1)
         return set()
 
-    assert not Pruning(tmp_path / "none", 1.0, live).look()
-    pruning = Pruning(tmp_path, 1.0, live)
+    assert not SpoolPruner(tmp_path / "none", 1.0, live).look()
+    pruning = SpoolPruner(tmp_path, 1.0, live)
     assert pruning.look()
     assert not pruning.look()
     assert len(asked) == 1

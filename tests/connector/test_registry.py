@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector import available, load
+from cosched.connector import available_connectors, load_connector
 from cosched.errors import UserError
 from cosched_local import LocalConnector
 
@@ -25,30 +25,30 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_local_connector_is_installed(tmp_path: Path) -> None:
-    assert "local" in available()
-    connector = load("local", {"spool": str(tmp_path)})
+    assert "local" in available_connectors()
+    connector = load_connector("local", {"spool": str(tmp_path)})
     assert isinstance(connector, LocalConnector)
     assert connector.name == "local"
 
 
 @pytest.mark.usefixtures("installed")
 def test_a_third_partys_connector_is_found() -> None:
-    assert available() == ["broken", "own"]
-    assert isinstance(load("own", {}), LocalConnector)
+    assert available_connectors() == ["broken", "own"]
+    assert isinstance(load_connector("own", {}), LocalConnector)
 
 
 @pytest.mark.usefixtures("installed")
 def test_an_unknown_name_says_which_there_are() -> None:
     with pytest.raises(UserError, match="'pbs' is not installed: choose one of broken, own"):
-        load("pbs", {})
+        load_connector("pbs", {})
 
 
 @pytest.mark.usefixtures("installed")
 def test_a_missing_package_says_how_to_install_it() -> None:
     with pytest.raises(UserError, match=r"no_such_package.*pip install 'cosched\[broken\]'"):
-        load("broken", {})
+        load_connector("broken", {})
 
 
 def test_a_wrong_setting_is_the_users_error() -> None:
     with pytest.raises(UserError, match="no setting 'hots'"):
-        load("local", {"hots": 3})
+        load_connector("local", {"hots": 3})

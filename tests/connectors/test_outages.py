@@ -19,7 +19,7 @@ import pytest
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
-from cosched.portal.documents import TaskRequest
+from cosched.api.documents import TaskRequest
 from demo.site import Site
 from tests.history import faults, read
 from tests.testbed.debian import PackageError

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector.interface import Host, JobReport, JobState
+from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt, Outcome
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.decisions import Cancel, Dispatch, Locate, Outcome
+from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, TaskSubmitted
-from cosched.coscheduler.settings import Settings
 from cosched.coscheduler.task import Attempt, Task
-from cosched.prediction.profile import Profile, Source, slowest
+from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 INSTANCE = "6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11"
 
 
-def settings(**changes: Any) -> Settings:
-    return Settings(**{"instance": INSTANCE, "staging": 0.0, **changes})
+def settings(**changes: Any) -> CoreSettings:
+    return CoreSettings(**{"instance": INSTANCE, "staging": 0.0, **changes})
 
 
 def hosts(count: int, down: Sequence[int] = ()) -> tuple[Host, ...]:
@@ -34,8 +34,8 @@ def mixed_hosts(count: int = 3, down: Sequence[int] = ()) -> tuple[Host, ...]:
 
 def on_both(number: int, fast: Sequence[float], slow: Sequence[float], **changes: Any) -> Task:
     """Return a task that was predicted on either class."""
-    each = [Profile(tuple(fast), Source.MODEL, "fast"), Profile(tuple(slow), Source.MODEL, "slow")]
-    both = slowest(each, "fast+slow")
+    each = [Profile(tuple(fast), PredictionSource.MODEL, "fast"), Profile(tuple(slow), PredictionSource.MODEL, "slow")]
+    both = slowest_profile(each, "fast+slow")
     return replace(a_task(number, correction="app/fast+slow", **changes), profile=both)
 
 
@@ -46,7 +46,7 @@ def a_core(count: int = 4, **changes: Any) -> Coscheduler:
 
 
 def a_task(number: int, seconds: Sequence[float] | None = (10.0, 6.0, 5.0, 4.0), **changes: Any) -> Task:
-    profile = None if seconds is None else Profile(tuple(seconds), Source.MODEL, "test")
+    profile = None if seconds is None else Profile(tuple(seconds), PredictionSource.MODEL, "test")
     fields: dict[str, Any] = {"correction": "app/test", "submitted": 0.0, **changes}
     return Task(
         id=str(number),
@@ -64,15 +64,15 @@ def submit(core: Coscheduler, task: Task, time: float = 0.0) -> Outcome:
 
 
 def dispatched(outcome: Outcome) -> list[Attempt]:
-    return [decision.attempt for decision in outcome.decisions if isinstance(decision, Dispatch)]
+    return [decision.attempt for decision in outcome.decisions if isinstance(decision, DispatchAttempt)]
 
 
 def cancelled(outcome: Outcome) -> list[str]:
-    return [decision.attempt for decision in outcome.decisions if isinstance(decision, Cancel)]
+    return [decision.attempt for decision in outcome.decisions if isinstance(decision, CancelAttempt)]
 
 
 def located(outcome: Outcome) -> list[str]:
-    return [decision.attempt for decision in outcome.decisions if isinstance(decision, Locate)]
+    return [decision.attempt for decision in outcome.decisions if isinstance(decision, LocateAttempt)]
 
 
 def report(core: Coscheduler, attempt: Attempt, state: JobState, time: float, **fields: Any) -> Outcome:

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from cosched.connector.interface import Host, JobReport, JobState
+from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt, Replan
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.decisions import Cancel, Dispatch, Locate, Replan
-from cosched.coscheduler.dispatching import first_on
-from cosched.coscheduler.domain import expected_end
+from cosched.coscheduler.dispatch import first_on_idle_hosts
 from cosched.coscheduler.events import (
     AttemptAbsent,
     AttemptMissing,
@@ -30,11 +29,12 @@ from cosched.coscheduler.events import (
     TaskSubmitted,
     Tick,
 )
+from cosched.coscheduler.plan import run_times
 from cosched.coscheduler.reservations import Reservation
+from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState, TaskState
-from cosched.coscheduler.waiting import run_times
-from cosched.prediction.profile import Profile, Source
-from cosched.scheduling.checker import check
+from cosched.prediction.profile import PredictionSource, Profile
+from cosched.scheduling.schedule import check_schedule
 from tests.coscheduler.makers import (
     a_core,
     a_task,
@@ -248,8 +248,8 @@ def test_a_task_without_a_profile_passes_straight_through() -> None:
 
 def test_tasks_that_arrive_together_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan was decoded for each: a request of a thousand tasks kept the daemon from everything for ten seconds."""
-    looks = MagicMock(wraps=first_on)
-    monkeypatch.setattr("cosched.coscheduler.core.first_on", looks)
+    looks = MagicMock(wraps=first_on_idle_hosts)
+    monkeypatch.setattr("cosched.coscheduler.core.first_on_idle_hosts", looks)
     core = a_core(staging=1.0)
     for number in range(1, 101):
         submit(core, a_task(number), 0.001 * number)
@@ -527,7 +527,7 @@ def test_a_restart_learns_from_what_completed() -> None:
     assert core.corrections()["app/test"].factor == pytest.approx(2.0)
 
 
-UNSURE = Profile((10.0, 6.0), Source.MODEL, "test", (8.0, 5.0), (15.0, 9.0))
+UNSURE = Profile((10.0, 6.0), PredictionSource.MODEL, "test", (8.0, 5.0), (15.0, 9.0))
 
 
 @pytest.mark.parametrize(("quantile", "planned"), [(0.05, 8.0), (0.5, 10.0), (0.95, 15.0)])
@@ -683,7 +683,7 @@ class AnyWeather(RuleBasedStateMachine):
                 self.ended[task.id] = task.state
         for decision in outcome.decisions:
             match decision:
-                case Dispatch(attempt, task):
+                case DispatchAttempt(attempt, task):
                     assert attempt.uuid not in self.owner, "one name for two attempts"
                     mine = [uuid for uuid, owner in self.owner.items() if owner == task.id]
                     alive = (JobState.RUNNING, JobState.QUEUED, JobState.HELD)
@@ -697,11 +697,11 @@ class AnyWeather(RuleBasedStateMachine):
                         assert math.isfinite(task.profile.on(attempt.count))
                     self.runs_into_nothing(attempt.hosts, event.time, event.time + (attempt.predicted or 0.0))
                     self.owner[attempt.uuid] = task.id
-                case Cancel(uuid):
+                case CancelAttempt(uuid):
                     self.fenced.add(uuid)
                     if self.jobs.get(uuid) in (JobState.QUEUED, JobState.RUNNING, JobState.HELD):
                         self.jobs[uuid] = JobState.REMOVED
-                case Locate() | Replan():
+                case LocateAttempt() | Replan():
                     pass
 
     def runs_into_nothing(self, hosts: Sequence[str], start: float, end: float) -> None:
@@ -869,7 +869,7 @@ class AnyWeather(RuleBasedStateMachine):
         forecast = self.core.prospect.forecast(self.time)
         if forecast is None:
             return
-        assert not check(*forecast)
+        assert not check_schedule(*forecast)
         for spot in forecast[1].assignments:
             self.runs_into_nothing(spot.hosts, self.time + spot.start, self.time + spot.end)
         starts = {spot.task: spot.start for spot in forecast[1].assignments}

@@ -8,14 +8,14 @@ import pytest
 from cosched.connector.interface import JobState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import CancelRequested, HostsObserved, TaskForwarded, Tick
-from cosched.coscheduler.explanation import explain
-from cosched.coscheduler.foresight import place
+from cosched.coscheduler.explain import explain
 from cosched.coscheduler.task import TaskState
-from cosched.scheduling.policies import Policy
+from cosched.coscheduler.what_if import predict_placement
+from cosched.scheduling.policies import PolicyName
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, report, settings, start, submit
 
 if TYPE_CHECKING:
-    from cosched.coscheduler.decisions import Outcome
+    from cosched.coscheduler.changes import Outcome
 
 
 def ends(outcome: Outcome) -> dict[str, tuple[TaskState, str]]:
@@ -119,7 +119,7 @@ def test_a_restart_keeps_the_order() -> None:
     assert "2" in ends(report(core, first, JobState.FAILED, 6.0, exit_code=1))
 
 
-@pytest.mark.parametrize("policy", sorted(Policy))
+@pytest.mark.parametrize("policy", sorted(PolicyName))
 def test_every_policy_keeps_to_the_order_and_lets_others_pass(policy: str) -> None:
     core = a_core(2, policy=policy, staging=0.0)
     (first,) = dispatched(submit(core, a_task(1, [10.0])))
@@ -147,5 +147,5 @@ def test_the_place_of_a_new_task_is_behind_those_it_comes_after(after: tuple[str
     start(core, first, 0.0)
     submit(core, a_task(2, [6.0], after=("1",)))
     submit(core, a_task(3, [math.inf] * 3 + [6.0]))  # more hosts than there are
-    spot = place(core, a_task(4, [5.0], after=after), 0.0)
+    spot = predict_placement(core, a_task(4, [5.0], after=after), 0.0)
     assert (None if spot is None else spot.start) == where

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cosched.coscheduler.decisions import AskPeers, AskStart, Outcome
+from cosched.coscheduler.changes import AskPeers, AskStart, Outcome
 from cosched.coscheduler.events import (
     CancelRequested,
     OfferEnded,
@@ -12,7 +12,7 @@ from cosched.coscheduler.events import (
     TaskReturned,
     Tick,
 )
-from cosched.coscheduler.explanation import explain
+from cosched.coscheduler.explain import explain
 from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import a_core, a_task, dispatched, submit
 

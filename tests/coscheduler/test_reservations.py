@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.coscheduler.reservations import Reservation, Reservations, around, clear
-from cosched.scheduling.decoder import decode
+from cosched.coscheduler.reservations import Reservation, Reservations, with_reservations, without_distant_reservations
+from cosched.scheduling.decoding.decoder import decode
 from tests.scheduling.problems import a_plan, a_problem
 
 HOSTS = ("a", "b", "c")
@@ -62,21 +62,21 @@ def test_the_reservations_on_some_hosts_between_two_times() -> None:
 
 def test_a_problem_without_reservations_is_the_same() -> None:
     problem = a_problem([[5.0]], hosts=1)
-    assert around(problem, Reservations(), 0.0) is problem
-    assert clear(problem, a_plan([0], [1])) is problem
+    assert with_reservations(problem, Reservations(), 0.0) is problem
+    assert without_distant_reservations(problem, a_plan([0], [1])) is problem
 
 
 def test_what_begins_when_all_plans_have_ended_is_left_out() -> None:
     problem = replace(a_problem([[5.0], [5.0]], hosts=1), hosts=("a",))
-    late, early = (around(problem, reserved(("a", begin, 30.0)), 0.0) for begin in (10.0, 9.0))
+    late, early = (with_reservations(problem, reserved(("a", begin, 30.0)), 0.0) for begin in (10.0, 9.0))
     plan = a_plan([0, 1], [1, 1])
-    assert clear(late, plan, plan).absences == ()
-    assert clear(early, plan) is early
-    assert decode(clear(early, plan), plan).makespan == 35.0
+    assert without_distant_reservations(late, plan, plan).absences == ()
+    assert without_distant_reservations(early, plan) is early
+    assert decode(without_distant_reservations(early, plan), plan).makespan == 35.0
 
 
 def test_one_in_force_puts_off_when_its_host_is_free() -> None:
     problem = replace(a_problem([[5.0]], hosts=2, free=[0.0, 7.0]), hosts=("a", "b"))
-    found = around(problem, reserved(("ab", 0.0, 6.0), ("b", 7.0, 8.0)), 1.0)
+    found = with_reservations(problem, reserved(("ab", 0.0, 6.0), ("b", 7.0, 8.0)), 1.0)
     assert found.free.tolist() == [5.0, 7.0]
     assert np.all(np.diff([absence.begin for absence in found.absences]) > 0)

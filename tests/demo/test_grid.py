@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.api.documents import TaskRequest
 from cosched.cli.main import run
-from cosched.portal.documents import TaskRequest
 from demo.grid import NAMES, forwarded, grid, submit, where
 from tests import history
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cosched.portal.documents import TaskDetail
+    from cosched.api.documents import TaskDetail
     from demo.site import Site
 
 SCALE = 0.2  # tasks of seconds: who is asked for a place has a moment to answer, also on a busy machine

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from rich.console import Console
 
-from cosched.portal.documents import Placement, PlanView, TaskPage
-from cosched.simulation.kernels import draw
+from cosched.api.documents import PlacementView, PlanView, TaskPage
+from cosched.simulation.kernels import draw_kernel_tasks
 from demo.live import run
 from tests.demo.views import ran
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.portal.documents import TaskRequest
+    from cosched.api.documents import TaskRequest
 
 
 class TwoLooks:
@@ -46,7 +46,7 @@ class TwoLooks:
 
     def plan(self) -> PlanView:
         now = time.time()
-        place = Placement(task="1", hosts=("h1",), start=now, end=now + 5, deadline=None, running=self.asked == 2)
+        place = PlacementView(task="1", hosts=("h1",), start=now, end=now + 5, deadline=None, running=self.asked == 2)
         places = (place,) if self.asked < 3 else ()
         return PlanView(time=now, placements=places, makespan=5.0, bound=4.0, gap=0.25, evaluations=1234)
 
@@ -57,7 +57,7 @@ def test_a_run_is_followed_to_its_end(terminal: bool, monkeypatch: pytest.Monkey
     monkeypatch.setattr("demo.live._SAY_EVERY", 0.0)
     client, out = TwoLooks(), io.StringIO()
     console = Console(file=out, force_terminal=terminal, width=120)
-    orders = draw(3, 1)
+    orders = draw_kernel_tasks(3, 1)
     began, tasks = run(cast("Any", client), orders, console)
     assert [task.id for task in tasks] == ["1", "2", "3"]
     assert {task.state for task in tasks} == {"completed"}

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from cosched.simulation.kernels import HOSTS, draw
+from cosched.simulation.kernels import HOSTS, draw_kernel_tasks
 from demo import report
 from tests.demo.views import ran
 
@@ -38,7 +38,7 @@ def test_waiting_for_another_host_is_not_lost_in_the_hand_over() -> None:
 
 
 def test_plain_first_come_first_served_is_never_better_than_the_bound() -> None:
-    orders = draw(12, 3)
+    orders = draw_kernel_tasks(12, 3)
     makespans = report.baselines(orders, 1.0, seed=3)
     assert set(makespans) == {"fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"}
     assert min(makespans.values()) >= report.bound(orders, 1.0) > 0

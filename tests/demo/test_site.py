@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cosched.api.documents import TaskRequest
 from cosched.client import Client
 from cosched.errors import SystemFault
-from cosched.portal.documents import TaskRequest
 from demo.site import Site
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.

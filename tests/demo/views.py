@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cosched.portal.documents import TaskView
+from cosched.api.documents import TaskView
 
 
 def ran(name: str, hosts: tuple[str, ...], started: float, finished: float, **fields: Any) -> TaskView:

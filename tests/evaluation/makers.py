@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from hypothesis import strategies as st
 
-from cosched.evaluation.maxplus import Plan
-from cosched.evaluation.places import Place
-from cosched.evaluation.steps import Steps
+from cosched.evaluation.clocks.clocks import TimedSegment
+from cosched.evaluation.clocks.steps import Steps
+from cosched.evaluation.sites import Site
 from cosched.language import Source
 from cosched.language.syntax import Position
 from tests.evaluation.oracle import COMPUTE, RECEIVE, SEND, Use
@@ -17,7 +17,7 @@ from tests.evaluation.oracle import COMPUTE, RECEIVE, SEND, Use
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PLACES = [Place(Source("steps.psl", ""), Position(line, 1), group) for line, group in ((1, ""), (2, "mpi"), (3, "mpi"))]
+PLACES = [Site(Source("steps.psl", ""), Position(line, 1), group) for line, group in ((1, ""), (2, "mpi"), (3, "mpi"))]
 """Work stands in line 1, sends in line 2, receives in line 3."""
 
 
@@ -41,7 +41,7 @@ def programs(draw: st.DrawFn, most: int = 25) -> tuple[int, list[Use]]:
     return count, [next(rests[index]) for index in order]
 
 
-def plan(count: int, uses: Sequence[Use]) -> Plan:
+def plan(count: int, uses: Sequence[Use]) -> TimedSegment:
     """Return the plan of uses whose costs are known; messages have 8 bytes."""
     rows = sorted(uses, key=lambda use: use.processor)
     kind = np.array([use.kind for use in rows], np.int8)
@@ -52,4 +52,4 @@ def plan(count: int, uses: Sequence[Use]) -> Plan:
         np.where(kind == COMPUTE, 0.0, 8.0),
         kind.astype(np.int32),
     )
-    return Plan(steps, np.array([use.cost for use in rows]), np.array([use.transfer for use in rows]), count)
+    return TimedSegment(steps, np.array([use.cost for use in rows]), np.array([use.transfer for use in rows]), count)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.errors import UserError
-from cosched.evaluation import Application, CountError, Parameter, load, parameters, profile
+from cosched.evaluation import Application, CountError, ModelParameter, load, parameters, profile
 from cosched.language import ModelError
 
 if TYPE_CHECKING:
@@ -23,18 +23,18 @@ def test_parameters_are_what_a_user_may_set(model: Callable[[str], Application])
         proc cflow w { }
     """)
     assert parameters(application) == (
-        Parameter("a", 2),
-        Parameter("b", 6),
-        Parameter("per_host", None),
-        Parameter("timed", None),
-        Parameter("needed", None),
-        Parameter("bad", None),
+        ModelParameter("a", 2),
+        ModelParameter("b", 6),
+        ModelParameter("per_host", None),
+        ModelParameter("timed", None),
+        ModelParameter("needed", None),
+        ModelParameter("bad", None),
     )
 
 
 def test_limits_of_parameters_are_kept(model: Callable[[str], Application], plain: Hardware) -> None:
     application = model("var numeric: a = 2 in (-1, 1 ms), b = 3; proc exec init { step cpu { confdev abs(a); } }")
-    assert parameters(application) == (Parameter("a", 2, -1, 1000), Parameter("b", 3))
+    assert parameters(application) == (ModelParameter("a", 2, -1, 1000), ModelParameter("b", 3))
     for value in (-1.0, 0.0, 1000.0):
         assert profile(application, plain, [1], {"a": value})[0] == abs(value) / 1e6
     for value in (-1.5, 1001.0):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.evaluation.decomposition import factors
+from cosched.evaluation.layout import factors
 
 
 @pytest.mark.parametrize(

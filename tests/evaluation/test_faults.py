@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.evaluation.faults import CountError, fail
+from cosched.evaluation.budget import CountError, fail
 from cosched.language import ModelError, Source
 from cosched.language.syntax import Position
 

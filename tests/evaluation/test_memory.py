@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.evaluation.memory import Memory, described_memory
+from cosched.evaluation.hardware import Memory, described_memory
 
 MEMORY = Memory(("L1", "L3", "main"), (100.0, 1000.0), (0.5, 1.0, 4.0))
 

@@ -5,8 +5,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from cosched.evaluation import evaluate, load, load_hardware
+from cosched.evaluation.clocks.steps import COMPUTE, RECEIVE, SEND
 from cosched.evaluation.results import TRANSFER
-from cosched.evaluation.steps import COMPUTE, RECEIVE, SEND
 
 if TYPE_CHECKING:
     from cosched.evaluation import Evaluation

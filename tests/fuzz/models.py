@@ -19,15 +19,25 @@ import atheris
 _OBSERVED = ("recovery", "parser", "builder", "formatter", "procedures", "scope", "linker")
 with atheris.instrument_imports(include=[f"cosched.language.{name}" for name in _OBSERVED]):
     from cosched.language import OPCODES, default_library
-    from cosched.language.names import COLLECTIVES, DEVICES, FUNCTIONS, GROUPS, KEYWORDS
-    from cosched.language.units import UNITS
+    from cosched.language.vocabulary import COLLECTIVES, DEVICES, FUNCTION_ARITIES, KEYWORDS, SETTING_GROUPS, UNITS
     from tests.fuzz.oracle import Oracle
 
 _LONGEST = 200
 _SHOWN = 20_000
 _PIECE = re.compile(rb"\(\*[\s\S]*?\*\)|\"[^\"\n]*\"|\w+|\s+|.")
 _ODD = ["(*", "*)", '"', "\n", "1e999", "µ", "\x00", "\u202e", "0", "-1", "0.5", "1e9", "Nproc", "hardware", "config"]
-_WORDS = [*KEYWORDS, *DEVICES, *COLLECTIVES, *FUNCTIONS, *GROUPS, *UNITS, *list(OPCODES)[::9], "a", "b", "init"]
+_WORDS = [
+    *KEYWORDS,
+    *DEVICES,
+    *COLLECTIVES,
+    *FUNCTION_ARITIES,
+    *SETTING_GROUPS,
+    *UNITS,
+    *list(OPCODES)[::9],
+    "a",
+    "b",
+    "init",
+]
 _MARKS = [*"{}()[];:,=<>+-*/%^!", "&&", "||", "\r"]
 _VOCABULARY = [word.encode() for word in (*_WORDS, *_MARKS, *_ODD)]
 _SEEDS = [

@@ -12,7 +12,7 @@ from zlib import crc32
 from cosched.errors import UserError
 from cosched.evaluation import evaluate, load, load_hardware, profile
 from cosched.language import ModelError, check_files, decode, format_source, parse_hmcl, parse_psl, read
-from cosched.language.diagnostics import MOST_FAULTS
+from cosched.language.checks.objects import MOST_FAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.language.arithmetic import UndefinedError, constant, value
-from cosched.language.parser import parse_hmcl
-from cosched.language.source import Source
+from cosched.language.diagnostics import Source
+from cosched.language.parser.parse import parse_hmcl
 
 if TYPE_CHECKING:
     from cosched.language.syntax import Expression

@@ -7,7 +7,7 @@ import pytest
 
 from cosched.evaluation import evaluate, load, load_hardware, profile
 from cosched.language import ModelError, Source, parse_psl
-from cosched.language.checker import check_object
+from cosched.language.checks.objects import check_object
 from cosched.language.collectives import expand
 from cosched.language.syntax import Step, walk
 

@@ -11,28 +11,28 @@ from pygments.token import Comment, Error, Keyword, Name, String
 
 from cosched import resources
 from cosched.language import OPCODES, default_library
-from cosched.language.hardware_checker import SETTINGS
+from cosched.language.checks.hardware import MESSAGE_SETTINGS
 from cosched.language.highlighting import highlight_lexer
-from cosched.language.names import (
+from cosched.language.vocabulary import (
     COLLECTIVES,
     DEVICES,
-    FUNCTIONS,
-    GROUPS,
-    HARDWARE,
+    FUNCTION_ARITIES,
+    HARDWARE_OBJECT,
     KEYWORDS,
     MEMORY_SETTINGS,
     PROCESSORS,
+    SETTING_GROUPS,
+    UNITS,
 )
-from cosched.language.units import UNITS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 FILES = sorted(path for root in default_library() for path in root.rglob("*.*"))
-NAMES = [*OPCODES, *FUNCTIONS]
+NAMES = [*OPCODES, *FUNCTION_ARITIES]
 WORDS = {
-    "psl": [*NAMES, *KEYWORDS, *DEVICES, *COLLECTIVES, PROCESSORS, HARDWARE],
-    "hmcl": [*NAMES, "config", *GROUPS, *SETTINGS, *MEMORY_SETTINGS],
+    "psl": [*NAMES, *KEYWORDS, *DEVICES, *COLLECTIVES, PROCESSORS, HARDWARE_OBJECT],
+    "hmcl": [*NAMES, "config", *SETTING_GROUPS, *MESSAGE_SETTINGS, *MEMORY_SETTINGS],
 }
 LANGUAGES = tuple(WORDS)
 
@@ -62,7 +62,7 @@ def test_what_a_word_is() -> None:
 
 
 def used(word: str) -> str:
-    return f"{word}(1)" if word in FUNCTIONS else f"{word} x"
+    return f"{word}(1)" if word in FUNCTION_ARITIES else f"{word} x"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -116,7 +116,9 @@ def test_editors_know_only_words_of_the_language(language: str) -> None:
         for word in part.split("|")
         if re.fullmatch(r"[A-Za-z]\w{3,}", word)
     }
-    known = {*WORDS["psl"], *WORDS["hmcl"]} | {part for name in SETTINGS for part in (name, name.removeprefix("long_"))}
+    known = {*WORDS["psl"], *WORDS["hmcl"]} | {
+        part for name in MESSAGE_SETTINGS for part in (name, name.removeprefix("long_"))
+    }
     assert listed
     assert {word for word in listed if word not in known} <= {"COMM", "TSEND", "TRECV", "long_"}
 

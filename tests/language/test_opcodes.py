@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cosched.language import OPCODES
-from cosched.language.opcodes import unknown
+from cosched.language.vocabulary import unknown_opcode
 
 PAPERS = "CMLL LFOR AFDG SILL TFDL MFSG DILG INLL ANLL ORCG ARD3 ARDN POD1 POL1 IFBR SWCH LWHI LDOW FCAL FARD SQRT"
 
@@ -18,5 +18,5 @@ def test_every_opcode_has_four_letters() -> None:
 
 
 def test_near_matches_are_named() -> None:
-    assert "CMLL" in unknown("CMLX")
-    assert unknown("????") == "unknown opcode ????"
+    assert "CMLL" in unknown_opcode("CMLX")
+    assert unknown_opcode("????") == "unknown opcode ????"

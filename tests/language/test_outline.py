@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cosched.language.outline import outline
+from cosched.language.formatter import read_statements
 from cosched.language.tokens import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.language.outline import Statement
+    from cosched.language.formatter import Statement
     from cosched.language.tokens import Token
 
 
@@ -27,7 +27,7 @@ def shape(statement: Statement) -> Any:
 
 
 def of(model: str, language: str = "psl") -> Any:
-    statements, end = outline(tokens(model), language)
+    statements, end = read_statements(tokens(model), language)
     assert end.kind == "end"
     return [shape(statement) for statement in statements]
 

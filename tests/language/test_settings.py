@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.language import Source, parse_hmcl
-from cosched.language.settings import values
+from cosched.language.arithmetic import setting_values
 
 if TYPE_CHECKING:
     from cosched.language.syntax import Node
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def test_settings_use_those_before_them() -> None:
     (config,) = parse_hmcl(Source("x.hmcl", 'config c { hardware { T = 1 / 4, D = "d"; } clc { LFOR = 2 * T; } }'))
-    assert values(config) == {"hardware": {"T": 0.25, "D": "d"}, "clc": {"LFOR": 0.5}}
+    assert setting_values(config) == {"hardware": {"T": 0.25, "D": "d"}, "clc": {"LFOR": 0.5}}
 
 
 def test_what_has_no_usable_value_is_reported_once_and_left_out() -> None:
@@ -31,7 +31,7 @@ def test_what_has_no_usable_value_is_reported_once_and_left_out() -> None:
     def report(node: Node, message: str) -> None:
         found.append((node.at.line, message))
 
-    assert values(config, report)["hardware"] == {"V": -1}
+    assert setting_values(config, report)["hardware"] == {"V": -1}
     assert found == [
         (2, "division by zero"),
         (3, "AFDG is -1.0: a cost is finite and not negative"),

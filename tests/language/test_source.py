@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.language import ModelError, decode, read
-from cosched.language.source import LARGEST_FILE
+from cosched.language.diagnostics import LARGEST_FILE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from cosched.language.parser import parse_psl
-from cosched.language.source import Source
+from cosched.language.diagnostics import Source
+from cosched.language.parser.parse import parse_psl
 from cosched.language.syntax import Declaration, Name, Number, walk
 
 (ITEM,) = parse_psl(

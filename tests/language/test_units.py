@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.language.units import quantity
+from cosched.language.vocabulary import quantity
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.language.tokens import tokens
-from cosched.language.wrapping import WIDTH, interrupted, reindented, unbroken, wrapped
+from cosched.language.tokens import LINE_WIDTH, interrupted, reindented, tokens, unbroken, wrapped
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -60,7 +59,7 @@ def test_no_token_is_lost_and_no_line_too_long_that_could_be_broken(words: list[
     line = tokens(" ".join(words))[:-1]
     broken = wrapped(line, 4, 4)
     assert [token.text for token in tokens("\n".join(broken))] == [*(token.text for token in line), ""]
-    assert all(len(shown) <= WIDTH or " " not in shown.strip() for shown in broken)
+    assert all(len(shown) <= LINE_WIDTH or " " not in shown.strip() for shown in broken)
 
 
 def test_one_line_if_it_fits_whatever_comment_is_behind_it() -> None:
@@ -85,7 +84,7 @@ def test_the_lines_of_a_comment_keep_their_shape() -> None:
 def test_comments_behind_one_another_do_not_stand_further_in_without_end() -> None:
     """A text of 200 KB would be laid out as one of a gigabyte."""
     lines = wrapped(tokens("call f" + "(* c\n*)" * 2_000 + ";")[:-1], 0, 4)
-    assert max(map(len, "\n".join(lines).splitlines())) < 2 * WIDTH
+    assert max(map(len, "\n".join(lines).splitlines())) < 2 * LINE_WIDTH
 
 
 def test_a_long_line_without_a_place_to_break_takes_no_longer_for_each_token() -> None:

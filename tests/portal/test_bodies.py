@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.portal.bodies import Form
-from cosched.portal.documents import AccountChange, TokenRequest
-from cosched.portal.problems import RequestError
+from cosched.api.documents import AccountChange, TokenRequest
+from cosched.api.problems import RequestError
+from cosched.portal.request_bodies import RequestBody
 
-TOKEN = Form(TokenRequest, "a token", {"note": {"maxLength": 9}})
+TOKEN = RequestBody(TokenRequest, "a token", {"note": {"maxLength": 9}})
 
 
 @given(st.builds(TokenRequest, user=st.text(), note=st.text(), lifetime=st.floats(0, 1e9), scopes=st.tuples(st.text())))
@@ -46,5 +46,5 @@ def test_whatever_comes_is_read_or_refused(body: bytes) -> None:
 
 def test_the_schema_is_whole_in_itself_and_has_the_bounds() -> None:
     assert TOKEN.schema["properties"]["note"]["maxLength"] == 9
-    assert "$ref" not in json.dumps(Form(AccountChange, "a change").schema)
+    assert "$ref" not in json.dumps(RequestBody(AccountChange, "a change").schema)
     assert TOKEN.description["requestBody"]["required"] is True

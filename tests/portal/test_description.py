@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fastapi.testclient import TestClient
 
-from cosched.access.access import COOKIE
+from cosched.access.authentication import COOKIE
 from tests.portal.pages.makers import portal
 
 if TYPE_CHECKING:

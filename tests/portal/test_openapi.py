@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.access import Role, Scope
-from cosched.portal.api import build
-from cosched.service.listen import parse_listen
-from cosched.service.web import WebServer, open_socket
-from tests.service.makers import access_to, daemon, insight_of
+from cosched.addresses import parse_listen_address
+from cosched.daemon.server import WebServer, open_socket
+from cosched.portal.application import build_application
+from tests.daemon.makers import access_to, daemon, insight_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,8 +60,10 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
     with daemon(tmp_path) as running:
         access = access_to(running.store)
         token, _ = access.tokens.create("chief", Role.ADMINISTRATOR, set(Scope), "", time.time(), time.time() + 1e5)
-        listening = open_socket(parse_listen("127.0.0.1:0"))
-        app = build(running.desk, access, portal=lambda: "http://localhost:8080", insight=insight_of(running, tmp_path))
+        listening = open_socket(parse_listen_address("127.0.0.1:0"))
+        app = build_application(
+            running.desk, access, portal=lambda: "http://localhost:8080", insight=insight_of(running, tmp_path)
+        )
         server = WebServer(app, [listening])
         server.start()
         try:

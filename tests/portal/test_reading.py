@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.portal.documents import TaskRequest
-from cosched.portal.problems import RequestError
-from cosched.portal.reading import MOST_TASKS, digest, read_requests
+from cosched.api.documents import TaskRequest
+from cosched.api.problems import RequestError
+from cosched.portal.request_bodies import MOST_TASKS, read_requests, requests_digest
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -65,4 +65,4 @@ def test_any_json_is_read_or_refused(document: Any) -> None:
 def test_the_digest_does_not_depend_on_the_order_of_keys(keys: list[str]) -> None:
     values = {"application": "a", "hosts": 2, "name": "n", "deadline": 5.0}
     body = json.dumps({key: values[key] for key in keys}).encode()
-    assert digest(read_requests(body)) == digest(read_requests(json.dumps(values).encode()))
+    assert requests_digest(read_requests(body)) == requests_digest(read_requests(json.dumps(values).encode()))

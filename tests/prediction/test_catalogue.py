@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from cosched import resources
 from cosched.errors import UserError
-from cosched.prediction.catalogue import Application, Catalogue
-from cosched.prediction.predictor import Predictor
+from cosched.prediction.catalogue import Catalogue, CatalogueEntry
+from cosched.prediction.model_predictor import ModelPredictor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ def test_an_entry_takes_its_name_from_its_file(tmp_path: Path) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp"]), max_size=50))
 def test_a_value_stays_within_its_one_argument(value: str) -> None:
-    entry = Application.model_validate(
+    entry = CatalogueEntry.model_validate(
         {"name": "x", "command": ["run", "a{text}b", "{text}"], "parameters": {"text": {"type": "text"}}}
     )
     assert entry.arguments(entry.values({"text": value})) == ("run", f"a{value}b", value)
@@ -126,7 +126,7 @@ def test_all_faults_of_all_files_are_named(tmp_path: Path) -> None:
 
 def test_the_examples_are_in_order() -> None:
     entries = Catalogue([resources.etc() / "applications.d"]).applications()
-    predictor = Predictor([resources.models()])
+    predictor = ModelPredictor([resources.models()])
     assert entries
     for entry in entries:
         values = entry.values({})

@@ -5,11 +5,11 @@ import math
 import pytest
 
 from cosched.errors import UserError
-from cosched.prediction.profile import Profile, Source, slowest
+from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 
 
 def a_profile(*seconds: float) -> Profile:
-    return Profile(seconds, Source.USER)
+    return Profile(seconds, PredictionSource.USER)
 
 
 def test_more_hosts_may_be_slower() -> None:
@@ -39,7 +39,7 @@ def test_what_runs_have_taught_never_leads_beyond_what_a_prediction_may_be() -> 
     assert a_profile(1e-8, 1.0).scaled(1e-3).seconds == (1e-9, 1e-3)
 
 
-RANGED = Profile((10.0, 6.0, math.inf), Source.MODEL, "hw", (9.0, 4.0, math.inf), (11.0, 9.0, math.inf))
+RANGED = Profile((10.0, 6.0, math.inf), PredictionSource.MODEL, "hw", (9.0, 4.0, math.inf), (11.0, 9.0, math.inf))
 
 
 def test_quantiles_give_back_both_ends_and_the_middle() -> None:
@@ -83,27 +83,27 @@ def test_a_range_that_cannot_be_is_refused(
     low: tuple[float, ...] | None, high: tuple[float, ...] | None, message: str
 ) -> None:
     with pytest.raises(UserError, match=message):
-        Profile((10.0,), Source.MODEL, "hw", low, high)
+        Profile((10.0,), PredictionSource.MODEL, "hw", low, high)
 
 
 def test_the_slowest_class_decides_count_by_count_and_brings_its_range() -> None:
-    other = Profile((8.0, 7.0, math.inf), Source.MODEL, "other")
-    both = slowest([RANGED, other], "hw+other")
+    other = Profile((8.0, 7.0, math.inf), PredictionSource.MODEL, "other")
+    both = slowest_profile([RANGED, other], "hw+other")
     assert (both.seconds, both.low, both.high) == (
         (10.0, 7.0, math.inf),
         (9.0, 7.0, math.inf),
         (11.0, 7.0, math.inf),
     )
-    assert slowest([other, other], "x").low is None
+    assert slowest_profile([other, other], "x").low is None
 
 
 def test_what_holds_on_some_classes_is_kept_and_changed_with_the_whole() -> None:
     fast, slow = (
-        Profile((4.0, 3.0), Source.MODEL, "fast"),
-        Profile((9.0, 8.0), Source.MODEL, "slow", (8.0, 7.0), (9.5, 9.0)),
+        Profile((4.0, 3.0), PredictionSource.MODEL, "fast"),
+        Profile((9.0, 8.0), PredictionSource.MODEL, "slow", (8.0, 7.0), (9.5, 9.0)),
     )
-    both = slowest([fast, slow], "fast+slow")
-    assert (both.classes, slowest([fast], "fast").classes) == ((fast, slow), ())
+    both = slowest_profile([fast, slow], "fast+slow")
+    assert (both.classes, slowest_profile([fast], "fast").classes) == ((fast, slow), ())
     assert (both.among(["fast"]).seconds, both.among(["fast"]).hardware) == ((4.0, 3.0), "fast")
     assert both.among(["fast"]).among(["slow", "fast"]) == both
     assert both.among(["fast"]).among(["other"]) == both

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from hypothesis import strategies as st
 
-from cosched.scheduling.absences import Absence, settled
-from cosched.scheduling.problem import Plan, Problem
-from cosched.scheduling.widths import best_seconds, single_class
+from cosched.scheduling.availability import Unavailability, normalised_availability
+from cosched.scheduling.host_counts import best_seconds, single_class
+from cosched.scheduling.plan import Plan
+from cosched.scheduling.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,8 +79,8 @@ def a_plan(order: Sequence[int], counts: Sequence[int]) -> Plan:
     return Plan(np.array(order, dtype=np.int64), np.array(counts, dtype=np.int64))
 
 
-def _absence(host: int, begin: float, length: float) -> Absence:
-    return Absence(host, begin, begin + length)
+def _absence(host: int, begin: float, length: float) -> Unavailability:
+    return Unavailability(host, begin, begin + length)
 
 
 @st.composite
@@ -101,12 +102,12 @@ def problems(
             seconds[host_class[0], task, 0] = draw(times)
     before = [draw(st.sets(st.integers(0, task - 1), max_size=2)) if task else set() for task in range(m)]
     free = np.array(draw(st.lists(later, min_size=n, max_size=n)))
-    away: tuple[Absence, ...] = ()
+    away: tuple[Unavailability, ...] = ()
     if absences:
         spots = st.builds(_absence, st.integers(0, n - 1), later, times)
         may_go = n > 1 and host_class[n - 1] == host_class[0] and draw(st.booleans())
-        gone = [Absence(n - 1, draw(later), math.inf)] if may_go else []
-        free, away = settled(free, [*draw(st.lists(spots, max_size=4)), *gone])
+        gone = [Unavailability(n - 1, draw(later), math.inf)] if may_go else []
+        free, away = normalised_availability(free, [*draw(st.lists(spots, max_size=4)), *gone])
     return Problem(
         absences=away,
         tasks=tuple(f"t{task}" for task in range(m)),

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.scheduling.absences import Absence
+from cosched.scheduling.availability import Unavailability
 from cosched.scheduling.bounds import fewest_missed, lower_bound, tight_bound
-from cosched.scheduling.decoder import decode
-from cosched.scheduling.metrics import measure
+from cosched.scheduling.decoding.decoder import decode
+from cosched.scheduling.objective.metrics import measure
 from tests.scheduling.problems import a_matrix, a_problem, plans, problems
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ def test_one_host_tasks_on_several_classes_are_bounded_by_prices() -> None:
     [
         ([0.0] * 4, (), 8.0),  # 24 host-seconds, for which a slow host counts half
         ([3.0, 3.0, 0.0, 0.0], (), 10.0),
-        ([0.0] * 4, (Absence(0, 1.0, 3.0),), 26 / 3),
-        ([0.0] * 4, (Absence(0, 2.0, math.inf),), 11.0),
+        ([0.0] * 4, (Unavailability(0, 1.0, 3.0),), 26 / 3),
+        ([0.0] * 4, (Unavailability(0, 2.0, math.inf),), 11.0),
     ],
 )
 def test_tasks_on_several_hosts_of_several_classes_are_bounded_by_prices(
-    free: list[float], away: tuple[Absence, ...], bound: float
+    free: list[float], away: tuple[Unavailability, ...], bound: float
 ) -> None:
     alike = a_problem([[4.0, 2.0]] * 6, hosts=4, free=free)
     problem = replace(

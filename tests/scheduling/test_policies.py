@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.errors import UserError
-from cosched.scheduling import machine_code, policies
-from cosched.scheduling.absences import Absence
+from cosched.scheduling import kernel_cache, policies
+from cosched.scheduling.availability import Unavailability
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.checker import check
-from cosched.scheduling.metrics import measure
-from cosched.scheduling.policies import COMPILED, INDEPENDENT, Objective, Policy, in_charge, plan
-from cosched.scheduling.problem import Weights
-from cosched.scheduling.progress import Figures
-from cosched.scheduling.search_run import Limit
+from cosched.scheduling.objective.comparison import PlanFigures
+from cosched.scheduling.objective.metrics import measure
+from cosched.scheduling.objective.weights import ObjectiveName, Weights
+from cosched.scheduling.policies import COMPILED, INDEPENDENT, PolicyName, in_charge, plan
+from cosched.scheduling.schedule import check_schedule
+from cosched.scheduling.search.run import Limit
 from tests.scheduling.problems import a_matrix, a_problem, matrices, problems
 
 if TYPE_CHECKING:
@@ -30,28 +30,28 @@ def _counts(schedule: Schedule) -> list[int]:
     return [len(item.hosts) for item in schedule.assignments]
 
 
-@pytest.mark.parametrize("policy", sorted(set(Policy) - INDEPENDENT))
+@pytest.mark.parametrize("policy", sorted(set(PolicyName) - INDEPENDENT))
 @settings(deadline=None, max_examples=25)
 @given(problem=problems())
-def test_every_policy_gives_a_feasible_schedule_no_better_than_the_bound(policy: Policy, problem: Problem) -> None:
+def test_every_policy_gives_a_feasible_schedule_no_better_than_the_bound(policy: PolicyName, problem: Problem) -> None:
     schedule, statistics = plan(problem, policy, Limit(0.001))
-    assert check(problem, schedule) == []
+    assert check_schedule(problem, schedule) == []
     assert schedule.makespan >= statistics.bound * (1 - 1e-12)
     assert statistics.evaluations >= 1
 
 
-@pytest.mark.parametrize("policy", sorted(set(Policy) - INDEPENDENT - {Policy.TITAN_CLASSIC}))
+@pytest.mark.parametrize("policy", sorted(set(PolicyName) - INDEPENDENT - {PolicyName.TITAN_CLASSIC}))
 @settings(deadline=None, max_examples=25)
 @given(problem=problems(absences=True))
-def test_every_policy_plans_around_hosts_that_come_and_go(policy: Policy, problem: Problem) -> None:
+def test_every_policy_plans_around_hosts_that_come_and_go(policy: PolicyName, problem: Problem) -> None:
     schedule, statistics = plan(problem, policy, Limit(0.001))
-    assert check(problem, schedule) == []
+    assert check_schedule(problem, schedule) == []
     assert schedule.makespan >= statistics.bound * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("policy", sorted({*INDEPENDENT, Policy.TITAN_CLASSIC}))
-def test_policies_that_cannot_do_that_say_so(policy: Policy) -> None:
-    problem = replace(a_matrix(np.array([[1.0, 2.0]])), absences=(Absence(1, 3.0, 4.0),))
+@pytest.mark.parametrize("policy", sorted({*INDEPENDENT, PolicyName.TITAN_CLASSIC}))
+def test_policies_that_cannot_do_that_say_so(policy: PolicyName) -> None:
+    problem = replace(a_matrix(np.array([[1.0, 2.0]])), absences=(Unavailability(1, 3.0, 4.0),))
     with pytest.raises(UserError, match="h1"):
         plan(problem, policy, Limit(0.001))
 
@@ -59,29 +59,29 @@ def test_policies_that_cannot_do_that_say_so(policy: Policy) -> None:
 def test_titans_search_refuses_a_host_that_is_never_there() -> None:
     """Absent from the start, it had no absence, only a free time without end: a traceback."""
     with pytest.raises(UserError, match="h1 does: choose another policy"):
-        plan(a_problem([[1.0, 1.0]], free=[0.0, math.inf]), Policy.TITAN_CLASSIC, Limit(0.001))
+        plan(a_problem([[1.0, 1.0]], free=[0.0, math.inf]), PolicyName.TITAN_CLASSIC, Limit(0.001))
 
 
 @pytest.mark.parametrize(
     ("policy", "counts"),
-    [(Policy.FCFS_MAXIMUM, [3, 2]), (Policy.FCFS_CALCULATED, [2, 1])],
+    [(PolicyName.FCFS_MAXIMUM, [3, 2]), (PolicyName.FCFS_CALCULATED, [2, 1])],
 )
-def test_users_counts(policy: Policy, counts: list[int]) -> None:
+def test_users_counts(policy: PolicyName, counts: list[int]) -> None:
     problem = a_problem([[8.0, 3.0, 2.5], [4.0, 4.0, float("inf")]], hosts=3)
     assert _counts(plan(problem, policy)[0]) == counts
 
 
 def test_arbitrary_counts_come_from_the_seed() -> None:
     problem = a_problem([[9.0] * 8] * 12, hosts=8)
-    drawn = {tuple(_counts(plan(problem, Policy.FCFS_ARBITRARY, seed=seed)[0])) for seed in range(4)}
-    again = {tuple(_counts(plan(problem, Policy.FCFS_ARBITRARY, seed=seed)[0])) for seed in range(4)}
+    drawn = {tuple(_counts(plan(problem, PolicyName.FCFS_ARBITRARY, seed=seed)[0])) for seed in range(4)}
+    again = {tuple(_counts(plan(problem, PolicyName.FCFS_ARBITRARY, seed=seed)[0])) for seed in range(4)}
     assert len(drawn) == 4
     assert drawn == again
 
 
 def test_first_come_first_served_lets_nobody_overtake() -> None:
     problem = a_problem([[1.0], [9.0, 5.0], [1.0]], release=[0.0, 1.0, 2.0], free=[0.0, 20.0])
-    schedule = plan(problem, Policy.FCFS_MAXIMUM)[0]
+    schedule = plan(problem, PolicyName.FCFS_MAXIMUM)[0]
     assert [item.task for item in schedule.assignments] == ["a", "b", "c"]
     assert [item.start for item in schedule.assignments] == [0.0, 20.0, 25.0]
 
@@ -92,12 +92,12 @@ def test_the_search_stops_when_nothing_can_be_better() -> None:
     assert statistics.generations == 0
 
 
-@pytest.mark.parametrize("policy", sorted({*INDEPENDENT, Policy.GENETIC}))
+@pytest.mark.parametrize("policy", sorted({*INDEPENDENT, PolicyName.GENETIC}))
 @settings(max_examples=15)
 @given(problem=matrices())
-def test_every_policy_for_independent_tasks_gives_a_feasible_schedule(policy: Policy, problem: Problem) -> None:
+def test_every_policy_for_independent_tasks_gives_a_feasible_schedule(policy: PolicyName, problem: Problem) -> None:
     schedule, statistics = plan(problem, policy, Limit(0.001))
-    assert check(problem, schedule) == []
+    assert check_schedule(problem, schedule) == []
     assert schedule.makespan >= statistics.bound * (1 - 1e-9)
 
 
@@ -111,7 +111,7 @@ def test_every_policy_for_independent_tasks_gives_a_feasible_schedule(policy: Po
         (a_problem([[math.inf, 1.0]]), "a cannot run on one host"),
     ],
 )
-def test_tasks_that_are_not_independent_are_refused(policy: Policy, problem: Problem, obstacle: str) -> None:
+def test_tasks_that_are_not_independent_are_refused(policy: PolicyName, problem: Problem, obstacle: str) -> None:
     with pytest.raises(UserError, match=f"^{policy} places independent tasks .*: {obstacle}; choose another policy"):
         plan(problem, policy)
 
@@ -120,19 +120,19 @@ def test_the_default_policy_solves_an_etc_matrix_by_prices() -> None:
     problem = a_matrix(np.random.default_rng(1).uniform(1, 100, (60, 5)))
     default, statistics = plan(problem, limit=Limit(generations=30), seed=4)
     assert statistics.generations > 0
-    heuristics = sorted(INDEPENDENT - {Policy.DUAL_PRICE})
+    heuristics = sorted(INDEPENDENT - {PolicyName.DUAL_PRICE})
     assert default.makespan < min(plan(problem, policy)[0].makespan for policy in heuristics)
 
 
 def test_who_is_in_charge_is_told() -> None:
     matrix = a_matrix(np.ones((4, 2)))
-    assert in_charge(matrix, Policy.GENETIC) is Policy.DUAL_PRICE
-    assert in_charge(replace(matrix, deadline=np.full(4, 9.0)), Policy.GENETIC) is Policy.GENETIC
-    assert in_charge(matrix, Policy.TITAN_CLASSIC) is Policy.TITAN_CLASSIC
+    assert in_charge(matrix, PolicyName.GENETIC) is PolicyName.DUAL_PRICE
+    assert in_charge(replace(matrix, deadline=np.full(4, 9.0)), PolicyName.GENETIC) is PolicyName.GENETIC
+    assert in_charge(matrix, PolicyName.TITAN_CLASSIC) is PolicyName.TITAN_CLASSIC
 
 
 @pytest.mark.parametrize("policy", sorted(COMPILED))
-def test_seed_and_generations_decide_the_plan_of_every_search(policy: Policy) -> None:
+def test_seed_and_generations_decide_the_plan_of_every_search(policy: PolicyName) -> None:
     draw = np.random.default_rng(3)
     problem = replace(a_matrix(draw.uniform(1, 100, (40, 4))), deadline=draw.uniform(50, 900, 40))
     one, again = (plan(problem, policy, Limit(generations=23), seed=5) for _ in range(2))
@@ -144,11 +144,13 @@ def test_seed_and_generations_decide_the_plan_of_every_search(policy: Policy) ->
 @pytest.mark.parametrize("policy", sorted(COMPILED))
 @settings(max_examples=25)
 @given(problem=matrices(), deadlines=st.lists(st.floats(0.1, 50.0), min_size=10, max_size=10))
-def test_every_search_says_what_became_of_its_plan(policy: Policy, problem: Problem, deadlines: list[float]) -> None:
+def test_every_search_says_what_became_of_its_plan(
+    policy: PolicyName, problem: Problem, deadlines: list[float]
+) -> None:
     """Titan's search and that by prices said nothing, and only the command line could tell that they did better."""
     due = replace(problem, deadline=np.array(deadlines[: len(problem.tasks)]))
     schedule, statistics = plan(due, policy, Limit(generations=4))
-    measured = Figures.of(measure(due, schedule))
+    measured = PlanFigures.of(measure(due, schedule))
     assert tuple(statistics.progress[-1].figures) == pytest.approx(tuple(measured), rel=1e-9, abs=1e-9)
     assert statistics.progress[0].why == ""
 
@@ -156,7 +158,7 @@ def test_every_search_says_what_became_of_its_plan(policy: Policy, problem: Prob
 def test_a_bound_of_one_host_tasks_is_not_that_of_tasks_that_may_have_more() -> None:
     """On both hosts it takes 4 s, a fifth of its time on one: split over two machines, as the prices have it, 10."""
     problem = a_problem([[20.0, 4.0]], hosts=2)
-    assert plan(problem, Policy.DUAL_PRICE, Limit(generations=30))[1].bound == plan(problem)[0].makespan == 4.0
+    assert plan(problem, PolicyName.DUAL_PRICE, Limit(generations=30))[1].bound == plan(problem)[0].makespan == 4.0
 
 
 def test_a_matrix_is_solved_once_its_longest_task_is_as_short_as_it_can_be() -> None:
@@ -175,8 +177,8 @@ def test_looking_for_the_bound_is_no_planning(monkeypatch: pytest.MonkeyPatch) -
         return lower_bound(problem)
 
     monkeypatch.setattr(policies, "tight_bound", bound)
-    monkeypatch.setattr(machine_code, "ready", lambda: True)
-    for policy in (Policy.HEURISTIC, Policy.EDF, Policy.MIN_MIN):
+    monkeypatch.setattr(kernel_cache, "ready", lambda: True)
+    for policy in (PolicyName.HEURISTIC, PolicyName.EDF, PolicyName.MIN_MIN):
         statistics = plan(a_problem([[4.0], [4.0]]), policy, Limit(1.0, clock=lambda: now[0]))[1]
         assert (statistics.bound, statistics.elapsed) == (4.0, 0.0)
 
@@ -188,6 +190,6 @@ def test_a_deadline_keeps_one_host_tasks_with_the_genetic_search() -> None:
 
 
 def test_objectives_stand_for_weights() -> None:
-    assert Objective.BALANCED.weights == Weights()
-    assert Objective.DEADLINES_FIRST.weights == Weights(deadlines_first=True)
-    assert (Objective.MAKESPAN.weights.idle, Objective.MAKESPAN.weights.lateness) == (0.0, 0.0)
+    assert ObjectiveName.BALANCED.weights == Weights()
+    assert ObjectiveName.DEADLINES_FIRST.weights == Weights(deadlines_first=True)
+    assert (ObjectiveName.MAKESPAN.weights.idle, ObjectiveName.MAKESPAN.weights.lateness) == (0.0, 0.0)

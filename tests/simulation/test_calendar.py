@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cosched.simulation.calendar import Calendar
+from cosched.simulation.simulated_domain import Calendar
 
 
 def test_actions_happen_by_time_and_at_one_moment_in_the_order_they_came() -> None:

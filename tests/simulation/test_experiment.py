@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cosched.errors import UserError
-from cosched.simulation.experiment import Experiment, Option
+from cosched.simulation.experiment import Experiment, ExperimentOption
 
 AN_EXPERIMENT = Experiment(
     name="dice",
@@ -11,9 +11,9 @@ AN_EXPERIMENT = Experiment(
     keys=(),
     run=lambda seed, options: [{"sum": seed * options["sides"]}],
     options={
-        "sides": Option(6, "of a die", 1, 20),
-        "bias": Option(0.0, "of the die", 0, 1),
-        "throws": Option(1, "of the die", 1, 5e6),
+        "sides": ExperimentOption(6, "of a die", 1, 20),
+        "bias": ExperimentOption(0.0, "of the die", 0, 1),
+        "throws": ExperimentOption(1, "of the die", 1, 5e6),
     },
 )
 

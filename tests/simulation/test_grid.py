@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.agent import AgentSettings, Peer
-from cosched.simulation.calendar import Calendar
-from cosched.simulation.grid import Absence, Grid, GridTask, Middleware, Site
-from cosched.simulation.network import Network
-from cosched.simulation.placement import Placement
+from cosched.agents import AgentSettings, Peer
+from cosched.simulation.grid import Grid, GridDomain, GridSettings, GridTask, HostOutage
+from cosched.simulation.network import SimulatedNetwork
+from cosched.simulation.placement_rules import PlacementRule
+from cosched.simulation.simulated_domain import Calendar
 
 SLOWNESS = {"fast": 1.0, "slow": 4.0}
 
@@ -15,14 +15,16 @@ def a_grid(
     *,
     agents: bool = False,
     loss: float = 0.0,
-    placement: Placement = Placement.HOME,
+    placement: PlacementRule = PlacementRule.HOME,
     documents: bool = False,
-    absences: tuple[Absence, ...] = (),
+    absences: tuple[HostOutage, ...] = (),
 ) -> Grid:
     calendar = Calendar()
-    sites = [Site("A", 2, "slow", (Peer("B"),)), Site("B", 4, "fast", (Peer("A"),))]
-    middleware = Middleware("genetic", agents, 2, AgentSettings("", ""), lambda _: 1.0, placement, documents, absences)
-    return Grid(sites, SLOWNESS, middleware, Network(calendar, 0.1, loss, 3), calendar, 1)
+    sites = [GridDomain("A", 2, "slow", (Peer("B"),)), GridDomain("B", 4, "fast", (Peer("A"),))]
+    middleware = GridSettings(
+        "genetic", agents, 2, AgentSettings("", ""), lambda _: 1.0, placement, documents, absences
+    )
+    return Grid(sites, SLOWNESS, middleware, SimulatedNetwork(calendar, 0.1, loss, 3), calendar, 1)
 
 
 def requests(count: int) -> list[GridTask]:
@@ -57,7 +59,7 @@ def test_letters_may_pass_through_their_documents_and_nothing_else_changes() -> 
 
 
 def test_what_runs_in_a_domain_that_leaves_runs_once_more() -> None:
-    grid = a_grid(agents=True, absences=(Absence("B", 20.0, 30.0),))
+    grid = a_grid(agents=True, absences=(HostOutage("B", 20.0, 30.0),))
     found = grid.run(requests(4))
     assert len(found) == 4
     assert grid.repeated == 0
@@ -69,14 +71,14 @@ def test_the_same_seed_gives_the_same_runs() -> None:
     assert a_grid(agents=True, loss=0.2).run(requests(6)) == a_grid(agents=True, loss=0.2).run(requests(6))
 
 
-@pytest.mark.parametrize("placement", [Placement.RANDOM, Placement.LEAST_LOADED, Placement.EARLIEST_START])
-def test_a_request_runs_once_where_it_was_placed(placement: Placement) -> None:
+@pytest.mark.parametrize("placement", [PlacementRule.RANDOM, PlacementRule.LEAST_LOADED, PlacementRule.EARLIEST_START])
+def test_a_request_runs_once_where_it_was_placed(placement: PlacementRule) -> None:
     found = a_grid(placement=placement).run(requests(8))
     assert {where for where, _ in found.values()} == {"A", "B"}
 
 
 def test_of_a_race_one_copy_runs_to_its_end() -> None:
-    grid = a_grid(placement=Placement.RACE)
+    grid = a_grid(placement=PlacementRule.RACE)
     found = grid.run(requests(8))
     assert len(found) == 8
     assert sum(len(domain.runs) for domain in grid.domains.values()) == 8
@@ -85,7 +87,7 @@ def test_of_a_race_one_copy_runs_to_its_end() -> None:
 
 def test_a_task_that_nobody_can_run_is_an_error_not_an_endless_wait() -> None:
     calendar = Calendar()
-    middleware = Middleware("fcfs-maximum", False, 0, AgentSettings("", ""), lambda _: 1.0)
-    grid = Grid([Site("A", 0, "slow")], SLOWNESS, middleware, Network(calendar), calendar, 1)
+    middleware = GridSettings("fcfs-maximum", False, 0, AgentSettings("", ""), lambda _: 1.0)
+    grid = Grid([GridDomain("A", 0, "slow")], SLOWNESS, middleware, SimulatedNetwork(calendar), calendar, 1)
     with pytest.raises(RuntimeError, match="1 tasks have never run"):
         grid.run(requests(1))

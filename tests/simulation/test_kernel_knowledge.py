@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.simulation.kernel_knowledge import KernelKnowledge
+from cosched.simulation.grid import KernelKnowledge
 from cosched.simulation.kernels import kernel_profile
-from tests.agent.makers import DOCUMENT, a_profile, a_task
+from tests.agents.makers import DOCUMENT, a_profile, a_task
 
 
 def test_times_are_those_of_the_kernel_on_that_hardware() -> None:

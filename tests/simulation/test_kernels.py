@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.kernels import KERNELS as PUBLISHED
-from cosched.simulation.kernels import HOSTS, KERNELS, draw, kernel_profile
+from cosched.simulation.kernels import HOSTS, KERNELS, draw_kernel_tasks, kernel_profile
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -13,11 +13,15 @@ def test_the_profiles_are_the_published_ones_scaled(kernel: str) -> None:
 
 
 def test_a_draw_is_repeatable_and_another_seed_is_another_draw() -> None:
-    assert draw(30, 1, scale=0.1) == draw(30, 1, scale=0.1) != draw(30, 2, scale=0.1)
+    assert (
+        draw_kernel_tasks(30, 1, scale=0.1)
+        == draw_kernel_tasks(30, 1, scale=0.1)
+        != draw_kernel_tasks(30, 2, scale=0.1)
+    )
 
 
 def test_deadlines_lie_between_the_shortest_run_and_four_times_one_host() -> None:
-    orders = draw(300, 5, scale=0.1)
+    orders = draw_kernel_tasks(300, 5, scale=0.1)
     assert {order.kernel for order in orders} == set(KERNELS)
     for order in orders:
         times = PUBLISHED[order.kernel]
@@ -25,4 +29,4 @@ def test_deadlines_lie_between_the_shortest_run_and_four_times_one_host() -> Non
 
 
 def test_fewer_kernels_are_drawn_from_where_so_asked() -> None:
-    assert {order.kernel for order in draw(300, 5, kernels=5)} == set(KERNELS[:5])
+    assert {order.kernel for order in draw_kernel_tasks(300, 5, kernels=5)} == set(KERNELS[:5])

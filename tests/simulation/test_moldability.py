@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.simulation.moldability import Moldability, downey, times
+from cosched.simulation.trace_replay import Moldability, downey_speedup, moldable_times
 
 counts = st.integers(1, 64)
 
@@ -15,14 +15,14 @@ counts = st.integers(1, 64)
 def test_the_recorded_time_holds_on_the_recorded_number(
     model: Moldability, seconds: float, recorded: int, seed: str
 ) -> None:
-    found = times(model, seconds, recorded, 64, seed)
+    found = moldable_times(model, seconds, recorded, 64, seed)
     assert found[recorded - 1] == seconds
-    assert found == times(model, seconds, recorded, 64, seed)
+    assert found == moldable_times(model, seconds, recorded, 64, seed)
 
 
 @given(st.sampled_from([Moldability.AMDAHL, Moldability.DOWNEY]), counts, st.text(max_size=5))
 def test_more_processors_are_never_slower_and_never_more_than_pay(model: Moldability, recorded: int, seed: str) -> None:
-    found = times(model, 100.0, recorded, 64, seed)
+    found = moldable_times(model, 100.0, recorded, 64, seed)
     assert len(found) == 64
     for count in range(1, 64):
         assert found[count] <= found[count - 1] * (1 + 1e-12)
@@ -30,12 +30,12 @@ def test_more_processors_are_never_slower_and_never_more_than_pay(model: Moldabi
 
 
 def test_a_rigid_job_runs_on_its_number_alone() -> None:
-    assert times(Moldability.RIGID, 7.0, 3, 64, "") == (math.inf, math.inf, 7.0)
+    assert moldable_times(Moldability.RIGID, 7.0, 3, 64, "") == (math.inf, math.inf, 7.0)
 
 
 @given(counts, st.floats(1.0, 100.0), st.floats(0.0, 5.0))
 def test_downeys_speed_up_lies_between_one_and_what_there_is(count: int, parallelism: float, variance: float) -> None:
-    assert 1 - 1e-9 <= downey(count, parallelism, variance) <= min(count, parallelism) + 1e-9
+    assert 1 - 1e-9 <= downey_speedup(count, parallelism, variance) <= min(count, parallelism) + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_downeys_speed_up_lies_between_one_and_what_there_is(count: int, paralle
     ],
 )
 def test_downeys_formula(count: int, parallelism: float, variance: float, speed_up: float) -> None:
-    assert downey(count, parallelism, variance) == pytest.approx(speed_up)
+    assert downey_speedup(count, parallelism, variance) == pytest.approx(speed_up)

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-from cosched.simulation.calendar import Calendar
-from cosched.simulation.network import Cut, Network
+from cosched.simulation.network import NetworkPartition, SimulatedNetwork
+from cosched.simulation.simulated_domain import Calendar
 
 
-def arrivals(sender: str = "a", receiver: str = "b", cuts: tuple[Cut, ...] = (), **conditions: float) -> list[float]:
+def arrivals(
+    sender: str = "a", receiver: str = "b", cuts: tuple[NetworkPartition, ...] = (), **conditions: float
+) -> list[float]:
     """Return when 400 letters of the first moment arrive."""
     calendar = Calendar()
-    network = Network(calendar, seed=5, cuts=cuts, **conditions)
+    network = SimulatedNetwork(calendar, seed=5, cuts=cuts, **conditions)
     seen: list[float] = []
     for _ in range(400):
         network.carry(sender, receiver, lambda: seen.append(calendar.time))
@@ -34,8 +36,8 @@ def test_some_come_twice() -> None:
 
 
 def test_nothing_passes_a_cut_while_it_lasts() -> None:
-    now = Cut(frozenset({"a", "c"}), 0.0, 5.0)
+    now = NetworkPartition(frozenset({"a", "c"}), 0.0, 5.0)
     assert arrivals(cuts=(now,)) == arrivals("b", "c", (now,)) == []
     assert len(arrivals("a", "c", (now,))) == len(arrivals("b", "d", (now,))) == 400
-    assert len(arrivals(cuts=(Cut(frozenset({"a"}), 5.0, 9.0),))) == 400
-    assert len(arrivals(cuts=(Cut(frozenset({"a"}), 0.0, 0.0),))) == 400
+    assert len(arrivals(cuts=(NetworkPartition(frozenset({"a"}), 5.0, 9.0),))) == 400
+    assert len(arrivals(cuts=(NetworkPartition(frozenset({"a"}), 0.0, 0.0),))) == 400

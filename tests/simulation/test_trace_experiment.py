@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-from cosched.scheduling.policies import Policy
-from cosched.simulation.moldability import Moldability
-from cosched.simulation.swf import parse_swf
-from cosched.simulation.trace_experiment import trace_experiment
+from cosched.scheduling.formats.swf import parse_swf
+from cosched.scheduling.policies import PolicyName
+from cosched.simulation.trace_replay import Moldability, trace_experiment
 from tests.simulation.traces import swf
 
 
 def test_a_row_for_each_policy_and_what_is_set_is_used() -> None:
     trace = parse_swf(swf(30))
-    chosen = trace_experiment(trace, "small", [Policy.EASY, Policy.EDF], Moldability.RIGID, requested=False)
+    chosen = trace_experiment(trace, "small", [PolicyName.EASY, PolicyName.EDF], Moldability.RIGID, requested=False)
     rows = chosen.run(1, chosen.settings({"jobs": "12"}))
     assert [(row["policy"], row["jobs"]) for row in rows] == [("easy", 12), ("edf", 12)]
     larger = chosen.run(1, chosen.settings({"jobs": "12", "processors": "64"}))
@@ -19,5 +18,5 @@ def test_a_row_for_each_policy_and_what_is_set_is_used() -> None:
 
 def test_what_was_assumed_of_the_jobs_is_told() -> None:
     """The JSON of a replay did not say by which model of run times it had come about."""
-    chosen = trace_experiment(parse_swf(swf(3)), "small", [Policy.EASY], Moldability.DOWNEY, requested=True)
+    chosen = trace_experiment(parse_swf(swf(3)), "small", [PolicyName.EASY], Moldability.DOWNEY, requested=True)
     assert chosen.reproduces.endswith("processors, downey, predicted as users asked for")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.store import Store
-from cosched.store.credentials import Account, Credentials, Deed, SessionRow, TokenRow
+from cosched.store.credentials import AccountRow, AuditEntry, Credentials, SessionRow, TokenRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,9 +20,9 @@ def kept(tmp_path: Path) -> Iterator[Credentials]:
 
 
 def test_accounts(kept: Credentials) -> None:
-    ann, bob = Account("ann", "d", "user", 1.5), Account("bob", "e", "operator", 2.5, enabled=False)
+    ann, bob = AccountRow("ann", "d", "user", 1.5), AccountRow("bob", "e", "operator", 2.5, enabled=False)
     kept.put_account(bob)
-    kept.put_account(Account("ann", "x", "user", 0.0))
+    kept.put_account(AccountRow("ann", "x", "user", 0.0))
     kept.put_account(ann)
     assert kept.accounts() == [ann, bob]
     kept.drop_account("ann")
@@ -51,7 +51,7 @@ def test_sessions_that_have_expired_are_swept_out_by_new_ones(kept: Credentials)
 
 
 def test_the_audit_log(kept: Credentials) -> None:
-    deeds = [Deed(float(number), "ann", "token", "1.2.3.4", "login", "x") for number in range(3)]
+    deeds = [AuditEntry(float(number), "ann", "token", "1.2.3.4", "login", "x") for number in range(3)]
     for deed in deeds:
         kept.log(deed)
     assert kept.deeds(2) == [deeds[2], deeds[1]]

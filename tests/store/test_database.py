@@ -7,10 +7,9 @@ import pytest
 from sqlalchemy import inspect
 
 from cosched.errors import UserError
-from cosched.store.database import label, open_engine
-from cosched.store.faults import StoreFault
-from cosched.store.schema import metadata
+from cosched.store.database import StoreFault, label, open_engine
 from cosched.store.store import Store
+from cosched.store.tables import metadata
 
 if TYPE_CHECKING:
     from pathlib import Path

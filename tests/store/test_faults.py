@@ -11,7 +11,7 @@ from sqlalchemy import event
 
 from cosched.coscheduler.task import Task
 from cosched.store import Store, StoreFault
-from cosched.store.faults import RefusedError
+from cosched.store.database import RefusedError
 
 if TYPE_CHECKING:
     from pathlib import Path

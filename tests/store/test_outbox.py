@@ -7,7 +7,8 @@ import pytest
 
 from cosched.coscheduler.task import Task, TaskState
 from cosched.store import Store
-from cosched.store.outbox import Notice, Outbox, ends
+from cosched.store.outbox import Outbox
+from cosched.store.rows import Notice, end_notices
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +25,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_only_an_end_is_told() -> None:
-    assert ends([TASK, replace(TASK, state=TaskState.RUNNING)]) == []
-    told = ends([replace(TASK, state=TaskState.FAILED, finished=5.0)])
+    assert end_notices([TASK, replace(TASK, state=TaskState.RUNNING)]) == []
+    told = end_notices([replace(TASK, state=TaskState.FAILED, finished=5.0)])
     assert told == [Notice("7", "failed", target, 5.0, 5.0) for target in TASK.notify]
 
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import JSON, Boolean, Column, Integer, MetaData, Table, bindparam, create_engine, insert, select
 from sqlalchemy.exc import DBAPIError
 
-from cosched.store.question import Question
+from cosched.store.database import DriverQuery
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,14 +35,14 @@ def engine() -> Iterator[Engine]:
 def test_rows_are_those_of_sqlalchemy(engine: Engine) -> None:
     given = {"least": 1, "limit": 2}
     with closing(engine.raw_connection()) as raw:
-        found = Question(_ASKED, engine.dialect).ask(raw.cursor(), given)
+        found = DriverQuery(_ASKED, engine.dialect).ask(raw.cursor(), given)
     with engine.connect() as connection:
         assert found == [dict(row) for row in connection.execute(_ASKED, given).mappings()]
     assert [(row["number"], row["held"], row["parts"]) for row in found] == [(1, False, ["é", 1]), (2, True, ["é", 2])]
 
 
 def test_the_drivers_errors_are_sqlalchemys(engine: Engine) -> None:
-    question = Question(_ASKED, engine.dialect)
+    question = DriverQuery(_ASKED, engine.dialect)
     with engine.begin() as connection:
         _METADATA.drop_all(connection)
     with closing(engine.raw_connection()) as raw, pytest.raises(DBAPIError, match="no such table"):

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.agent.messages import TaskDocument
-from cosched.agent.records import Guest, GuestState, Handover, HandoverState
+from cosched.agents.protocol.messages import TaskDocument
+from cosched.agents.records import Guest, GuestState, Handover, HandoverState
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
-from cosched.store import Record, Store, Submission
-from cosched.store.credentials import Credentials, Deed
-from cosched.store.exchange import Exchange
+from cosched.store import KeyedSubmission, LogEntry, Store
+from cosched.store.credentials import AuditEntry, Credentials
+from cosched.store.handovers import HandoverTable
 from cosched.store.outbox import Outbox
-from cosched.store.plans import Plans
+from cosched.store.plan_points import PlanPoints
 from cosched.store.retention import prune
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ def test_what_ended_long_ago_goes_with_all_that_belongs_to_it(store: Store) -> N
     store.save(
         [task(1), task(2, NEW)],
         [attempt(1), attempt(2)],
-        [Record(OLD, "k", "1"), Record(OLD, "k", "2"), Record(OLD, "hosts"), Record(NEW, "hosts")],
+        [LogEntry(OLD, "k", "1"), LogEntry(OLD, "k", "2"), LogEntry(OLD, "hosts"), LogEntry(NEW, "hosts")],
     )
     assert sum(store.counts().values()) == 2
-    Plans(store).put({"1": [[OLD, OLD, OLD, 1]], "2": [[NEW, NEW, NEW, 1]]}, [])
+    PlanPoints(store).put({"1": [[OLD, OLD, OLD, 1]], "2": [[NEW, NEW, NEW, 1]]}, [])
     assert prune(store, BEFORE) == 1
-    assert Plans(store).of_several(["1", "2"]) == {"2": [[NEW, NEW, NEW, 1]]}
+    assert PlanPoints(store).of_several(["1", "2"]) == {"2": [[NEW, NEW, NEW, 1]]}
     assert (left(store), sum(store.counts().values())) == (["2"], 1)
     assert store.attempts("1") == ()
     assert [(line.task, line.time) for line in store.events()] == [("2", OLD), ("", NEW)]
@@ -80,7 +80,7 @@ def test_what_is_over_with_a_neighbour_goes_and_what_may_still_be_asked_for_stay
     store.save([task(number) for number in range(1, 6)], handovers=given, guests=taken)
     assert prune(store, BEFORE) == 2
     assert left(store) == ["2", "4", "5"]
-    exchange = Exchange(store)
+    exchange = HandoverTable(store)
     assert [len(exchange.handovers(name)) for name in ("1", "2")] == [0, 1]
     assert [exchange.guest("b", name) is None for name in ("u3", "u4")] == [True, False]
 
@@ -101,9 +101,9 @@ def test_a_key_stays_as_long_as_one_of_its_tasks(store: Store) -> None:
     store.save(
         [task(1), task(2, NEW), task(3, NEW)],
         submissions=[
-            Submission("gone", "d", ("1",), OLD),
-            Submission("half", "d", ("1", "2"), OLD, "ann"),
-            Submission("kept", "d", ("3",), NEW),
+            KeyedSubmission("gone", "d", ("1",), OLD),
+            KeyedSubmission("half", "d", ("1", "2"), OLD, "ann"),
+            KeyedSubmission("kept", "d", ("3",), NEW),
         ],
     )
     prune(store, BEFORE)
@@ -124,6 +124,6 @@ def test_a_part_at_a_time_the_oldest_first(store: Store) -> None:
 def test_the_audit_log_is_as_old_as_the_rest(store: Store) -> None:
     kept = Credentials(store)
     for time in (OLD, NEW):
-        kept.log(Deed(time, "ann", "token", "", "login", ""))
+        kept.log(AuditEntry(time, "ann", "token", "", "login", ""))
     prune(store, BEFORE)
     assert [deed.time for deed in kept.deeds(9)] == [NEW]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosched.connector import Native
+from cosched.connector import NativeDescription
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
-from cosched.prediction.profile import Profile, Source
+from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ SECONDS = st.one_of(st.just(math.inf), st.floats(min_value=1e-6, max_value=3e8))
 PROFILES = st.builds(
     Profile,
     seconds=st.lists(SECONDS, min_size=1, max_size=20).filter(lambda row: any(map(math.isfinite, row))).map(tuple),
-    source=st.sampled_from(Source),
+    source=st.sampled_from(PredictionSource),
     hardware=TEXT,
 )
 WITH_RANGES = st.builds(
@@ -55,7 +55,8 @@ TASKS = st.builds(
     notify=st.lists(TEXT, max_size=2).map(tuple),
     after=st.lists(TEXT, max_size=2).map(tuple),
     model=TEXT,
-    native=st.none() | st.builds(Native, manager=TEXT, settings=st.dictionaries(TEXT, TEXT, max_size=3), script=TEXT),
+    native=st.none()
+    | st.builds(NativeDescription, manager=TEXT, settings=st.dictionaries(TEXT, TEXT, max_size=3), script=TEXT),
     best_effort=st.booleans(),
     time_limit=st.none() | TIMES,
     state=st.sampled_from(TaskState),

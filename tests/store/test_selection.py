@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.coscheduler.task import Task, TaskState
-from cosched.store import Selection, Store
+from cosched.store import Store, TaskSelection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,21 +29,21 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.mark.parametrize(
     ("selection", "found"),
     [
-        (Selection(), {"7", "8", "9"}),
-        (Selection((TaskState.COMPLETED, TaskState.FAILED)), {"8", "9"}),
-        (Selection(owner="ann"), {"7", "9"}),
-        (Selection((TaskState.FAILED,), "ann"), {"9"}),
-        (Selection(text="NIGHT"), {"7"}),
-        (Selection(text="fft"), {"7", "8"}),
-        (Selection(text="9"), {"9"}),
-        (Selection(text="%"), {"8"}),
-        (Selection(text="_"), {"8", "9"}),
-        (Selection(text="\\"), set()),
-        (Selection(text="' OR 1=1 --"), set()),
+        (TaskSelection(), {"7", "8", "9"}),
+        (TaskSelection((TaskState.COMPLETED, TaskState.FAILED)), {"8", "9"}),
+        (TaskSelection(owner="ann"), {"7", "9"}),
+        (TaskSelection((TaskState.FAILED,), "ann"), {"9"}),
+        (TaskSelection(text="NIGHT"), {"7"}),
+        (TaskSelection(text="fft"), {"7", "8"}),
+        (TaskSelection(text="9"), {"9"}),
+        (TaskSelection(text="%"), {"8"}),
+        (TaskSelection(text="_"), {"8", "9"}),
+        (TaskSelection(text="\\"), set()),
+        (TaskSelection(text="' OR 1=1 --"), set()),
     ],
 )
 def test_everything_asked_for_must_hold_and_text_means_itself(
-    store: Store, selection: Selection, found: set[str]
+    store: Store, selection: TaskSelection, found: set[str]
 ) -> None:
     assert {task.id for task in store.tasks(selection)} == found
     assert sum(store.counts(selection).values()) == len(found)

@@ -16,9 +16,9 @@ from sqlalchemy import text
 
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
-from cosched.store import Record, Selection, Store, Submission
-from cosched.store.faults import RefusedError, StoreFault
-from cosched.store.store import History
+from cosched.store import KeyedSubmission, LogEntry, Store, TaskSelection
+from cosched.store.database import RefusedError, StoreFault
+from cosched.store.store import TaskHistory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +92,7 @@ def test_a_failed_step_writes_nothing(store: Store) -> None:
 def test_tasks_are_filtered_and_paged_newest_first(store: Store) -> None:
     store.save([task(number, TaskState.COMPLETED if number % 2 else TaskState.QUEUED) for number in range(1, 11)])
     assert [item.number for item in store.tasks(limit=3)] == [10, 9, 8]
-    assert [item.number for item in store.tasks(Selection((TaskState.QUEUED,)), limit=2, offset=1)] == [8, 6]
+    assert [item.number for item in store.tasks(TaskSelection((TaskState.QUEUED,)), limit=2, offset=1)] == [8, 6]
     assert store.counts()[TaskState.COMPLETED] == 5
     assert store.last_number() == 10
 
@@ -104,7 +104,7 @@ def test_feedback_gets_the_last_completed_tasks_in_order(store: Store) -> None:
 
 
 def test_a_key_stands_for_its_first_request_and_its_owner(store: Store) -> None:
-    submission = Submission("k", "digest", ("1",), 1e9, owner="ann")
+    submission = KeyedSubmission("k", "digest", ("1",), 1e9, owner="ann")
     store.save([task(1)], submissions=[submission])
     assert store.by_key("k", "ann") == submission
     assert store.by_key("k", "bob") is None
@@ -114,7 +114,9 @@ def test_a_key_stands_for_its_first_request_and_its_owner(store: Store) -> None:
 
 
 def test_the_log_is_kept_in_order_for_each_task(store: Store) -> None:
-    store.save(events=[Record(1.0, "submitted", "1"), Record(2.0, "submitted", "2"), Record(3.0, "job running", "1")])
+    store.save(
+        events=[LogEntry(1.0, "submitted", "1"), LogEntry(2.0, "submitted", "2"), LogEntry(3.0, "job running", "1")]
+    )
     assert [item.kind for item in store.events("1")] == ["submitted", "job running"]
     assert [item.time for item in store.events(limit=2)] == [2.0, 3.0]
 
@@ -155,7 +157,7 @@ def test_only_its_user_reads_the_database(store: Store) -> None:
 
 
 def test_counts_follow_every_change(store: Store) -> None:
-    mine = Selection(owner="ann")
+    mine = TaskSelection(owner="ann")
     assert sum(store.counts().values()) == 0
     store.save([task(1), task(2)])
     assert (store.counts()[TaskState.QUEUED], store.counts(mine)[TaskState.QUEUED]) == (2, 0)
@@ -165,15 +167,15 @@ def test_counts_follow_every_change(store: Store) -> None:
 
 def test_a_task_comes_with_its_history_of_one_moment(store: Store) -> None:
     assert store.history("1", 5) is None
-    lines = [Record(float(number), "kind", "1", str(number)) for number in range(4)]
-    store.save([task(1)], events=[*lines, Record(9.0, "kind", "2")])
+    lines = [LogEntry(float(number), "kind", "1", str(number)) for number in range(4)]
+    store.save([task(1)], events=[*lines, LogEntry(9.0, "kind", "2")])
     found = store.history("1", 3)
     assert found is not None
-    assert found == History(task(1), (), tuple(lines[1:]), ())
+    assert found == TaskHistory(task(1), (), tuple(lines[1:]), ())
 
 
 def test_the_log_is_read_from_its_end_and_without_others(store: Store) -> None:
-    lines = [Record(1.0, "submitted", "1"), Record(2.0, "submitted", "2"), Record(3.0, "hosts observed")]
+    lines = [LogEntry(1.0, "submitted", "1"), LogEntry(2.0, "submitted", "2"), LogEntry(3.0, "hosts observed")]
     store.save([replace(task(1), owner="ann"), replace(task(2), owner="bob")], events=lines)
     assert [line.time for line in store.log()] == [3.0, 2.0, 1.0]
     assert [line.time for line in store.log("ann")] == [3.0, 1.0]
@@ -199,7 +201,7 @@ def test_lists_are_the_same_whichever_way_they_are_asked_for(store: Store) -> No
     tasks = [replace(task(number), owner="ann" if number % 2 else "bob") for number in range(1, 6)]
     store.save(tasks)
     for owner in (None, "ann"):
-        quick, general = Selection(owner=owner), Selection(owner=owner, states=(TaskState.QUEUED,))
+        quick, general = TaskSelection(owner=owner), TaskSelection(owner=owner, states=(TaskState.QUEUED,))
         for limit, offset in ((2, 0), (2, 1), (100, 0)):
             found, same = store.listed(quick, limit, offset), store.listed(general, limit, offset)
             names = ("number", "name", "owner", "state", "hosts", "held", "deadline")

@@ -10,22 +10,22 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from cosched.agent.link import Link
-from cosched.agent.messages import Advertisement, Inquiry
-from cosched.agent.peerbook import read_entry
-from cosched.agent.postoffice import PostOffice
-from cosched.agent.service import HostClass, Service, Step
-from cosched.agent.transport import PeerServer
+from cosched.agents.outbox import LetterSequence
+from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
+from cosched.agents.protocol.messages import Advertisement, Inquiry
+from cosched.agents.transport.allow_list import read_peer_entry
+from cosched.agents.transport.peer_client import LetterSender
+from cosched.agents.transport.peer_server import PeerServer
 from cosched.simulation.kernels import HARDWARE
 from demo.grid import peer
-from tests.agent.identities import an_identity
+from tests.agents.identities import an_identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from cosched.agent.messages import Body, Letter
-    from cosched.agent.outputs import OutputQuery
+    from cosched.agents.protocol.messages import Body, Letter
+    from cosched.agents.transport.remote_output import OutputQuery
     from tests.testbed.federation import Domain
 
 __all__ = ["Liar"]
@@ -48,11 +48,11 @@ class Liar:
         self.manner: Callable[[Body], Iterable[Body]] = lambda _body: ()
         self.heard: Counter[type] = Counter()
         self._name, self._domain = name, domain.name
-        self._link = Link(name, domain.name, int(time.time()))
+        self._link = LetterSequence(name, domain.name, int(time.time()))
         self._guard = threading.Lock()
         self._server = PeerServer(("127.0.0.1", 0), who.certificate, who.key, name, self._take, self._output)
-        self._office = PostOffice(who.certificate, who.key)
-        known = read_entry(domain.folder / "peer.toml")
+        self._office = LetterSender(who.certificate, who.key)
+        known = read_peer_entry(domain.folder / "peer.toml")
         self._server.admit([known])
         self._office.serve([known])
         letter = folder / f"{name}.toml"
@@ -78,9 +78,9 @@ class Liar:
             self._office.send(letter)
 
     def _tell(self) -> None:
-        hosts = (HostClass(HARDWARE, (Step(0.0, _HOSTS),)),)
+        hosts = (AdvertisedHostClass(HARDWARE, (AvailabilityStep(0.0, _HOSTS),)),)
         while not self._stopped.wait(_MOMENT):
-            self.say(Advertisement((Service(self._name, 0.0, 0, hosts, (), commands=True),)))
+            self.say(Advertisement((AdvertisedService(self._name, 0.0, 0, hosts, (), commands=True),)))
 
     def _take(self, letter: Letter) -> None:
         with self._guard:

@@ -25,7 +25,7 @@ _MODULES = [
     "tests.testbed.nursery",
     "cosched.cli.serve",
     "cosched.client",
-    "cosched.service.daemon",
+    "cosched.daemon.main",
     "cosched_condor",
     "cosched_local",
     "cosched_simulated",

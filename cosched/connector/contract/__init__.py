@@ -17,15 +17,13 @@ on speed: `patience` is how long to wait for what must come, `quiet` how long to
 Needs pytest and a POSIX shell on the hosts.
 """
 
+from cosched.connector.contract.at_most_once import AtMostOnceContract
 from cosched.connector.contract.bench import Bench
-from cosched.connector.contract.crashes import CrashContract
-from cosched.connector.contract.events import EventsContract
 from cosched.connector.contract.hosts import HostsContract
-from cosched.connector.contract.life import LifeContract
-from cosched.connector.contract.many import ManyContract
-from cosched.connector.contract.memory import MemoryContract
-from cosched.connector.contract.once import OnceContract
-from cosched.connector.contract.restart import RestartContract
+from cosched.connector.contract.job_life import JobLifeContract
+from cosched.connector.contract.recovery import CrashContract, RestartContract
+from cosched.connector.contract.reports import EventsContract, LookupContract
+from cosched.connector.contract.submit_many import SubmitManyContract
 from cosched.connector.contract.verbatim import VerbatimContract
 
 __all__ = ["Bench", "ConnectorContract"]
@@ -33,13 +31,13 @@ __all__ = ["Bench", "ConnectorContract"]
 
 class ConnectorContract(
     HostsContract,
-    LifeContract,
+    JobLifeContract,
     VerbatimContract,
-    OnceContract,
-    MemoryContract,
+    AtMostOnceContract,
+    LookupContract,
     EventsContract,
     RestartContract,
-    ManyContract,
+    SubmitManyContract,
     CrashContract,
 ):
     """The contract. Inherit it in a class whose name starts with `Test` and give the fixture `connect`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from cosched.connector.contract.base import ContractBase
+from cosched.connector.contract.bench import ContractBase
 from cosched.connector.interface import JobState
 
 if TYPE_CHECKING:

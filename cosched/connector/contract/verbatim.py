@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector.contract.base import ContractBase
+from cosched.connector.contract.bench import ContractBase
 from cosched.connector.interface import ConnectorError, JobState
 from cosched.errors import UserError
 
@@ -79,23 +79,23 @@ class VerbatimContract(ContractBase):
     def test_unsafe_names_are_refused(self, bench: Bench, name: str) -> None:
         """A name with control characters, `$` or a leading dash never reaches the manager."""
         launch, diary = bench.diary(hosts=bench.up(1))
-        _refused(bench, replace(launch, name=name))
+        _assert_refused(bench, replace(launch, name=name))
         assert not diary.exists()
 
     @pytest.mark.parametrize("argument", ["nul\0byte", "\ud800"])
     def test_arguments_that_no_system_can_pass_are_refused(self, bench: Bench, argument: str) -> None:
         """NUL and lone surrogates cannot be in an argument vector."""
-        _refused(bench, bench.launch("/bin/echo", argument, hosts=bench.up(1)))
+        _assert_refused(bench, bench.launch("/bin/echo", argument, hosts=bench.up(1)))
 
     @pytest.mark.parametrize("variable", ["", "A=B", "A B", "A\nB", "$A", "1A"])
     def test_bad_names_of_variables_are_refused(self, bench: Bench, variable: str) -> None:
         """A variable's name is letters, digits and underscores."""
         launch = replace(bench.launch("/bin/true", hosts=bench.up(1)), environment={variable: "x"})
-        _refused(bench, launch)
+        _assert_refused(bench, launch)
 
     def test_an_empty_command_is_refused(self, bench: Bench) -> None:
         """There must be something to run."""
-        _refused(bench, bench.launch(hosts=bench.up(1)))
+        _assert_refused(bench, bench.launch(hosts=bench.up(1)))
 
     def test_an_unknown_host_does_not_run_it(self, bench: Bench) -> None:
         """A host that does not exist is refused, or the job waits for it; it runs nowhere else."""
@@ -120,7 +120,7 @@ class VerbatimContract(ContractBase):
         assert report.reason or report.exit_code in (126, 127)
 
 
-def _refused(bench: Bench, launch: Launch) -> None:
+def _assert_refused(bench: Bench, launch: Launch) -> None:
     with pytest.raises(UserError):
         bench.submit(launch)
     assert bench.report(launch).state is JobState.UNKNOWN

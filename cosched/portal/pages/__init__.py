@@ -10,24 +10,23 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
 
-from cosched.portal.pages import account, chosen, domain, models, schedule, statics, submit, task, tasks
+from cosched.portal.pages import account, domain, models, schedule, static_files, submit, task, tasks
 
 if TYPE_CHECKING:
-    from cosched.access.grants import Grants
-    from cosched.portal.insight import Insight
-    from cosched.portal.interface import Service
+    from cosched.app.credential_service import CredentialService
+    from cosched.app.interface import DomainInsight, DomainService
     from cosched.portal.pages.rendering import Renderer
 
 __all__ = ["routes"]
 
 
-def routes(service: Service, insight: Insight, renderer: Renderer, grants: Grants) -> APIRouter:
+def routes(service: DomainService, insight: DomainInsight, renderer: Renderer, grants: CredentialService) -> APIRouter:
     """Return the routes of all pages."""
     router = APIRouter(include_in_schema=False)
-    router.include_router(statics.routes())
+    router.include_router(static_files.static_routes())
     router.include_router(submit.routes(service, insight, renderer))
     router.include_router(tasks.routes(service, renderer))
-    router.include_router(chosen.routes(service, insight))
+    router.include_router(tasks.bulk_action_routes(service, insight))
     router.include_router(task.routes(service, insight, renderer))
     router.include_router(schedule.routes(service, insight, renderer))
     router.include_router(domain.routes(service, insight, renderer))

@@ -8,12 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
-from cosched.access.grants import LONGEST_NOTE, Grants
-from cosched.access.principal import Principal, Role, Scope
+from cosched.access.principals import Principal, Role, Scope
+from cosched.api.problems import NotFoundError
+from cosched.app.credential_service import LONGEST_NOTE, CredentialService
 from cosched.errors import UserError
-from cosched.portal.identity import Asker, csrf_checked, needs, sender
+from cosched.portal.dependencies import Asker, csrf_checked, needs, sender
 from cosched.portal.pages.rendering import Renderer
-from cosched.portal.problems import NotFoundError
 
 __all__ = ["routes"]
 
@@ -27,7 +27,7 @@ _MEANINGS = {
 }
 
 
-def routes(grants: Grants, renderer: Renderer) -> APIRouter:
+def routes(grants: CredentialService, renderer: Renderer) -> APIRouter:
     """Return the routes of the page."""
     router = APIRouter(dependencies=[Depends(csrf_checked), needs(Scope.MANAGE)])
 

@@ -1,23 +1,93 @@
-"""The domain: its hosts and how busy they are, its neighbours, how right predictions were, and what has happened."""
-
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+"""The domain's page shows hosts and their use, neighbours, prediction accuracy and activity."""
 
 import math
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from cosched.access.principal import Scope
-from cosched.portal.documents import Accuracy
-from cosched.portal.identity import Asker, needs
-from cosched.portal.insight import Insight
-from cosched.portal.interface import Service
+from cosched.access.principals import Scope
+from cosched.api.documents import Accuracy, HostView, PlanView, RunView
+from cosched.app.interface import DomainInsight, DomainService
+from cosched.portal.dependencies import Asker, needs
 from cosched.portal.pages.rendering import Renderer
-from cosched.portal.pages.utilisation import busy_course, busy_shares, classes_of, spans_of
 
-__all__ = ["routes"]
+__all__ = ["BusySpan", "HostClass", "busy_over_time", "busy_shares", "host_classes", "routes", "spans_of"]
+
+# ── How busy hosts were: each of them, each class, and all of them over time.
+
+
+_TIME_PARTS = 120  # of the time, for its course
+
+BusySpan = tuple[Sequence[str], float, float]
+"""Hosts, and from when until when something ran on them."""
+
+
+def spans_of(runs: Sequence[RunView], plan: PlanView, now: float) -> list[BusySpan]:
+    """Return who ran where from when until when, those that run now among them."""
+    past: list[BusySpan] = [(run.hosts, run.start, run.end) for run in runs]
+    return past + [(spot.hosts, spot.start, now) for spot in plan.placements if spot.running]
+
+
+def busy_shares(hosts: Sequence[HostView], spans: Iterable[BusySpan], window: tuple[float, float]) -> dict[str, float]:
+    """Return for each host the share of a time that tasks of ours ran on it."""
+    left, right = window
+    seconds = {host.name: 0.0 for host in hosts}
+    for names, start, end in spans:
+        for name in names:
+            if name in seconds:
+                seconds[name] += max(min(end, right) - max(start, left), 0.0)
+    return {name: min(spent / (right - left), 1.0) for name, spent in seconds.items()}
+
+
+def busy_over_time(hosts: Sequence[HostView], spans: Iterable[BusySpan], window: tuple[float, float]) -> list[float]:
+    """Return the share of the hosts that were busy in each of `_PARTS` parts of a time."""
+    left, right = window
+    part = (right - left) / _TIME_PARTS
+    seconds = [0.0] * _TIME_PARTS
+    known = {host.name for host in hosts}
+    for names, start, end in spans:
+        count = sum(name in known for name in names)
+        first, last = (min(max(int((time - left) / part), 0), _TIME_PARTS - 1) for time in (start, end))
+        for number in range(first, last + 1):
+            begin = left + number * part
+            seconds[number] += count * max(min(end, begin + part) - max(start, begin), 0.0)
+    return [min(spent / (part * max(len(known), 1)), 1.0) for spent in seconds]
+
+
+@dataclass(frozen=True, slots=True)
+class HostClass:
+    """The hosts of one class: how many are up and down, and the share of the last hour that they were busy."""
+
+    name: str
+    up: int
+    down: int
+    busy: float
+
+
+def host_classes(hosts: Sequence[HostView], busy: Mapping[str, float]) -> list[HostClass]:
+    """Return the classes of hosts by name; `busy` says how busy each host was."""
+    by_name: dict[str, list[HostView]] = {}
+    for host in hosts:
+        by_name.setdefault(host.host_class, []).append(host)
+    return [
+        HostClass(
+            name,
+            up := sum(host.up for host in found),
+            len(found) - up,
+            sum(busy[host.name] for host in found) / len(found),
+        )
+        for name, found in sorted(by_name.items())
+    ]
+
+
+# ── The domain: its hosts and how busy they are, its neighbours, how right predictions were, and what has happened.
+
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
 
 _HOUR = 3600.0
 _LINES = 50
@@ -25,7 +95,7 @@ _OFF = 2.0  # the strip of an application's runs goes from half to twice the pre
 _NEAR = 0.1
 
 
-def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
+def routes(service: DomainService, insight: DomainInsight, renderer: Renderer) -> APIRouter:
     """Return the route of the domain's page."""
     router = APIRouter(dependencies=[needs(Scope.READ)])
 
@@ -41,12 +111,12 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
             "domain.html",
             hosts=hosts,
             busy=busy,
-            course=busy_course(hosts, spans, window),
+            course=busy_over_time(hosts, spans, window),
             busy_mean=sum(busy.values()) / len(busy) if busy else 0.0,
-            classes=classes_of(hosts, busy),
+            classes=host_classes(hosts, busy),
             peers=service.peers(),
             network=service.network(),
-            accuracy=[_strip(entry) for entry in insight.accuracy()],
+            accuracy=[_accuracy_strip(entry) for entry in insight.accuracy()],
             log=insight.log(asker, _LINES, (page - 1) * _LINES),
             page=page,
         )
@@ -55,7 +125,7 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Strip:
+class _AccuracyStrip:
     """How right the predictions of one application on one hardware were.
 
     Attributes:
@@ -71,10 +141,10 @@ class _Strip:
     middle: float
 
 
-def _strip(entry: Accuracy) -> _Strip:
+def _accuracy_strip(entry: Accuracy) -> _AccuracyStrip:
     ratios = sorted(entry.ratios)
     dots = tuple(
         round(50 + 50 * math.log(min(max(ratio, 1 / _OFF), _OFF)) / math.log(_OFF), 1) for ratio in entry.ratios
     )
     near = sum(abs(ratio - 1) <= _NEAR for ratio in ratios) / len(ratios)
-    return _Strip(entry, dots, near, ratios[len(ratios) // 2])
+    return _AccuracyStrip(entry, dots, near, ratios[len(ratios) // 2])

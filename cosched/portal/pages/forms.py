@@ -1,31 +1,38 @@
-"""From the fields of the submit page to the request of a task."""
+"""Form fields and uploaded files of the submit page become task requests. What the form says wins over the file."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched.api.documents import TaskRequest
+from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, manager_of_user_file
 from cosched.errors import UserError
-from cosched.portal.documents import TaskRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import tzinfo
 
-    from cosched.portal.documents import TaskDetail
+    from cosched.api.documents import TaskDetail
+    from cosched.connector.userfiles import UserJob
 
 __all__ = [
     "PARAMETER",
-    "again",
-    "fields_of",
+    "fields_like_task",
     "local_minute",
-    "read_deadline",
+    "parse_deadline_field",
     "read_profile",
     "read_request",
-    "request_like",
+    "request_like_task",
+    "requests_of_upload",
+    "resubmit_request",
 ]
+
+# ── From the fields of the submit page to the request of a task.
+
 
 PARAMETER = "p."
 """What the names of fields begin with that hold an application's parameters."""
@@ -45,7 +52,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         application=application,
         command=() if application else command,
         parameters=_parameters(fields),
-        deadline=read_deadline(fields.get("deadline", ""), zone),
+        deadline=parse_deadline_field(fields.get("deadline", ""), zone),
         hosts=fields.get("hosts", "").replace(" ", "").replace("–", "-") or None,
         model="" if application else fields.get("model", ""),
         profile=read_profile(fields.get("profile", "")),
@@ -59,7 +66,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
     )
 
 
-def read_deadline(text: str, zone: tzinfo | None) -> float | None:
+def parse_deadline_field(text: str, zone: tzinfo | None) -> float | None:
     """Return the moment that a field of date and time holds, in seconds since the epoch; None where it is empty.
 
     Args:
@@ -87,7 +94,7 @@ def local_minute(moment: float, zone: tzinfo | None) -> str:
     return datetime.fromtimestamp(math.ceil(moment)).astimezone(zone).strftime(_FORM)
 
 
-def fields_of(task: TaskDetail, now: float, zone: tzinfo | None, *, catalogued: bool) -> dict[str, str]:
+def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catalogued: bool) -> dict[str, str]:
     """Return the fields that would submit a task like this one again, with as much time as it had."""
     values = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in task.parameters.items()}
     if task.native is not None:
@@ -119,7 +126,9 @@ def fields_of(task: TaskDetail, now: float, zone: tzinfo | None, *, catalogued: 
     return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
 
 
-def again(task: TaskDetail, fields: Mapping[str, str], zone: tzinfo | None, *, catalogued: bool) -> TaskRequest:
+def resubmit_request(
+    task: TaskDetail, fields: Mapping[str, str], zone: tzinfo | None, *, catalogued: bool
+) -> TaskRequest:
     """Return the request for a task made from a user's own file once more, with what the form says instead.
 
     Raises:
@@ -127,7 +136,7 @@ def again(task: TaskDetail, fields: Mapping[str, str], zone: tzinfo | None, *, c
     """
     form = read_request({**fields, "application": "", "command": "", "prepare": ""}, zone)
     return replace(
-        request_like(task, 0.0, catalogued=catalogued),
+        request_like_task(task, 0.0, catalogued=catalogued),
         deadline=form.deadline,
         hosts=form.hosts,
         profile=form.profile,
@@ -140,7 +149,7 @@ def again(task: TaskDetail, fields: Mapping[str, str], zone: tzinfo | None, *, c
     )
 
 
-def request_like(task: TaskDetail, now: float, *, catalogued: bool) -> TaskRequest:
+def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> TaskRequest:
     """Return the request that makes a task like this one, whatever it was made from, with as much time as it had."""
     own = task.profile is not None and (task.profile.source == "user" or not (catalogued or task.model))
     return TaskRequest(
@@ -201,3 +210,52 @@ def read_profile(text: str) -> tuple[float | None, ...] | None:
         raise UserError(
             f"the run times {text[:80]!r} are not numbers: write seconds on 1, 2, … hosts, separated by commas"
         ) from error
+
+
+# ── From an uploaded submit file or batch script to requests. What the form says wins over the file.
+
+
+_NOWHERE = Path("/")
+
+
+def requests_of_upload(text: str, name: str, fields: Mapping[str, str], zone: tzinfo | None) -> list[TaskRequest]:
+    """Return the tasks that a file asks for.
+
+    Nothing in it may reach files or run commands here: it comes from somebody else's machine.
+
+    Args:
+        text: of the file.
+        name: of the file, for errors.
+        fields: of the form.
+        zone: of whoever submits.
+
+    Raises:
+        UserError: the file or a field is at fault.
+    """
+    place = UserFileOrigin(_NOWHERE, {}, Path(name or "the file").name, trusted=False)
+    form = read_request({**fields, "application": "", "command": ""}, zone)
+    return [
+        _uploaded_request(job, form)
+        for job in load_user_file_reader(manager_of_user_file(text, place.name))(text, place)
+    ]
+
+
+def _uploaded_request(job: UserJob, form: TaskRequest) -> TaskRequest:
+    wishes = dict(job.wishes)
+    settings = (value.partition("=") for name, value in job.wishes if name == "set")
+    return replace(
+        form,
+        application=wishes.get("application", ""),
+        command=job.command,
+        native=job.native,
+        parameters={key.strip(): value for key, _, value in settings},
+        deadline=form.deadline if form.deadline is not None else wishes.get("deadline") or None,
+        hosts=form.hosts or wishes.get("hosts") or job.hosts or None,
+        profile=form.profile or read_profile(wishes.get("profile", "")),
+        name=form.name or wishes.get("name", "") or job.name,
+        directory=form.directory or ("" if job.directory == str(_NOWHERE) else job.directory),
+        environment=dict(job.environment),
+        after=tuple(dict.fromkeys([*job.after, *form.after])),
+        best_effort=form.best_effort or "best-effort" in wishes,
+        time_limit=form.time_limit or job.time_limit,
+    )

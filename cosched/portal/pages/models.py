@@ -9,25 +9,25 @@ from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 
-from cosched.access.principal import Scope
+from cosched.access.principals import Scope
+from cosched.api.documents import CurvesView
+from cosched.app.interface import DomainInsight
+from cosched.drawing.plot import Line, line_plot
 from cosched.errors import UserError
 from cosched.language.highlighting import HmclLexer, PslLexer
-from cosched.plot import Line, line_plot
-from cosched.portal.documents import CurvesView
-from cosched.portal.identity import needs
-from cosched.portal.insight import Insight
-from cosched.portal.library_routes import MOST_HOSTS
-from cosched.portal.pages.foreseen import drawn
+from cosched.portal.dependencies import needs
+from cosched.portal.pages.curves import plottable
 from cosched.portal.pages.forms import PARAMETER
 from cosched.portal.pages.rendering import Renderer
-from cosched.portal.reading import read_values
+from cosched.portal.request_bodies import read_parameter_values
+from cosched.portal.routes.library import MOST_HOSTS
 
 __all__ = ["routes"]
 
 _HOSTS = 16
 
 
-def routes(insight: Insight, renderer: Renderer) -> APIRouter:
+def routes(insight: DomainInsight, renderer: Renderer) -> APIRouter:
     """Return the routes of the models."""
     router = APIRouter(dependencies=[needs(Scope.READ)])
 
@@ -63,7 +63,7 @@ def routes(insight: Insight, renderer: Renderer) -> APIRouter:
 
 
 def _values(request: Request) -> dict[str, float]:
-    return read_values(
+    return read_parameter_values(
         (name.removeprefix(PARAMETER), text)
         for name, text in request.query_params.items()
         if name.startswith(PARAMETER) and text.strip()
@@ -80,8 +80,8 @@ def _coloured(kind: str, source: str) -> Markup:
 def _picture(name: str, curves: CurvesView) -> Markup:
     lines = []
     for hardware, profile in curves.profiles.items():
-        seconds = drawn(profile.seconds)
-        low, high = (None if side is None else drawn(side) for side in (profile.low, profile.high))
+        seconds = plottable(profile.seconds)
+        low, high = (None if side is None else plottable(side) for side in (profile.low, profile.high))
         lines.append(Line(hardware, range(1, len(seconds) + 1), seconds, low, high))
     spread = [value for line in lines for value in line.y if math.isfinite(value)]
     log = bool(spread) and max(spread) > 30 * min(spread)

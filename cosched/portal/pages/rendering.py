@@ -14,10 +14,10 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from cosched import __version__, resources
+from cosched.api.problems import NotFoundError
 from cosched.errors import CoschedError
 from cosched.markup import environment
 from cosched.portal.pages import wording
-from cosched.portal.problems import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from fastapi import Request
     from jinja2 import Environment
 
-    from cosched.access.principal import Principal
-    from cosched.portal.documents import Status
-    from cosched.portal.interface import Service
+    from cosched.access.principals import Principal
+    from cosched.api.documents import Status
+    from cosched.app.interface import DomainService
 
 __all__ = ["Renderer"]
 
@@ -45,7 +45,7 @@ _NAVIGATION = (
 class Renderer:
     """Renders the templates of templates/portal/."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: DomainService) -> None:
         """Set up; every page shows the domain's state as `service` tells it."""
         self._service = service
         self._environment = _environment()

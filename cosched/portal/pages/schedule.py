@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 
-from cosched.access.principal import Principal, Scope
-from cosched.portal.documents import PlanView, SearchPoint
-from cosched.portal.identity import Asker, needs
-from cosched.portal.insight import Insight
-from cosched.portal.interface import Service
-from cosched.portal.pages.chart import Block, chart
+from cosched.access.principals import Principal, Scope
+from cosched.api.documents import PlanView, SearchPoint
+from cosched.app.interface import DomainInsight, DomainService
+from cosched.portal.dependencies import Asker, needs
 from cosched.portal.pages.rendering import Renderer
+from cosched.portal.pages.schedule_chart import ChartBlock, schedule_chart
 from cosched.portal.pages.wording import zone_of
 
 __all__ = ["routes"]
@@ -26,7 +25,7 @@ _QUEUE = 100
 _RECENT = 120.0
 
 
-def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
+def routes(service: DomainService, insight: DomainInsight, renderer: Renderer) -> APIRouter:
     """Return the route of the schedule."""
     router = APIRouter(dependencies=[needs(Scope.READ)])
 
@@ -38,7 +37,7 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
         length = _SPANS.get(span) or max(plan.makespan * 1.05 / (1 - _PAST), _SHORTEST)
         blocks = _blocks(insight, asker, plan, now - _PAST * length)
         order = [entry.name for entry in insight.applications()]
-        picture = chart(
+        picture = schedule_chart(
             blocks,
             hosts,
             (now - _PAST * length, now + (1 - _PAST) * length),
@@ -58,15 +57,15 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
             span=span,
             spans=list(_SPANS),
             hosts=hosts,
-            progress=_progress(insight.search(), now),
+            progress=_search_progress(insight.search(), now),
         )
 
     return router
 
 
-def _blocks(insight: Insight, asker: Principal, plan: PlanView, since: float) -> list[Block]:
+def _blocks(insight: DomainInsight, asker: Principal, plan: PlanView, since: float) -> list[ChartBlock]:
     past = [
-        Block(
+        ChartBlock(
             run.task,
             run.name,
             run.application,
@@ -79,7 +78,7 @@ def _blocks(insight: Insight, asker: Principal, plan: PlanView, since: float) ->
         for run in insight.runs(asker, since)
     ]
     present = [
-        Block(
+        ChartBlock(
             spot.task,
             spot.name,
             spot.application,
@@ -95,7 +94,7 @@ def _blocks(insight: Insight, asker: Principal, plan: PlanView, since: float) ->
 
 
 @dataclass(frozen=True, slots=True)
-class _Progress:
+class _SearchProgress:
     """How the gap to the bound fell of late, as points of a small picture 100 wide and 24 high."""
 
     points: str
@@ -103,7 +102,7 @@ class _Progress:
     last: float
 
 
-def _progress(search: Sequence[SearchPoint], now: float) -> _Progress | None:
+def _search_progress(search: Sequence[SearchPoint], now: float) -> _SearchProgress | None:
     recent = [(point.time, point.gap) for point in search if point.gap is not None and point.time > now - _RECENT]
     if len(recent) < 2:
         return None
@@ -112,4 +111,4 @@ def _progress(search: Sequence[SearchPoint], now: float) -> _Progress | None:
     points = " ".join(
         f"{(moment - start) / ((end - start) or 1.0) * 100:.1f},{23 - gap / highest * 22:.1f}" for moment, gap in recent
     )
-    return _Progress(points, recent[0][1], recent[-1][1])
+    return _SearchProgress(points, recent[0][1], recent[-1][1])

@@ -14,29 +14,33 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
-from cosched.access.principal import Principal, Scope
-from cosched.connector.userfiles import decode
+from cosched.access.principals import Principal, Scope
+from cosched.api.documents import TaskRequest
+from cosched.app.interface import DomainInsight, DomainService
+from cosched.connector.userfiles import decode_user_file
 from cosched.errors import CoschedError, UserError
-from cosched.portal.documents import TaskRequest
-from cosched.portal.identity import Asker, csrf_checked, needs
-from cosched.portal.insight import Insight
-from cosched.portal.interface import Service
-from cosched.portal.pages.foreseen import Foreseen, foreseen
-from cosched.portal.pages.forms import again, fields_of, local_minute, read_request
+from cosched.portal.dependencies import Asker, csrf_checked, needs
+from cosched.portal.pages.forms import (
+    fields_like_task,
+    local_minute,
+    read_request,
+    requests_of_upload,
+    resubmit_request,
+)
+from cosched.portal.pages.preview import SubmissionPreview, preview_submission
 from cosched.portal.pages.rendering import Renderer
-from cosched.portal.pages.uploads import requests_of
 from cosched.portal.pages.wording import zone_of
-from cosched.portal.reading import digest
+from cosched.portal.request_bodies import requests_digest
 
 __all__ = ["routes"]
 
-_OWN = ("command", "file")
+_OWN_KINDS = ("command", "file")
 
 
-def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
+def routes(service: DomainService, insight: DomainInsight, renderer: Renderer) -> APIRouter:
     """Return the routes of the submit page."""
     router = APIRouter(dependencies=[Depends(csrf_checked), needs(Scope.SUBMIT)])
-    desk = _Counter(service, insight, renderer)
+    desk = _SubmitPage(service, insight, renderer)
 
     @router.get("/submit")
     def choose(request: Request, asker: Asker, application: str = "", like: str = "", own: str = "") -> Response:
@@ -57,28 +61,28 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
     return router
 
 
-class _Counter:
+class _SubmitPage:
     """Where submissions are made."""
 
-    def __init__(self, service: Service, insight: Insight, renderer: Renderer) -> None:
+    def __init__(self, service: DomainService, insight: DomainInsight, renderer: Renderer) -> None:
         self._service = service
         self._insight = insight
         self._renderer = renderer
 
     def show(self, request: Request, asker: Principal, application: str, like: str, own: str) -> Response:
         """Show the form, filled as an earlier task was where one is named."""
-        fields: dict[str, str] = {"application": application, "own": own if own in _OWN else ""}
+        fields: dict[str, str] = {"application": application, "own": own if own in _OWN_KINDS else ""}
         if like:
             earlier = self._service.task(asker, like)
             zone = zone_of(request.cookies.get("zone", ""))
-            fields = fields_of(earlier, time.time(), zone, catalogued=self._known(earlier.application))
+            fields = fields_like_task(earlier, time.time(), zone, catalogued=self._known(earlier.application))
         return self._form(request, fields)
 
     def submit(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> Response:
         """Submit, and lead to the task; show the form again where it is refused."""
         try:
             wanted = self._requests(asker, fields, zone_of(request.cookies.get("zone", "")))
-            made = self._service.submit(asker, wanted, fields.get("key", ""), digest(wanted))
+            made = self._service.submit(asker, wanted, fields.get("key", ""), requests_digest(wanted))
         except CoschedError as error:
             status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(error, UserError) else HTTPStatus.SERVICE_UNAVAILABLE
             return self._form(request, fields, fault=str(error), status=status)
@@ -87,7 +91,7 @@ class _Counter:
 
     def preview(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> Response:
         """Say what would come of it."""
-        return self._renderer.page(request, "foreseen.html", **self._foreseen(request, asker, fields))
+        return self._renderer.page(request, "preview.html", **self._foreseen(request, asker, fields))
 
     def sample(self, asker: Principal) -> Response:
         """Submit a task that shows what happens, whatever the catalogue has."""
@@ -124,14 +128,14 @@ class _Counter:
 
     def _foreseen(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> dict[str, Any]:
         zone = zone_of(request.cookies.get("zone", ""))
-        found: Foreseen | None = None
+        found: SubmissionPreview | None = None
         fault, tasks = "", 0
         try:
             requests = self._requests(asker, fields, zone)
             wanted, tasks = requests[0], len(requests)
             # As best effort it is foreseen even where it would be refused: the page says what would be accepted.
             forecast = self._service.foresee(asker, [replace(wanted, best_effort=True)])[0]
-            found = foreseen(forecast, best_effort=wanted.best_effort, now=time.time())
+            found = preview_submission(forecast, best_effort=wanted.best_effort, now=time.time())
         except CoschedError as error:
             fault = str(error)
         accepted = "" if found is None or found.acceptable is None else local_minute(found.acceptable, zone)
@@ -143,10 +147,10 @@ class _Counter:
     def _requests(self, asker: Principal, fields: Mapping[str, str], zone: tzinfo | None) -> list[TaskRequest]:
         own = fields.get("own")
         if own == "file":
-            return requests_of(fields.get("file", ""), fields.get("file_name", ""), fields, zone)
+            return requests_of_upload(fields.get("file", ""), fields.get("file_name", ""), fields, zone)
         if own == "job":
             earlier = self._service.task(asker, fields.get("job_of", ""))
-            return [again(earlier, fields, zone, catalogued=self._known(earlier.application))]
+            return [resubmit_request(earlier, fields, zone, catalogued=self._known(earlier.application))]
         return [read_request(fields, zone)]
 
 
@@ -160,7 +164,7 @@ async def _fields(request: Request) -> dict[str, str]:
                 fields.setdefault(name, value.replace("\r\n", "\n"))
             elif value.filename:
                 fields |= {
-                    name.removesuffix("_upload"): decode(await value.read(), value.filename),
+                    name.removesuffix("_upload"): decode_user_file(await value.read(), value.filename),
                     f"{name.removesuffix('_upload')}_name": value.filename,
                 }
     return fields

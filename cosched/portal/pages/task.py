@@ -1,6 +1,4 @@
-"""A task's page: its life, its prediction, its plan, its output, and what can be done with it."""
-
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+"""A task's page shows its timeline, prediction, plan and output, and what can be done with it."""
 
 import time
 from collections.abc import Sequence
@@ -11,28 +9,104 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
-from cosched.access.principal import Principal, Scope
+from cosched.access.principals import Principal, Scope
+from cosched.api.documents import ExplanationView, PlanPoint, ProfileView, TaskDetail
+from cosched.app.interface import DomainInsight, DomainService
+from cosched.drawing.plot import Line, line_plot
 from cosched.errors import CoschedError, SystemFault
-from cosched.plot import Line, line_plot
-from cosched.portal.documents import Explanation, PlanPoint, ProfileView, TaskDetail
-from cosched.portal.identity import Asker, csrf_checked, needs
-from cosched.portal.insight import Insight
-from cosched.portal.interface import Service
-from cosched.portal.outputs import MOST_BYTES
-from cosched.portal.pages.foreseen import curve
-from cosched.portal.pages.forms import request_like
-from cosched.portal.pages.lifeline import lifeline
+from cosched.portal.dependencies import Asker, csrf_checked, needs
+from cosched.portal.pages.curves import run_time_curve
+from cosched.portal.pages.forms import request_like_task
 from cosched.portal.pages.rendering import Renderer
-from cosched.portal.reading import digest
+from cosched.portal.request_bodies import requests_digest
+from cosched.portal.routes.tasks import MOST_OUTPUT_BYTES
 
-__all__ = ["routes"]
+__all__ = ["TaskTimeline", "TimelinePhase", "routes", "timeline"]
+
+# ── A task's life as a picture: waiting, hand-over and run, where its end was predicted, its deadline.
+
+
+TIMELINE_WIDTH = 1000.0  # of the picture, in SVG units
+_ROOM = 0.04  # of the span, to the right of the last moment
+
+
+@dataclass(frozen=True, slots=True)
+class TimelinePhase:
+    """One stretch of a life; `x` and `width` in SVG units, times in seconds since the epoch."""
+
+    kind: str
+    start: float
+    end: float
+    x: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTimeline:
+    """Phases from left to right, and the moments to mark; positions are None where there is no such moment in view."""
+
+    phases: tuple[TimelinePhase, ...]
+    now: float | None
+    deadline: float | None
+    first: float
+    last: float
+
+
+def timeline(task: TaskDetail, explained: ExplanationView, now: float) -> TaskTimeline:
+    """Lay out a task's life; what is planned continues what has been."""
+    spans = _timeline_spans(task, explained, now)
+    first = task.submitted
+    ends = [end for _, _, end in spans]
+    reach = max([*ends, first + 1.0])
+    if task.deadline is not None and task.deadline <= first + 3 * (reach - first):
+        reach = max(reach, task.deadline)
+    last = reach + _ROOM * (reach - first)
+
+    def at(time: float) -> float:
+        return (min(max(time, first), last) - first) / (last - first) * TIMELINE_WIDTH
+
+    phases = tuple(
+        TimelinePhase(kind, start, end, at(start), max(at(end) - at(start), 0.0)) for kind, start, end in spans
+    )
+    shown = task.deadline is not None and task.deadline <= last
+    return TaskTimeline(
+        phases,
+        at(now) if task.finished is None and now <= last else None,
+        at(task.deadline) if shown and task.deadline is not None else None,
+        first,
+        last,
+    )
+
+
+def _timeline_spans(task: TaskDetail, explained: ExplanationView, now: float) -> list[tuple[str, float, float]]:
+    over = task.finished
+    left = task.dispatched if task.dispatched is not None else (over if over is not None else now)
+    spans = [("waited", task.submitted, left)]
+    if task.dispatched is not None:
+        began = task.started if task.started is not None else (over if over is not None else now)
+        spans.append(("handed over", task.dispatched, began))
+    if task.started is not None:
+        spans.append(("ran", task.started, over if over is not None else now))
+    if over is None and explained.planned_start is not None and explained.planned_end is not None:
+        if task.dispatched is None and explained.planned_start > now:
+            spans.append(("will wait", now, explained.planned_start))
+        if explained.planned_end > now:
+            spans.append(("will run", max(explained.planned_start, now), explained.planned_end))
+    return [span for span in spans if span[2] > span[1]]
+
+
+# ── A task's page: its life, its prediction, its plan, its output, and what can be done with it.
+
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
 
 _SHOWN = 32 * 1024  # bytes of each output
 _RANKS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _OutputTail:
     """The end of what one process wrote."""
 
     name: str
@@ -42,7 +116,7 @@ class _Written:
     address: str  # where all of it is; empty where that is more than is sent at once
 
 
-def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
+def routes(service: DomainService, insight: DomainInsight, renderer: Renderer) -> APIRouter:
     """Return the routes of a task's page."""
     router = APIRouter(dependencies=[Depends(csrf_checked), needs(Scope.READ)])
 
@@ -56,11 +130,11 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
             "task.html",
             task=task,
             explained=explained,
-            life=lifeline(task, explained, time.time()),
+            life=timeline(task, explained, time.time()),
             curve=None if task.profile is None else _curve(task, explained),
             points=points,
             history=_history(task, points),
-            written=_written(service, asker, task),
+            written=_output_tails(service, asker, task),
             ranks=_RANKS,
         )
 
@@ -73,19 +147,19 @@ def routes(service: Service, insight: Insight, renderer: Renderer) -> APIRouter:
     def again(asker: Asker, task_id: str) -> Response:
         task = service.task(asker, task_id)
         known = {entry.name for entry in insight.applications()}
-        wanted = [request_like(task, time.time(), catalogued=task.application in known)]
-        made = service.submit(asker, wanted, "", digest(wanted))
+        wanted = [request_like_task(task, time.time(), catalogued=task.application in known)]
+        made = service.submit(asker, wanted, "", requests_digest(wanted))
         return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
 
     return router
 
 
-def _curve(task: TaskDetail, explained: Explanation) -> Markup:
+def _curve(task: TaskDetail, explained: ExplanationView) -> Markup:
     """Draw the prediction as it is now, or as it was when the task left, and what came of it."""
     assert task.profile is not None
     hosts = task.hosts or explained.planned_hosts
     profile = explained.profile or _as_it_left(task.profile, len(hosts), task.predicted)
-    return curve(profile, len(hosts), task.actual)
+    return run_time_curve(profile, len(hosts), task.actual)
 
 
 def _as_it_left(profile: ProfileView, hosts: int, predicted: float | None) -> ProfileView:
@@ -129,10 +203,10 @@ def _history(task: TaskDetail, points: Sequence[PlanPoint]) -> Markup | None:
     )
 
 
-def _written(service: Service, asker: Principal, task: TaskDetail) -> list[_Written]:
+def _output_tails(service: DomainService, asker: Principal, task: TaskDetail) -> list[_OutputTail]:
     if not task.tries and not task.peer:
         return []
-    found: list[_Written] = []
+    found: list[_OutputTail] = []
     for rank in range(min(task.count, _RANKS)):
         for stream in ("out", "err"):
             try:
@@ -143,7 +217,9 @@ def _written(service: Service, asker: Principal, task: TaskDetail) -> list[_Writ
                 continue  # what cannot be read now is not there; the rest of the page is
             if part is not None and part.size:
                 text = part.data.decode(errors="replace")
-                address = f"/api/v1/tasks/{task.id}/output/{stream}?rank={rank}&limit={MOST_BYTES}"
-                whole = part.size <= MOST_BYTES
-                found.append(_Written(f"{stream}.{rank}", part.size, text, part.offset > 0, address if whole else ""))
+                address = f"/api/v1/tasks/{task.id}/output/{stream}?rank={rank}&limit={MOST_OUTPUT_BYTES}"
+                whole = part.size <= MOST_OUTPUT_BYTES
+                found.append(
+                    _OutputTail(f"{stream}.{rank}", part.size, text, part.offset > 0, address if whole else "")
+                )
     return found

@@ -1,19 +1,29 @@
-"""The list of tasks: mine, or for those who oversee everybody's."""
+"""The task list page shows tasks, and cancels or resubmits several at once (bulk actions)."""
+
+import time
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import RedirectResponse
+
+from cosched.access.principals import Principal, Scope
+from cosched.app.interface import DomainInsight, DomainService
+from cosched.coscheduler.task import TaskState
+from cosched.errors import UserError
+from cosched.portal.dependencies import Asker, csrf_checked, needs
+from cosched.portal.pages.forms import request_like_task
+from cosched.portal.pages.rendering import Renderer
+from cosched.store.store import TaskSelection
+
+__all__ = ["bulk_action_routes", "routes"]
+
+# ── The list of tasks: mine, or for those who oversee everybody's.
+
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query, Request, Response
-
-from cosched.access.principal import Scope
-from cosched.coscheduler.task import TaskState
-from cosched.portal.identity import Asker, needs
-from cosched.portal.interface import Service
-from cosched.portal.pages.rendering import Renderer
-from cosched.store.selection import Selection
-
-__all__ = ["routes"]
 
 _PAGE = 50
 _GROUPS: dict[str, tuple[TaskState, ...]] = {
@@ -26,7 +36,7 @@ _GROUPS: dict[str, tuple[TaskState, ...]] = {
 }
 
 
-def routes(service: Service, renderer: Renderer) -> APIRouter:
+def routes(service: DomainService, renderer: Renderer) -> APIRouter:
     """Return the routes of the start page and the list."""
     router = APIRouter(dependencies=[needs(Scope.READ)])
 
@@ -46,7 +56,7 @@ def routes(service: Service, renderer: Renderer) -> APIRouter:
         page: Annotated[int, Query(ge=1, le=10**7)] = 1,
     ) -> Response:
         owner = asker.name if mine else None
-        selection = Selection(_GROUPS.get(state, ()), owner, search.strip())
+        selection = TaskSelection(_GROUPS.get(state, ()), owner, search.strip())
         found = service.tasks(asker, selection, _PAGE, (page - 1) * _PAGE)
         planned = {place.task: place for place in service.plan(asker).placements if place.task}
         counts = service.status(asker).tasks
@@ -65,5 +75,45 @@ def routes(service: Service, renderer: Renderer) -> APIRouter:
             page=page,
             pages=max(1, -(-found.total // _PAGE)),
         )
+
+    return router
+
+
+# ── What is done with several tasks of the list at once: cancel them, or submit them again.
+
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
+
+_MOST_SELECTED = 1000
+
+
+def bulk_action_routes(service: DomainService, insight: DomainInsight) -> APIRouter:
+    """Return the route."""
+    router = APIRouter(dependencies=[Depends(csrf_checked), needs(Scope.SUBMIT)])
+
+    def cancel(asker: Principal, tasks: list[str]) -> None:
+        for task in tasks:
+            service.cancel(asker, task)
+
+    def again(asker: Principal, tasks: list[str]) -> None:
+        known = {entry.name for entry in insight.applications()}
+        found = [service.task(asker, task) for task in tasks]
+        now = time.time()
+        service.submit(
+            asker, [request_like_task(task, now, catalogued=task.application in known) for task in found], "", ""
+        )
+
+    deeds = {"cancel": cancel, "again": again}
+
+    @router.post("/tasks/chosen")
+    async def chosen(request: Request, asker: Asker) -> Response:
+        async with request.form() as form:
+            tasks = [str(value) for value in form.getlist("task")]
+            deed = deeds.get(str(form.get("do", "")))
+        if deed is None or not 0 < len(tasks) <= _MOST_SELECTED:
+            raise UserError("choose tasks, and what is to be done with them")
+        await run_in_threadpool(deed, asker, tasks)
+        return RedirectResponse(f"/tasks?{request.url.query}".rstrip("?"), HTTPStatus.SEE_OTHER)
 
     return router

@@ -1,4 +1,7 @@
-"""The papers' experiments, a module each; a new one is entered in `NAMES`."""
+"""The papers' experiments, a module each.
+
+A new one is a module with a constant `EXPERIMENT`, entered in `EXPERIMENT_NAMES` ("-" for "_").
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from cosched.simulation.experiment import Experiment
 
-__all__ = ["NAMES", "experiment"]
+__all__ = ["EXPERIMENT_NAMES", "load_experiment"]
 
-NAMES = (
+EXPERIMENT_NAMES = (
     "titan-table-1",
     "amm-figures",
     "milan-figure-5",
@@ -25,14 +28,14 @@ NAMES = (
 )
 
 
-def experiment(name: str) -> Experiment:
+def load_experiment(name: str) -> Experiment:
     """Return an experiment.
 
     Raises:
         UserError: there is none of that name.
     """
-    if name not in NAMES:
-        raise UserError(f"no experiment is called {name!r}: there are {', '.join(NAMES)}")
+    if name not in EXPERIMENT_NAMES:
+        raise UserError(f"no experiment is called {name!r}: there are {', '.join(EXPERIMENT_NAMES)}")
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     found: Experiment = module.EXPERIMENT
     return found

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.independent import CRITICAL, adaptive_at, makespan, max_min, min_min
-from cosched.simulation.charts import chart
-from cosched.simulation.experiment import Experiment, Option, Row
+from cosched.scheduling.mapping.etc_mapping import CRITICAL, a_mm_at, mapping_makespan, max_min, min_min
+from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,9 +29,9 @@ _FIGURES = {
 _READINGS = {"a-mm": False, "a-mm-execution": True}
 
 
-def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
+def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
     draw = np.random.default_rng(seed)
-    rows: list[Row] = []
+    rows: list[ResultRow] = []
     for figure, sizes in _FIGURES.items():
         for machines, tasks in (size for size in sizes if max(size) <= options["largest"]):
             makespans = _swept(_times(draw, machines, tasks, options))
@@ -58,9 +57,9 @@ def _swept(seconds: NDArray[np.float64]) -> dict[tuple[str, str], float]:
     found = {("min-min", "never"): min_min(seconds), ("max-min", "always"): max_min(seconds)}
     for label, execution in _READINGS.items():
         for critical in CRITICAL:
-            found[label, f"{critical:.2f}"] = adaptive_at(seconds, critical, execution=execution)
+            found[label, f"{critical:.2f}"] = a_mm_at(seconds, critical, execution=execution)
         found[label, "never"] = found["min-min", "never"]
-    return {key: makespan(seconds, machine) for key, (machine, _) in found.items()}
+    return {key: mapping_makespan(seconds, machine) for key, (machine, _) in found.items()}
 
 
 def _best(makespans: Mapping[tuple[str, str], float]) -> list[str]:
@@ -70,7 +69,7 @@ def _best(makespans: Mapping[tuple[str, str], float]) -> list[str]:
 
 def _row(
     figure: str, machines: int, tasks: int, label: str, at: str, makespans: Mapping[tuple[str, str], float]
-) -> Row:
+) -> ResultRow:
     swept = {key[1]: value for key, value in makespans.items() if key[0] == label.removesuffix(" as printed")}
     if label == "a-mm as printed":
         del swept["never"]
@@ -87,9 +86,9 @@ def _row(
     }
 
 
-def _pictures(rows: Sequence[Row], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+def _pictures(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     return {
-        f"figure-{figure}": chart(
+        f"figure-{figure}": line_chart(
             drawn, x, "makespan", "mapping", f"Fig. {figure} of the A-MM paper", (x, "makespan (s)")
         )
         for figure, x in {"5": "tasks", "6": "machines", "7": "tasks"}.items()
@@ -103,9 +102,9 @@ EXPERIMENT = Experiment(
     keys=("figure", "machines", "tasks", "mapping", "threshold"),
     run=_rows,
     options={
-        "largest": Option(50, "leave out sizes of more tasks or machines", 5, 50),
-        "spread": Option(100.0, "largest workload ÷ smallest", 1, 1e6),
-        "unrelated": Option(
+        "largest": ExperimentOption(50, "leave out sizes of more tasks or machines", 5, 50),
+        "spread": ExperimentOption(100.0, "largest workload ÷ smallest", 1, 1e6),
+        "unrelated": ExperimentOption(
             1.0, "each task may be up to so many times slower on some machine; 1: as the paper", 1, 1e3
         ),
     },

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cosched.simulation.charts import chart
-from cosched.simulation.experiment import Experiment, Option, Row
+from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
 from cosched.simulation.experiments import titan_table_2
-from cosched.simulation.placement import Placement
+from cosched.simulation.placement_rules import PlacementRule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,27 +21,27 @@ _ERRORS = (0.0, 0.05, 0.12, 0.30)
 _MEASURES = ("makespan", "average_delay", "utilisation", "on_time", "moved", "messages")
 
 
-def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
+def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
     load, rate = int(options["requests"]), int(options["rate"])
-    rows: list[Row] = []
+    rows: list[ResultRow] = []
     for error in _ERRORS if options["error"] < 0 else (options["error"],):
         settings = titan_table_2.EXPERIMENT.settings({}) | {
             "noise": error,
             "first": options["first"],
             "generations": options["generations"],
         }
-        for label in ("agents", *(str(placement) for placement in Placement)):
-            found = titan_table_2.row(load, rate, label, seed, settings)
-            measured: Row = {column: found[column] for column in _MEASURES}
+        for label in ("agents", *(str(placement) for placement in PlacementRule)):
+            found = titan_table_2.measured_row(load, rate, label, seed, settings)
+            measured: ResultRow = {column: found[column] for column in _MEASURES}
             rows.append({"error": error, "policy": label, **measured})
     return rows
 
 
-def _pictures(rows: Sequence[Row], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+def _pictures(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     title, x = "Sixteen domains", "standard deviation of ln(actual ÷ predicted)"
     return {
-        "makespan": chart(rows, "error", "makespan", "policy", title, (x, "makespan (s)")),
-        "on-time": chart(rows, "error", "on_time", "policy", title, (x, "share of deadlines met")),
+        "makespan": line_chart(rows, "error", "makespan", "policy", title, (x, "makespan (s)")),
+        "on-time": line_chart(rows, "error", "on_time", "policy", title, (x, "share of deadlines met")),
     }
 
 
@@ -53,11 +52,11 @@ EXPERIMENT = Experiment(
     run=_rows,
     searches=True,
     options={
-        "requests": Option(500, "how many", 1, 1000),
-        "rate": Option(2, "requests a second", 1, 100),
-        "first": Option(0, "only the first so many; 0: all", 0, 1000),
-        "error": Option(-1.0, "only this error of prediction; -1: 0, 5, 12 and 30 %", -1, 2),
-        "generations": Option(20, "of each domain's search at each change", 0, 100000),
+        "requests": ExperimentOption(500, "how many", 1, 1000),
+        "rate": ExperimentOption(2, "requests a second", 1, 100),
+        "first": ExperimentOption(0, "only the first so many; 0: all", 0, 1000),
+        "error": ExperimentOption(-1.0, "only this error of prediction; -1: 0, 5, 12 and 30 %", -1, 2),
+        "generations": ExperimentOption(20, "of each domain's search at each change", 0, 100000),
     },
     pictures=_pictures,
 )

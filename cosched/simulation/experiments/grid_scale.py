@@ -11,13 +11,12 @@ import resource
 import time
 from typing import TYPE_CHECKING
 
-from cosched.agent import AgentSettings, Peer, Role
-from cosched.simulation.calendar import Calendar
-from cosched.simulation.charts import chart
-from cosched.simulation.experiment import Experiment, Option, Row
-from cosched.simulation.grid import Grid, GridTask, Middleware, Site
+from cosched.agents import AgentSettings, Peer, PeerRole
+from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
+from cosched.simulation.grid import Grid, GridDomain, GridSettings, GridTask
 from cosched.simulation.kernels import KERNELS, kernel_profile
-from cosched.simulation.network import Network
+from cosched.simulation.network import SimulatedNetwork
+from cosched.simulation.simulated_domain import Calendar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,16 +28,16 @@ _SLOWNESS = {f"class-{place + 1}": 4.0 ** (place / 5) for place in range(6)}
 _CROWDED = 20  # one domain in so many gets all requests
 
 
-def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
+def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
     """Return a row for each size, ascending: the memory is the most that the process has had so far."""
     return [_row(size, seed, options) for size in _SIZES if size <= options["largest"]]
 
 
-def _row(domains: int, seed: int, options: Mapping[str, float]) -> Row:
+def _row(domains: int, seed: int, options: Mapping[str, float]) -> ResultRow:
     began = time.process_time()
     calendar = Calendar()
-    network = Network(calendar, seed=seed)
-    middleware = Middleware(
+    network = SimulatedNetwork(calendar, seed=seed)
+    middleware = GridSettings(
         policy="genetic",
         agents=True,
         generations=None,
@@ -65,14 +64,14 @@ def _row(domains: int, seed: int, options: Mapping[str, float]) -> Row:
     }
 
 
-def _sites(domains: int, hosts: int, branches: int) -> list[Site]:
+def _sites(domains: int, hosts: int, branches: int) -> list[GridDomain]:
     """Return the domains as a tree; kinds of hardware in turn."""
     names = [f"D{number}" for number in range(domains)]
     sites = []
     for place, name in enumerate(names):
-        upper = (Peer(names[(place - 1) // branches], Role.UPPER),) if place else ()
-        lower = tuple(Peer(other, Role.LOWER) for other in names[branches * place + 1 : branches * (place + 1) + 1])
-        sites.append(Site(name, hosts, f"class-{place % len(_SLOWNESS) + 1}", upper + lower))
+        upper = (Peer(names[(place - 1) // branches], PeerRole.UPPER),) if place else ()
+        lower = tuple(Peer(other, PeerRole.LOWER) for other in names[branches * place + 1 : branches * (place + 1) + 1])
+        sites.append(GridDomain(name, hosts, f"class-{place % len(_SLOWNESS) + 1}", upper + lower))
     return sites
 
 
@@ -89,9 +88,11 @@ def _requests(domains: int, seed: int, options: Mapping[str, float]) -> list[Gri
     return tasks
 
 
-def _pictures(rows: Sequence[Row], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+def _pictures(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     labelled = [one | {"line": "letters"} for one in rows]
-    return {"messages": chart(labelled, "domains", "messages", "line", "Letters a request", ("domains", "letters"))}
+    return {
+        "messages": line_chart(labelled, "domains", "messages", "line", "Letters a request", ("domains", "letters"))
+    }
 
 
 EXPERIMENT = Experiment(
@@ -101,13 +102,13 @@ EXPERIMENT = Experiment(
     run=_rows,
     machine=("memory", "processor"),
     options={
-        "largest": Option(1000, "number of domains beyond which sizes are left out", 10, 1000),
-        "hosts": Option(256, "of each domain", 1, 4096),
-        "requests": Option(4, "for each domain, all sent to one domain in twenty", 1, 1000),
-        "span": Option(30.0, "seconds in which they come", 1, 1e4),
-        "branches": Option(8, "lower agents of each", 1, 64),
-        "allowance": Option(10.0, "seconds for staging and latency in every deadline", 0, 1e4),
-        "documents": Option(0, "1: letters pass through their XML documents, as between daemons", 0, 1),
+        "largest": ExperimentOption(1000, "number of domains beyond which sizes are left out", 10, 1000),
+        "hosts": ExperimentOption(256, "of each domain", 1, 4096),
+        "requests": ExperimentOption(4, "for each domain, all sent to one domain in twenty", 1, 1000),
+        "span": ExperimentOption(30.0, "seconds in which they come", 1, 1e4),
+        "branches": ExperimentOption(8, "lower agents of each", 1, 64),
+        "allowance": ExperimentOption(10.0, "seconds for staging and latency in every deadline", 0, 1e4),
+        "documents": ExperimentOption(0, "1: letters pass through their XML documents, as between daemons", 0, 1),
     },
     pictures=_pictures,
     note="memory: bytes, the most that the process has had; negotiating: letters a request beside advertisements",

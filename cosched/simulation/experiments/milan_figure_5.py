@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cosched.scheduling.holes import Holes
-from cosched.scheduling.tunable import Chain, Stage, TunableTask, admit
-from cosched.simulation.experiment import Experiment, Row
+from cosched.scheduling.decoding.holes import Holes
+from cosched.scheduling.tunable.tasks import Chain, Stage, TunableTask, admit
+from cosched.simulation.experiment import Experiment, ResultRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,9 +25,9 @@ _CHAINS = {
 _ARRIVALS = {"J1": 0.0, "J2": 4.0, "J3": 10.0, "J4": 17.0}
 
 
-def _rows(_seed: int, _options: Mapping[str, float]) -> list[Row]:
+def _rows(_seed: int, _options: Mapping[str, float]) -> list[ResultRow]:
     holes = Holes([0.0] * _HOSTS)
-    rows: list[Row] = []
+    rows: list[ResultRow] = []
     for job, arrival in _ARRIVALS.items():
         holes.forget(arrival)
         placement = admit(holes, TunableTask(job, arrival, tuple(_CHAINS.values())))

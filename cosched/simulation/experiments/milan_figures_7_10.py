@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.holes import Holes
-from cosched.scheduling.tunable import Chain, Stage, TunableTask, admit
-from cosched.simulation.charts import chart
-from cosched.simulation.experiment import Experiment, Option, Row
+from cosched.scheduling.decoding.holes import Holes
+from cosched.scheduling.tunable.tasks import Chain, Stage, TunableTask, admit
+from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,15 +31,15 @@ _SWEEPS: dict[str, tuple[str, tuple[float, ...]]] = {
 }
 
 
-def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
-    rows: list[Row] = []
+def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
+    rows: list[ResultRow] = []
     for figure, (parameter, values) in _SWEEPS.items():
         for value in values:
             rows += _systems(figure, parameter, value, seed, {**options, parameter: value})
     return rows
 
 
-def _systems(figure: str, parameter: str, value: float, seed: int, options: Mapping[str, float]) -> Iterable[Row]:
+def _systems(figure: str, parameter: str, value: float, seed: int, options: Mapping[str, float]) -> Iterable[ResultRow]:
     first, second = _shapes(options["alpha"], options["laxity"])
     intervals = np.random.default_rng(seed).exponential(options["interval"], int(options["jobs"]))
     arrivals = np.cumsum(intervals).tolist()
@@ -83,13 +82,15 @@ def _served(arrivals: list[float], chains: tuple[Chain, ...], processors: int) -
     return used / (last * processors), admitted
 
 
-def _pictures(rows: Sequence[Row], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+def _pictures(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     found = {}
     for figure, (parameter, _) in _SWEEPS.items():
         drawn = [row for row in rows if row["figure"] == figure]
         for measure in ("utilisation", "throughput"):
             title = f"Fig. {figure} of the MILAN paper"
-            found[f"figure-{figure}-{measure}"] = chart(drawn, "value", measure, "system", title, (parameter, measure))
+            found[f"figure-{figure}-{measure}"] = line_chart(
+                drawn, "value", measure, "system", title, (parameter, measure)
+            )
     return found
 
 
@@ -99,11 +100,15 @@ EXPERIMENT = Experiment(
     keys=("figure", "parameter", "value", "system"),
     run=_rows,
     options={
-        "jobs": Option(10000, "arrivals", 1, 1000000),
-        "interval": Option(10.0, "mean time between arrivals where it does not vary (Fig. 7)", 0.01, 1e4),
-        "laxity": Option(0.5, "slack ÷ time from release to deadline where it does not vary (Fig. 8)", 0, 0.99),
-        "processors": Option(8, "where they do not vary (Fig. 9)", _WIDE, 1000),
-        "alpha": Option(0.5, "width of the narrow stage ÷ of the wide one where it does not vary (Fig. 10)", 0.125, 1),
+        "jobs": ExperimentOption(10000, "arrivals", 1, 1000000),
+        "interval": ExperimentOption(10.0, "mean time between arrivals where it does not vary (Fig. 7)", 0.01, 1e4),
+        "laxity": ExperimentOption(
+            0.5, "slack ÷ time from release to deadline where it does not vary (Fig. 8)", 0, 0.99
+        ),
+        "processors": ExperimentOption(8, "where they do not vary (Fig. 9)", _WIDE, 1000),
+        "alpha": ExperimentOption(
+            0.5, "width of the narrow stage ÷ of the wide one where it does not vary (Fig. 10)", 0.125, 1
+        ),
     },
     pictures=_pictures,
     note="the paper's figures have no numbers: hold the shapes of the curves beside its words (docs/experiments.md)",

@@ -8,39 +8,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cosched.scheduling.baselines import BASELINES
-from cosched.scheduling.gantt import Bar, gantt
-from cosched.simulation.batch import run_batch
-from cosched.simulation.experiment import Experiment, Option, Row
-from cosched.simulation.kernels import HOSTS, KERNELS, draw
+from cosched.drawing.gantt import GanttBar, gantt
+from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES
+from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
+from cosched.simulation.kernel_batch import run_batch
+from cosched.simulation.kernels import HOSTS, KERNELS, draw_kernel_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cosched.simulation.engine import Run
-    from cosched.simulation.kernels import Order
+    from cosched.simulation.kernels import KernelTask
+    from cosched.simulation.simulated_domain import SimulatedRun
 
 __all__ = ["EXPERIMENT"]
 
-_POLICIES = (*BASELINES, "genetic")
+_POLICIES = (*USER_COUNT_POLICIES, "genetic")
 
 
-def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
+def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
     orders = _orders(seed, options)
     rows = [_measured(policy, orders, _simulated(policy, orders, seed, options)) for policy in _POLICIES]
     shortest = float(rows[-1]["makespan"] or 0.0)
     return [row | {"ratio": float(row["makespan"] or 0.0) / shortest} for row in rows]
 
 
-def _orders(seed: int, options: Mapping[str, float]) -> list[Order]:
-    return draw(int(options["tasks"]), seed, kernels=int(options["kernels"]))
+def _orders(seed: int, options: Mapping[str, float]) -> list[KernelTask]:
+    return draw_kernel_tasks(int(options["tasks"]), seed, kernels=int(options["kernels"]))
 
 
-def _simulated(policy: str, orders: Sequence[Order], seed: int, options: Mapping[str, float]) -> list[Run]:
+def _simulated(
+    policy: str, orders: Sequence[KernelTask], seed: int, options: Mapping[str, float]
+) -> list[SimulatedRun]:
     return run_batch(orders, policy, options["noise"], seed, generations=int(options["generations"]))
 
 
-def _measured(policy: str, orders: Sequence[Order], runs: Sequence[Run]) -> Row:
+def _measured(policy: str, orders: Sequence[KernelTask], runs: Sequence[SimulatedRun]) -> ResultRow:
     makespan = max(run.finished for run in runs)
     busy = sum(len(run.hosts) * (run.finished - run.started) for run in runs)
     met = sum(run.finished <= orders[int(run.task) - 1].allowance for run in runs)
@@ -52,21 +54,23 @@ def _measured(policy: str, orders: Sequence[Order], runs: Sequence[Run]) -> Row:
     }
 
 
-def _pictures(_rows: Sequence[Row], seed: int, options: Mapping[str, float]) -> dict[str, str]:
+def _pictures(_rows: Sequence[ResultRow], seed: int, options: Mapping[str, float]) -> dict[str, str]:
     """Draw the runs as in Fig. 3 of the paper."""
     orders = _orders(seed, options)
     hosts = [f"node{number:02d}" for number in range(1, HOSTS + 1)]
     found = {}
     for policy in _POLICIES:
         bars = [
-            Bar(run.task, run.application, run.hosts, run.started, run.finished, orders[int(run.task) - 1].allowance)
+            GanttBar(
+                run.task, run.application, run.hosts, run.started, run.finished, orders[int(run.task) - 1].allowance
+            )
             for run in _simulated(policy, orders, seed, options)
         ]
         found[policy] = gantt(bars, hosts, f"{len(orders)} tasks on {HOSTS} hosts: {policy}, seed {seed}", origin=0.0)
     return found
 
 
-def _published() -> list[Row]:
+def _published() -> list[ResultRow]:
     published = {
         "fcfs-arbitrary": (70.08, 0.61),
         "fcfs-maximum": (69.10, 0.28),
@@ -86,10 +90,10 @@ EXPERIMENT = Experiment(
     run=_rows,
     searches=True,
     options={
-        "tasks": Option(30, "how many tasks", 1, 5000),
-        "kernels": Option(5, "how many of the kernels are drawn from", 1, len(KERNELS)),
-        "noise": Option(0.05, "standard deviation of ln(actual ÷ predicted)", 0, 2),
-        "generations": Option(100, "of the search at each change", 0, 100000),
+        "tasks": ExperimentOption(30, "how many tasks", 1, 5000),
+        "kernels": ExperimentOption(5, "how many of the kernels are drawn from", 1, len(KERNELS)),
+        "noise": ExperimentOption(0.05, "standard deviation of ln(actual ÷ predicted)", 0, 2),
+        "generations": ExperimentOption(100, "of the search at each change", 0, 100000),
     },
     paper=_published(),
     pictures=_pictures,

@@ -20,23 +20,22 @@ import statistics
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cosched.agent import AgentSettings, Peer, Role
+from cosched.agents import AgentSettings, Peer, PeerRole
+from cosched.drawing.gantt import GanttBar, gantt
 from cosched.errors import UserError
-from cosched.scheduling.gantt import Bar, gantt
-from cosched.simulation.calendar import Calendar
-from cosched.simulation.charts import chart
-from cosched.simulation.experiment import Experiment, Option, Row
-from cosched.simulation.grid import Absence, Grid, GridTask, Middleware, Site, host_names
+from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
+from cosched.simulation.grid import Grid, GridDomain, GridSettings, GridTask, HostOutage, host_names
 from cosched.simulation.kernels import HOSTS, KERNELS, kernel_profile
-from cosched.simulation.network import Cut, Network
-from cosched.simulation.placement import Placement
+from cosched.simulation.network import NetworkPartition, SimulatedNetwork
+from cosched.simulation.placement_rules import PlacementRule
+from cosched.simulation.simulated_domain import Calendar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cosched.simulation.engine import Run
+    from cosched.simulation.simulated_domain import SimulatedRun
 
-__all__ = ["EXPERIMENT", "NAMES", "Conditions", "row"]
+__all__ = ["DOMAIN_NAMES", "EXPERIMENT", "GridConditions", "measured_row"]
 
 _DOMAINS, _CLASSES, _SLOWEST = 16, 6, 4.0
 _SLOWNESS = {f"class-{place + 1}": _SLOWEST ** (place / (_CLASSES - 1)) for place in range(_CLASSES)}
@@ -45,11 +44,11 @@ _LOADS = (200, 500, 1000)
 _RATES = (1, 2, 5)
 _SHOWN = ("OFF", "LOCAL", "ON")
 _WORKLOADS = ((200, 1), (500, 2), (1000, 5))  # low, medium and high
-NAMES = tuple(f"A{number + 1}" for number in range(_DOMAINS))
+DOMAIN_NAMES = tuple(f"A{number + 1}" for number in range(_DOMAINS))
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class GridConditions:
     """What goes wrong in a run beyond the experiment's options, and how agents advertise; as is, nothing does.
 
     Attributes:
@@ -60,12 +59,12 @@ class Conditions:
     """
 
     twice: float = 0.0
-    cuts: tuple[Cut, ...] = ()
-    absences: tuple[Absence, ...] = ()
+    cuts: tuple[NetworkPartition, ...] = ()
+    absences: tuple[HostOutage, ...] = ()
     agent: AgentSettings | None = None
 
 
-def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
+def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
     loads = [load for load in _LOADS if options["requests"] in (0, load)]
     rates = [rate for rate in _RATES if options["rate"] in (0, rate)]
     if not loads or not rates:
@@ -77,12 +76,12 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
     rows = []
     for load in loads:
         for rate in rates:
-            found = [row(load, rate, label, seed, options) for label in shown]
-            rows += _reduced(found)
+            found = [measured_row(load, rate, label, seed, options) for label in shown]
+            rows += _with_reduction(found)
     return rows
 
 
-def _reduced(rows: Sequence[Row]) -> list[Row]:
+def _with_reduction(rows: Sequence[ResultRow]) -> list[ResultRow]:
     """Add by how much each makespan is below that of the first row, OFF."""
     off = float(rows[0]["makespan"] or 0)
     return [
@@ -90,9 +89,9 @@ def _reduced(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
-def row(
-    load: int, rate: int, label: str, seed: int, options: Mapping[str, float], conditions: Conditions | None = None
-) -> Row:
+def measured_row(
+    load: int, rate: int, label: str, seed: int, options: Mapping[str, float], conditions: GridConditions | None = None
+) -> ResultRow:
     """Return the row of one cell.
 
     Args:
@@ -103,34 +102,34 @@ def row(
         options: of this experiment.
         conditions: what goes wrong; None: nothing beyond the options.
     """
-    tasks, found, grid = _run(load, rate, label, seed, options, conditions or Conditions())
-    measured: Row = {
+    tasks, found, grid = _run_requests(load, rate, label, seed, options, conditions or GridConditions())
+    measured: ResultRow = {
         "requests": load,
         "rate": rate,
         "middleware": label,
-        **_measured(tasks, found),
+        **_measures(tasks, found),
         "messages": grid.network.carried / len(tasks),
         "repeated": grid.repeated,
     }
     return measured | ({"bytes": grid.network.bytes / len(tasks)} if options["documents"] else {})
 
 
-def _run(
-    load: int, rate: int, label: str, seed: int, options: Mapping[str, float], conditions: Conditions
-) -> tuple[list[GridTask], dict[str, tuple[str, Run]], Grid]:
+def _run_requests(
+    load: int, rate: int, label: str, seed: int, options: Mapping[str, float], conditions: GridConditions
+) -> tuple[list[GridTask], dict[str, tuple[str, SimulatedRun]], Grid]:
     """Return the requests, where and how each ran, and the domains."""
     tasks = _requests(load, rate, seed, options["allowance"])[: int(options["first"]) or None]
     calendar = Calendar()
-    network = Network(calendar, options["delay"], options["loss"], seed, conditions.twice, conditions.cuts)
+    network = SimulatedNetwork(calendar, options["delay"], options["loss"], seed, conditions.twice, conditions.cuts)
     scope = _DOMAINS if options["tree"] else 0  # whom all know nobody need tell of
     agent = replace(conditions.agent or AgentSettings("", ""), scope=scope, sooner=options["sooner"])
-    middleware = Middleware(
+    middleware = GridSettings(
         policy="fcfs-arbitrary" if label == "OFF" else "genetic",
         agents=label in ("ON", "agents"),
         generations=int(options["generations"]),
         agent=agent,
         noise=lambda name: random.Random(f"{seed}/{name}").lognormvariate(0.0, options["noise"]),  # noqa: S311  repeatable
-        placement=Placement(label) if label in set(Placement) else Placement.HOME,
+        placement=PlacementRule(label) if label in set(PlacementRule) else PlacementRule.HOME,
         documents=bool(options["documents"]),
         absences=conditions.absences,
     )
@@ -150,20 +149,20 @@ def _requests(load: int, rate: int, seed: int, allowance: float) -> list[GridTas
     return tasks
 
 
-def _sites(*, tree: bool) -> list[Site]:
+def _sites(*, tree: bool) -> list[GridDomain]:
     """Return the domains A1 to A16: in a tree of four lower agents each, or each knowing all others."""
     sites = []
-    for place, name in enumerate(NAMES):
+    for place, name in enumerate(DOMAIN_NAMES):
         if tree:
-            upper = (Peer(NAMES[(place - 1) // 4], Role.UPPER),) if place else ()
-            peers = upper + tuple(Peer(lower, Role.LOWER) for lower in NAMES[4 * place + 1 : 4 * place + 5])
+            upper = (Peer(DOMAIN_NAMES[(place - 1) // 4], PeerRole.UPPER),) if place else ()
+            peers = upper + tuple(Peer(lower, PeerRole.LOWER) for lower in DOMAIN_NAMES[4 * place + 1 : 4 * place + 5])
         else:
-            peers = tuple(Peer(other) for other in NAMES if other != name)
-        sites.append(Site(name, HOSTS, f"class-{_KINDS[place]}", peers))
+            peers = tuple(Peer(other) for other in DOMAIN_NAMES if other != name)
+        sites.append(GridDomain(name, HOSTS, f"class-{_KINDS[place]}", peers))
     return sites
 
 
-def _measured(tasks: Sequence[GridTask], found: Mapping[str, tuple[str, Run]]) -> Row:
+def _measures(tasks: Sequence[GridTask], found: Mapping[str, tuple[str, SimulatedRun]]) -> ResultRow:
     runs = [run for _, run in found.values()]
     makespan = max(run.finished for run in runs) - min(run.started for run in runs)
     busy = sum(len(run.hosts) * (run.finished - run.started) for run in runs)
@@ -177,7 +176,7 @@ def _measured(tasks: Sequence[GridTask], found: Mapping[str, tuple[str, Run]]) -
     }
 
 
-def _pictures(rows: Sequence[Row], seed: int, options: Mapping[str, float]) -> dict[str, str]:
+def _pictures(rows: Sequence[ResultRow], seed: int, options: Mapping[str, float]) -> dict[str, str]:
     """Draw Tables 2 and 3, Figs 6 and 7 beside the paper's, and of one load and rate the runs as in Fig. 5."""
     both = [one | {"line": str(one["middleware"])} for one in rows]
     both += [one | {"line": f"{one['middleware']}, paper"} for one in _published() if _is_shown(one, rows)]
@@ -197,31 +196,34 @@ def _pictures(rows: Sequence[Row], seed: int, options: Mapping[str, float]) -> d
         ),
     )
     found = {
-        name: chart(some, "requests", name.partition("-")[0], "line", title, ("requests", label), "paper")
+        name: line_chart(some, "requests", name.partition("-")[0], "line", title, ("requests", label), "paper")
         for name, some, title, label in pictures
     }
     if options["requests"] and options["rate"]:
         for one in rows:
             label = str(one["middleware"])
-            found[f"runs-{label}"] = _run_view(int(options["requests"]), int(options["rate"]), label, seed, options)
+            found[f"runs-{label}"] = _gantt_of_runs(
+                int(options["requests"]), int(options["rate"]), label, seed, options
+            )
     return found
 
 
-def _is_shown(published: Row, rows: Sequence[Row]) -> bool:
+def _is_shown(published: ResultRow, rows: Sequence[ResultRow]) -> bool:
     return any(all(one[key] == published[key] for key in ("requests", "rate", "middleware")) for one in rows)
 
 
-def _run_view(load: int, rate: int, label: str, seed: int, options: Mapping[str, float]) -> str:
-    tasks, found, _ = _run(load, rate, label, seed, options, Conditions())
+def _gantt_of_runs(load: int, rate: int, label: str, seed: int, options: Mapping[str, float]) -> str:
+    tasks, found, _ = _run_requests(load, rate, label, seed, options, GridConditions())
     due = {task.name: task.deadline for task in tasks}
     bars = [
-        Bar(name, run.application, run.hosts, run.started, run.finished, due[name]) for name, (_, run) in found.items()
+        GanttBar(name, run.application, run.hosts, run.started, run.finished, due[name])
+        for name, (_, run) in found.items()
     ]
     hosts = [name for site in reversed(_sites(tree=False)) for name in host_names(site)]
     return gantt(bars, hosts, f"{load} requests at {rate} a second, middleware {label}, seed {seed}", origin=0.0)
 
 
-def _published() -> list[Row]:
+def _published() -> list[ResultRow]:
     """Return Table 2, and Table 3 where it has a figure."""
     table = {
         (200, 1): ((839, -1, 24), (302, 78, 51)),
@@ -258,18 +260,20 @@ EXPERIMENT = Experiment(
     run=_rows,
     searches=True,
     options={
-        "requests": Option(0, "only this load: 200, 500 or 1000; 0: all", 0, 1000),
-        "rate": Option(0, "only this rate a second: 1, 2 or 5; 0: all", 0, 5),
-        "first": Option(0, "only the first so many requests of each load; 0: all", 0, 1000),
-        "local": Option(0, "1: also LOCAL, the search in each domain without agents", 0, 1),
-        "sooner": Option(0.5, "of the time to its end, by which a task in time must end sooner to be moved", 0, 1),
-        "tree": Option(0, "1: agents in a tree of four lower ones each; 0: each knows all others", 0, 1),
-        "allowance": Option(10.0, "seconds for staging and latency in every deadline", 0, 1e4),
-        "noise": Option(0.0, "standard deviation of ln(actual ÷ predicted)", 0, 2),
-        "delay": Option(0.05, "mean seconds of a letter", 0, 60),
-        "loss": Option(0.0, "share of the letters that are lost", 0, 0.5),
-        "documents": Option(0, "1: letters pass through their XML documents, as between daemons", 0, 1),
-        "generations": Option(20, "of each domain's search at each change", 0, 100000),
+        "requests": ExperimentOption(0, "only this load: 200, 500 or 1000; 0: all", 0, 1000),
+        "rate": ExperimentOption(0, "only this rate a second: 1, 2 or 5; 0: all", 0, 5),
+        "first": ExperimentOption(0, "only the first so many requests of each load; 0: all", 0, 1000),
+        "local": ExperimentOption(0, "1: also LOCAL, the search in each domain without agents", 0, 1),
+        "sooner": ExperimentOption(
+            0.5, "of the time to its end, by which a task in time must end sooner to be moved", 0, 1
+        ),
+        "tree": ExperimentOption(0, "1: agents in a tree of four lower ones each; 0: each knows all others", 0, 1),
+        "allowance": ExperimentOption(10.0, "seconds for staging and latency in every deadline", 0, 1e4),
+        "noise": ExperimentOption(0.0, "standard deviation of ln(actual ÷ predicted)", 0, 2),
+        "delay": ExperimentOption(0.05, "mean seconds of a letter", 0, 60),
+        "loss": ExperimentOption(0.0, "share of the letters that are lost", 0, 0.5),
+        "documents": ExperimentOption(0, "1: letters pass through their XML documents, as between daemons", 0, 1),
+        "generations": ExperimentOption(20, "of each domain's search at each change", 0, 100000),
     },
     paper=_published(),
     pictures=_pictures,

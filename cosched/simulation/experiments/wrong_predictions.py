@@ -9,28 +9,27 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from cosched.scheduling.baselines import BASELINES
+from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES
+from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.policies import MAPPED
-from cosched.scheduling.problem import Weights
-from cosched.simulation.batch import run_batch
-from cosched.simulation.charts import chart
-from cosched.simulation.experiment import Experiment, Option, Row
-from cosched.simulation.kernels import HOSTS, Order, draw
+from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
+from cosched.simulation.kernel_batch import run_batch
+from cosched.simulation.kernels import HOSTS, KernelTask, draw_kernel_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cosched.prediction.profile import Profile
-    from cosched.simulation.engine import Run
+    from cosched.simulation.simulated_domain import SimulatedRun
 
 __all__ = ["EXPERIMENT"]
 
 _ERRORS = (0.0, 0.05, 0.12, 0.30)
-_PLAIN = (*BASELINES, "easy", "conservative", "edf", "two-phase", "tunable")
+_PLAIN = (*USER_COUNT_POLICIES, "easy", "conservative", "edf", "two-phase", "tunable")
 _SEARCHES = ("titan-classic", "genetic")
 
 
-def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
+def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
     orders = _orders(seed, options)
     rows = []
     for sigma in _ERRORS:
@@ -40,11 +39,11 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[Row]:
     return rows
 
 
-def _orders(seed: int, options: Mapping[str, float]) -> list[Order]:
+def _orders(seed: int, options: Mapping[str, float]) -> list[KernelTask]:
     """Draw tasks whose deadlines are as hard to meet for long queues as for short ones."""
     count = int(options["tasks"])
     stretch = max(1.0, count / (2 * HOSTS))
-    return [Order(order.kernel, order.allowance * stretch) for order in draw(count, seed)]
+    return [KernelTask(order.kernel, order.allowance * stretch) for order in draw_kernel_tasks(count, seed)]
 
 
 def _policies(sigma: float, quantile: float) -> dict[str, dict[str, Any]]:
@@ -68,7 +67,7 @@ def _at_quantile(sigma: float, quantile: float) -> Callable[[Profile], Profile]:
     return predict
 
 
-def _row(sigma: float, label: str, orders: Sequence[Order], runs: Sequence[Run]) -> Row:
+def _row(sigma: float, label: str, orders: Sequence[KernelTask], runs: Sequence[SimulatedRun]) -> ResultRow:
     late = [max(0.0, run.finished - orders[int(run.task) - 1].allowance) for run in runs]
     return {
         "error": sigma,
@@ -79,12 +78,12 @@ def _row(sigma: float, label: str, orders: Sequence[Order], runs: Sequence[Run])
     }
 
 
-def _pictures(rows: Sequence[Row], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+def _pictures(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     title = "Plans made on wrong predictions"
     x = "standard deviation of ln(actual ÷ predicted)"
     return {
-        "makespan": chart(rows, "error", "makespan", "policy", title, (x, "makespan (s)")),
-        "on-time": chart(rows, "error", "on_time", "policy", title, (x, "share of deadlines met")),
+        "makespan": line_chart(rows, "error", "makespan", "policy", title, (x, "makespan (s)")),
+        "on-time": line_chart(rows, "error", "on_time", "policy", title, (x, "share of deadlines met")),
     }
 
 
@@ -95,9 +94,9 @@ EXPERIMENT = Experiment(
     run=_rows,
     searches=True,
     options={
-        "tasks": Option(30, "how many tasks, of all seven kernels, on 16 hosts", 1, 5000),
-        "generations": Option(100, "of the search at each change", 0, 100000),
-        "quantile": Option(0.8, "of the run times that robust plans are made on", 0.01, 0.99),
+        "tasks": ExperimentOption(30, "how many tasks, of all seven kernels, on 16 hosts", 1, 5000),
+        "generations": ExperimentOption(100, "of the search at each change", 0, 100000),
+        "quantile": ExperimentOption(0.8, "of the run times that robust plans are made on", 0.01, 0.99),
     },
     pictures=_pictures,
 )

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched_condor.attempts import Attempts
+from cosched_condor.spool import CondorAttemptFolders
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @pytest.fixture
-def attempts(tmp_path: Path) -> Attempts:
-    attempts = Attempts(tmp_path / "spool")
+def attempts(tmp_path: Path) -> CondorAttemptFolders:
+    attempts = CondorAttemptFolders(tmp_path / "spool")
     attempts.prepare()
     return attempts

@@ -63,7 +63,7 @@ class Played:
 def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[CondorConnector, Played]]:
     def connector(files: str = "shared", **script: Any) -> tuple[CondorConnector, Played]:
         played = Played(**script)
-        monkeypatch.setattr("cosched_condor.connector.Worker", lambda *_: played)
+        monkeypatch.setattr("cosched_condor.connector.CondorClient", lambda *_: played)
         return CondorConnector({"spool": str(tmp_path / "spool"), "files": files}), played
 
     return connector

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector import Host
-from cosched_condor.machines import Needs, machines, projection
+from cosched_condor.machines import JobRequirements, pool_hosts, slot_projection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
 def _hosts(slots: Sequence[Mapping[str, object]], attribute: str = "", **needs: float) -> list[Host]:
-    return machines(slots, attribute, lambda slot: str(slot["JobId"]).startswith("7."), Needs(**needs))
+    return pool_hosts(slots, attribute, lambda slot: str(slot["JobId"]).startswith("7."), JobRequirements(**needs))
 
 
 def test_a_machine_with_anothers_job_is_claimed_and_one_with_ours_is_not() -> None:
@@ -44,7 +44,7 @@ def test_a_partitionable_slot_is_claimed_when_too_little_of_it_is_left() -> None
 def test_hosts_are_sorted_and_have_their_class() -> None:
     slots = [{"Machine": "b", "State": "Unclaimed", "Kind": "fast"}, {"Machine": "a", "State": "Claimed"}]
     assert _hosts(slots, "Kind") == [Host("a"), Host("b", "fast")]
-    assert "Kind" in projection("Kind")
+    assert "Kind" in slot_projection("Kind")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cosched_condor.refusals import refusal
+from cosched_condor.htcondor_client import refusal_error
 
 
 @pytest.mark.parametrize(
@@ -18,10 +18,10 @@ from cosched_condor.refusals import refusal
 )
 def test_a_limit_is_named_and_passes(words: str, limit: str) -> None:
     """In words that 25.14 was seen to use."""
-    error = refusal("HTCondor, asked to submit", words, submitting=True)
+    error = refusal_error("HTCondor, asked to submit", words, submitting=True)
     assert (error.transient, error.refused) == (True, True)
     assert limit in str(error)
-    assert not refusal("HTCondor, asked to list its hosts", words, submitting=False).refused
+    assert not refusal_error("HTCondor, asked to list its hosts", words, submitting=False).refused
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,6 @@ def test_a_limit_is_named_and_passes(words: str, limit: str) -> None:
     ],
 )
 def test_what_is_no_limit_is_final_or_passes(words: str, transient: bool) -> None:
-    error = refusal("HTCondor, asked to submit", words, submitting=True)
+    error = refusal_error("HTCondor, asked to submit", words, submitting=True)
     assert (error.transient, error.refused) == (transient, False)
     assert words in str(error)

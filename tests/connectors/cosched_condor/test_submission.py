@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.connector import Launch, Native
+from cosched.connector import Launch, NativeDescription
 from cosched.errors import UserError
-from cosched_condor.settings import CondorSettings
-from cosched_condor.submission import Description, batches, describe
+from cosched_condor.condor_settings import CondorSettings
+from cosched_condor.submission import SubmitDescription, cluster_batches, describe
 
 if TYPE_CHECKING:
-    from cosched_condor.attempts import Attempts
+    from cosched_condor.spool import CondorAttemptFolders
 
 _BAD = (
     "1\ninclude command : touch /tmp/x",
@@ -33,11 +33,11 @@ def _launch(*command: str, hosts: tuple[str, ...] = ("node01", "node02")) -> Lau
     return Launch(str(uuid.uuid4()), "17", "jacobi", command or ("/bin/true",), hosts=hosts, count=len(hosts) or 2)
 
 
-def _describe(attempts: Attempts, launch: Launch) -> Description:
+def _describe(attempts: CondorAttemptFolders, launch: Launch) -> SubmitDescription:
     return describe(launch, CondorSettings.read({"spool": str(attempts.root)}), attempts)
 
 
-def test_a_group_is_pinned(attempts: Attempts) -> None:
+def test_a_group_is_pinned(attempts: CondorAttemptFolders) -> None:
     described = _describe(attempts, _launch())
     assert 'requirements = TARGET.Machine == "$(CoschedHost)"' in described.text
     assert [(item["CoschedHost"], item["CoschedRank"]) for item in described.items] == [
@@ -46,7 +46,7 @@ def test_a_group_is_pinned(attempts: Attempts) -> None:
     ]
 
 
-def test_what_a_host_needs_is_carried_where_nothing_is_shared(attempts: Attempts) -> None:
+def test_what_a_host_needs_is_carried_where_nothing_is_shared(attempts: CondorAttemptFolders) -> None:
     settings = CondorSettings.read({"spool": str(attempts.root), "files": "spooled", "keep_days": 2})
     text = describe(replace(_launch(), directory="/home/ann"), settings, attempts).text
     assert "transfer_input_files = $(CoschedFolder)/run.sh" in text
@@ -56,7 +56,7 @@ def test_what_a_host_needs_is_carried_where_nothing_is_shared(attempts: Attempts
     assert not any(line.startswith(("log", "hold", "dagman_log")) for line in text.splitlines())
 
 
-def test_groups_are_one_job_of_the_parallel_universe_where_that_is_configured(attempts: Attempts) -> None:
+def test_groups_are_one_job_of_the_parallel_universe_where_that_is_configured(attempts: CondorAttemptFolders) -> None:
     settings = CondorSettings.read({"spool": str(attempts.root), "groups": "parallel"})
     launches = {
         name: describe(_launch(hosts=hosts), settings, attempts)
@@ -76,13 +76,13 @@ def test_groups_are_one_job_of_the_parallel_universe_where_that_is_configured(at
     assert "universe = vanilla" in launches["one"].text.splitlines()
 
 
-def test_without_hosts_nothing_is_pinned(attempts: Attempts) -> None:
+def test_without_hosts_nothing_is_pinned(attempts: CondorAttemptFolders) -> None:
     described = _describe(attempts, _launch(hosts=()))
     assert "requirements" not in described.text
     assert len(described.items) == 2
 
 
-def test_the_uuid_travels_with_the_job_and_in_the_log(attempts: Attempts) -> None:
+def test_the_uuid_travels_with_the_job_and_in_the_log(attempts: CondorAttemptFolders) -> None:
     launch = _launch()
     described = _describe(attempts, launch)
     assert 'My.CoschedAttempt = "$(CoschedAttemptId)"' in described.text
@@ -91,25 +91,25 @@ def test_the_uuid_travels_with_the_job_and_in_the_log(attempts: Attempts) -> Non
     assert described.items[1]["CoschedNote"] == f"cosched {launch.attempt} 2 1"
 
 
-def test_a_time_limit_is_whole_seconds(attempts: Attempts) -> None:
+def test_a_time_limit_is_whole_seconds(attempts: CondorAttemptFolders) -> None:
     assert "JobCurrentStartDate > 2\n" in _describe(attempts, replace(_launch(), time_limit=1.2)).text
     assert "periodic_remove" not in _describe(attempts, _launch()).text
 
 
-def test_each_line_is_one_command(attempts: Attempts) -> None:
+def test_each_line_is_one_command(attempts: CondorAttemptFolders) -> None:
     described = _describe(attempts, replace(_launch(), directory="/with space", time_limit=3.0))
     assert all(" = " in line for line in described.text.splitlines())
 
 
-def test_launches_that_differ_in_place_and_command_are_one_cluster(attempts: Attempts) -> None:
+def test_launches_that_differ_in_place_and_command_are_one_cluster(attempts: CondorAttemptFolders) -> None:
     launches = [replace(_launch("/bin/echo", str(place)), name=f"task {place}") for place in range(3)]
-    (batch,) = batches({launch.attempt: _describe(attempts, launch) for launch in launches}, 1000)
+    (batch,) = cluster_batches({launch.attempt: _describe(attempts, launch) for launch in launches}, 1000)
     assert batch.firsts == {launch.attempt: 2 * place for place, launch in enumerate(launches)}
     assert [item["CoschedTitle"] for item in batch.items] == [launch.name for launch in launches for _ in range(2)]
 
 
-def test_launches_under_other_conditions_have_clusters_of_their_own(attempts: Attempts) -> None:
-    native = Native("condor", {"arguments": "$(DOLLAR)(ProcId)", "executable": "/bin/echo"})
+def test_launches_under_other_conditions_have_clusters_of_their_own(attempts: CondorAttemptFolders) -> None:
+    native = NativeDescription("condor", {"arguments": "$(DOLLAR)(ProcId)", "executable": "/bin/echo"})
     launches = [
         _launch(),
         _launch(hosts=()),
@@ -118,16 +118,17 @@ def test_launches_under_other_conditions_have_clusters_of_their_own(attempts: At
         replace(_launch(), native=native),
         replace(_launch(), native=native),
     ]
-    found = batches({launch.attempt: _describe(attempts, launch) for launch in launches}, 1000)
+    found = cluster_batches({launch.attempt: _describe(attempts, launch) for launch in launches}, 1000)
     assert [list(batch.firsts) for batch in found] == [[launch.attempt] for launch in launches]
 
 
 @given(st.lists(st.integers(1, 5), max_size=12), st.integers(1, 8))
 def test_clusters_are_not_larger_than_they_may_be(sizes: list[int], most: int) -> None:
     described = {
-        f"attempt {place}": Description("same", ({"CoschedRank": "0"},) * size) for place, size in enumerate(sizes)
+        f"attempt {place}": SubmitDescription("same", ({"CoschedRank": "0"},) * size)
+        for place, size in enumerate(sizes)
     }
-    found = batches(described, most)
+    found = cluster_batches(described, most)
     assert [attempt for batch in found for attempt in batch.firsts] == list(described)
     assert sum(len(batch.items) for batch in found) == sum(sizes)
     assert all(len(batch.items) <= most or len(batch.firsts) == 1 for batch in found)
@@ -135,7 +136,7 @@ def test_clusters_are_not_larger_than_they_may_be(sizes: list[int], most: int) -
 
 @pytest.mark.parametrize("value", _BAD)
 @pytest.mark.parametrize("place", ["name", "task", "directory", "hosts"])
-def test_values_that_are_submit_language_are_refused(attempts: Attempts, place: str, value: str) -> None:
+def test_values_that_are_submit_language_are_refused(attempts: CondorAttemptFolders, place: str, value: str) -> None:
     launch = replace(_launch(hosts=("node01",)), count=1)
     bad = replace(launch, hosts=(value,)) if place == "hosts" else replace(launch, **{place: value})  # type: ignore[arg-type]  # the place is one of text
     with pytest.raises(UserError):

@@ -10,13 +10,13 @@ import pytest
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
-from cosched.connector.userfiles import Place, UserJob
+from cosched.connector.userfiles import UserFileOrigin, UserJob
 from cosched.errors import UserError
 from cosched_condor import userfile
 
 
 def _read(folder: Path, text: str, **environment: str) -> list[UserJob]:
-    return userfile.read(text, Place(folder, environment, "job.sub"))
+    return userfile.read(text, UserFileOrigin(folder, environment, "job.sub"))
 
 
 def test_wishes_and_variables_are_taken_apart(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def _living() -> set[str]:
 )
 def test_a_file_from_elsewhere_reaches_nothing(tmp_path: Path, line: str) -> None:
     """Whatever is uploaded is read with nobody's rights but its text's own."""
-    place = Place(tmp_path, {}, "job.sub", trusted=False)
+    place = UserFileOrigin(tmp_path, {}, "job.sub", trusted=False)
     assert userfile.read("executable = /x\n# include\n+CoschedHosts = 2\n\nqueue 1\n", place)
     with pytest.raises(UserError, match="reach beyond the file"):
         userfile.read(

@@ -18,8 +18,8 @@ import pytest
 from cosched.connector import ConnectorError, JobState
 from cosched.errors import UserError
 from cosched_local import LocalConnector
-from cosched_local.launcher import start_runner
-from cosched_local.spool import Spool
+from cosched_local.job import start_runner
+from cosched_local.spool import LocalSpool
 from tests.connectors.cosched_local.traces import bearing, runner_of
 from tests.history import faults, read
 
@@ -126,7 +126,7 @@ def test_a_wide_job_that_waits_is_not_overtaken_on_its_hosts(bench: Bench) -> No
 
 def test_a_launch_written_but_not_started_runs_once_after_a_restart(bench: Bench, spool: Path) -> None:
     launch, diary = bench.diary(hosts=bench.up(1))
-    bench.restart(lambda: Spool(spool).write_launch(launch))
+    bench.restart(lambda: LocalSpool(spool).write_launch(launch))
     found = bench.connector.find(launch.attempt)
     assert found is not None
     bench.until(launch, JobState.COMPLETED)
@@ -137,9 +137,9 @@ def test_a_runner_that_had_not_claimed_at_the_crash_does_not_make_it_run_twice(b
     launch, diary = bench.diary(hosts=bench.up(1))
 
     def crash() -> None:
-        Spool(spool).write_launch(launch)
+        LocalSpool(spool).write_launch(launch)
         for _ in range(3):
-            start_runner(launch, Spool(spool).folder(launch.attempt), 0.2)
+            start_runner(launch, LocalSpool(spool).folder(launch.attempt), 0.2)
 
     bench.restart(crash)
     bench.until(launch, JobState.COMPLETED)
@@ -152,7 +152,7 @@ def test_a_cancel_cut_short_is_finished_by_the_next_daemon(bench: Bench, spool: 
     launch, _ = bench.waiter(hosts=bench.up(1))
     bench.submit(launch)
     bench.until(launch, JobState.RUNNING)
-    bench.restart(lambda: Spool(spool).write_stop(launch.attempt, JobState.REMOVED, "cancelled"))
+    bench.restart(lambda: LocalSpool(spool).write_stop(launch.attempt, JobState.REMOVED, "cancelled"))
     bench.listen(launch, JobState.REMOVED)
 
 
@@ -169,7 +169,7 @@ def test_a_claim_of_an_earlier_boot_is_not_taken_for_a_process_of_this_one(bench
     claim = f"{os.getpid()} 1 00000000-0000-0000-0000-000000000000\n"
 
     def reboot() -> None:
-        Spool(spool).write_launch(launch)
+        LocalSpool(spool).write_launch(launch)
         (spool / "attempts" / launch.attempt / "claim").write_text(claim)
 
     bench.restart(reboot)

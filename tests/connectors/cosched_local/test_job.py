@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector import JobState, Launch
-from cosched_local.job import Job
-from cosched_local.launcher import reap
-from cosched_local.spool import Spool
+from cosched_local.job import LocalJob, reap
+from cosched_local.spool import LocalSpool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,14 +19,14 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def files(spool: Path) -> Spool:
-    files = Spool(spool)
+def files(spool: Path) -> LocalSpool:
+    files = LocalSpool(spool)
     files.create()
     return files
 
 
 @pytest.fixture
-def launch(files: Spool) -> Iterator[Launch]:
+def launch(files: LocalSpool) -> Iterator[Launch]:
     """An attempt that runs until it is ended."""
     launch = Launch(str(uuid.uuid4()), "17", "jacobi", ("/bin/sleep", "60"), hosts=("a",))
     files.write_launch(launch)
@@ -38,7 +37,7 @@ def launch(files: Spool) -> Iterator[Launch]:
     reap()
 
 
-def until(job: Job, state: JobState) -> None:
+def until(job: LocalJob, state: JobState) -> None:
     give_up = time.monotonic() + 20
     while job.report.state is not state:
         assert time.monotonic() < give_up, f"waited for {state}, but it says {job.report}"
@@ -47,8 +46,8 @@ def until(job: Job, state: JobState) -> None:
         time.sleep(0.01)
 
 
-def test_a_life(files: Spool, launch: Launch) -> None:
-    job = Job(files, launch, 0.2)
+def test_a_life(files: LocalSpool, launch: Launch) -> None:
+    job = LocalJob(files, launch, 0.2)
     job.wait_because("waits for host a, which is busy")
     assert (job.report.state, job.report.reason) == (JobState.QUEUED, "waits for host a, which is busy")
     job.start()
@@ -59,8 +58,8 @@ def test_a_life(files: Spool, launch: Launch) -> None:
     assert job.handle is None
 
 
-def test_it_is_restless_while_something_will_happen_soon(files: Spool, launch: Launch) -> None:
-    job = Job(files, launch, 0.2)
+def test_it_is_restless_while_something_will_happen_soon(files: LocalSpool, launch: Launch) -> None:
+    job = LocalJob(files, launch, 0.2)
     seen = [job.restless]
     job.start()
     seen.append(job.restless)
@@ -72,36 +71,36 @@ def test_it_is_restless_while_something_will_happen_soon(files: Spool, launch: L
     assert seen == [False, True, False, True]
 
 
-def test_another_object_follows_a_runner_that_it_did_not_start(files: Spool, launch: Launch) -> None:
-    first = Job(files, launch, 0.2)
+def test_another_object_follows_a_runner_that_it_did_not_start(files: LocalSpool, launch: Launch) -> None:
+    first = LocalJob(files, launch, 0.2)
     first.start()
     until(first, JobState.RUNNING)
     first.release()
-    second = Job(files, launch, 0.2)
+    second = LocalJob(files, launch, 0.2)
     assert not second.waiting
     until(second, JobState.RUNNING)
     second.stop(JobState.REMOVED, "cancelled")
     until(second, JobState.REMOVED)
 
 
-def test_an_order_comes_before_the_start(files: Spool, launch: Launch) -> None:
-    job = Job(files, launch, 0.2)
+def test_an_order_comes_before_the_start(files: LocalSpool, launch: Launch) -> None:
+    job = LocalJob(files, launch, 0.2)
     job.stop(JobState.REMOVED, "cancelled")
     assert not job.waiting  # nothing may start it any more
     assert job.look()
     assert (job.report.state, job.report.started) == (JobState.REMOVED, None)
 
 
-def test_an_order_that_was_written_and_not_carried_out_is(files: Spool, launch: Launch) -> None:
+def test_an_order_that_was_written_and_not_carried_out_is(files: LocalSpool, launch: Launch) -> None:
     files.write_stop(launch.attempt, JobState.EVICTED, "host a was lost")
-    job = Job(files, launch, 0.2)
+    job = LocalJob(files, launch, 0.2)
     assert job.stopping
     assert job.look()
     assert (job.report.state, job.report.reason) == (JobState.EVICTED, "host a was lost")
 
 
-def test_a_runner_that_ignores_its_order_is_killed_with_all_it_started(files: Spool, launch: Launch) -> None:
-    job = Job(files, launch, -5.0)  # its patience is over when it begins
+def test_a_runner_that_ignores_its_order_is_killed_with_all_it_started(files: LocalSpool, launch: Launch) -> None:
+    job = LocalJob(files, launch, -5.0)  # its patience is over when it begins
     job.start()
     until(job, JobState.RUNNING)
     claim = files.claim(launch.attempt)
@@ -112,10 +111,10 @@ def test_a_runner_that_ignores_its_order_is_killed_with_all_it_started(files: Sp
     assert not claim.alive
 
 
-def test_a_runner_that_lost_the_claim_to_a_cancel_runs_nothing(files: Spool, launch: Launch) -> None:
+def test_a_runner_that_lost_the_claim_to_a_cancel_runs_nothing(files: LocalSpool, launch: Launch) -> None:
     files.write_stop(launch.attempt, JobState.REMOVED, "cancelled")
     assert files.fence(launch.attempt)
-    job = Job(files, launch, 0.2)
+    job = LocalJob(files, launch, 0.2)
     job.start()
     until(job, JobState.REMOVED)
     assert not (files.folder(launch.attempt) / "out.0").exists()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cosched.connector import JobState, Launch
-from cosched_local.launcher import reap, start_runner
-from cosched_local.spool import Spool
+from cosched_local.job import reap, start_runner
+from cosched_local.spool import LocalSpool
 
 
 def launch(*command: str) -> Launch:
@@ -27,13 +27,13 @@ def until_gone(pid: int) -> None:
 
 
 @pytest.fixture
-def files(spool: Path) -> Spool:
-    files = Spool(spool)
+def files(spool: Path) -> LocalSpool:
+    files = LocalSpool(spool)
     files.create()
     return files
 
 
-def test_a_runner_leads_a_session_and_leaves_no_zombie(files: Spool) -> None:
+def test_a_runner_leads_a_session_and_leaves_no_zombie(files: LocalSpool) -> None:
     attempt = launch("/bin/sh", "-c", "exit 3")
     files.write_launch(attempt)
     pid = start_runner(attempt, files.folder(attempt.attempt), 1.0)
@@ -45,7 +45,7 @@ def test_a_runner_leads_a_session_and_leaves_no_zombie(files: Spool) -> None:
 
 
 def test_processes_see_their_place_and_little_of_the_daemons_environment(
-    files: Spool, monkeypatch: pytest.MonkeyPatch
+    files: LocalSpool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COSCHED_DATABASE__URL", "postgresql://secret")
     monkeypatch.setenv("TZ", "UTC")
@@ -59,7 +59,7 @@ def test_processes_see_their_place_and_little_of_the_daemons_environment(
         assert not any("secret" in value for value in seen.values())
 
 
-def test_a_command_that_is_too_long_starts_nothing(files: Spool) -> None:
+def test_a_command_that_is_too_long_starts_nothing(files: LocalSpool) -> None:
     attempt = launch("/bin/true", *["x" * 100_000] * 60)
     files.write_launch(attempt)
     with pytest.raises(OSError, match="Argument list too long"):
@@ -67,7 +67,7 @@ def test_a_command_that_is_too_long_starts_nothing(files: Spool) -> None:
     assert files.claim(attempt.attempt) is None
 
 
-def test_a_runner_that_somebody_else_waited_for_is_forgotten(files: Spool) -> None:
+def test_a_runner_that_somebody_else_waited_for_is_forgotten(files: LocalSpool) -> None:
     attempt = launch("/bin/true")
     files.write_launch(attempt)
     pid = start_runner(attempt, files.folder(attempt.attempt), 1.0)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched_local.processes import Claim, ended, kill_all
+from cosched_local.processes import RunnerClaim, has_ended, kill_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
-def claim_of(pid: int) -> Claim:
+def claim_of(pid: int) -> RunnerClaim:
     begun = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    return Claim.read(f"{pid} {begun} {BOOT}\n")
+    return RunnerClaim.read(f"{pid} {begun} {BOOT}\n")
 
 
 def until(holds: Callable[[], object]) -> None:
@@ -63,7 +63,7 @@ def test_a_claim_is_alive_while_its_process_is() -> None:
 def test_another_process_of_that_number_is_not_taken_for_it(begun: int, boot: int) -> None:
     with sleeper() as process:
         real = claim_of(process.pid)
-        other = Claim(real.pid, real.begun + 1 - begun, (str(uuid.uuid4()), BOOT)[1 - boot])
+        other = RunnerClaim(real.pid, real.begun + 1 - begun, (str(uuid.uuid4()), BOOT)[1 - boot])
         assert not other.alive
         assert other.open() is None
         other.send(signal.SIGKILL)
@@ -73,7 +73,7 @@ def test_another_process_of_that_number_is_not_taken_for_it(begun: int, boot: in
 
 @pytest.mark.parametrize("pid", [0, -1, 2**22 + 1])
 def test_a_number_that_no_process_has_is_nobody(pid: int) -> None:
-    claim = Claim(pid, 0, BOOT)
+    claim = RunnerClaim(pid, 0, BOOT)
     assert not claim.alive
     assert claim.open() is None
 
@@ -83,9 +83,9 @@ def test_a_handle_tells_the_end() -> None:
         handle = claim_of(process.pid).open()
         assert handle is not None
         try:
-            assert not ended(handle)
+            assert not has_ended(handle)
             process.kill()
-            until(lambda: ended(handle))
+            until(lambda: has_ended(handle))
         finally:
             os.close(handle)
 
@@ -113,6 +113,6 @@ def test_all_of_a_session_is_killed_and_what_fled_from_it_by_its_mark() -> None:
 def test_nothing_is_killed_for_a_claim_that_no_process_of_this_boot_held() -> None:
     attempt = str(uuid.uuid4())
     with sleeper(COSCHED_ATTEMPT=attempt) as process:
-        assert kill_all(attempt, Claim(0, 0, "fence"))
-        assert kill_all(attempt, Claim(process.pid, 1, str(uuid.uuid4())))
+        assert kill_all(attempt, RunnerClaim(0, 0, "fence"))
+        assert kill_all(attempt, RunnerClaim(process.pid, 1, str(uuid.uuid4())))
         assert process.poll() is None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cosched_local.spool import Spool
+from cosched_local.spool import LocalSpool
 
 
 def runner_of(spool: Path, attempt: str) -> int:
-    claim = Spool(spool).claim(attempt)
+    claim = LocalSpool(spool).claim(attempt)
     assert claim is not None
     return claim.pid
 

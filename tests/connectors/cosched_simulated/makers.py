@@ -6,18 +6,18 @@ import uuid
 from typing import Any
 
 from cosched.connector import JobState, Launch
-from cosched_simulated.pool import Ending, Job, Pool
+from cosched_simulated.pool import JobOutcome, SimulatedJob, SimulatedPool
 
-DONE = Ending(JobState.COMPLETED, 0)
+DONE = JobOutcome(JobState.COMPLETED, 0)
 HOSTS = ("h1", "h2", "h3")
 
 
-def a_job(number: int, *pinned: str, count: int = 0, ready: float = 0.0, duration: float = 10.0) -> Job:
-    return Job(number, str(uuid.UUID(int=number)), count or len(pinned), pinned, ready, duration, DONE)
+def a_job(number: int, *pinned: str, count: int = 0, ready: float = 0.0, duration: float = 10.0) -> SimulatedJob:
+    return SimulatedJob(number, str(uuid.UUID(int=number)), count or len(pinned), pinned, ready, duration, DONE)
 
 
-def a_pool(*jobs: Job, up: tuple[str, ...] = HOSTS, time: float = 0.0) -> Pool:
-    return Pool(up, time, jobs)
+def a_pool(*jobs: SimulatedJob, up: tuple[str, ...] = HOSTS, time: float = 0.0) -> SimulatedPool:
+    return SimulatedPool(up, time, jobs)
 
 
 def a_launch(*hosts: str, **fields: Any) -> Launch:

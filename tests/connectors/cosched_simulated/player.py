@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.connector import JobReport, JobState
-from cosched.connector.attempts import explained, prepared_command
-from cosched.connector.launches import environment
-from cosched_simulated.book import Book
-from cosched_simulated.pool import Ending
+from cosched.connector.launches import process_environment
+from cosched.connector.spool import prepared_command, with_preparation_failure
+from cosched_simulated.database import PoolDatabase
+from cosched_simulated.pool import JobOutcome
 
 if TYPE_CHECKING:
     from cosched.connector import Launch
-    from cosched_simulated.pool import Job
+    from cosched_simulated.pool import SimulatedJob
 
 UNENDING = {"unpredicted": 1e7, "grace": 1e7}
 _PAUSE = 0.01
@@ -53,7 +53,7 @@ class Processes:
                 break
 
     def _start(self, launch: Launch, command: list[str], rank: int) -> None:
-        variables = {"PATH": os.environ["PATH"], **environment(launch), "COSCHED_RANK": str(rank)}
+        variables = {"PATH": os.environ["PATH"], **process_environment(launch), "COSCHED_RANK": str(rank)}
         with (self._folder / f"out.{rank}").open("wb") as out, (self._folder / f"err.{rank}").open("wb") as err:
             self._live.append(
                 subprocess.Popen(
@@ -72,7 +72,7 @@ class Processes:
             if process.returncode is None:
                 os.killpg(process.pid, signal.SIGKILL)
 
-    def ending(self, attempt: str) -> Ending | None:
+    def ending(self, attempt: str) -> JobOutcome | None:
         """Return how they ended; None while one lives."""
         if any(process.poll() is None for process in self._live):
             return None
@@ -80,14 +80,14 @@ class Processes:
         code = self._code or next(filter(None, codes), 0)
         state = JobState.FAILED if code else JobState.COMPLETED
         report = JobReport(attempt, state, exit_code=code, reason=self._fault)
-        return Ending(state, code, explained(report, self._folder).reason)
+        return JobOutcome(state, code, with_preparation_failure(report, self._folder).reason)
 
 
 class Hosts:
     """The hosts of one pool."""
 
     def __init__(self, spool: Path) -> None:
-        self._book = Book(spool / "pool.db")
+        self._book = PoolDatabase(spool / "pool.db")
         self._attempts = spool / "attempts"
         self._processes: dict[str, Processes] = {}
 
@@ -100,7 +100,7 @@ class Hosts:
                     if ending is not None:
                         turn.change(replace(job, ending=job.ending if job.stopped else ending, ends=time.time()))
 
-    def _look_at(self, job: Job, launch: Launch | None) -> Ending | None:
+    def _look_at(self, job: SimulatedJob, launch: Launch | None) -> JobOutcome | None:
         """Return how the job has ended; None while it runs."""
         assert launch is not None
         processes = self._processes.get(job.attempt)

@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from cosched.connector import JobState
-from cosched_simulated.advance import advance, due
-from cosched_simulated.pool import CANCELLED, Pool
+from cosched_simulated.pool import CANCELLED, SimulatedPool, advance, next_change
 from tests.connectors.cosched_simulated.makers import HOSTS, a_job, a_pool
 
 if TYPE_CHECKING:
-    from cosched_simulated.pool import Job
+    from cosched_simulated.pool import SimulatedJob
 
 GRACE = 0.5
 
 
-def spans(pool: Pool) -> list[tuple[float | None, float]]:
+def spans(pool: SimulatedPool) -> list[tuple[float | None, float]]:
     return [(job.began, job.ends) for job in pool.jobs]
 
 
@@ -43,7 +42,7 @@ def test_an_unpinned_job_takes_any_hosts_that_are_free() -> None:
 
 def test_a_job_is_ready_after_the_latency() -> None:
     pool = a_pool(a_job(1, "h1", ready=2.5))
-    assert due(pool) == 2.5
+    assert next_change(pool) == 2.5
     assert advance(pool, 2.0).jobs[0].state is JobState.QUEUED
     assert spans(advance(pool, 3.0)) == [(2.5, 12.5)]
 
@@ -54,8 +53,8 @@ def test_jobs_that_take_no_time_pass_all_at_once() -> None:
 
 
 def test_nothing_is_due_where_nothing_runs() -> None:
-    assert due(a_pool()) is None
-    assert due(advance(a_pool(a_job(1, "gone")), 5.0)) is None
+    assert next_change(a_pool()) is None
+    assert next_change(advance(a_pool(a_job(1, "gone")), 5.0)) is None
 
 
 def test_a_clock_that_was_set_back_changes_nothing() -> None:
@@ -69,8 +68,8 @@ class Life(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.pool = a_pool()
-        self.ended: dict[int, Job] = {}
-        self.seen: dict[int, Job] = {}
+        self.ended: dict[int, SimulatedJob] = {}
+        self.seen: dict[int, SimulatedJob] = {}
         self.cancelled: dict[int, float] = {}
         self.number = 0
 
@@ -84,7 +83,7 @@ class Life(RuleBasedStateMachine):
         self.ended |= {job.number: job for job in self.pool.jobs if not job.live}
         self.pool = replace(self.pool, jobs=tuple(job for job in self.pool.jobs if job.live))
 
-    def number_began(self, job: Job) -> bool:
+    def number_began(self, job: SimulatedJob) -> bool:
         """Whether the job began at most once, and not after its cancel."""
         known = self.seen.get(job.number)
         once = known is None or known.began in (None, job.began)
@@ -153,7 +152,7 @@ class Life(RuleBasedStateMachine):
         readies = [job.ready for job in self.all()]
         return readies != sorted(readies)
 
-    def all(self) -> list[Job]:
+    def all(self) -> list[SimulatedJob]:
         return [self.seen[number] for number in sorted(self.seen)]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector import ConnectorError, JobState, Native
+from cosched.connector import ConnectorError, JobState, NativeDescription
 from cosched.errors import UserError
 from cosched_simulated import SimulatedConnector
 from tests.connectors.cosched_simulated.makers import a_launch
@@ -127,7 +127,7 @@ def test_what_runs_on_a_host_that_is_taken_off_is_evicted_at_the_next_look(conne
     [
         (a_launch("host09"), "host 'host09' does not exist here: choose from host01 … host04"),
         (a_launch(count=5), "asks for 5 hosts of 4"),
-        (replace(a_launch(), native=Native("condor")), "is written for condor"),
+        (replace(a_launch(), native=NativeDescription("condor")), "is written for condor"),
     ],
 )
 def test_what_no_such_pool_could_run_is_refused(connect: Connect, launch: Launch, words: str) -> None:

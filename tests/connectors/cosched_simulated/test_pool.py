@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from cosched.connector import JobReport, JobState
-from cosched_simulated.advance import advance
-from cosched_simulated.pool import CANCELLED, Job
+from cosched_simulated.pool import CANCELLED, SimulatedJob, advance
 from tests.connectors.cosched_simulated.makers import HOSTS, a_job, a_pool
 
 
-def running(*pinned: str, count: int = 0) -> Job:
+def running(*pinned: str, count: int = 0) -> SimulatedJob:
     """Return a job that has run since 1.0 and would end at 11.0."""
     return a_job(1, *pinned, count=count).start(pinned or HOSTS[:count], 1.0)
 
@@ -30,7 +29,7 @@ def running(*pinned: str, count: int = 0) -> Job:
         ),
     ],
 )
-def test_a_job_is_reported_as_it_is(job: Job, report: JobReport) -> None:
+def test_a_job_is_reported_as_it_is(job: SimulatedJob, report: JobReport) -> None:
     assert job.report() == JobReport(job.attempt, *(getattr(report, name) for name in JobReport.__slots__[1:]))
 
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.connector import JobState
-from cosched_slurm.accounting import Accounting, accounted
+from cosched_slurm.past_jobs import AccountingCache, accounted_record
 
 if TYPE_CHECKING:
-    from cosched_slurm.jobs import Record
+    from cosched_slurm.jobs import JobRecord
 
 FOLDER = Path("/spool/a")
 
@@ -29,8 +29,8 @@ def _line(
     return f"{job}|{state}|{code}|1795289631|{end}|1|{nodes}|{folder}"
 
 
-def found(lines: list[str], folder: Path = FOLDER, index: int | None = None) -> Record | None:
-    return accounted(Accounting(lambda _age: lines, 1.0).rows(folder, 0.0), "a", index)
+def found(lines: list[str], folder: Path = FOLDER, index: int | None = None) -> JobRecord | None:
+    return accounted_record(AccountingCache(lambda _age: lines, 1.0).rows(folder, 0.0), "a", index)
 
 
 @pytest.mark.parametrize(
@@ -91,12 +91,12 @@ def test_it_is_asked_seldom_and_for_as_far_back_as_needed(monkeypatch: pytest.Mo
         asked.append(age)
         return [_line()]
 
-    monkeypatch.setattr("cosched_slurm.accounting.time.time", lambda: 1000.0)
-    accounting = Accounting(ask, 3600.0)
+    monkeypatch.setattr("cosched_slurm.past_jobs.time.time", lambda: 1000.0)
+    accounting = AccountingCache(ask, 3600.0)
     for since in (900.0, 950.0, 800.0, 900.0):
         assert accounting.rows(FOLDER, since) == [_line().split("|")]
     assert asked == [400, 500]
 
 
 def test_without_accounting_nothing_is_known() -> None:
-    assert Accounting(lambda _age: None, 1.0).rows(FOLDER, 0.0) == []
+    assert AccountingCache(lambda _age: None, 1.0).rows(FOLDER, 0.0) == []

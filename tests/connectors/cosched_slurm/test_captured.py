@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from cosched.connector import Host, JobState
-from cosched_slurm.jobs import records
-from cosched_slurm.nodes import busy, hosts
-from cosched_slurm.strangers import claims_of
+from cosched_slurm.foreign_jobs import foreign_claims
+from cosched_slurm.jobs import job_records
+from cosched_slurm.nodes import busy_nodes, cluster_hosts
 
 VERSIONS = ("22.05", "24.11", "26.05")
 
@@ -29,7 +29,7 @@ def _captured(version: str, kind: str, key: str = "") -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_jobs_mean_the_same_in_every_version(version: str) -> None:
-    found = [same[0] for same in records(_captured(version, "jobs")).values()]
+    found = [same[0] for same in job_records(_captured(version, "jobs")).values()]
     assert [(record.state, record.exit_code, record.hosts) for record in found] == [
         (JobState.RUNNING, None, ("node01",)),
         (JobState.FAILED, 3, ("node02",)),
@@ -46,7 +46,7 @@ def test_jobs_mean_the_same_in_every_version(version: str) -> None:
 def test_elements_of_an_array_are_told_apart_in_every_version(version: str) -> None:
     """Ten elements on three nodes: 0 failed, 2 was cancelled as it ran, 5 as it waited: of this nothing is left."""
     names = [f"attempt {index}" for index in range(10)]
-    found = records(_captured(version, "array", "jobs"), lambda _array: names)
+    found = job_records(_captured(version, "array", "jobs"), lambda _array: names)
     ends = {
         "attempt 0": (JobState.FAILED, 3),
         "attempt 2": (JobState.REMOVED, None),
@@ -67,17 +67,17 @@ def test_elements_of_an_array_are_told_apart_in_every_version(version: str) -> N
 @pytest.mark.parametrize("version", VERSIONS)
 def test_nodes_mean_the_same_in_every_version(version: str) -> None:
     rows = _captured(version, "nodes")
-    assert hosts(rows, "all", "class-") == [
+    assert cluster_hosts(rows, "all", "class-") == [
         Host("node01", "Testbed"),
         Host("node02", "Testbed"),
         Host("node03", "Testbed", up=False, reason="drain: new memory"),
     ]
-    assert not hosts(rows, "other", "")
-    assert busy(rows) == {"node01"}
+    assert not cluster_hosts(rows, "other", "")
+    assert busy_nodes(rows) == {"node01"}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_others_have_what_they_run_on(version: str) -> None:
-    claims = claims_of(_captured(version, "jobs"), lambda _attempt: False)
+    claims = foreign_claims(_captured(version, "jobs"), lambda _attempt: False)
     assert list(claims) == ["node01"]
     assert "job 1 of root" in claims["node01"].reason

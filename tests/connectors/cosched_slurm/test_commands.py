@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector import ConnectorError
-from cosched_slurm.commands import Commands
-from cosched_slurm.settings import SlurmSettings
+from cosched_slurm.commands import SlurmCommands
+from cosched_slurm.slurm_settings import SlurmSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    Play = Callable[..., Commands]
+    Play = Callable[..., SlurmCommands]
 
 
 @pytest.fixture
 def play(tmp_path: Path) -> Play:
-    def write(program: str, script: str, timeout: int = 60) -> Commands:
+    def write(program: str, script: str, timeout: int = 60) -> SlurmCommands:
         file = tmp_path / program
         file.write_text(f"#!/bin/sh\n{script}\n")
         file.chmod(0o755)
-        return Commands(SlurmSettings.read({"bin": str(tmp_path), "spool": str(tmp_path), "timeout": timeout}))
+        return SlurmCommands(SlurmSettings.read({"bin": str(tmp_path), "spool": str(tmp_path), "timeout": timeout}))
 
     return write
 
@@ -108,7 +108,7 @@ def test_nothing_of_our_environment_reaches_a_job(play: Play, monkeypatch: pytes
 
 def test_a_missing_program_is_named_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ConnectorError, match=r"no program squeue.*bin"):
-        Commands(SlurmSettings.read({"bin": str(tmp_path), "spool": str(tmp_path)})).jobs()
+        SlurmCommands(SlurmSettings.read({"bin": str(tmp_path), "spool": str(tmp_path)})).jobs()
 
 
 def test_a_cluster_without_accounting_is_asked_for_it_once(play: Play) -> None:

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.connector import JobState
-from cosched_slurm.jobs import comment, meaning, number, records, words
+from cosched_slurm.jobs import job_comment, job_records, job_state, plain_number, state_words
 
 _ATTEMPT = str(uuid.UUID(int=7))
 
 # As `squeue --json` of 22.05.8 printed it, without the fields that nobody reads.
 _OLD = {
     "job_id": 1,
-    "comment": comment(_ATTEMPT, 2),
+    "comment": job_comment(_ATTEMPT, 2),
     "name": "wrap",
     "job_state": "COMPLETED",
     "state_reason": "None",
@@ -52,13 +52,13 @@ def test_elements_that_wait_are_one_row(starts: list[int], members: int) -> None
     indices = ",".join(f"{start}-{start + 2}" for start in starts) + "%4"
     row = {
         **_OLD,
-        "comment": comment(_ATTEMPT, 1, array=True),
+        "comment": job_comment(_ATTEMPT, 1, array=True),
         "job_state": "PENDING",
         "array_job_id": 7,
         "array_task_id": None,
         "array_task_string": indices,
     }
-    found = records([row], lambda _array: [str(index) for index in range(members)])
+    found = job_records([row], lambda _array: [str(index) for index in range(members)])
     shown = {name for name, (record, *_) in found.items() if not record.vanished}
     assert shown == {str(index) for index in wanted}
     assert len(found) == (members if wanted else 0)
@@ -67,16 +67,16 @@ def test_elements_that_wait_are_one_row(starts: list[int], members: int) -> None
 
 @pytest.mark.parametrize("words", ["", "x", "1-", "-1", "1-x", "9999999999", "0-...", "1:2", "%4"])
 def test_indices_that_make_no_sense_are_nobodys(words: str) -> None:
-    row = {**_OLD, "comment": comment(_ATTEMPT, 1, array=True), "array_task_string": words}
-    assert records([row], lambda _array: ["a"]) == {}
+    row = {**_OLD, "comment": job_comment(_ATTEMPT, 1, array=True), "array_task_string": words}
+    assert job_records([row], lambda _array: ["a"]) == {}
 
 
 def test_an_array_of_another_spool_is_nobodys() -> None:
-    assert records([{**_OLD, "comment": comment(_ATTEMPT, 1, array=True), "array_task_id": 0}]) == {}
+    assert job_records([{**_OLD, "comment": job_comment(_ATTEMPT, 1, array=True), "array_task_id": 0}]) == {}
 
 
 def _one(row: dict[str, Any]) -> Any:
-    (record,) = records([row])[_ATTEMPT]
+    (record,) = job_records([row])[_ATTEMPT]
     return record
 
 
@@ -145,12 +145,14 @@ def test_the_guess_at_a_start_is_none() -> None:
 
 
 def test_jobs_of_others_are_left_out() -> None:
-    foreign = [{**_OLD, "comment": text} for text in ("", None, "cosched", f"x{comment(_ATTEMPT, 1)}", "cosched:1:1")]
-    assert records(foreign) == {}
+    foreign = [
+        {**_OLD, "comment": text} for text in ("", None, "cosched", f"x{job_comment(_ATTEMPT, 1)}", "cosched:1:1")
+    ]
+    assert job_records(foreign) == {}
 
 
 def test_several_jobs_of_one_attempt_are_in_order() -> None:
-    found = records([{**_OLD, "job_id": 12}, {**_OLD, "job_id": 9}])[_ATTEMPT]
+    found = job_records([{**_OLD, "job_id": 12}, {**_OLD, "job_id": 9}])[_ATTEMPT]
     assert [record.job for record in found] == ["9", "12"]
 
 
@@ -163,16 +165,16 @@ _JSON = st.recursive(
 
 @given(st.sampled_from(["job_state", "state_reason", "start_time", "comment", "job_id", "state_description"]), _JSON)
 def test_no_value_of_a_field_is_an_accident(field: str, value: object) -> None:
-    assert set(records([{**_OLD, field: value}])) <= {_ATTEMPT}
+    assert set(job_records([{**_OLD, field: value}])) <= {_ATTEMPT}
 
 
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=3))
 def test_what_is_not_known_is_never_an_end(invented: list[str]) -> None:
-    assert meaning(["COMPLETED", *(word + "?" for word in invented)]) is JobState.UNKNOWN
+    assert job_state(["COMPLETED", *(word + "?" for word in invented)]) is JobState.UNKNOWN
 
 
 def test_numbers_and_words() -> None:
-    assert number({"set": True, "infinite": True, "number": 3}) is None
-    assert number({"set": False, "infinite": False, "number": 3}) is None
-    assert number(True) is None
-    assert words("idle+drain") == ["IDLE", "DRAIN"]
+    assert plain_number({"set": True, "infinite": True, "number": 3}) is None
+    assert plain_number({"set": False, "infinite": False, "number": 3}) is None
+    assert plain_number(True) is None
+    assert state_words("idle+drain") == ["IDLE", "DRAIN"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched_slurm.nodelist import node_names
+from cosched_slurm.jobs import node_names
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from cosched.connector import Host
-from cosched_slurm.nodes import hosts
-from cosched_slurm.reservations import Reservation
+from cosched_slurm.nodes import NodeReservation, cluster_hosts
 
 # As `sinfo --json` of 22.05.8 printed it, without the fields that nobody reads.
 _OLD: dict[str, Any] = {
@@ -30,8 +29,8 @@ _NEW = {
 
 @pytest.mark.parametrize("row", [_OLD, {**_NEW, "state_flags": None}])
 def test_a_node_is_a_host_of_its_class(row: dict[str, Any]) -> None:
-    assert hosts([row], "", "class-") == [Host("node01", "Origin")]
-    assert hosts([row], "", "") == [Host("node01")]
+    assert cluster_hosts([row], "", "class-") == [Host("node01", "Origin")]
+    assert cluster_hosts([row], "", "") == [Host("node01")]
 
 
 @pytest.mark.parametrize(
@@ -51,20 +50,20 @@ def test_a_node_is_a_host_of_its_class(row: dict[str, Any]) -> None:
     ],
 )
 def test_what_takes_no_jobs_is_not_up_and_says_why(state: object, flags: object) -> None:
-    (host,) = hosts([{**_OLD, "state": state, "state_flags": flags, "reason": "new  memory\n"}], "", "")
+    (host,) = cluster_hosts([{**_OLD, "state": state, "state_flags": flags, "reason": "new  memory\n"}], "", "")
     assert not host.up
     assert host.reason.endswith("new memory")
 
 
 @pytest.mark.parametrize("state", ["allocated", "mixed", ["ALLOCATED", "COMPLETING"], ["IDLE", "CLOUD"]])
 def test_a_busy_node_is_up(state: object) -> None:
-    assert hosts([{**_OLD, "state": state}], "", "")[0].up
+    assert cluster_hosts([{**_OLD, "state": state}], "", "")[0].up
 
 
 def test_only_the_partition_counts() -> None:
     rows = [_OLD, {**_OLD, "name": "node02", "partitions": ["gpu"]}, {**_OLD, "name": "node03", "partitions": None}]
-    assert [host.name for host in hosts(rows, "gpu", "")] == ["node02"]
-    assert [host.name for host in hosts(rows, "", "")] == ["node01", "node02", "node03"]
+    assert [host.name for host in cluster_hosts(rows, "gpu", "")] == ["node02"]
+    assert [host.name for host in cluster_hosts(rows, "", "")] == ["node01", "node02", "node03"]
 
 
 @pytest.mark.parametrize(
@@ -77,14 +76,14 @@ def test_only_the_partition_counts() -> None:
 )
 def test_a_reserved_node_takes_the_jobs_of_its_reservation_alone(row: dict[str, Any]) -> None:
     rows = [row, {**_OLD, "name": "node02"}]
-    assert [host.up for host in hosts(rows, "", "")] == [False, True]
-    own = Reservation("mine", frozenset({"node01"}), active=True)
-    assert hosts(rows, "", "", own=own) == [Host("node01")]
-    (host,) = hosts(rows, "", "", own=Reservation("mine", own.nodes, active=False))
+    assert [host.up for host in cluster_hosts(rows, "", "")] == [False, True]
+    own = NodeReservation("mine", frozenset({"node01"}), active=True)
+    assert cluster_hosts(rows, "", "", own=own) == [Host("node01")]
+    (host,) = cluster_hosts(rows, "", "", own=NodeReservation("mine", own.nodes, active=False))
     assert (host.up, host.reason) == (False, "the reservation mine is not active")
 
 
 def test_a_reserved_node_that_is_drained_is_down() -> None:
     row = {**_OLD, "state_flags": ["RESERVED", "DRAIN"], "reason": "new memory"}
-    (host,) = hosts([row], "", "", own=Reservation("mine", frozenset({"node01"}), active=True))
+    (host,) = cluster_hosts([row], "", "", own=NodeReservation("mine", frozenset({"node01"}), active=True))
     assert (host.up, host.reason) == (False, "drain: new memory")

@@ -10,9 +10,9 @@ import pytest
 
 from cosched.connector import Launch
 from cosched.errors import UserError
-from cosched_slurm.attempts import Attempts
-from cosched_slurm.settings import SlurmSettings
-from cosched_slurm.submission import job_script, options
+from cosched_slurm.slurm_settings import SlurmSettings
+from cosched_slurm.spool import SlurmAttemptFolders
+from cosched_slurm.submission import job_script, sbatch_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,16 +26,16 @@ def _launch(*command: str, hosts: tuple[str, ...] = ("node02", "node01")) -> Lau
 
 
 @pytest.fixture
-def attempts(tmp_path: Path) -> Attempts:
-    return Attempts(tmp_path / "spool")
+def attempts(tmp_path: Path) -> SlurmAttemptFolders:
+    return SlurmAttemptFolders(tmp_path / "spool")
 
 
-def _options(attempts: Attempts, launch: Launch, **table: str) -> Sequence[str]:
+def _options(attempts: SlurmAttemptFolders, launch: Launch, **table: str) -> Sequence[str]:
     read = SlurmSettings.read({"spool": str(attempts.root), **table})
-    return options(launch, attempts.folder(launch.attempt), read)
+    return sbatch_arguments(launch, attempts.folder(launch.attempt), read)
 
 
-def test_a_group_is_pinned_and_has_its_hosts_for_itself(attempts: Attempts) -> None:
+def test_a_group_is_pinned_and_has_its_hosts_for_itself(attempts: SlurmAttemptFolders) -> None:
     launch = _launch()
     given = _options(attempts, launch, partition="p", account="a", qos="q")
     assert {"--nodelist=node02,node01", "--nodes=2", "--ntasks=2", "--exclusive", "--no-requeue"} <= set(given)
@@ -44,19 +44,19 @@ def test_a_group_is_pinned_and_has_its_hosts_for_itself(attempts: Attempts) -> N
     assert not [option for option in given if option.startswith("--time")]
 
 
-def test_without_hosts_nothing_is_pinned(attempts: Attempts) -> None:
+def test_without_hosts_nothing_is_pinned(attempts: SlurmAttemptFolders) -> None:
     given = _options(attempts, _launch(hosts=()))
     assert not [option for option in given if "nodelist" in option or "partition" in option]
     assert "--nodes=2" in given
 
 
-def test_a_time_limit_is_in_whole_seconds(attempts: Attempts) -> None:
+def test_a_time_limit_is_in_whole_seconds(attempts: SlurmAttemptFolders) -> None:
     assert "--time=0:91" in _options(attempts, replace(_launch(), time_limit=90.2))
 
 
 @pytest.mark.parametrize("value", _BAD)
 @pytest.mark.parametrize("place", ["name", "directory", "hosts"])
-def test_values_that_are_more_than_values_are_refused(attempts: Attempts, place: str, value: str) -> None:
+def test_values_that_are_more_than_values_are_refused(attempts: SlurmAttemptFolders, place: str, value: str) -> None:
     launch = replace(_launch(hosts=("node01",)), count=1)
     bad = replace(launch, hosts=(value,)) if place == "hosts" else replace(launch, **{place: value})  # type: ignore[arg-type]  # the place is one of text
     with pytest.raises(UserError):
@@ -64,7 +64,7 @@ def test_values_that_are_more_than_values_are_refused(attempts: Attempts, place:
 
 
 @pytest.mark.parametrize("host", ["node[01-16]", "node01,node02", "/etc/hosts", "./list", "ALL nodes", "^file", ""])
-def test_a_host_is_one_name(attempts: Attempts, host: str) -> None:
+def test_a_host_is_one_name(attempts: SlurmAttemptFolders, host: str) -> None:
     with pytest.raises(UserError, match="host"):
         _options(attempts, replace(_launch(hosts=("node01",)), hosts=(host,)))
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.connector.userfiles import Place
+from cosched.connector.userfiles import UserFileOrigin
 from cosched.errors import UserError
 from cosched_slurm.userfile import read
 
-HERE = Place(Path("/work"), {"PATH": "/bin", "TOKEN": "secret", "FOO": "bar"}, "job.sh")
+HERE = UserFileOrigin(Path("/work"), {"PATH": "/bin", "TOKEN": "secret", "FOO": "bar"}, "job.sh")
 
 
 def test_options_are_taken_apart() -> None:

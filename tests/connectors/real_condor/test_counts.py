@@ -11,10 +11,10 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector import JobState
 from cosched.coscheduler.events import JobReported
-from cosched.service.clock import Clock
-from cosched.service.manager import Manager
+from cosched.daemon.clock import Clock
+from cosched.daemon.manager import ResourceManager
 from cosched_condor import CondorConnector
-from cosched_condor.news import QueueNews
+from cosched_condor.job_events import QueueEvents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def test_while_jobs_run_the_queue_is_asked_by_the_look_at_all_tasks_alone(
     launches = [bench.waiter(hosts=(host,)) for host in bench.up(2)]
     told: list[Event] = []
     live = [launch.attempt for launch, _ in launches]
-    manager = Manager(connector, told.append, Clock(), grace=30.0, watch=1.0, status=4.0, live=lambda: live)
+    manager = ResourceManager(connector, told.append, Clock(), grace=30.0, watch=1.0, status=4.0, live=lambda: live)
     manager.start()
     try:
         connector.submit_many([launch for launch, _ in launches])
@@ -66,7 +66,7 @@ def test_while_jobs_run_the_queue_is_asked_by_the_look_at_all_tasks_alone(
 def _agree(connector: CondorConnector) -> bool:
     """Whether slots and queue say the same, so that nothing has to be asked."""
     news = connector._news
-    return not (isinstance(news, QueueNews) and news._pace.due(time.monotonic() + 3600.0))
+    return not (isinstance(news, QueueEvents) and news._pace.due(time.monotonic() + 3600.0))
 
 
 def _seen(told: list[Event], state: JobState) -> set[str]:

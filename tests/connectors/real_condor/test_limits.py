@@ -10,10 +10,10 @@ import pytest
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
-from cosched.client import AbsentError
+from cosched.api.documents import TaskRequest
+from cosched.client import NotRunningError
 from cosched.connector import ConnectorError, JobState
 from cosched.connector.contract import Bench
-from cosched.portal.documents import TaskRequest
 from cosched_condor import CondorConnector
 from demo.site import Site
 from tests.history import faults, read
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from cosched.api.documents import TaskView
     from cosched.client import Client
-    from cosched.portal.documents import TaskView
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [pytest.mark.pool, pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")]
@@ -115,7 +115,7 @@ def _explanations(client: Client) -> list[str]:
     """Return what tasks wait for that are not on their way this very moment."""
     found: list[str] = []
     for task in _waiting(client):
-        with contextlib.suppress(AbsentError):  # it has ended
+        with contextlib.suppress(NotRunningError):  # it has ended
             found += client.explain(task.id).waits_for
     return found
 

@@ -14,7 +14,7 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector import ConnectorError, JobState
 from cosched.connector.contract import Bench, ConnectorContract
-from cosched.connector.userfiles import Place
+from cosched.connector.userfiles import UserFileOrigin
 from cosched_condor import CondorConnector, userfile
 from cosched_condor.submission import describe
 
@@ -128,7 +128,7 @@ def test_a_users_own_submit_file_is_carried_with_its_files(bench: Bench, tmp_pat
     (home / "program").chmod(0o755)
     (home / "input").write_text("from afar\n")
     text = "executable = program\narguments = x\ntransfer_input_files = input\noutput = mine.out\n"
-    job = userfile.read(text + "environment = MINE=1\nqueue\n", Place(home, {}, "job.sub"))[0]
+    job = userfile.read(text + "environment = MINE=1\nqueue\n", UserFileOrigin(home, {}, "job.sub"))[0]
     launch = replace(
         bench.launch(*job.command, hosts=("node01",)),
         directory=job.directory,

@@ -11,7 +11,7 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector import JobState
 from cosched_condor import CondorConnector
-from cosched_condor.news import LogNews
+from cosched_condor.job_events import LogEvents
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def test_logs_that_are_over_go_and_no_event_is_lost_or_told_twice(bench: Bench, 
         os.utime(log, (log.stat().st_mtime - 3600,) * 2)
     bench.connector.events(0.0)
     news = _connector(bench)._news
-    assert isinstance(news, LogNews)
+    assert isinstance(news, LogEvents)
     news._tidied = -1e9
     bench.connector.events(0.0)
     assert set(spool.glob("events*.log")) == {first, _connector(bench)._attempts.logs.current}

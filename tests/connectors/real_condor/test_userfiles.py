@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
-from cosched.connector import ConnectorError, JobState, Launch, Native
-from cosched.connector.userfiles import Place
+from cosched.connector import ConnectorError, JobState, Launch, NativeDescription
+from cosched.connector.userfiles import UserFileOrigin
 from cosched.errors import UserError
 from cosched_condor import userfile
 
@@ -29,7 +29,7 @@ def launched(bench: Bench) -> Callable[..., Launch]:
     """Read a submit file and make a launch of its first task on these hosts, as the daemon would."""
 
     def launched(text: str, *hosts: str, environment: dict[str, str] | None = None) -> Launch:
-        job = userfile.read(text, Place(bench.workplace, environment or {}, "job.sub"))[0]
+        job = userfile.read(text, UserFileOrigin(bench.workplace, environment or {}, "job.sub"))[0]
         plain = bench.launch(*job.command, hosts=hosts)
         return Launch(
             plain.attempt,
@@ -91,7 +91,7 @@ def test_what_the_file_does_not_send_elsewhere_is_kept_for_task_out(
 
 def test_a_queue_of_items_is_a_bag_of_tasks(bench: Bench, launched: Callable[..., Launch]) -> None:
     text = 'executable = /bin/echo\narguments = "$(a)-$(b)-$(Process)"\nqueue 2 a,b from (\n1, 2\n3, 4 5\n)\n'
-    jobs = userfile.read(text, Place(bench.workplace, {}, "job.sub"))
+    jobs = userfile.read(text, UserFileOrigin(bench.workplace, {}, "job.sub"))
     assert [job.native.settings["arguments"] for job in jobs] == ['"1-2-0"', '"1-2-1"', '"3-4 5-2"', '"3-4 5-3"']
     assert {job.hosts for job in jobs} == {"1"}
 
@@ -183,7 +183,7 @@ def _native(bench: Bench, settings: dict[str, str]) -> Launch:
         ("node01",),
         1,
         directory=str(bench.workplace),
-        native=Native("condor", settings),
+        native=NativeDescription("condor", settings),
     )
 
 

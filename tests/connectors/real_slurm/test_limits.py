@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.api.documents import TaskRequest
 from cosched.connector import ConnectorError, JobState
 from cosched.connector.contract import Bench
-from cosched.portal.documents import TaskRequest
 from cosched_slurm import SlurmConnector
 from demo.site import Site
 from tests.history import faults, read
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from cosched.api.documents import TaskView
     from cosched.client import Client
-    from cosched.portal.documents import TaskView
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [pytest.mark.pool, pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")]

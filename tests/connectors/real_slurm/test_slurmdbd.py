@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cosched.api.documents import TaskRequest
 from cosched.connector import ConnectorError, JobState
 from cosched.connector.contract import Bench
-from cosched.portal.documents import TaskRequest
 from cosched_slurm import SlurmConnector
 from demo.site import Site
 from tests.history import faults, read

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector import ConnectorError, JobState, Launch, Native
-from cosched.connector.userfiles import Place
+from cosched.connector import ConnectorError, JobState, Launch, NativeDescription
+from cosched.connector.userfiles import UserFileOrigin
 from cosched.errors import UserError
 from cosched_slurm import userfile
 
@@ -26,7 +26,7 @@ def launched(bench: Bench) -> Callable[..., Launch]:
     """Read a script and make a launch of its first task on these hosts, as the daemon would."""
 
     def launched(text: str, *hosts: str, environment: dict[str, str] | None = None, index: int = 0) -> Launch:
-        job = userfile.read(text, Place(bench.workplace, environment or {}, "job.sh"))[index]
+        job = userfile.read(text, UserFileOrigin(bench.workplace, environment or {}, "job.sh"))[index]
         plain = bench.launch(*job.command, hosts=hosts)
         return Launch(
             plain.attempt,
@@ -162,5 +162,5 @@ def _native(bench: Bench, settings: dict[str, str], script: str = "#!/bin/sh\n")
         ("node01",),
         1,
         directory=str(bench.workplace),
-        native=Native("slurm", settings, script),
+        native=NativeDescription("slurm", settings, script),
     )

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.testclient import TestClient
 
-from cosched.access.access import COOKIE
-from cosched.access.principal import Role
-from cosched.portal.api import build
-from cosched.portal.documents import Explanation, Forecast, HostView, ProfileView, TaskDetail
-from tests.service.makers import Daemon, access_to, daemon, insight_of
+from cosched.access.authentication import COOKIE
+from cosched.access.principals import Role
+from cosched.api.documents import ExplanationView, Forecast, HostView, ProfileView, TaskDetail
+from cosched.portal.application import build_application
+from tests.daemon.makers import Daemon, access_to, daemon, insight_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
     from httpx2 import Response
 
-    from cosched.access.access import Access
+    from cosched.access.authentication import Authenticator
 
 NOW = 1_750_000_000.0  # 15 June 2025, 15:06:40 UTC
 
@@ -67,8 +67,8 @@ def detail(**changes: Any) -> TaskDetail:
     return TaskDetail(**{**values, **changes})
 
 
-def explained(start: float | None = None, end: float | None = None) -> Explanation:
-    return Explanation(
+def explained(start: float | None = None, end: float | None = None) -> ExplanationView:
+    return ExplanationView(
         task="7",
         state="queued",
         waits_for=(),
@@ -104,7 +104,7 @@ class Portal:
     """The pages before a daemon whose tasks stay where they are, and people who look at them."""
 
     daemon: Daemon
-    access: Access
+    access: Authenticator
     app: FastAPI
 
     def person(self, name: str, role: Role = Role.USER) -> Person:
@@ -150,4 +150,4 @@ def portal(tmp_path: Path, hosts: int = 8) -> Iterator[Portal]:
     """Run the pages of a domain in which no task leaves by itself."""
     with daemon(tmp_path, hosts) as running:
         access = access_to(running.store)
-        yield Portal(running, access, build(running.desk, access, insight=insight_of(running, tmp_path)))
+        yield Portal(running, access, build_application(running.desk, access, insight=insight_of(running, tmp_path)))

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cosched.portal.documents import TaskRequest
+from cosched.api.documents import TaskRequest
 from cosched.simulation.kernels import KERNELS
 from demo.site import Site
 from tests.portal.pages.visitor import PHONE, visiting

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from fastapi.testclient import TestClient
 
-from cosched.access.principal import Role
+from cosched.access.principals import Role
 from tests.portal.pages.makers import Portal, portal
 
 if TYPE_CHECKING:

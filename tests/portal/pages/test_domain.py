@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.access.principal import Role
-from cosched.portal.documents import PeerView
+from cosched.access.principals import Role
+from cosched.api.documents import PeerView
 from tests.cli.test_network_text import ADVICE, NETWORK
 from tests.portal.pages.makers import portal
 

@@ -5,17 +5,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from cosched.connector.native import Native
+from cosched.api.documents import TaskRequest
+from cosched.connector.values import NativeDescription
 from cosched.errors import UserError
-from cosched.portal.documents import TaskRequest
 from cosched.portal.pages.forms import (
-    again,
-    fields_of,
+    fields_like_task,
     local_minute,
-    read_deadline,
+    parse_deadline_field,
     read_profile,
     read_request,
-    request_like,
+    request_like_task,
+    resubmit_request,
 )
 from tests.portal.pages.makers import NOW, detail, profile
 
@@ -53,20 +53,20 @@ def test_a_command_is_one_argument_a_line() -> None:
 
 
 def test_a_deadline_is_one_of_the_persons_zone() -> None:
-    assert read_deadline("2030-07-01T12:00", BERLIN) == read_deadline("2030-07-01T10:00+00:00", None)
-    assert read_deadline("", BERLIN) is None
+    assert parse_deadline_field("2030-07-01T12:00", BERLIN) == parse_deadline_field("2030-07-01T10:00+00:00", None)
+    assert parse_deadline_field("", BERLIN) is None
 
 
 def test_a_time_that_the_clocks_skip_is_refused() -> None:
     """Bad inputs 5."""
     with pytest.raises(UserError, match="does not exist here"):
-        read_deadline("2030-03-31T02:30", BERLIN)
+        parse_deadline_field("2030-03-31T02:30", BERLIN)
 
 
 @pytest.mark.parametrize("text", ["soon", "9999-99-99T00:00", "0001-01-01T00:00"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="is not a time"):
-        read_deadline(text, ZoneInfo("Pacific/Kiritimati"))
+        parse_deadline_field(text, ZoneInfo("Pacific/Kiritimati"))
 
 
 def test_run_times_are_numbers_between_commas() -> None:
@@ -85,7 +85,7 @@ def test_the_fields_of_a_task_submit_it_again_with_as_much_time_as_it_had() -> N
         name="night",
         time_limit=60.0,
     )
-    again = read_request(fields_of(task, NOW, BERLIN, catalogued=True), BERLIN)
+    again = read_request(fields_like_task(task, NOW, BERLIN, catalogued=True), BERLIN)
     assert again == TaskRequest(
         application="jacobi",
         parameters={"Scale": "0.5", "mode": "fast"},
@@ -97,16 +97,16 @@ def test_the_fields_of_a_task_submit_it_again_with_as_much_time_as_it_had() -> N
 
 def test_a_command_keeps_what_was_predicted_for_it() -> None:
     task = detail(command=("/bin/x", "a b"), profile=profile((4.0, None, 2.0)), best_effort=True, directory="/tmp")
-    again = read_request(fields_of(task, NOW, None, catalogued=False), None)
+    again = read_request(fields_like_task(task, NOW, None, catalogued=False), None)
     assert again == TaskRequest(
         command=("/bin/x", "a b"), profile=(4.0, None, 2.0), best_effort=True, directory="/tmp", name="night"
     )
 
 
 def test_a_task_like_another_is_made_from_all_of_it() -> None:
-    native = Native("slurm", {"mem": "2G"}, "#!/bin/sh\n")
+    native = NativeDescription("slurm", {"mem": "2G"}, "#!/bin/sh\n")
     task = detail(command=("/job.sh",), native=native, environment={"A": "1"}, deadline=NOW, count=3, prepare=("/p",))
-    again = request_like(task, NOW, catalogued=False)
+    again = request_like_task(task, NOW, catalogued=False)
     assert again == TaskRequest(
         command=("/job.sh",),
         native=native,
@@ -117,7 +117,7 @@ def test_a_task_like_another_is_made_from_all_of_it() -> None:
         prepare=("/p",),
     )
     predicted = detail(application="jacobi", parameters={"Scale": 2.0}, profile=profile((4.0, 2.0), "model"))
-    assert request_like(predicted, NOW, catalogued=True) == TaskRequest(
+    assert request_like_task(predicted, NOW, catalogued=True) == TaskRequest(
         application="jacobi", parameters={"Scale": 2.0}, name="night"
     )
 
@@ -129,18 +129,18 @@ def test_a_command_with_a_model_of_its_own_is_cloned_with_it() -> None:
         parameters={"cells": 500.0, "kind": "a"},
         profile=profile((4.0, 2.0), "model"),
     )
-    form = read_request(fields_of(task, NOW, None, catalogued=False), None)
+    form = read_request(fields_like_task(task, NOW, None, catalogued=False), None)
     assert form == TaskRequest(
         command=("/bin/x",), model="a model", parameters={"cells": "500", "kind": "a"}, name="night"
     )
-    assert request_like(task, NOW, catalogued=False) == TaskRequest(
+    assert request_like_task(task, NOW, catalogued=False) == TaskRequest(
         command=("/bin/x",), model="a model", parameters={"cells": 500.0, "kind": "a"}, name="night"
     )
 
 
 @pytest.mark.parametrize("catalogued", [True, False])
 def test_a_job_from_a_file_is_cloned_with_what_the_form_says_instead(catalogued: bool) -> None:
-    native = Native("slurm", {"mem": "2G"}, "#!/bin/sh\n")
+    native = NativeDescription("slurm", {"mem": "2G"}, "#!/bin/sh\n")
     values: dict[str, float | str] = {"Scale": 2.0} if catalogued else {}
     task = detail(
         application="fft",
@@ -152,11 +152,11 @@ def test_a_job_from_a_file_is_cloned_with_what_the_form_says_instead(catalogued:
         count=3,
         best_effort=True,
     )
-    fields = fields_of(task, NOW, BERLIN, catalogued=catalogued)
+    fields = fields_like_task(task, NOW, BERLIN, catalogued=catalogued)
     assert (fields["own"], fields["job_of"], fields["hosts"]) == ("job", "7", "3")
-    same = again(task, fields, BERLIN, catalogued=catalogued)
-    assert same == replace(request_like(task, NOW, catalogued=catalogued), hosts="3")
-    other = again(
+    same = resubmit_request(task, fields, BERLIN, catalogued=catalogued)
+    assert same == replace(request_like_task(task, NOW, catalogued=catalogued), hosts="3")
+    other = resubmit_request(
         task,
         {**fields, "name": "other", "deadline": "", "hosts": "2-4", "profile": "9,5"},
         BERLIN,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.portal.documents import TaskRequest
+from cosched.api.documents import TaskRequest
 from demo.site import Site
 from tests.portal.pages.visitor import PHONE, Visitor, visiting
 from tests.testbed.browser import chromium

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.portal.pages.lifeline import WIDTH, lifeline
+from cosched.portal.pages.task import TIMELINE_WIDTH, timeline
 from tests.portal.pages.makers import NOW, detail, explained
 
 
@@ -12,7 +12,7 @@ def kinds(life: object) -> list[str]:
 
 
 def test_a_task_that_waits_will_wait_and_run() -> None:
-    life = lifeline(detail(deadline=NOW + 100), explained(NOW + 20, NOW + 50), NOW)
+    life = timeline(detail(deadline=NOW + 100), explained(NOW + 20, NOW + 50), NOW)
     assert kinds(life) == ["waited", "will wait", "will run"]
     assert life.now is not None
     assert life.deadline is not None
@@ -20,17 +20,17 @@ def test_a_task_that_waits_will_wait_and_run() -> None:
 
 def test_a_task_that_has_ended_has_no_future() -> None:
     task = detail(dispatched=NOW - 50, started=NOW - 49, finished=NOW - 9, state="completed")
-    life = lifeline(task, explained(NOW - 49, NOW - 9), NOW)
+    life = timeline(task, explained(NOW - 49, NOW - 9), NOW)
     assert kinds(life) == ["waited", "handed over", "ran"]
     assert life.now is None
 
 
 def test_a_task_that_was_cancelled_as_it_waited_only_waited() -> None:
-    assert kinds(lifeline(detail(finished=NOW - 50, state="cancelled"), explained(), NOW)) == ["waited"]
+    assert kinds(timeline(detail(finished=NOW - 50, state="cancelled"), explained(), NOW)) == ["waited"]
 
 
 def test_a_deadline_far_away_does_not_squeeze_the_life() -> None:
-    assert lifeline(detail(deadline=NOW + 1e6), explained(NOW, NOW + 10), NOW).deadline is None
+    assert timeline(detail(deadline=NOW + 1e6), explained(NOW, NOW + 10), NOW).deadline is None
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=5, max_size=5), st.booleans())
@@ -39,6 +39,8 @@ def test_phases_stay_inside_and_in_order(gaps: list[float], over: bool) -> None:
     task = detail(
         submitted=NOW, dispatched=dispatched, started=started, finished=end if over else None, deadline=NOW + gaps[4]
     )
-    life = lifeline(task, explained(started, end + gaps[3]), end)
-    assert all(0 <= phase.x <= WIDTH and phase.x + phase.width <= WIDTH + 1e-6 for phase in life.phases)
+    life = timeline(task, explained(started, end + gaps[3]), end)
+    assert all(
+        0 <= phase.x <= TIMELINE_WIDTH and phase.x + phase.width <= TIMELINE_WIDTH + 1e-6 for phase in life.phases
+    )
     assert [phase.start for phase in life.phases] == sorted(phase.start for phase in life.phases)

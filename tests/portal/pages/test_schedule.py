@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.access import Principal, Role
-from cosched.portal.documents import ReservationRequest
+from cosched.api.documents import ReservationRequest
 from tests.portal.pages.makers import portal
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.access.principal import Role
+from cosched.access.principals import Role
 from tests.portal.pages.makers import Portal, portal
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.access import Principal, Role
-from cosched.portal.documents import ProfileView, TaskRequest
+from cosched.api.documents import ProfileView, TaskRequest
 from cosched.portal.pages.task import _as_it_left
 from tests.portal.pages.makers import portal
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cosched.access.principal import Role
+from cosched.access.principals import Role
 from tests.portal.pages.makers import portal
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from cosched.portal.documents import TaskPage
+    from cosched.api.documents import TaskPage
 
 
 def listed(text: str) -> list[str]:

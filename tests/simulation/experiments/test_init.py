@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cosched.errors import UserError
-from cosched.simulation.experiments import NAMES, experiment
+from cosched.simulation.experiments import EXPERIMENT_NAMES, load_experiment
 
 # Small enough for a test, by experiment.
 TINY: dict[str, dict[str, str]] = {
@@ -21,9 +21,9 @@ TINY: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EXPERIMENT_NAMES)
 def test_a_tiny_run_is_the_same_from_the_same_seed_and_has_the_named_columns(name: str) -> None:
-    chosen = experiment(name)
+    chosen = load_experiment(name)
     assert chosen.name == name
     options = chosen.settings(TINY[name])
     rows, again = chosen.run(7, options), chosen.run(7, options)
@@ -36,9 +36,9 @@ def test_a_tiny_run_is_the_same_from_the_same_seed_and_has_the_named_columns(nam
     assert all(list(row) == list(rows[0]) for row in rows)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EXPERIMENT_NAMES)
 def test_the_papers_rows_stand_beside_rows_of_ours(name: str) -> None:
-    chosen = experiment(name)
+    chosen = load_experiment(name)
     rows = chosen.run(1, chosen.settings(TINY[name]))
     for published in chosen.paper:
         assert set(published) <= set(rows[0])
@@ -46,4 +46,4 @@ def test_the_papers_rows_stand_beside_rows_of_ours(name: str) -> None:
 
 def test_an_unknown_one_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(UserError, match="no experiment is called 'titan': there are titan-table-1"):
-        experiment("titan")
+        load_experiment("titan")

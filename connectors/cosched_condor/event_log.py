@@ -1,0 +1,254 @@
+"""HTCondor's job event logs: their files, and their events as reports on attempts.
+
+A submit event's note holds the attempt, its number of processes and the rank, so a reader that begins at the
+beginning knows all after a restart. A log is never renamed: HTCondor writes into the one named at submission.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import dropwhile
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector import JobReport, JobState
+from cosched_condor.job_ads import SUBMITTED_ON_HOLD, CondorProcess, attempt_report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+__all__ = ["EventLogFiles", "EventLogReader", "submit_note"]
+
+# ── What the job event log says of attempts: events to reports.
+#
+# The logs are the connector's own: every event in them belongs to a process of an attempt. The attempt's UUID, its
+# number of processes and which of them this is stand in the note of the submit event; so a reader that begins at the
+# beginning knows all after a restart. A job's events are all in one log. A cluster may hold several attempts, the
+# processes of each side by side.
+
+
+# Numbers of events, as HTCondor's manual lists them under "Job Event Log Codes".
+_SUBMIT, _EXECUTE, _EVICTED, _TERMINATED = 0, 1, 4, 5
+_SHADOW_EXCEPTION, _ABORTED, _HELD, _RELEASED, _NODE_EXECUTE = 7, 9, 12, 13, 14
+_DISCONNECTED, _RECONNECTED, _RECONNECT_FAILED = 22, 23, 24
+_LOST = (_EVICTED, _SHADOW_EXCEPTION, _DISCONNECTED, _RECONNECT_FAILED)
+# The job went on while the scheduler was away; if it cannot be reached again, another event tells.
+_SCHEDULER_CAME_BACK = "Local schedd"
+_REASONS = ("Reason", "HoldReason", "DisconnectReason", "Message", "StartdName")
+
+
+def submit_note(attempt: str, count: int, rank: int) -> str:
+    """Return the note of a process's submit event."""
+    return f"cosched {attempt} {count} {rank}"
+
+
+@dataclass(slots=True)
+class _LoggedJob:
+    attempt: str
+    count: int
+    first: int  # number of its first process in the cluster
+    log: str = ""
+    processes: dict[int, CondorProcess] = field(default_factory=dict)
+    told: JobReport | None = None
+
+
+class EventLogReader:
+    """The jobs that the event logs tell of and that have not ended yet."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[tuple[int, int], _LoggedJob] = {}  # by cluster and process
+
+    def read(self, events: Iterable[Mapping[str, Any]]) -> list[JobReport]:
+        """Take in events, oldest first, and return a report for each change that they make to an attempt."""
+        news = []
+        for event in events:
+            report = self._take(event)
+            if report is not None:
+                news.append(report)
+        return news
+
+    def lives_in(self, log: str) -> bool:
+        """Whether a job that has not ended writes into this log."""
+        return any(job.log == log for job in self._jobs.values())
+
+    def forget(self, log: str) -> None:
+        """Take jobs whose log is gone for ended."""
+        self._jobs = {place: job for place, job in self._jobs.items() if job.log != log}
+
+    @staticmethod
+    def settled(reports: list[JobReport]) -> list[JobReport]:
+        """Leave out evictions that were but the first step of a hold or a removal, with what lies between."""
+        kept: list[JobReport] = []
+        for report in reports:
+            if report.state in (JobState.HELD, JobState.REMOVED):
+                own = [r for r in kept if r.attempt == report.attempt]
+                steps = list(dropwhile(lambda r: r.state is not JobState.EVICTED, own))
+                kept = [r for r in kept if not any(r is step for step in steps)]
+            kept.append(report)
+        return kept
+
+    def _take(self, event: Mapping[str, Any]) -> JobReport | None:
+        cluster, number = int(event.get("Cluster", -1)), int(event.get("Proc", -1))
+        if event["EventTypeNumber"] == _SUBMIT:
+            self._begin(cluster, number, str(event.get("LogNotes", "")).split(), str(event.get("Log", "")))
+        job = self._jobs.get((cluster, number))
+        if job is None:
+            return None
+        rank = number - job.first
+        job.processes[rank] = _after_event(job.processes.get(rank, CondorProcess()), event)
+        report = attempt_report(job.attempt, f"{cluster}.{job.first}", job.count, job.processes)
+        if report.state.final:
+            for place in range(job.first, job.first + job.count):
+                self._jobs.pop((cluster, place), None)
+        if report == job.told or report.state is JobState.UNKNOWN:
+            return None
+        changed = job.told is None or (report.state, report.reason) != (job.told.state, job.told.reason)
+        job.told = report
+        return report if changed else None
+
+    def _begin(self, cluster: int, number: int, words: list[str], log: str) -> None:
+        if words[:1] != ["cosched"]:
+            return
+        count, rank = int(words[2]), int(words[3]) if len(words) > 3 else number
+        first = number - rank
+        job = self._jobs.get((cluster, first)) if rank else None
+        self._jobs[cluster, number] = job or _LoggedJob(words[1], count, first, log)
+
+
+def _after_event(process: CondorProcess, event: Mapping[str, Any]) -> CondorProcess:
+    """Return the process as it is after the event."""
+    number = event["EventTypeNumber"]
+    if process.state.final:
+        return process
+    if number in (_TERMINATED, _ABORTED):
+        return _after_end(process, event)
+    if number == _EXECUTE:
+        return CondorProcess(
+            JobState.RUNNING, started=_event_time(event), host=str(event.get("SlotName", "")).rpartition("@")[2]
+        )
+    if number == _NODE_EXECUTE and process.state is JobState.QUEUED:
+        # A parallel job executes when all of its nodes do at once: of a quick one nothing but this may tell.
+        return replace(process, started=_event_time(event))
+    if number == _SUBMIT or (number == _HELD and event.get("HoldReasonCode") == SUBMITTED_ON_HOLD):
+        return CondorProcess(JobState.QUEUED)
+    if number == _RELEASED:
+        # The scheduler writes this, the shadow writes the start: on a claimed host the start may well come first.
+        return CondorProcess(JobState.QUEUED) if process.state is JobState.HELD else process
+    if number == _HELD:
+        return CondorProcess(JobState.HELD, reason=_event_reason(event))
+    if number == _RECONNECTED:
+        return replace(process, state=JobState.RUNNING, reason="")
+    if number in _LOST and not _event_reason(event).startswith(_SCHEDULER_CAME_BACK):
+        return replace(process, state=JobState.EVICTED, reason=_event_reason(event) or "it lost its host")
+    return process
+
+
+def _after_end(process: CondorProcess, event: Mapping[str, Any]) -> CondorProcess:
+    if event["EventTypeNumber"] == _ABORTED:
+        return replace(process, state=JobState.REMOVED, finished=_event_time(event), reason=_event_reason(event))
+    code = int(event["ReturnValue"]) if event.get("TerminatedNormally") else 128 + int(event["TerminatedBySignal"])
+    state = JobState.FAILED if code else JobState.COMPLETED
+    return replace(process, state=state, finished=_event_time(event), code=code, reason="")
+
+
+def _event_reason(event: Mapping[str, Any]) -> str:
+    return next((" ".join(str(event[key]).split()) for key in _REASONS if event.get(key)), "")
+
+
+def _event_time(event: Mapping[str, Any]) -> float:
+    moment = datetime.fromisoformat(str(event["EventTime"]).removesuffix("Z"))
+    return moment.replace(tzinfo=UTC).timestamp() if event.get("Utc") else moment.timestamp()
+
+
+# ── The event logs of a spool: a new one is begun when the last is large, an old one goes when its jobs have ended.
+#
+# HTCondor writes a job's events into the log that was named at its submission, as long as the job lives. So nothing is
+# ever renamed or cut: what is submitted from now on is given another log.
+
+
+_LOG_NAME = re.compile(r"events(?:\.([1-9]\d*))?\.log\Z")
+_LARGEST_LOG = 4 * 2**20  # bytes: some 1,500 jobs, read in three seconds after a restart
+_QUIET_SECONDS = 600.0  # seconds without an event, after which no submission that was cut off can write into an old log
+
+
+class EventLogFiles:
+    """The logs; methods may be called from different threads.
+
+    Args:
+        root: the spool.
+        mode: of new logs.
+        largest: bytes after which a new one is begun.
+    """
+
+    def __init__(self, root: Path, mode: Callable[[], int], largest: int = _LARGEST_LOG) -> None:
+        self._root = root
+        self._mode = mode
+        self._largest = largest
+        self._guard = threading.Lock()
+        self._numbers: list[int] = []  # of the logs there are, oldest first; empty before the first look
+
+    @property
+    def current(self) -> Path:
+        """The log for what is submitted now; `prepare` makes it."""
+        with self._guard:
+            return self._path(self._look()[-1])
+
+    def prepare(self) -> None:
+        """Make the current log, and begin another where it is large.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        with self._guard:
+            numbers = self._look()
+            if self._size(numbers[-1]) > self._largest:
+                numbers.append(numbers[-1] + 1)
+            log = self._path(numbers[-1])
+            if not log.exists():
+                log.touch(exist_ok=True)
+                log.chmod(self._mode() & 0o666)
+
+    def all(self) -> list[Path]:
+        """Return the logs there are, oldest first."""
+        with self._guard:
+            return [log for log in map(self._path, self._look()) if log.exists()]
+
+    def discard(self, live: Callable[[Path], bool], keep: float) -> list[Path]:
+        """Delete logs of which nothing more is to come, and return them.
+
+        Args:
+            live: whether a log has jobs that have not ended; all of it that is older than some minutes was read.
+            keep: seconds after its last event for which a log is kept whose jobs seem to live.
+        """
+        gone = []
+        for log in self.all()[:-1]:
+            age = time.time() - log.stat().st_mtime
+            if age > _QUIET_SECONDS and (age > keep or not live(log)):
+                with self._guard:
+                    log.unlink(missing_ok=True)
+                    self._numbers.remove(self._number(log))
+                gone.append(log)
+        return gone
+
+    def _look(self) -> list[int]:
+        if not self._numbers and self._root.is_dir():
+            found = {self._number(path) for path in self._root.iterdir() if _LOG_NAME.match(path.name)}
+            self._numbers = sorted(found) or [0]
+        return self._numbers or [0]
+
+    def _size(self, number: int) -> int:
+        log = self._path(number)
+        return log.stat().st_size if log.exists() else 0
+
+    def _path(self, number: int) -> Path:
+        return self._root / (f"events.{number}.log" if number else "events.log")
+
+    @staticmethod
+    def _number(log: Path) -> int:
+        match = _LOG_NAME.match(log.name)
+        assert match is not None
+        return int(match.group(1) or 0)

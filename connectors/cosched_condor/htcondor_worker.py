@@ -1,0 +1,192 @@
+"""The process that talks to HTCondor: requests in, answers out, one line of JSON each.
+
+HTCondor's library keeps the interpreter's lock while it waits for a daemon, reads its configuration once for a whole
+process, and may end the process; so it lives in one of its own. This is the only module that imports it.
+Started as `python -m cosched_condor.htcondor_worker`; ends when its input ends.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector.worker_process import error_line, serve_requests
+from cosched_condor.job_ads import WITHDRAWN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+_LOOK_SECONDS = 0.01
+_EVENTS_AT_ONCE = 5000  # about a second's work: a long log after a restart must not use up the time limit of a call
+
+
+class _CondorVerbs:
+    """The verbs that a request may name; each takes and returns what JSON can carry."""
+
+    def __init__(self, schedd: str) -> None:
+        with warnings.catch_warnings():
+            # Without any configuration the library warns and takes defaults: the first request then says what fails.
+            warnings.simplefilter("ignore")
+            import htcondor2
+
+        self._library = htcondor2
+        self._schedd_name = schedd
+        self._schedd_found: Any = None
+        self._scheduler = ""
+        self._logs: dict[str, Any] = {}
+
+    def hosts(self, projection: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the machines' slots, attributes spelled as they were asked for: pools write GPUs or GPUS."""
+        collector = self._library.Collector()
+        spelled = {name.lower(): name for name in projection}
+        ads = collector.query(self._library.AdType.Startd, projection=list(projection))
+        return [{spelled.get(key.lower(), key): value for key, value in _literal_values(ad).items()} for ad in ads]
+
+    def scheduler(self) -> str:
+        """Return the scheduler's name, as it stands in the identifiers of its jobs."""
+        self._schedd()
+        return self._scheduler
+
+    def submit(self, description: str, items: Sequence[dict[str, str]], fences: dict[str, str]) -> dict[str, Any]:
+        """Submit on hold, one process for each item, and release what is not fenced.
+
+        Args:
+            description: submit language, with `hold = true`.
+            items: variables of each process.
+            fences: attempt → file that says that it must not run; looked for when the jobs are in the queue.
+
+        Returns:
+            The cluster, the attempts that are fenced, and what came of the release of the others: as `act`, or an error
+            in words; empty where there are none.
+        """
+        submission = self._library.Submit(description)
+        cluster = int(self._schedd().submit(submission, itemdata=iter(items)).cluster())
+        fenced = [attempt for attempt, fence in fences.items() if Path(fence).exists()]
+        outcome: dict[str, Any] = {}
+        if len(fenced) < len(fences):
+            names = ", ".join(f'"{attempt}"' for attempt in fenced)
+            others = f" && !member(CoschedAttempt, {{{names}}})" if fenced else ""
+            try:
+                outcome = self.act("Release", f"ClusterId == {cluster}{others}", "submitted by cosched")
+            except Exception as error:  # there are jobs now, and whoever asked must hear of them
+                outcome = {"error": error_line(error)}
+        return {"cluster": cluster, "fenced": fenced, "released": outcome}
+
+    def submit_spooled(
+        self, description: str, items: Sequence[dict[str, str]], fences: dict[str, str]
+    ) -> dict[str, Any]:
+        """Submit one process for each item and hand the scheduler their files: nothing runs before it has them.
+
+        Args:
+            description: submit language.
+            items: variables of each process.
+            fences: as in `submit`; where there is one, all are withdrawn.
+
+        Returns:
+            The cluster; empty of fences and releases, so that it is read as that of `submit`.
+        """
+        scheduler = self._schedd()
+        result = scheduler.submit(self._library.Submit(description), itemdata=iter(items), spool=True)
+        cluster = int(result.cluster())
+        try:
+            fenced = [attempt for attempt, fence in fences.items() if Path(fence).exists()]
+            if fenced:
+                raise RuntimeError(f"attempt {fenced[0]} was cancelled while it was being submitted")
+            scheduler.spool(result)
+        except Exception:
+            self.act("Remove", f"ClusterId == {cluster}", WITHDRAWN)
+            raise
+        return {"cluster": cluster, "fenced": [], "released": {}}
+
+    def retrieve(self, constraint: str) -> None:
+        """Fetch what ended jobs wrote from the scheduler, to where their submission said."""
+        self._schedd().retrieve(constraint)
+
+    def slots(self, projection: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the slots that have a job."""
+        ads = self._library.Collector().query(
+            self._library.AdType.Startd, constraint="JobId =!= undefined", projection=list(projection)
+        )
+        return [_literal_values(ad) for ad in ads]
+
+    def queue(self, constraint: str, projection: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the jobs in the queue that the constraint selects."""
+        return [_literal_values(ad) for ad in self._schedd().query(constraint=constraint, projection=list(projection))]
+
+    def history(self, constraint: str, projection: Sequence[str], since: str) -> list[dict[str, Any]]:
+        """Return the jobs in the history that the constraint selects, back to the first that `since` selects."""
+        ads = self._schedd().history(constraint=constraint, projection=list(projection), since=since or None)
+        return [_literal_values(ad) for ad in ads]
+
+    def act(self, action: str, constraint: str, reason: str) -> dict[str, Any]:
+        """Remove or release the jobs that the constraint selects; return how many were changed, refused and so on."""
+        # A reason without a code is dropped by the library.
+        return _literal_values(
+            self._schedd().act(getattr(self._library.JobAction, action), constraint, reason=(reason, 0))
+        )
+
+    def follow(self, logs: Sequence[str], timeout: float) -> list[dict[str, Any]]:
+        """Return what was added to event logs since the last call, a bounded part at once; wait for something."""
+        end = time.monotonic() + timeout
+        for log in self._logs.keys() - set(logs):
+            del self._logs[log]
+        for log in logs:
+            if log not in self._logs:
+                self._logs[log] = self._library.JobEventLog(log)
+        while True:
+            events = list(
+                islice(
+                    (_event_values(event, log) for log in logs for event in self._logs[log].events(0)), _EVENTS_AT_ONCE
+                )
+            )
+            left = end - time.monotonic()
+            if events or left <= 0:
+                return events
+            time.sleep(min(_LOOK_SECONDS, left))
+
+    def _schedd(self) -> Any:
+        if self._schedd_found is None:
+            found = self._library.Collector().locate(self._library.DaemonType.Schedd, self._schedd_name or None)
+            if found is None:
+                raise RuntimeError(
+                    f"the collector shows no scheduler {self._schedd_name}: `condor_status -schedd` names those it has"
+                )
+            self._scheduler = str(found["Name"])
+            self._schedd_found = self._library.Schedd(found)
+        return self._schedd_found
+
+    def forget(self) -> None:
+        """Look the daemons up anew at the next request, and follow logs from their beginning.
+
+        After an error the daemons may have moved, and what was read of a log before it is lost.
+        """
+        self._schedd_found = None
+        self._logs.clear()
+
+
+def _literal_values(ad: Any) -> dict[str, Any]:
+    """Return an ad's literal values; expressions and undefined values are left out."""
+    return {key: value for key, value in dict(ad).items() if isinstance(value, str | int | float | bool)}
+
+
+def _event_values(event: Any, log: str) -> dict[str, Any]:
+    # The header line alone says whether the time is UTC: "005 (012.000.000) 2026-01-31 12:00:00.123Z Job …".
+    header = str(event).split("\n", 1)[0].split()
+    utc = len(header) > 3 and header[3].endswith("Z")
+    return {**_literal_values(event), "Utc": utc, "Log": log}
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    manager = _CondorVerbs(sys.argv[1])
+    serve_requests(manager, manager.forget)
+
+
+if __name__ == "__main__":
+    main()

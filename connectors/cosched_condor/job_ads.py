@@ -1,0 +1,313 @@
+"""Job ClassAds of the queue and the history as reports on attempts.
+
+Start at `reports_of_ads`; `CondorProcess` is one process of an attempt, `attempt_report` joins all of them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector import JobReport, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = [
+    "COMPLETED",
+    "MOST_NAMED",
+    "PROJECTION",
+    "SUBMITTED_ON_HOLD",
+    "WITHDRAWN",
+    "CondorProcess",
+    "attempt_report",
+    "complete_attempts",
+    "constraint",
+    "is_cut_off",
+    "is_running",
+    "is_withdrawn",
+    "keeps_output",
+    "rank_of",
+    "reports_of_ads",
+    "waits_for_release",
+    "with_exit_codes",
+]
+
+# ── One process of an attempt, and what the processes of an attempt say together.
+
+
+_NOT_EXECUTABLE = 126
+_NOT_FOUND = 127
+
+
+@dataclass(frozen=True, slots=True)
+class CondorProcess:
+    """What is known of one process: a `proc` of an HTCondor cluster.
+
+    Attributes:
+        state: as in a report; UNKNOWN where nothing of it was seen.
+        started: seconds since the epoch; None before it ran.
+        finished: seconds since the epoch; None before its end.
+        code: exit code, 128 + n for signal n.
+        reason: HTCondor's words.
+        host: where it runs or ran, names joined by commas for a parallel job; empty where that is not known.
+    """
+
+    state: JobState = JobState.UNKNOWN
+    started: float | None = None
+    finished: float | None = None
+    code: int | None = None
+    reason: str = ""
+    host: str = ""
+
+
+def attempt_report(attempt: str, job: str, count: int, processes: Mapping[int, CondorProcess]) -> JobReport:
+    """Report on an attempt from its processes, by rank; one that is missing may still be anything."""
+    ranks = [processes.get(rank, CondorProcess()) for rank in range(max(count, 1))]
+    state = _joint_state(ranks)
+    starts = [process.started for process in ranks if process.started is not None]
+    ends = [process.finished for process in ranks if process.finished is not None]
+    return JobReport(
+        attempt=attempt,
+        state=state,
+        job=job,
+        started=max(starts) if len(starts) == len(ranks) else None,
+        finished=max(ends) if state.final and ends else None,
+        exit_code=_joint_exit_code(ranks) if state in (JobState.COMPLETED, JobState.FAILED) else None,
+        reason=_joint_reason(state, ranks),
+        hosts=_joint_hosts(ranks),
+    )
+
+
+def with_exit_codes(report: JobReport, codes: Sequence[int | None]) -> JobReport:
+    """Return the report of a job that has ended as its processes' exit codes make it; without codes as it is."""
+    bad = next((rank for rank, code in enumerate(codes) if code != 0), None)
+    if bad is None:
+        return report
+    code = codes[bad]
+    words = "ended without an exit code: it was killed" if code is None else _exit_text(code)
+    return replace(report, state=JobState.FAILED, exit_code=code, reason=f"rank {bad} {words}")
+
+
+def _joint_hosts(ranks: Sequence[CondorProcess]) -> tuple[str, ...]:
+    known = all(process.host for process in ranks)
+    return tuple(name for process in ranks for name in process.host.split(",")) if known else ()
+
+
+def _joint_state(ranks: Sequence[CondorProcess]) -> JobState:
+    states = {process.state for process in ranks}
+    if all(state.final for state in states):
+        final = (JobState.REMOVED, JobState.FAILED, JobState.COMPLETED)
+        return next(state for state in final if state in states)
+    for trouble in (JobState.HELD, JobState.EVICTED, JobState.QUEUED):
+        if trouble in states:
+            return trouble
+    # What is neither here nor there may be on its way from the queue to the history.
+    return JobState.RUNNING if states != {JobState.UNKNOWN} else JobState.UNKNOWN
+
+
+def _joint_exit_code(ranks: Sequence[CondorProcess]) -> int | None:
+    codes = [process.code for process in ranks if process.code is not None]
+    return next((code for code in codes if code), 0 if codes else None)
+
+
+def _joint_reason(state: JobState, ranks: Sequence[CondorProcess]) -> str:
+    for rank, process in enumerate(ranks):
+        if process.state is state and process.reason:
+            return process.reason
+        if process.state is state is JobState.FAILED and process.code is not None:
+            return f"rank {rank} {_exit_text(process.code)}"
+    return ""
+
+
+def _exit_text(code: int) -> str:
+    if code == _NOT_FOUND:
+        return "ended with exit code 127: its program was not found on the host"
+    if code == _NOT_EXECUTABLE:
+        return "ended with exit code 126: its program cannot be executed on the host"
+    return f"ended by signal {code - 128}" if code > 128 else f"ended with exit code {code}"
+
+
+# ── What the queue and the history say of attempts: job ClassAds to reports.
+
+
+PROJECTION = (
+    "ClusterId",
+    "ProcId",
+    "JobStatus",
+    "CoschedAttempt",
+    "CoschedCount",
+    "CoschedRank",
+    "NumJobStarts",
+    "JobCurrentStartDate",
+    "JobCurrentStartExecutingDate",
+    "EnteredCurrentStatus",
+    "CompletionDate",
+    "ExitBySignal",
+    "ExitCode",
+    "ExitSignal",
+    "HoldReason",
+    "HoldReasonCode",
+    "RemoveReason",
+    "VacateReason",
+    "JobDisconnectedDate",
+    "NumShadowStarts",
+    "RemoteHost",
+    "LastRemoteHost",
+    "RemoteHosts",
+    "AllRemoteHosts",
+    "ServerTime",
+    "StageOutFinish",
+)
+MOST_NAMED = 200  # attempts in an expression at most, which the scheduler compares with each of its jobs
+SUBMITTED_ON_HOLD = 15  # HTCondor's hold code for `hold = true`
+_SPOOLING = 16  # and for jobs whose files are on their way to the scheduler
+WITHDRAWN = "withdrawn by cosched: its files did not get here"
+
+_IDLE, _RUNNING, _REMOVED, COMPLETED, _HELD, _TRANSFERRING, _SUSPENDED = range(1, 8)
+
+
+def constraint(attempts: Sequence[str]) -> str:
+    """Return the expression that selects the jobs of these attempts, which must be UUIDs; of very many: of all."""
+    if len(attempts) > MOST_NAMED:
+        return "CoschedAttempt =!= undefined"
+    if len(attempts) == 1:
+        return f'CoschedAttempt == "{attempts[0]}"'
+    names = ", ".join(f'"{attempt}"' for attempt in attempts)
+    return f"member(CoschedAttempt, {{{names}}})"
+
+
+def waits_for_release(ad: Mapping[str, Any]) -> bool:
+    """Whether the process is as `submit` left it: on hold until the connector releases it."""
+    return ad.get("JobStatus") == _HELD and ad.get("HoldReasonCode") == SUBMITTED_ON_HOLD
+
+
+def is_cut_off(ad: Mapping[str, Any], after: float) -> bool:
+    """Whether the process waits for its files longer than a submission that is under way can take, seconds."""
+    waits = ad.get("JobStatus") == _HELD and ad.get("HoldReasonCode") == _SPOOLING
+    return waits and float(ad.get("ServerTime", 0)) - float(ad.get("EnteredCurrentStatus", 0)) > after
+
+
+def is_withdrawn(ad: Mapping[str, Any]) -> bool:
+    """Whether the process was taken back before the scheduler had its files: it is as if never submitted."""
+    # HTCondor adds whose removal it was.
+    return ad.get("JobStatus") == _REMOVED and str(ad.get("RemoveReason", "")).startswith(WITHDRAWN)
+
+
+def keeps_output(ad: Mapping[str, Any]) -> bool:
+    """Whether a process in the queue has ended and only waits for its output to be fetched."""
+    return ad.get("JobStatus") == COMPLETED and not ad.get("StageOutFinish")
+
+
+def is_running(ad: Mapping[str, Any]) -> bool:
+    """Whether a process in the queue has a host, as far as the scheduler knows."""
+    return ad.get("JobStatus") in (_RUNNING, _TRANSFERRING, _SUSPENDED)
+
+
+def reports_of_ads(queue: Iterable[Mapping[str, Any]], history: Iterable[Mapping[str, Any]]) -> dict[str, JobReport]:
+    """Return a report for each attempt of which there is an ad.
+
+    Args:
+        queue: ads of jobs in the queue.
+        history: ads of jobs that left it; a process that is in both is taken from here.
+    """
+    processes: dict[tuple[str, int, int], dict[int, CondorProcess]] = defaultdict(dict)
+    counts: dict[str, int] = {}
+    for left, ads in ((False, queue), (True, history)):
+        for ad in ads:
+            if is_withdrawn(ad):
+                continue
+            attempt = str(ad.get("CoschedAttempt", ""))
+            counts[attempt] = int(ad.get("CoschedCount", 1))
+            process = replace(_process_of_ad(ad, left=left), host=_hosts_of_ad(ad))
+            cluster, number, rank = int(ad["ClusterId"]), int(ad["ProcId"]), rank_of(ad)
+            processes[attempt, cluster, number - rank][rank] = process
+    # Of two clusters with one UUID the first is the job; the other was removed when it was noticed.
+    firsts = {key[0]: key for key in sorted(processes, key=lambda key: -key[1])}
+    return {
+        attempt: attempt_report(attempt, f"{key[1]}.{key[2]}", counts[attempt], processes[key])
+        for attempt, key in firsts.items()
+    }
+
+
+def complete_attempts(queue: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the attempts all of whose processes are among these ads."""
+    ranks: dict[str, set[int]] = defaultdict(set)
+    counts: dict[str, int] = {}
+    for ad in queue:
+        attempt = str(ad.get("CoschedAttempt", ""))
+        ranks[attempt].add(rank_of(ad))
+        counts[attempt] = max(int(ad.get("CoschedCount", 1)), counts.get(attempt, 0))
+    return {attempt for attempt, own in ranks.items() if len(own) >= counts[attempt]}
+
+
+def rank_of(ad: Mapping[str, Any]) -> int:
+    """Return which of its attempt's processes this is."""
+    return int(ad.get("CoschedRank", ad["ProcId"]))
+
+
+def _hosts_of_ad(ad: Mapping[str, Any]) -> str:
+    """Return the machine of "slot1@machine", all of them for a job of the parallel universe."""
+    slots = str(
+        ad.get("AllRemoteHosts") or ad.get("RemoteHosts") or ad.get("RemoteHost") or ad.get("LastRemoteHost") or ""
+    )
+    return ",".join(slot.rpartition("@")[2] for slot in slots.split(","))
+
+
+def _process_of_ad(ad: Mapping[str, Any], *, left: bool) -> CondorProcess:
+    status = ad.get("JobStatus")
+    started = _start_time(ad)
+    if status == COMPLETED:
+        return _completed_process(ad, started)
+    if status == _REMOVED and left:
+        return CondorProcess(
+            JobState.REMOVED, started, _ad_time(ad.get("EnteredCurrentStatus")), reason=_ad_text(ad, "RemoveReason")
+        )
+    if left:  # neither removed nor completed, and yet gone: not a word we have
+        return CondorProcess(reason=f"left the queue with status {status}")
+    if status == _HELD:
+        if ad.get("HoldReasonCode") in (SUBMITTED_ON_HOLD, _SPOOLING):
+            return CondorProcess(JobState.QUEUED)
+        return CondorProcess(JobState.HELD, reason=_ad_text(ad, "HoldReason"))
+    return _live_process(ad, status, started)
+
+
+def _live_process(ad: Mapping[str, Any], status: object, started: float | None) -> CondorProcess:
+    if status == _IDLE:
+        # The count of starts is written late and lost with a scheduler that crashes; that of shadows is not.
+        if int(ad.get("NumJobStarts", 0)) > 0 or int(ad.get("NumShadowStarts", 0)) > 0:
+            return CondorProcess(
+                JobState.EVICTED, reason=_ad_text(ad, "VacateReason") or "it lost its host and waits for it"
+            )
+        return CondorProcess(JobState.QUEUED)
+    if status == _REMOVED:  # ordered, not done: its processes may still be there
+        state = JobState.QUEUED if started is None else JobState.RUNNING
+        return CondorProcess(state, started, reason="being removed")
+    if status in (_RUNNING, _TRANSFERRING, _SUSPENDED):
+        if "JobDisconnectedDate" in ad:
+            return CondorProcess(JobState.EVICTED, started, reason="its host is out of reach")
+        return CondorProcess(JobState.QUEUED if started is None else JobState.RUNNING, started)
+    return CondorProcess(reason=f"has status {status}, which cosched does not know")
+
+
+def _completed_process(ad: Mapping[str, Any], started: float | None) -> CondorProcess:
+    code = 128 + int(ad.get("ExitSignal", 0)) if ad.get("ExitBySignal") else int(ad.get("ExitCode", 0))
+    finished = _ad_time(ad.get("CompletionDate")) or _ad_time(ad.get("EnteredCurrentStatus"))
+    return CondorProcess(JobState.FAILED if code else JobState.COMPLETED, started, finished, code)
+
+
+def _start_time(ad: Mapping[str, Any]) -> float | None:
+    """Return when the program of the current run began; None while it is only being prepared."""
+    claimed, began = _ad_time(ad.get("JobCurrentStartDate")), _ad_time(ad.get("JobCurrentStartExecutingDate"))
+    if began is None or claimed is None or began < claimed:
+        return None
+    return began
+
+
+def _ad_time(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and value > 0 else None
+
+
+def _ad_text(ad: Mapping[str, Any], key: str) -> str:
+    return " ".join(str(ad.get(key, "")).split())

@@ -1,0 +1,133 @@
+"""The spool: a folder for each attempt with its script, its output and its fence, and the event logs of all."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from cosched.connector.spool import FENCED, AttemptFolders, export_lines, prepared_command, read_output
+from cosched_condor.event_log import EventLogFiles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cosched.connector import Launch
+
+__all__ = ["FENCED", "CondorAttemptFolders"]
+
+_PREPARATION_FILE = "prepares"  # name of the mark
+_PROCESS_COUNT_FILE = "processes"  # name of the file with the number of a parallel job's processes
+_PROCESS_SCRIPT = """\
+#!/bin/sh
+# An attempt that was cancelled while its submission was under way must not run.
+[ -e {fence} ] && exit {fenced}
+export PATH="${{PATH:-/usr/local/bin:/usr/bin:/bin}}"
+{exports}
+{command}
+"""
+# HTCondor tells the exit code of one process of a parallel job alone.
+_PARALLEL_COMMAND = """\
+(
+{command}
+)
+code=$?
+echo "$code" > {folder}/code."$COSCHED_RANK"
+exit "$code\""""
+# It begins in the job's own folder on the host, whose files come back; the launch's directory may not be there.
+_SPOOLED_SCRIPT = """\
+#!/bin/sh
+export PATH="${{PATH:-/usr/local/bin:/usr/bin:/bin}}"
+cosched_folder=$PWD
+{enter}{exports}
+{command}
+"""
+_ENTER_DIRECTORY = """\
+if [ -d {directory} ]; then
+    cd {directory} || exit
+else
+    echo "cosched: there is no "{directory}" here: running in the job's own folder" >&2
+fi
+"""
+
+
+class CondorAttemptFolders(AttemptFolders):
+    """The folders of attempts.
+
+    They and what is in them are open to others as far as the spool itself is. A pool whose jobs do not run as cosched's
+    own user needs a spool that this user may write to (mode 1777 or a common group).
+    """
+
+    def __init__(self, spool: Path) -> None:
+        super().__init__(spool)
+        self.logs = EventLogFiles(spool, self.mode)
+
+    def prepare(self) -> None:
+        """Make the spool and an event log where they are missing."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.logs.prepare()
+
+    def codes(self, attempt: str) -> list[int | None]:
+        """Return the exit codes that the processes of a parallel job wrote down, by rank; none for other jobs."""
+        try:
+            count = int((self.folder(attempt) / _PROCESS_COUNT_FILE).read_text())
+        except FileNotFoundError:
+            return []
+        return [self._code(attempt, rank) for rank in range(count)]
+
+    def _code(self, attempt: str, rank: int) -> int | None:
+        written = read_output(self.folder(attempt) / f"code.{rank}", 0, 9)
+        return int(written.data) if written is not None and written.data.strip().isdigit() else None
+
+    def prepares(self, attempt: str) -> bool:
+        """Whether a carried script has a preparation, which leaves word of its failure among what comes back."""
+        return (self.folder(attempt) / _PREPARATION_FILE).exists()
+
+    def created(self, attempt: str) -> float | None:
+        """Return when the attempt's script was written: nothing of it is older; None where there is none."""
+        try:
+            return (self.folder(attempt) / "run.sh").stat().st_mtime
+        except FileNotFoundError:
+            return None
+
+    def write_script(self, launch: Launch, *, spooled: bool = False, parallel: bool = False) -> Path:
+        """Write what each process runs.
+
+        Args:
+            launch: the attempt.
+            spooled: the script is carried to the host, which cannot reach the spool.
+            parallel: each process writes its exit code down.
+
+        Raises:
+            UserError: the program's name begins with a dash.
+        """
+        if spooled:
+            return self._write_spooled(launch)
+        folder = shlex.quote(str(self.folder(launch.attempt)))
+        command = prepared_command(launch, folder)
+        if parallel:
+            (self.folder(launch.attempt) / _PROCESS_COUNT_FILE).write_text(f"{launch.count}\n")
+            command = _PARALLEL_COMMAND.format(command=command, folder=folder)
+        return self.write(
+            launch.attempt,
+            "run.sh",
+            _PROCESS_SCRIPT.format(
+                fence=f"{folder}/cancelled",
+                fenced=FENCED,
+                exports=export_lines(launch),
+                command=command,
+            ),
+        )
+
+    def _write_spooled(self, launch: Launch) -> Path:
+        for rank in range(launch.count):  # where what each process leaves behind comes back to
+            (self.folder(launch.attempt) / str(rank)).mkdir(exist_ok=True)
+        if launch.prepare:
+            (self.folder(launch.attempt) / _PREPARATION_FILE).touch()
+        enter = _ENTER_DIRECTORY.format(directory=shlex.quote(launch.directory)) if launch.directory else ""
+        return self.write(
+            launch.attempt,
+            "run.sh",
+            _SPOOLED_SCRIPT.format(
+                enter=enter, exports=export_lines(launch), command=prepared_command(launch, '"$cosched_folder"')
+            ),
+        )

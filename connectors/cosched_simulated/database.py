@@ -1,0 +1,245 @@
+"""The file of a simulated pool: its queue and its history, in SQLite. A process that dies leaves whole turns behind."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector import ConnectorError, JobState
+from cosched.connector.launches import launch_from_json, launch_to_json
+from cosched_simulated.pool import CANCELLED, JobOutcome, SimulatedJob, SimulatedPool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from cosched.connector import JobReport, Launch
+
+__all__ = ["PoolDatabase", "PoolTransaction"]
+
+_LOCK_SECONDS = 30.0  # seconds to wait for another process's turn
+_VERSION = 1
+_SCHEMA = (
+    "CREATE TABLE pool (time REAL NOT NULL, up TEXT NOT NULL, jobs INTEGER NOT NULL, changes INTEGER NOT NULL)",
+    "INSERT INTO pool VALUES (0, '', 0, 0)",
+    """CREATE TABLE jobs (
+        number INTEGER PRIMARY KEY, attempt TEXT NOT NULL UNIQUE, count INTEGER NOT NULL, pinned TEXT NOT NULL,
+        ready REAL NOT NULL, duration REAL NOT NULL,
+        becomes TEXT NOT NULL, exit_code INTEGER, reason TEXT NOT NULL,  -- its ending
+        state TEXT NOT NULL, hosts TEXT NOT NULL, began REAL, ends REAL NOT NULL, stopped INTEGER NOT NULL,
+        launch TEXT NOT NULL,  -- as JSON; empty where it was cancelled before it was submitted
+        change INTEGER NOT NULL  -- number of its last change
+    )""",
+    "CREATE INDEX live ON jobs (number) WHERE state IN ('queued', 'running')",
+    "CREATE INDEX changed ON jobs (change)",
+    f"PRAGMA user_version = {_VERSION}",
+)
+_LIVE_JOBS = "state IN ('queued', 'running') ORDER BY number"
+_FIELDS = (
+    "number",
+    "attempt",
+    "count",
+    "pinned",
+    "ready",
+    "duration",
+    "becomes",
+    "exit_code",
+    "reason",
+    "state",
+    "hosts",
+    "began",
+    "ends",
+    "stopped",
+)
+_CHANGING_FIELDS = ("becomes", "exit_code", "reason", "state", "hosts", "began", "ends", "stopped", "change")
+_UPSERT = (  # S608: names of our own; all values are bound
+    f"INSERT INTO jobs ({', '.join(_FIELDS)}, launch, change) VALUES ({', '.join('?' * (len(_FIELDS) + 2))}) "  # noqa: S608
+    f"ON CONFLICT (number) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _CHANGING_FIELDS)}"
+)
+
+
+class PoolDatabase:
+    """The file, opened when it is first needed. Used by one thread at a time.
+
+    Args:
+        file: where it is; its folder is made with it.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._connection: sqlite3.Connection | None = None
+
+    @contextmanager
+    def turn(self) -> Iterator[PoolTransaction]:
+        """Give the pool to read and change; afterwards all is written, or nothing where an error is raised.
+
+        Raises:
+            ConnectorError: the file cannot be read or written.
+        """
+        try:
+            connection = self._connection or self._open()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                turn = PoolTransaction(connection)
+                yield turn
+                turn.write()
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        except (sqlite3.Error, OSError) as error:
+            message = (
+                f"the file of the simulated pool cannot be used: {error}: {self._file}: make room, correct the "
+                "rights, or move it away to begin anew"
+            )
+            raise ConnectorError(message, transient=True) from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> sqlite3.Connection:
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        connection = sqlite3.connect(self._file, _LOCK_SECONDS, isolation_level=None, check_same_thread=False)
+        try:
+            # Not WAL: of processes that open such a file at the same time one is told that it is locked, at once.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("BEGIN IMMEDIATE")
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+            connection.execute("COMMIT")
+            if version not in (0, _VERSION):
+                raise sqlite3.DatabaseError(f"another cosched wrote it (version {version}, not {_VERSION})")
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        return connection
+
+
+class PoolTransaction:
+    """One look at the pool, within a transaction.
+
+    Attributes:
+        pool: as it is; put another in its place to change it, with the same jobs in the same order.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        time, up, self._jobs, self._changes = connection.execute("SELECT time, up, jobs, changes FROM pool").fetchone()
+        self.pool = SimulatedPool(_host_names(up), time, tuple(self._select(_LIVE_JOBS)))
+        self._written = self.pool
+        self._places = {job.attempt: place for place, job in enumerate(self.pool.jobs)}  # in the pool's jobs
+        self._launches: dict[int, str] = {}
+
+    def job(self, attempt: str) -> SimulatedJob | None:
+        """Return an attempt's job, whether or not it has ended."""
+        place = self._places.get(attempt)
+        return next(self._select("attempt = ?", attempt), None) if place is None else self.pool.jobs[place]
+
+    def launch(self, attempt: str) -> Launch | None:
+        """Return what was submitted; None where the attempt was only cancelled, or nobody knows it."""
+        row = self._connection.execute("SELECT launch FROM jobs WHERE attempt = ?", (attempt,)).fetchone()
+        return launch_from_json(row[0]) if row and row[0] else None
+
+    def submit(self, launch: Launch, ready: float, duration: float, ending: JobOutcome) -> SimulatedJob:
+        """Put a new job at the end of the queue."""
+        job = SimulatedJob(self._jobs + 1, launch.attempt, launch.count, launch.hosts, ready, duration, ending)
+        self._launches[job.number] = launch_to_json(launch)
+        self._add(job)
+        return job
+
+    def fence(self, attempt: str) -> None:
+        """Remember that an attempt was cancelled that nobody has submitted."""
+        time = self.pool.time
+        self._add(SimulatedJob(self._jobs + 1, attempt, 0, (), time, 0.0, CANCELLED).stop(CANCELLED, time, 0.0))
+
+    def change(self, job: SimulatedJob) -> None:
+        """Put a job in the place of what it was before."""
+        if job.attempt in self._places:
+            self.pool = self.pool.put(job)
+        else:
+            self._add(job)
+
+    def news(self, after: int) -> tuple[int, list[JobReport]]:
+        """Return the number of the last change, and what has become of all jobs that changed after another one."""
+        self.write()
+        return self._changes, [job.report() for job in self._select("change > ? ORDER BY change", after)]
+
+    def forget(self, before: float) -> None:
+        """Forget jobs that ended before this time, seconds since the epoch."""
+        self._connection.execute("DELETE FROM jobs WHERE state NOT IN ('queued', 'running') AND ends < ?", (before,))
+
+    def write(self) -> None:
+        """Write down what has changed."""
+        before = {job.number: job for job in self._written.jobs}
+        changed = [job for job in self.pool.jobs if before.get(job.number) != job]
+        if not changed and self.pool.up == self._written.up:
+            return  # the time alone: the next turn finds out the same once more
+        for job in changed:
+            self._changes += 1
+            self._connection.execute(_UPSERT, (*_job_row(job), self._launches.get(job.number, ""), self._changes))
+        self._connection.execute(
+            "UPDATE pool SET time = ?, up = ?, jobs = ?, changes = ?",
+            (self.pool.time, ",".join(self.pool.up), self._jobs, self._changes),
+        )
+        self._written = self.pool
+
+    def _add(self, job: SimulatedJob) -> None:
+        self._jobs = max(self._jobs, job.number)
+        self._places[job.attempt] = len(self.pool.jobs)
+        self.pool = replace(self.pool, jobs=(*self.pool.jobs, job))
+
+    def _select(self, which: str, *values: object) -> Iterator[SimulatedJob]:
+        # S608: names and conditions of our own; all values are bound
+        for row in self._connection.execute(f"SELECT {', '.join(_FIELDS)} FROM jobs WHERE {which}", values):  # noqa: S608
+            yield _job_of_row(row)
+
+
+def _host_names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
+
+
+def _job_row(job: SimulatedJob) -> tuple[object, ...]:
+    ending = job.ending
+    return (
+        job.number,
+        job.attempt,
+        job.count,
+        ",".join(job.pinned),
+        job.ready,
+        job.duration,
+        ending.state,
+        ending.exit_code,
+        ending.reason,
+        job.state,
+        ",".join(job.hosts),
+        job.began,
+        job.ends,
+        job.stopped,
+    )
+
+
+def _job_of_row(row: tuple[Any, ...]) -> SimulatedJob:
+    number, attempt, count, pinned, ready, duration, becomes, code, reason, state, hosts, began, ends, stopped = row
+    return SimulatedJob(
+        number,
+        attempt,
+        count,
+        _host_names(pinned),
+        ready,
+        duration,
+        JobOutcome(JobState(becomes), code, reason),
+        JobState(state),
+        _host_names(hosts),
+        began,
+        ends,
+        bool(stopped),
+    )

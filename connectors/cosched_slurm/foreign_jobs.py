@@ -1,0 +1,104 @@
+"""Jobs that are not cosched's, and the hosts that they have."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cosched_slurm.jobs import commented_uuid, node_names, plain_number, state_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+__all__ = ["ForeignClaim", "ForeignJobs", "foreign_claims"]
+
+_NO_LIMIT = 0xFFFFFFFE  # minutes: what 22.05 writes for none, or for infinite
+_OCCUPYING_STATES = {
+    "RUNNING",
+    "SUSPENDED",
+    "CONFIGURING",
+    "COMPLETING",
+    "RESIZING",
+    "SIGNALING",
+    "STAGE_OUT",
+    "STOPPED",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignClaim:
+    """A host that somebody else's job has.
+
+    Attributes:
+        reason: whose, for people.
+        until: when its time limit ends it, epoch seconds; None where it has none.
+    """
+
+    reason: str
+    until: float | None
+
+
+def foreign_claims(rows: Iterable[Mapping[str, Any]], ours: Callable[[str], bool]) -> dict[str, ForeignClaim]:
+    """Return the hosts of jobs that are not cosched's; of several the one that takes longest.
+
+    Args:
+        rows: jobs as Slurm's JSON has them, of any version.
+        ours: whether an attempt is known here.
+    """
+    found: dict[str, ForeignClaim] = {}
+    for row in rows:
+        attempt = commented_uuid(row)
+        if (attempt is not None and ours(attempt)) or not _OCCUPYING_STATES.intersection(
+            state_words(row.get("job_state"))
+        ):
+            continue
+        job = plain_number(row.get("job_id"))
+        owner = row.get("user_name") or "others"
+        until = None if _has_no_time_limit(row) else plain_number(row.get("end_time")) or None
+        claim = ForeignClaim(f"taken by job {int(job or 0)} of {owner}", until)
+        for name in node_names(str(row.get("nodes") or "")):
+            before = found.get(name)
+            if before is None or (claim.until or float("inf")) > (before.until or float("inf")):
+                found[name] = claim
+    return found
+
+
+def _has_no_time_limit(row: Mapping[str, Any]) -> bool:
+    """Whether a job has no time limit; Slurm then says that it ends in a year."""
+    if "time_limit" not in row:
+        return False
+    minutes = plain_number(row["time_limit"])
+    return minutes is None or minutes >= _NO_LIMIT
+
+
+class ForeignJobs:
+    """Asks Slurm who has hosts that jobs of cosched do not explain; not more often than the queue is looked at.
+
+    Args:
+        jobs: asks Slurm for all jobs.
+        ours: whether an attempt is known here.
+        poll: seconds between two questions at least.
+    """
+
+    def __init__(
+        self, jobs: Callable[[], Iterable[Mapping[str, Any]]], ours: Callable[[str], bool], poll: float
+    ) -> None:
+        self._jobs = jobs
+        self._ours = ours
+        self._poll = poll
+        self._asked = float("-inf")
+        self._known: dict[str, ForeignClaim] = {}
+
+    def claims(self, unexplained: set[str]) -> dict[str, ForeignClaim]:
+        """Return which of these hosts others' jobs have.
+
+        Raises:
+            ConnectorError: Slurm does not answer.
+        """
+        if not unexplained:
+            return {}
+        if time.monotonic() >= self._asked + self._poll:
+            self._known = foreign_claims(self._jobs(), self._ours)
+            self._asked = time.monotonic()
+        return {name: claim for name, claim in self._known.items() if name in unexplained}

@@ -1,0 +1,100 @@
+"""Job arrays: attempts that Slurm takes as one job, one element each.
+
+All elements of an array have the same options, the nodes among them; so only attempts for which Slurm chooses the hosts
+can be elements of one. The array has a folder in the spool, under a UUID of its own that stands in the job's comment,
+and in it a list of its attempts: which element is whose is known from the job alone, also after a restart.
+"""
+
+from __future__ import annotations
+
+import shlex
+import uuid
+from typing import TYPE_CHECKING
+
+from cosched.connector.launches import check_attempt
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.connector import Launch
+    from cosched_slurm.spool import SlurmAttemptFolders
+
+__all__ = ["JobArrays", "array_groups"]
+
+_ATTEMPTS_FILE, _ELEMENT_FILE = "attempts", "array"
+_ELEMENT_SCRIPT = """\
+#!/bin/sh
+# One element of an array: the script of the attempt that has its line in the list.
+attempt=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" {list})
+exec {spool}/"${{attempt:-none}}"/job.sh
+"""
+
+
+def array_groups(shapes: Mapping[str, Sequence[str] | None], most: int) -> list[list[str]]:
+    """Put attempts together that may be elements of one array.
+
+    Args:
+        shapes: what the elements of an array must have in common, by attempt; None for one that cannot be an element.
+        most: elements of an array.
+    """
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for attempt, shape in shapes.items():
+        alike.setdefault((attempt,) if shape is None else ("", *shape), []).append(attempt)
+    return [same[start : start + most] for same in alike.values() for start in range(0, len(same), most)]
+
+
+class JobArrays:
+    """The arrays of a spool.
+
+    Args:
+        attempts: the spool.
+    """
+
+    def __init__(self, attempts: SlurmAttemptFolders) -> None:
+        self._attempts = attempts
+        self._known: dict[str, tuple[str, ...]] = {}
+
+    def create(self, launches: Sequence[Launch]) -> str:
+        """Write down a new array of attempts, whose own scripts are there, and return its UUID.
+
+        Raises:
+            OSError: the spool cannot be written.
+        """
+        array = str(uuid.uuid4())
+        self._attempts.create(array)
+        names = tuple(launch.attempt for launch in launches)
+        listed = self._attempts.write(array, _ATTEMPTS_FILE, "".join(f"{name}\n" for name in names))
+        for index, name in enumerate(names):
+            self._attempts.write(name, _ELEMENT_FILE, f"{array} {index}\n")
+        spool = shlex.quote(str(self._attempts.root))
+        self._attempts.write(array, "job.sh", _ELEMENT_SCRIPT.format(list=shlex.quote(str(listed)), spool=spool))
+        self._known[array] = names
+        return array
+
+    def members(self, array: str) -> tuple[str, ...]:
+        """Return the attempts of an array, by index; none where it is not of this spool."""
+        if array not in self._known:
+            try:
+                names = (self._attempts.folder(array) / _ATTEMPTS_FILE).read_text().split()
+            except OSError:
+                return ()
+            self._known[array] = tuple(names)
+        return self._known[array]
+
+    def place(self, attempt: str) -> tuple[str, int] | None:
+        """Return the array that an attempt is an element of, and its index; None for a job of its own."""
+        try:
+            array, index = (self._attempts.folder(attempt) / _ELEMENT_FILE).read_text().split()
+            check_attempt(array)
+            return array, int(index)
+        except (OSError, ValueError, UserError):
+            return None
+
+    def forget(self, attempt: str) -> None:
+        """Note that an attempt is not submitted as an element.
+
+        Raises:
+            OSError: the spool cannot be written.
+        """
+        (self._attempts.folder(attempt) / _ELEMENT_FILE).unlink(missing_ok=True)

@@ -1,0 +1,195 @@
+"""Jobs that the controller has forgotten: from sacct (slurmdbd) or the job completion file.
+
+Start at `AccountingCache` and `completed_record`; both return a `JobRecord`.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+import time
+from collections import defaultdict
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from cosched.connector import ConnectorError, JobState
+from cosched_slurm.jobs import JobRecord, job_state, node_names, state_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+__all__ = ["SACCT_FIELDS", "AccountingCache", "accounted_record", "completed_record"]
+
+# ── Slurm's accounting (slurmdbd, asked by sacct): what became of jobs that the controller has forgotten.
+
+
+SACCT_FIELDS = ("JobID", "State", "ExitCode", "Start", "End", "NNodes", "NodeList", "WorkDir")
+_CLOCKS_APART = 300  # seconds that the clocks of the spool and of Slurm may differ
+
+
+def accounted_record(rows: Iterable[Sequence[str]], attempt: str, index: int | None = None) -> JobRecord | None:
+    """Return the last job of an attempt; None where there is none.
+
+    Args:
+        rows: `FIELDS` of the jobs in its folder or its array's, times in epoch seconds.
+        attempt: its UUID.
+        index: of the attempt's element in its array; None for a job of its own.
+    """
+    found = None
+    for fields in rows:
+        if _is_element(fields[0], index):
+            found = _sacct_record(attempt, fields) or found
+    return found
+
+
+def _is_element(job: str, index: int | None) -> bool:
+    number, _, element = job.partition("_")
+    return number.isdecimal() and element == ("" if index is None else str(index))
+
+
+def _sacct_record(attempt: str, fields: Sequence[str]) -> JobRecord | None:
+    job, states, code, start, end, count, nodes, _ = fields
+    state = job_state(state_words(states.partition(" ")[0]))  # "CANCELLED by 1000"
+    if not count.isdecimal():
+        return None
+    value, _, signal = code.partition(":")
+    exit_code = 128 + int(signal) if signal.isdecimal() and int(signal) else int(value) if value.isdecimal() else None
+    over = state.final or state is JobState.EVICTED
+    return JobRecord(
+        attempt,
+        max(int(count), 1),
+        job,
+        state,
+        started=_epoch_time(start),
+        finished=_epoch_time(end) if over else None,
+        exit_code=exit_code if state in (JobState.COMPLETED, JobState.FAILED) else None,
+        reason="" if state is JobState.COMPLETED else states.lower(),
+        hosts=node_names(nodes) if "(" not in nodes and nodes != "None assigned" else (),
+    )
+
+
+def _epoch_time(text: str) -> float | None:
+    return float(text) if text.isdecimal() else None
+
+
+class AccountingCache:
+    """Asks seldom: what it knows is of jobs that ended long ago.
+
+    Args:
+        ask: returns lines of `FIELDS` separated by "|" for jobs of the last so many seconds; None where there is no
+            accounting.
+        pause: seconds between two questions at least.
+    """
+
+    def __init__(self, ask: Callable[[int], list[str] | None], pause: float) -> None:
+        self._ask = ask
+        self._pause = pause
+        self._rows: dict[str, list[list[str]]] = {}  # by working directory: very many attempts may be looked for
+        self._since = float("inf")  # epoch seconds from which on the rows are whole
+        self._asked = float("-inf")
+
+    def rows(self, folder: Path, since: float) -> Sequence[Sequence[str]]:
+        """Return the fields of the jobs in a working directory since an epoch time, as of `pause` ago at most.
+
+        Raises:
+            ConnectorError: the accounting does not answer.
+        """
+        if since < self._since or time.monotonic() >= self._asked + self._pause:
+            age = max(0.0, time.time() - since)
+            self._rows = _rows_by_folder(self._ask(int(age) + _CLOCKS_APART) or [])
+            self._since, self._asked = since, time.monotonic()
+        return self._rows.get(str(folder), [])
+
+
+def _rows_by_folder(lines: Iterable[str]) -> dict[str, list[list[str]]]:
+    found: dict[str, list[list[str]]] = defaultdict(list)
+    for line in lines:
+        fields = line.split("|", len(SACCT_FIELDS) - 1)
+        if len(fields) == len(SACCT_FIELDS):
+            found[fields[-1]].append(fields)
+    return dict(found)
+
+
+# ── Slurm's job completion file (jobcomp/filetxt): what became of jobs that the controller has forgotten.
+
+
+_COMPLETION_FIELD = re.compile(r"(JobState|StartTime|EndTime|NodeCnt|ExitCode)=(\S*)")
+
+_ARRAY_ELEMENT = re.compile(r" ArrayJobId=(\d+) ArrayTaskId=(\d+) ")
+
+
+def completed_record(file: Path, attempt: str, folder: Path, index: int | None = None) -> JobRecord | None:
+    """Return the job of an attempt; None where the file does not have it.
+
+    Args:
+        file: the completion file.
+        attempt: its UUID.
+        folder: the job's working directory: the attempt's, or its array's.
+        index: of the attempt's element in its array; None for a job of its own.
+
+    Raises:
+        ConnectorError: the file cannot be read.
+    """
+    try:
+        line = _last_line_with(file, f" WorkDir={folder} ".encode(), index)
+    except OSError as error:
+        raise ConnectorError(
+            f"Slurm's completion file {file} cannot be read: {error.strerror}: correct the key "
+            "completions of [connector.slurm] or its rights",
+            transient=True,
+        ) from error
+    return None if line is None else _completion_record(attempt, line)
+
+
+def _last_line_with(file: Path, wanted: bytes, index: int | None) -> str | None:
+    with file.open("rb") as handle:
+        if not file.stat().st_size:
+            return None
+        with mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            before = len(content)
+            while (place := content.rfind(wanted, 0, before)) >= 0:
+                end = content.find(b"\n", place)
+                before = content.rfind(b"\n", 0, place) + 1
+                line = content[before:end].decode(errors="replace")
+                if end >= 0 and (
+                    index is None or _array_element(line)[1] == str(index)
+                ):  # a line without an end is still being written
+                    return line
+            return None
+
+
+def _array_element(line: str) -> tuple[str, str]:
+    """Return the number of a line's array and the index in it; what a user's own text says of these stands before."""
+    found: list[tuple[str, str]] = _ARRAY_ELEMENT.findall(line)
+    return found[-1] if found else ("", "")
+
+
+def _completion_record(attempt: str, line: str) -> JobRecord | None:
+    # A user's own text (the job's name) stands early in the line: what stands last counts.
+    fields = dict(_COMPLETION_FIELD.findall(line))
+    state = job_state(state_words(fields.get("JobState", "")))
+    count, job = fields.get("NodeCnt", ""), line.partition(" ")[0].removeprefix("JobId=")
+    if not count.isdecimal() or not job.isdecimal():
+        return None
+    code, _, signal = fields.get("ExitCode", "").partition(":")
+    exit_code = 128 + int(signal) if signal.isdecimal() and int(signal) else int(code) if code.isdecimal() else None
+    ended_by_itself = state in (JobState.COMPLETED, JobState.FAILED)
+    return JobRecord(
+        attempt,
+        int(count),
+        "_".join(_array_element(line)) if _ARRAY_ELEMENT.search(line) else job,
+        state,
+        started=_local_time(fields.get("StartTime", "")),
+        finished=_local_time(fields.get("EndTime", "")),
+        exit_code=exit_code if ended_by_itself else None,
+        reason="" if state is JobState.COMPLETED else fields["JobState"].lower(),
+    )
+
+
+def _local_time(text: str) -> float | None:
+    """Return a local time of Slurm's as seconds since the epoch; None for "Unknown"."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return None

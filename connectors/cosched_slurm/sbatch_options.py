@@ -1,0 +1,215 @@
+"""The options of sbatch: which of a user's stay as they are, which are taken over, and how they are written."""
+
+from __future__ import annotations
+
+import re
+
+from cosched.errors import UserError
+
+__all__ = ["USER_OPTIONS", "long_name", "parse_array_indices", "parse_time_limit", "takes_value"]
+
+_SHORT_OPTIONS = {
+    "A": "account",
+    "a": "array",
+    "B": "extra-node-info",
+    "b": "begin",
+    "C": "constraint",
+    "c": "cpus-per-task",
+    "D": "chdir",
+    "d": "dependency",
+    "e": "error",
+    "F": "nodefile",
+    "G": "gpus",
+    "H": "hold",
+    "i": "input",
+    "J": "job-name",
+    "k": "no-kill",
+    "L": "licenses",
+    "m": "distribution",
+    "N": "nodes",
+    "n": "ntasks",
+    "O": "overcommit",
+    "o": "output",
+    "p": "partition",
+    "Q": "quiet",
+    "q": "qos",
+    "S": "core-spec",
+    "s": "oversubscribe",
+    "t": "time",
+    "v": "verbose",
+    "W": "wait",
+    "w": "nodelist",
+    "x": "exclude",
+}
+# Passed on as they are: what the job needs, where its output goes, whom it is charged to. True: it takes a value.
+USER_OPTIONS = {
+    **dict.fromkeys(
+        (
+            "account",
+            "acctg-freq",
+            "batch",
+            "bb",
+            "bbf",
+            "begin",
+            "constraint",
+            "container",
+            "core-spec",
+            "cores-per-socket",
+            "cpu-freq",
+            "cpus-per-gpu",
+            "cpus-per-task",
+            "delay-boot",
+            "dependency",
+            "distribution",
+            "error",
+            "extra-node-info",
+            "gpu-bind",
+            "gpu-freq",
+            "gpus",
+            "gpus-per-node",
+            "gpus-per-socket",
+            "gpus-per-task",
+            "gres",
+            "gres-flags",
+            "hint",
+            "input",
+            "licenses",
+            "mail-type",
+            "mail-user",
+            "mcs-label",
+            "mem",
+            "mem-bind",
+            "mem-per-cpu",
+            "mem-per-gpu",
+            "mincpus",
+            "network",
+            "nice",
+            "ntasks",
+            "ntasks-per-core",
+            "ntasks-per-gpu",
+            "ntasks-per-node",
+            "ntasks-per-socket",
+            "open-mode",
+            "output",
+            "partition",
+            "prefer",
+            "priority",
+            "profile",
+            "propagate",
+            "qos",
+            "reservation",
+            "signal",
+            "sockets-per-node",
+            "switches",
+            "thread-spec",
+            "threads-per-core",
+            "tmp",
+            "tres-bind",
+            "tres-per-task",
+            "wait-all-nodes",
+            "wckey",
+        ),
+        True,
+    ),
+    **dict.fromkeys(("contiguous", "no-kill", "overcommit", "spread-job", "use-min-nodes"), False),
+}
+# Decided by cosched, or meaningless for it.
+_COSCHED_OPTIONS = {
+    **dict.fromkeys(
+        (
+            "array",
+            "chdir",
+            "comment",
+            "exclude",
+            "export",
+            "job-name",
+            "nodefile",
+            "nodelist",
+            "nodes",
+            "time",
+            "time-min",
+        ),
+        True,
+    ),
+    **dict.fromkeys(("exclusive", "oversubscribe", "requeue", "no-requeue", "parsable", "quiet", "verbose"), False),
+}
+_OPTIONAL_VALUE = ("exclusive", "no-kill", "oversubscribe")
+_TIME_LIMIT = re.compile(
+    r"(?:(?P<days>\d{1,6})-)?(?P<first>\d{1,9})(?::(?P<second>\d{1,9}))?(?::(?P<third>\d{1,9}))?", re.ASCII
+)
+_INDEX_RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?", re.ASCII)
+_MOST_TASKS = 10_000
+_LARGEST_INDEX = 4_000_000  # Slurm's own limit (MaxArraySize) is at most this
+
+
+def long_name(word: str) -> tuple[str, str | None]:
+    """Return the long name of an option as it stands in a script, and the value that is written with it, if one is.
+
+    Raises:
+        UserError: no option, or one that has no place in a file for cosched.
+    """
+    if word.startswith("--"):
+        name, equals, value = word[2:].partition("=")
+        found, given = name, value if equals else None
+    elif len(word) > 1 and word[0] == "-" and word[1] in _SHORT_OPTIONS:
+        found, given = _SHORT_OPTIONS[word[1]], word[2:] or None
+    else:
+        raise UserError(f"{word!r} is no option of sbatch")
+    if found not in USER_OPTIONS and found not in _COSCHED_OPTIONS:
+        raise UserError(f"sbatch's option --{found} has no place in a task of cosched: leave it out")
+    if given is not None and found not in _OPTIONAL_VALUE and not takes_value(found):
+        raise UserError(f"--{found} takes no value")
+    return found, given
+
+
+def takes_value(name: str) -> bool:
+    """Whether an option must be given a value."""
+    return USER_OPTIONS[name] if name in USER_OPTIONS else _COSCHED_OPTIONS[name]
+
+
+def parse_time_limit(text: str) -> float | None:
+    """Return a time limit of Slurm's in seconds; None for one without end.
+
+    Raises:
+        UserError: not a time.
+    """
+    if text.upper() in ("UNLIMITED", "INFINITE", "-1", "0"):
+        return None
+    match = _TIME_LIMIT.fullmatch(text)
+    if match is None:
+        raise UserError(f"--time={text} is not a time: write minutes, hours:minutes:seconds or days-hours:minutes")
+    parts = [int(match[name]) for name in ("first", "second", "third") if match[name] is not None]
+    if match["days"] is not None:  # days-hours[:minutes[:seconds]]
+        hours, minutes, rest = [*parts, 0, 0][:3]
+        return float(((int(match["days"]) * 24 + hours) * 60 + minutes) * 60 + rest)
+    if len(parts) == 3:
+        return float((parts[0] * 60 + parts[1]) * 60 + parts[2])
+    return float(parts[0] * 60 + (parts[1] if len(parts) == 2 else 0))
+
+
+def parse_array_indices(text: str) -> list[int]:
+    """Return the indices of an array of jobs.
+
+    Raises:
+        UserError: not an array, an empty or reversed range, or more than cosched takes at once.
+    """
+    written, percent, most = text.partition("%")
+    if percent:
+        raise UserError(f"--array={text}: cosched decides how many run at once: leave out %{most}")
+    found: set[int] = set()
+    for part in written.split(","):
+        match = _INDEX_RANGE.fullmatch(part)
+        if match is None:
+            raise UserError(f"--array={text} is not a list of indices: write 0-9, 1,3,5 or 0-20:5")
+        first, last = int(match[1]), int(match[2] or match[1])
+        step = int(match[3] or 1)
+        if last < first or step < 1:
+            raise UserError(f"--array={text}: {part} is no range: write the smaller index first, and a step from 1 on")
+        if last > _LARGEST_INDEX or (last - first) // step >= _MOST_TASKS:
+            raise UserError(
+                f"--array={text}: {part} is too large: at most {_MOST_TASKS} tasks, with indices up to {_LARGEST_INDEX}"
+            )
+        found.update(range(first, last + 1, step))
+    if len(found) > _MOST_TASKS:
+        raise UserError(f"--array={text} has {len(found)} tasks: at most {_MOST_TASKS} are taken at once")
+    return sorted(found)

@@ -1,0 +1,223 @@
+"""The spool: an attempt's folder holds scripts, output, cancel mark and process stamps.
+
+A process leaves `began.<rank>` and `ended.<rank>`: finer than Slurm's seconds, with its exit code, at no cost to the
+controller. Where `began` exists, it does not run again. `user_of` names the user that owns a folder.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import shlex
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cosched.connector.spool import FENCED, AttemptFolders, export_lines, prepared_command
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from cosched.connector import Launch
+
+__all__ = ["FENCED", "ProcessStamps", "SlurmAttemptFolders", "account_name", "user_and_group"]
+
+# ── Owners of tasks as users and accounts of the cluster.
+
+
+_ACCOUNT_NAME = re.compile(r"[a-z_][a-z0-9._-]{0,63}\Z")
+
+
+def account_name(owner: str) -> str:
+    """Return the name of an owner's account.
+
+    Raises:
+        UserError: there is no owner, or it is no such name; a number could be anybody.
+    """
+    if not _ACCOUNT_NAME.match(owner):
+        raise UserError(
+            f"the task has the owner {owner[:80]!r}, and jobs here run under their owners' names: "
+            "submit it as a user of this cluster"
+        )
+    return owner
+
+
+def user_and_group(owner: str) -> tuple[int, int]:
+    """Return an owner's user and group numbers.
+
+    Raises:
+        UserError: there is no such user, or it is root, for whom nothing is submitted.
+    """
+    try:
+        user = pwd.getpwnam(account_name(owner))
+    except KeyError:
+        raise UserError(f"there is no user {owner!r} here: submit as one that the cluster knows") from None
+    if user.pw_uid == 0:
+        raise UserError("nothing is submitted for root: submit as another user")
+    return user.pw_uid, user.pw_gid
+
+
+# ── The spool: a folder for each attempt with its scripts, its output, its fence, and the stamps of its processes.
+#
+# Each process of a job leaves `began.<rank>` and `ended.<rank>`: times finer than Slurm's whole seconds, exit codes of
+# each process, and news without a question to the controller. A process whose `began` is there already does not run.
+
+
+_PROCESS_SCRIPT = """\
+#!/bin/sh
+PATH=/usr/local/bin:/usr/bin:/bin
+folder={folder}
+{rank}
+# An attempt that was cancelled while its submission was under way must not run, and none runs twice.
+[ -e "$folder/cancelled" ] && exit {fenced}
+job="${{SLURM_ARRAY_JOB_ID:+${{SLURM_ARRAY_JOB_ID}}_}}${{SLURM_ARRAY_TASK_ID:-$SLURM_JOB_ID}}"
+stamp="$(date +%s.%N) $job {count} $SLURMD_NODENAME"
+(set -C && echo "$stamp" > "$folder/began.$rank") 2>/dev/null || exit {fenced}
+{redirection}
+(
+export COSCHED_RANK="$rank"
+cd {directory} || exit 126
+{exports}
+{command}
+)
+code=$?
+echo "$(date +%s.%N) $code" > "$folder/ending.$rank" && mv "$folder/ending.$rank" "$folder/ended.$rank"
+exit "$code"
+"""
+_RANK_OF_HOST = """\
+rank=0
+for host in {hosts}; do
+    [ "$host" = "$SLURMD_NODENAME" ] && break
+    rank=$((rank + 1))
+done"""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStamps:
+    """What the processes of an attempt have said of themselves.
+
+    Attributes:
+        started: when the last of all began; None while some have not.
+        finished: when the last of all ended; None while some have not.
+        code: the first code that is not 0 in rank order; None while some have not ended.
+        job: Slurm's number of the job, once all have begun.
+        hosts: where they run, in rank order, once all have begun and say so.
+    """
+
+    started: float | None = None
+    finished: float | None = None
+    code: int | None = None
+    job: str = ""
+    hosts: tuple[str, ...] = ()
+
+
+class SlurmAttemptFolders(AttemptFolders):
+    """The folders of attempts; closed to other users, whatever the spool is, for jobs run as cosched's user."""
+
+    def mode(self) -> int:
+        """Return the mode of attempts' folders."""
+        return 0o700
+
+    def give(self, attempt: str, owner: str) -> None:
+        """Make an attempt's folder, with what is in it, another user's; the folders above must let him through.
+
+        Raises:
+            UserError: there is no such user, or it is root, for whom nothing is submitted.
+            OSError: it cannot be done.
+        """
+        user, group = user_and_group(owner)
+        folder = self.folder(attempt)
+        for path in (*folder.iterdir(), folder):
+            os.chown(path, user, group, follow_symlinks=False)
+
+    def created(self, attempt: str) -> float:
+        """Return when the attempt's script was written, or this moment: nothing of it is older."""
+        try:
+            return (self.folder(attempt) / "run.sh").stat().st_mtime
+        except OSError:
+            return time.time()
+
+    def changed(self, attempt: str) -> int:
+        """Return a number that changes when a process leaves a stamp; 0 where there is no folder."""
+        try:
+            return self.folder(attempt).stat().st_mtime_ns
+        except FileNotFoundError:
+            return 0
+
+    def stamps(self, attempt: str) -> ProcessStamps:
+        """Return what the attempt's processes have said; nothing where that makes no sense."""
+        try:
+            return self._read_stamps(self.folder(attempt))
+        except ValueError:  # a job may write there what it likes
+            return ProcessStamps()
+
+    @staticmethod
+    def _read_stamps(folder: Path) -> ProcessStamps:
+        first = _stamp_words(folder / "began.0")
+        if len(first) not in (3, 4):
+            return ProcessStamps()
+        count, job = int(first[2]), first[1]
+        began = [first]
+        for rank in range(1, count):
+            began.append(_stamp_words(folder / f"began.{rank}"))
+            if not began[-1]:
+                return ProcessStamps()
+        hosts = tuple(stamp[3] for stamp in began) if all(len(stamp) == 4 for stamp in began) else ()
+        started = max(float(stamp[0]) for stamp in began)
+        ended = [_stamp_words(folder / f"ended.{rank}") for rank in range(count)]
+        if not all(ended):
+            return ProcessStamps(started, job=job, hosts=hosts)
+        codes = [int(stamp[1]) for stamp in ended]
+        finished = max(started, *(float(stamp[0]) for stamp in ended))
+        return ProcessStamps(started, finished, next((code for code in codes if code), 0), job, hosts)
+
+    def write_script(self, launch: Launch) -> Path:
+        """Write what each process runs.
+
+        Raises:
+            UserError: the program's name begins with a dash.
+        """
+        directory = shlex.quote(launch.directory or str(self.folder(launch.attempt)))
+        variables, count = export_lines(launch), launch.count
+        files: tuple[str, ...] = ("out", "err")
+        rank = _RANK_OF_HOST.format(hosts=shlex.join(launch.hosts)) if launch.hosts else 'rank="${SLURM_PROCID:-0}"'
+        native = launch.native
+        if native is not None:  # the user's own script runs once, on the first host, as sbatch would run it
+            script = self.write(launch.attempt, "user.sh", native.script)
+            launch = replace(launch, command=(str(script),))
+            variables += f"\nexport SLURM_SUBMIT_DIR={directory}"
+            rank, count, files = "rank=0", 1, _streams_kept(native.settings)
+        streams = {"out": '> "$folder/out.$rank"', "err": '2> "$folder/err.$rank"'}
+        return self.write(
+            launch.attempt,
+            "run.sh",
+            _PROCESS_SCRIPT.format(
+                folder=shlex.quote(str(self.folder(launch.attempt))),
+                rank=rank,
+                fenced=FENCED,
+                count=count,
+                redirection=" ".join(("exec", *(streams[file] for file in files))),
+                directory=directory,
+                exports=variables,
+                command=prepared_command(launch, shlex.quote(str(self.folder(launch.attempt)))),
+            ),
+        )
+
+
+def _streams_kept(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Return which of a script's streams go into the attempt's folder: those that it sends nowhere else."""
+    if "output" in settings:  # as for sbatch, errors go with it
+        return ()
+    return ("out",) if "error" in settings else ("out", "err")
+
+
+def _stamp_words(file: Path) -> list[str]:
+    """Return the words of a stamp; none where it is not there or not yet written."""
+    try:
+        text = file.read_text()
+    except FileNotFoundError:
+        return []
+    return text.split() if text.endswith("\n") else []

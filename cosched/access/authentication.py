@@ -1,0 +1,215 @@
+"""Authentication finds the principal behind a connection and the head of its request.
+
+Start at `Authenticator.identify`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.access.accounts import Accounts, LoginError
+from cosched.access.principals import ALL_SCOPES, Principal, ProofOfIdentity, Role, is_user_name, user_name, user_role
+from cosched.access.proxies import TrustedProxies
+from cosched.access.rate_limits import RateLimits
+from cosched.access.sessions import Sessions
+from cosched.access.tokens import Tokens, new_secret, signature
+from cosched.store.credentials import AuditEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.access.proxies import RequestEvidence
+    from cosched.store.credentials import Credentials
+
+__all__ = ["COOKIE", "SECURE_COOKIE", "AccessSettings", "Authenticator", "Identity"]
+
+# ── What an administrator sets about who may do what.
+
+
+@dataclass(frozen=True, slots=True)
+class AccessSettings:
+    """What an administrator sets; durations in seconds.
+
+    Attributes:
+        administrators: users of the unix socket and of the proxy with this role.
+        operators: likewise.
+        proxies: trusted to name users.
+        proxy_header: in which they do, in lower case.
+        session: how long a login lasts.
+        longest_token: how long a token may be good for.
+        requests: how many requests a second a user may make, and an address that nobody has logged in from.
+        waiting: how many tasks of a user may wait or run.
+    """
+
+    administrators: frozenset[str] = frozenset()
+    operators: frozenset[str] = frozenset()
+    proxies: TrustedProxies = field(default_factory=TrustedProxies)
+    proxy_header: str = "x-remote-user"
+    session: float = 43200.0
+    longest_token: float = 366 * 86400.0
+    requests: float = 100.0
+    waiting: int = 10_000
+
+    def role(self, user: str) -> Role:
+        """Return the role that the configuration gives a user."""
+        if user in self.administrators:
+            return Role.ADMINISTRATOR
+        return Role.OPERATOR if user in self.operators else Role.USER
+
+
+# ── Who asks: from a connection and the head of its request to a principal, and the credentials behind that.
+
+
+COOKIE = "cosched_session"
+SECURE_COOKIE = "__Host-cosched_session"  # over TLS: browsers keep it from other hosts and from plain HTTP
+_BURST = 10.0  # seconds' worth of requests that may come at once
+
+_log = structlog.get_logger("cosched.access")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who asks.
+
+    Attributes:
+        principal: None where that is not known.
+        csrf: what a page that is shown to them carries and sends back with a change.
+        reason: why it is not known, where something was tried.
+        address: where the request began, for the audit log and to count: an IP address, or "unix".
+        secure: whether the browser reached us, or the proxy, over TLS.
+    """
+
+    principal: Principal | None = None
+    csrf: str = ""
+    reason: str = ""
+    address: str = ""
+    secure: bool = False
+
+
+class Authenticator:
+    """Says who asks; holds tokens, accounts and sessions. Methods may be called from any thread."""
+
+    def __init__(self, credentials: Credentials, settings: AccessSettings, now: Callable[[], float]) -> None:
+        """Set up.
+
+        Args:
+            credentials: what the database keeps.
+            settings: what the administrator set.
+            now: seconds since the epoch; never runs backwards.
+        """
+        self.settings = settings
+        self.tokens = Tokens(credentials)
+        self.accounts = Accounts(credentials)
+        self.sessions = Sessions(credentials, settings.session)
+        self.now = now
+        self._credentials = credentials
+        self._key = new_secret()
+        self._rates = RateLimits(settings.requests, settings.requests * _BURST)
+
+    def identify(self, evidence: RequestEvidence) -> Identity:
+        """Say who asks. What is said explicitly counts before what a browser or the kernel says."""
+        proxied = self.settings.proxies.sent(evidence)
+        if evidence.readable and not proxied:
+            return Identity(
+                reason="this connection can be read by others: use https, or the proxy", address=evidence.address
+            )
+        found = self._who(evidence, proxied=proxied)
+        if not proxied:
+            return replace(found, address=evidence.address or "unix", secure=evidence.secure)
+        hops = evidence.headers.get("x-forwarded-for", "").split(",")
+        secure = evidence.secure or evidence.headers.get("x-forwarded-proto", "") == "https"
+        return replace(found, address=hops[-1].strip()[:64] or "proxy", secure=secure)
+
+    def _who(self, evidence: RequestEvidence, *, proxied: bool) -> Identity:
+        if evidence.bearer:
+            found = self.tokens.principal(evidence.bearer, self.now())
+            return Identity(found, reason="" if found else "the token is unknown, expired or revoked")
+        named = evidence.headers.get(self.settings.proxy_header) if proxied else None
+        if named is not None:
+            return self._named(named)
+        cookie = evidence.cookie(SECURE_COOKIE) or evidence.cookie(COOKIE)
+        if cookie:
+            found = self._session(cookie)
+            if found is not None:
+                return Identity(found, signature(cookie, "csrf"))
+        if evidence.peer is None or proxied:
+            return Identity(reason="the session has ended" if cookie else "")
+        name = user_name(evidence.peer)
+        role = user_role(evidence.peer) or self.settings.role(name)
+        return Identity(Principal(name, role), signature(self._key, name))
+
+    def pause(self, identified: Identity) -> float:
+        """Count a request; return 0, or for how many seconds its sender must wait before another.
+
+        Operators are not counted: they could do worse than ask often.
+        """
+        principal = identified.principal
+        if principal is not None and principal.oversees:
+            return 0.0
+        who = f"user {principal.name}" if principal is not None else f"address {identified.address}"
+        return self._rates.take(who, self.now())
+
+    def login(self, name: str, password: str, address: str) -> tuple[str, float]:
+        """Log a browser in with an account; return its cookie's value and when that expires.
+
+        Raises:
+            LoginError: name and password are not right, or were not too often.
+        """
+        try:
+            self.accounts.check(name, password, address, self.now())
+        except LoginError as error:
+            self.log(Principal(name[:64], Role.USER), address, "login refused", str(error))
+            raise
+        role = self.accounts.role(name) or Role.USER
+        self.log(Principal(name, role, how=ProofOfIdentity.SESSION), address, "login", "with a password")
+        return self.sessions.begin(name, role, self.now(), account=True)
+
+    def redeem(self, ticket: str, address: str) -> tuple[str, float]:
+        """Log a browser in with a link; return its cookie's value and when that expires.
+
+        Raises:
+            LoginError: the link was used before, or is too old.
+        """
+        found = self.sessions.redeem(ticket, self.now())
+        if found is None:
+            raise LoginError("this link has been used or is too old: make another with `cosched portal`")
+        name, role, account = found
+        self.log(Principal(name, role, how=ProofOfIdentity.SESSION), address, "login", "with a link")
+        return self.sessions.begin(name, role, self.now(), account=account)
+
+    def ticket(self, who: Principal, address: str) -> str:
+        """Return the secret of a link that logs a browser of `who` in."""
+        account = who.how is not ProofOfIdentity.SOCKET and self.accounts.role(who.name) is not None
+        self.log(who, address, "login link", "made")
+        return self.sessions.ticket(who.name, who.role, self.now(), account=account)
+
+    def expel(self, user: str) -> None:
+        """End all sessions of a user and revoke all tokens."""
+        self.sessions.end(user=user)
+        self.tokens.revoke(*(row.id for row in self.tokens.of(user)))
+
+    def log(self, who: Principal, address: str, action: str, detail: str) -> None:
+        """Write a line of the audit log."""
+        deed = AuditEntry(self.now(), who.name, str(who.how), address, action, detail)
+        _log.info(action, user=deed.user, how=deed.how, address=address, detail=detail)
+        self._credentials.log(deed)
+
+    def deeds(self, limit: int, offset: int = 0) -> list[AuditEntry]:
+        """Return lines of the audit log, the newest first."""
+        return self._credentials.deeds(limit, offset)
+
+    def _named(self, name: str) -> Identity:
+        if not is_user_name(name):
+            return Identity(reason=f"what the proxy says in {self.settings.proxy_header} cannot name a user")
+        principal = Principal(name, self.settings.role(name), ALL_SCOPES, ProofOfIdentity.PROXY)
+        return Identity(principal, signature(self._key, f"proxy {name}"))
+
+    def _session(self, cookie: str) -> Principal | None:
+        row = self.sessions.get(cookie, self.now())
+        if row is None:
+            return None
+        role = self.accounts.role(row.user) if row.account else Role.of(row.role)
+        return None if role is None else Principal(row.user, role, ALL_SCOPES, ProofOfIdentity.SESSION, row.digest[:12])

@@ -1,0 +1,54 @@
+"""Agents: what would miss its deadline here goes to the domain that can meet it, exactly once.
+
+`Broker.handle(event) -> BrokerOutcome` is a co-scheduler and its agent as one state machine; like the core it has no
+clock, no I/O and no randomness, so the daemon, a simulation and the fault tests drive the same code:
+
+    core = Coscheduler(settings)                                  # CoreSettings(instance=a UUID of this domain's own)
+    agent = Agent(AgentSettings(name, instance), LocalDomain(core, hardware), knowledge, life=1, number=counter)
+    broker = Broker(core, agent)
+    broker.handle(PeersChanged(time, (Peer("b"), Peer("head", Role.UPPER))))     # once, and at every change
+
+Then whatever happens goes to `broker.handle` and never to the core itself: the core's own events (`TaskSubmitted`,
+`HostsObserved`, `JobReported`, `ScheduleImproved`, …), and a `Tick` every `AgentSettings.look` seconds or so, for all
+the agent does by itself it does at ticks. The answer says, in this order:
+
+1. what to write down in one piece, before anything is done: `tasks`, `attempts`, `handovers`, `guests`;
+2. `decisions` to carry out: those of the core (`Dispatch`, `Cancel`, `Locate`, `Replan`), and `Send(letter)`: bring
+   `letter` to the domain `letter.receiver` and have it handle `LetterReceived(time, letter, task, fault)`. A letter may
+   be lost, late, or come twice.
+
+For a `Request` and a `Commit` whoever delivers evaluates `letter.body.document` for the receiver: `task` is a `Task`
+with its profile on the receiver's hardware and with `deadline = time + document.deadline`, without identifier; or
+`fault` says why the receiver will not run it. `knowledge` (see `Knowledge`) answers for the sender: how to describe a
+task, and how long it takes on another domain's hardware. `number` gives each task that is taken in its number (and
+from it its identifier); it must be the same counter that numbers the domain's own tasks.
+
+A task's state tells where it is: FORWARDED, with `Task.peer` the neighbour that has it; in that domain it is a task of
+its own, with `Task.origin` the neighbour that sent it. `Handover.why` says why it went there.
+
+Start reading at `agent.py`, then `handing.py` and `hosting.py`.
+"""
+
+from cosched.agents.agent import Agent
+from cosched.agents.agent_settings import AgentSettings, Peer, PeerRole
+from cosched.agents.broker import Broker, BrokerOutcome
+from cosched.agents.domain_view import DomainView
+from cosched.agents.events import AdvertisingChanged, LetterReceived, PeersChanged
+from cosched.agents.outbox import SendLetter
+from cosched.agents.tickets import TaskKnowledge, UserFiguresKnowledge
+
+__all__ = [
+    "AdvertisingChanged",
+    "Agent",
+    "AgentSettings",
+    "Broker",
+    "BrokerOutcome",
+    "DomainView",
+    "LetterReceived",
+    "Peer",
+    "PeerRole",
+    "PeersChanged",
+    "SendLetter",
+    "TaskKnowledge",
+    "UserFiguresKnowledge",
+]

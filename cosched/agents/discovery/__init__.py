@@ -1,0 +1,1 @@
+"""Discovery finds domains that could run a task: capability tables, candidates, bids."""

@@ -1,0 +1,118 @@
+"""`DomainView` tells the agent which tasks are late here and which hosts are free."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cosched.agents.protocol.advertisement import AdvertisedHostClass, availability_steps
+from cosched.coscheduler.state import expected_end
+from cosched.coscheduler.task import TaskState
+from cosched.coscheduler.what_if import predict_placement
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Task
+
+__all__ = ["DomainView", "ExpectedEnd"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedEnd:
+    """A waiting task with a deadline, and when it will end here by the plan in force (infinite for never).
+
+    Both times are epoch seconds.
+    """
+
+    task: Task
+    deadline: float
+    end: float
+
+    @property
+    def late(self) -> bool:
+        """Whether it will miss its deadline."""
+        return self.end > self.deadline
+
+
+class DomainView:
+    """Asks the core; changes nothing."""
+
+    def __init__(self, core: Coscheduler, hardware: str) -> None:
+        """Set up.
+
+        Args:
+            core: of the domain.
+            hardware: resource model of hosts for which the manager names none.
+        """
+        self._core = core
+        self._hardware = hardware
+
+    def hosts(self) -> int:
+        """Return how many hosts the domain has, up or not."""
+        return len(self._core.domain.hosts)
+
+    def task(self, name: str) -> Task | None:
+        """Return a live task."""
+        return self._core.tasks.get(name)
+
+    def transit(self) -> list[Task]:
+        """Return the tasks of other domains that cannot run here and wait for one that takes them."""
+        return [self._core.tasks[name] for name in self._core.transit]
+
+    def waits(self, name: str) -> bool:
+        """Whether a task waits here, so that it could be handed over."""
+        task = self._core.tasks.get(name)
+        if task is None or task.state is not TaskState.QUEUED or self._core.awaited(name):
+            return False
+        return self._core.attempt_of(name) is None
+
+    def ends(self, time: float) -> dict[str, float]:
+        """Return when live tasks are expected to end here, epoch seconds; those for which that is not known are out."""
+        found = {attempt.task: expected_end(attempt, time) for attempt in self._core.attempts.values()}
+        forecast = self._core.prospect.forecast(time)
+        if forecast is not None:
+            found |= {spot.task: time + spot.end for spot in forecast[1].assignments}
+        return found
+
+    def expected(self, time: float) -> list[ExpectedEnd]:
+        """Return the waiting tasks that have deadlines, in the plan's order.
+
+        What comes after tasks of ours stays with them until they have completed.
+        """
+        waiting = [self._core.tasks[name] for name in self._core.waiting.counts]
+        asked = [
+            (task, task.deadline)
+            for task in waiting
+            if task.deadline is not None and self._core.staged(task, time) and not self._core.awaited(task.id)
+        ]
+        if not asked:
+            return []
+        ends = self.ends(time)
+        return [ExpectedEnd(task, deadline, ends.get(task.id, math.inf)) for task, deadline in asked]
+
+    def place(self, task: Task, time: float, booked: Sequence[Task]) -> float:
+        """Return when one more task would end here, epoch seconds, and make no other late; infinite for never."""
+        spot = predict_placement(self._core, task, time, booked)
+        if spot is not None and spot.effect.made_late:
+            spot = predict_placement(self._core, task, time, booked, jumps=False)
+        return math.inf if spot is None else spot.end
+
+    def classes(self, time: float, booked: Sequence[Task]) -> tuple[AdvertisedHostClass, ...]:
+        """Return free hosts over time by class, as the plan in force and what is booked leave them."""
+        free = dict.fromkeys(self._core.domain.up(), 0.0)
+        free |= {host: end - time for host, end in self._core.prospect.taken(time).items() if host in free}
+        forecast = self._core.prospect.forecast(time)
+        for spot in () if forecast is None else forecast[1].assignments:
+            free |= dict.fromkeys(spot.hosts, spot.end)
+        for task in booked:
+            spot_booked = predict_placement(self._core, task, time)
+            if spot_booked is not None:
+                free |= {host: max(free.get(host, 0.0), spot_booked.end - time) for host in spot_booked.hosts}
+        kinds = self._core.domain.classes()
+        times: dict[str, list[float]] = {}
+        for host, end in free.items():
+            times.setdefault(kinds[host] or self._hardware, []).append(end)
+        return tuple(AdvertisedHostClass(hardware, availability_steps(times[hardware])) for hardware in sorted(times))

@@ -1,0 +1,1 @@
+"""The protocol between agents: messages, their XML, advertised services, round-trip times."""

@@ -1,0 +1,355 @@
+"""Messages between agents. Times are durations from the moment of sending: no clock is shared.
+
+`xml_documents.py` writes and reads them; agent.xsd is the published form.
+Names of classes in `Body` and of all fields are the wire format.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from cosched.agents.protocol.advertisement import AdvertisedService
+
+__all__ = [
+    "Accepted",
+    "Advertisement",
+    "Body",
+    "Cancel",
+    "Commit",
+    "Decline",
+    "DocumentParameter",
+    "Fenced",
+    "Granted",
+    "Inquiry",
+    "Letter",
+    "ModelBundle",
+    "ModelBundleFile",
+    "NamedText",
+    "NativeJob",
+    "Noted",
+    "Offer",
+    "Refused",
+    "RemoteTaskState",
+    "RemoteTaskStatus",
+    "Report",
+    "Request",
+    "Reserve",
+    "Reserved",
+    "Start",
+    "StatusReceipt",
+    "TaskDocument",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelBundleFile:
+    """One file of a PSL model."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelBundle:
+    """A PSL model with all it includes; `name` is the application object's."""
+
+    name: str
+    files: tuple[ModelBundleFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentParameter:
+    """A value of the application; `entry`: the number that enters the model under its name, where one does."""
+
+    name: str
+    value: str
+    number: bool
+    entry: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedText:
+    """One addition to the environment."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class NativeJob:
+    """What a user's own file asks of its manager, in that manager's words.
+
+    See `cosched.connector.values.NativeDescription`.
+    """
+
+    manager: str
+    script: str = ""
+    settings: tuple[NamedText, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDocument:
+    """A task as another domain has to know it.
+
+    Attributes:
+        seconds: the user's own figures by host count, infinite where impossible; empty where there is a model.
+        model: the performance model; None where the user gave figures.
+        least: fewest hosts.
+        most: most hosts; 0: as many as there are.
+        deadline: seconds from sending.
+        application: name in catalogues, whose command runs with these parameters; empty: `command` runs as it is.
+        prepare: runs on each host before `command`; empty for none.
+        native: where it comes from a user's own file: it runs only beside the manager that this names.
+    """
+
+    name: str
+    application: str
+    owner: str
+    deadline: float
+    least: int = 1
+    most: int = 0
+    best_effort: bool = False
+    time_limit: float | None = None
+    directory: str = ""
+    command: tuple[str, ...] = ()
+    prepare: tuple[str, ...] = ()
+    seconds: tuple[float, ...] = ()
+    model: ModelBundle | None = None
+    parameters: tuple[DocumentParameter, ...] = ()
+    environment: tuple[NamedText, ...] = ()
+    native: NativeJob | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Advertisement:
+    """What the sender knows of services: its own first, then those of others within its scope."""
+
+    services: tuple[AdvertisedService, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """Asks for an advertisement (pull)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Asks when the receiver could have ended a task. Binds nobody.
+
+    Attributes:
+        task: UUID of the task; the same wherever it goes.
+        epoch: number of the hand-over that would follow; grows with each.
+        hops: how many more domains it may pass.
+        visited: domains that have had it.
+    """
+
+    task: str
+    epoch: int
+    hops: int
+    visited: tuple[str, ...]
+    document: TaskDocument
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The task would have ended in so many seconds, in the domain `where`. Binds nobody."""
+
+    task: str
+    epoch: int
+    end: float
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decline:
+    """The receiver of a request will not run the task, and why."""
+
+    task: str
+    epoch: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """Asks to keep the offered place."""
+
+    task: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """The place is kept for `hold` seconds."""
+
+    task: str
+    epoch: int
+    end: float
+    hold: float
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A place or a task is not taken: the sender of this has not got it and never had it under this epoch."""
+
+    task: str
+    epoch: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Hands the task over. Repeated until answered."""
+
+    task: str
+    epoch: int
+    hops: int
+    visited: tuple[str, ...]
+    document: TaskDocument
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The task is written down here; it starts when its sender permits that."""
+
+    task: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Asks whether the task may start; `ask` makes the answer to this question known from any other."""
+
+    task: str
+    epoch: int
+    ask: int
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The task may start: the sender has written down that it will not take it back."""
+
+    task: str
+    epoch: int
+    ask: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """The receiver has the task no longer: it must not start it."""
+
+    task: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """The task shall not run (any more). Repeated until its end is reported."""
+
+    task: str
+    epoch: int
+    reason: str
+
+
+class RemoteTaskState(StrEnum):
+    """Where a forwarded task is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    RETURNED = "returned"  # it has not started here and never will
+
+    @property
+    def final(self) -> bool:
+        """True when nothing more will happen to the task there."""
+        return self not in (RemoteTaskState.WAITING, RemoteTaskState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteTaskStatus:
+    """What a forwarded task does.
+
+    Attributes:
+        end: expected, seconds from sending; None where unknown.
+        started: seconds before sending.
+        finished: seconds before sending.
+        actual: measured run time.
+        where: the domain that has it.
+    """
+
+    task: str
+    epoch: int
+    state: RemoteTaskState
+    where: str
+    reason: str = ""
+    hosts: tuple[str, ...] = ()
+    end: float | None = None
+    started: float | None = None
+    finished: float | None = None
+    actual: float | None = None
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What the tasks do that the receiver has forwarded to us. It renews their leases. Final ones are repeated."""
+
+    statuses: tuple[RemoteTaskStatus, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReceipt:
+    """One status was taken in; `final`: it was the last one, and is written down."""
+
+    task: str
+    epoch: int
+    final: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """The statuses were taken in: final ones are written down and need no repeating."""
+
+    notes: tuple[StatusReceipt, ...]
+
+
+Body = (
+    Advertisement
+    | Inquiry
+    | Request
+    | Offer
+    | Decline
+    | Reserve
+    | Reserved
+    | Refused
+    | Commit
+    | Accepted
+    | Start
+    | Granted
+    | Fenced
+    | Cancel
+    | Report
+    | Noted
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One message on its way.
+
+    Attributes:
+        sender: name of the domain.
+        receiver: name of the domain.
+        life: the sender's number of this life of its agent; grows with each start.
+        known: the receiver's life as the sender knows it; 0: not yet.
+        number: of this letter in the sender's life, to this receiver.
+    """
+
+    sender: str
+    receiver: str
+    life: int
+    known: int
+    number: int
+    body: Body = field(default_factory=Inquiry)

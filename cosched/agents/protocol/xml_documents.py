@@ -1,0 +1,234 @@
+"""Letters and task documents as XML and back, valid by agent.xsd.
+
+An attribute for each plain field, an element for each dataclass or member of a tuple. What comes in is bounded,
+must have no DOCTYPE, is validated, and only then read.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+import threading
+import types
+import typing
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from lxml import etree
+
+from cosched.agents.protocol.messages import Body, Letter, TaskDocument
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "MAX_DOCUMENT_BYTES",
+    "NAMESPACE",
+    "read_letter",
+    "read_task_document",
+    "schema_text",
+    "write_letter",
+    "write_task_document",
+]
+
+NAMESPACE = "urn:cosched:agent:1"
+MAX_DOCUMENT_BYTES = 4 << 20
+"""Bytes that a document may have."""
+
+_BODIES = {kind.__name__.lower(): kind for kind in typing.get_args(Body)}
+_PREFIXES: Any = {None: NAMESPACE}  # the stubs of lxml do not know that None is the default
+# What a document could open with besides its root: of these only comments are harmless, and nobody needs them.
+_DOCTYPE = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
+# Each neighbour's letters are read on threads of their own. libxml2 makes the types of all schemas as it reads the
+# first one: two threads at once spoil them for good. What a schema finds wrong is forgotten as it is used again.
+_VALIDATING = threading.Lock()
+
+
+def write_letter(letter: Letter) -> bytes:
+    """Return a letter as XML.
+
+    Raises:
+        UserError: something in it has no form in XML (control characters), or it is too large.
+    """
+    return _serialised(_element("letter", letter))
+
+
+def read_letter(data: bytes) -> Letter:
+    """Return the letter that XML holds.
+
+    Raises:
+        UserError: it is too large, no XML, has a DOCTYPE, or is not valid by the schema; says where.
+    """
+    return typing.cast("Letter", _read(data, "letter", Letter))
+
+
+def write_task_document(document: TaskDocument) -> str:
+    """Return a task's document as XML, for keeping; errors as `write_letter`."""
+    return _serialised(_element("document", document)).decode()
+
+
+def read_task_document(text: str) -> TaskDocument:
+    """Return the task's document that XML holds; errors as `read_letter`."""
+    return typing.cast("TaskDocument", _read(text.encode(), "document", TaskDocument))
+
+
+def schema_text() -> bytes:
+    """Return the published schema."""
+    return resources.files("cosched.agents.protocol").joinpath("agent.xsd").read_bytes()
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _serialised(element: Any) -> bytes:
+    data = etree.tostring(element, encoding="UTF-8", xml_declaration=True)
+    if len(data) > MAX_DOCUMENT_BYTES:
+        raise UserError(
+            f"the document has {len(data)} bytes, and peers take {MAX_DOCUMENT_BYTES}: it cannot be forwarded"
+        )
+    return bytes(data)
+
+
+def _element(name: str, value: Any) -> Any:
+    element = etree.Element(f"{{{NAMESPACE}}}{name}", nsmap=_PREFIXES)
+    try:
+        _fill(element, value)
+    except ValueError as error:
+        raise UserError(f"a {name} cannot be written as XML: {error}") from error
+    return element
+
+
+def _fill(element: Any, value: Any) -> None:
+    for item in dataclasses.fields(value):
+        content = getattr(value, item.name)
+        if content is None:
+            continue
+        if isinstance(content, tuple):
+            for member in content:
+                _add(element, item.name, member)
+        elif dataclasses.is_dataclass(content):
+            _add(element, type(content).__name__.lower() if item.name == "body" else item.name, content)
+        else:
+            element.set(item.name, _text(content))
+
+
+def _add(element: Any, name: str, value: Any) -> None:
+    child = etree.SubElement(element, f"{{{NAMESPACE}}}{name}")
+    if dataclasses.is_dataclass(value):
+        _fill(child, value)
+    else:
+        child.text = _text(value)
+
+
+def _text(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case float() if math.isnan(value):
+            raise ValueError("a number is not a number")
+        case float() if math.isinf(value):
+            return "INF" if value > 0 else "-INF"
+        case float():
+            return repr(value)
+        case _:
+            return str(value)
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _read(data: bytes, name: str, kind: type) -> Any:
+    if len(data) > MAX_DOCUMENT_BYTES:
+        raise UserError(f"the document has {len(data)} bytes: at most {MAX_DOCUMENT_BYTES} are read")
+    if _DOCTYPE.search(data) or b"\0" in data:
+        raise UserError("the document has a DOCTYPE, or is not UTF-8: send plain XML in UTF-8")
+    try:
+        root = etree.fromstring(data, _parser())
+    except etree.XMLSyntaxError as error:
+        raise UserError(f"the document is not well-formed XML: {error.msg}") from error
+    if root.tag != f"{{{NAMESPACE}}}{name}":
+        raise UserError(f"the document is {str(root.tag)[:80]!r}: {name} in {NAMESPACE} is expected")
+    with _VALIDATING:
+        schema = _schema()
+        fault = None if schema.validate(root) else schema.error_log[0]
+    if fault is not None:
+        raise UserError(f"the document is not valid, line {fault.line}: {fault.message[:300]}")
+    try:
+        return _value(root, kind)
+    except (ValueError, TypeError) as error:
+        raise UserError(f"the document contradicts itself: {error}") from error
+
+
+def _parser() -> Any:
+    return etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        encoding="UTF-8",
+        remove_comments=True,
+        remove_pis=True,
+    )
+
+
+@cache
+def _schema() -> Any:
+    return etree.XMLSchema(etree.fromstring(schema_text()))
+
+
+@cache
+def _kinds(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _value(element: Any, kind: type) -> Any:
+    values: dict[str, Any] = {}
+    for item in dataclasses.fields(kind):
+        values |= _field(element, item.name, _kinds(kind)[item.name])
+    return kind(**values)
+
+
+def _field(element: Any, name: str, hint: Any) -> dict[str, Any]:
+    if name == "body":
+        child = element[0]
+        return {name: _value(child, _BODIES[etree.QName(child).localname])}
+    if typing.get_origin(hint) is tuple:
+        member = typing.get_args(hint)[0]
+        return {name: tuple(_member(child, member) for child in _children(element, name))}
+    kind = _plain(hint)
+    if dataclasses.is_dataclass(kind):
+        child = next(_children(element, name), None)
+        return {} if child is None else {name: _value(child, typing.cast("type", kind))}
+    text = element.get(name)
+    return {} if text is None else {name: _scalar(text, kind)}
+
+
+def _plain(hint: Any) -> Any:
+    """Return X of `X | None`."""
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
+        return next(kind for kind in typing.get_args(hint) if kind is not type(None))
+    return hint
+
+
+def _member(element: Any, kind: Any) -> Any:
+    if dataclasses.is_dataclass(kind):
+        return _value(element, typing.cast("type", kind))
+    return _scalar(element.text or "", kind)
+
+
+def _scalar(text: str, kind: Any) -> Any:
+    if kind is bool:
+        return text in ("true", "1")
+    if kind is float:
+        return float(text)
+    if kind is int:
+        return int(text)
+    return kind(text) if isinstance(kind, type) and issubclass(kind, StrEnum) else text
+
+
+def _children(element: Any, name: str) -> Iterator[Any]:
+    return element.iterchildren(f"{{{NAMESPACE}}}{name}")  # type: ignore[no-any-return]  # lxml's iterator

@@ -1,0 +1,154 @@
+"""Tickets travel with forwarded tasks: global name, document, visited domains, hops left.
+
+`TaskKnowledge` describes a task for other domains; the daemon and the simulation implement it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+from uuid import UUID, uuid5
+
+from cosched.agents.protocol.messages import DocumentParameter, NamedText, NativeJob, TaskDocument
+from cosched.prediction.profile import PredictionSource, Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cosched.agents.agent_settings import AgentSettings
+    from cosched.agents.domain_view import DomainView
+    from cosched.agents.records import Guest
+    from cosched.coscheduler.task import Task
+
+__all__ = ["TaskKnowledge", "Ticket", "TicketIssuer", "UserFiguresKnowledge", "describe_task", "host_range"]
+
+# ── What the agent has to know of tasks beyond what the core does: how to describe them, how long they take elsewhere.
+
+
+class TaskKnowledge(Protocol):
+    """Reads models; the agent itself does no I/O."""
+
+    def document(self, task: Task, hosts: int) -> TaskDocument | None:
+        """Return one of our own tasks as another domain has to know it; None where it cannot be forwarded.
+
+        Args:
+            task: not itself a guest.
+            hosts: how many this domain has.
+        """
+        ...
+
+    def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:
+        """Return a task's run time on 1…hosts hosts of a resource model; None where that is not known here."""
+        ...
+
+
+class UserFiguresKnowledge:
+    """Knowledge without models: what the user's own figures say holds on any hardware."""
+
+    def document(self, task: Task, hosts: int) -> TaskDocument | None:
+        """Return the task with its profile as the user's figures; see `Knowledge`."""
+        if task.profile is None:
+            return None
+        return describe_task(task, hosts, seconds=task.profile.seconds)
+
+    def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:  # noqa: ARG002  other knowledge evaluates models on these hosts
+        """Return the figures that came with the task; see `Knowledge`."""
+        if not any(math.isfinite(value) for value in document.seconds[:hosts]):
+            return None
+        return Profile(document.seconds[:hosts], PredictionSource.USER)
+
+
+def describe_task(task: Task, hosts: int, *, seconds: tuple[float, ...] = ()) -> TaskDocument:
+    """Return a task's document without a model; its deadline is still in epoch seconds."""
+    least, most = host_range(task, hosts)
+    return TaskDocument(
+        name=task.name,
+        application=task.application,
+        owner=task.owner,
+        deadline=math.inf if task.deadline is None else task.deadline,
+        least=least,
+        most=most,
+        best_effort=task.best_effort,
+        time_limit=task.time_limit,
+        directory=task.directory,
+        command=task.command,
+        prepare=task.prepare,
+        seconds=seconds,
+        parameters=tuple(_parameter(name, value) for name, value in task.parameters.items()),
+        environment=_variables(task.environment),
+        native=None
+        if task.native is None
+        else NativeJob(task.native.manager, task.native.script, _variables(task.native.settings)),
+    )
+
+
+def _variables(values: Mapping[str, str]) -> tuple[NamedText, ...]:
+    return tuple(NamedText(name, value) for name, value in values.items())
+
+
+def _parameter(name: str, value: float | str) -> DocumentParameter:
+    text = isinstance(value, str)
+    return DocumentParameter(name, str(value) if text else repr(float(value)), number=not text)
+
+
+def host_range(task: Task, hosts: int) -> tuple[int, int]:
+    """Return the fewest and the most hosts that a task's profile allows; most 0: as many as there are."""
+    if task.profile is None:
+        return task.count, task.count
+    finite = [count for count, value in enumerate(task.profile.seconds, start=1) if math.isfinite(value)]
+    return finite[0], finite[-1] if len(task.profile.seconds) < hosts else 0
+
+
+# ── What travels with a task: its name everywhere, its document, where it has been and how far it may still go.
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """Of one task.
+
+    Attributes:
+        uuid: the same wherever it goes.
+        document: its deadline in epoch seconds.
+        hops: how many domains it may still pass once it has left.
+        visited: domains that have had it, this one last.
+    """
+
+    uuid: str
+    document: TaskDocument
+    hops: int
+    visited: tuple[str, ...]
+
+    def sent(self, time: float) -> TaskDocument:
+        """Return the document as it is sent: its deadline in seconds from now."""
+        return replace(self.document, deadline=self.document.deadline - time)
+
+
+class TicketIssuer:
+    """Issues papers; a guest keeps those it came with."""
+
+    def __init__(
+        self,
+        settings: AgentSettings,
+        knowledge: TaskKnowledge,
+        domain: DomainView,
+        guest_of: Callable[[str], Guest | None],
+    ) -> None:
+        self._settings = settings
+        self._knowledge = knowledge
+        self._domain = domain
+        self._guest_of = guest_of
+        self._instance = UUID(settings.instance)
+
+    def papers(self, task: Task) -> Ticket | None:
+        """Return a task's papers; None where it cannot be forwarded (any more)."""
+        guest = self._guest_of(task.id)
+        hops = self._settings.hops if guest is None else guest.hops
+        if hops < 1 or task.deadline is None:
+            return None
+        if guest is not None:
+            document = replace(guest.document, deadline=task.deadline)
+            return Ticket(guest.uuid, document, hops - 1, (*guest.visited, self._settings.name))
+        own = self._knowledge.document(task, self._domain.hosts())
+        uuid = str(uuid5(self._instance, f"task/{task.id}"))
+        return None if own is None else Ticket(uuid, own, hops - 1, (self._settings.name,))

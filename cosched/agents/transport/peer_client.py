@@ -1,0 +1,217 @@
+"""The peer client brings letters and questions to neighbours over HTTPS with mutual TLS."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import queue
+import socket
+import threading
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.agents.protocol.xml_documents import MAX_DOCUMENT_BYTES, write_letter
+from cosched.agents.transport import tls
+from cosched.agents.transport.remote_output import PeerReply
+from cosched.agents.transport.tls import SILENCE_TIMEOUT, time_limit
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from cosched.agents.protocol.messages import Letter
+    from cosched.agents.transport.allow_list import PeerEntry
+
+__all__ = ["XML_MEDIA_TYPE", "LetterSender", "call_peer", "connect_peer", "send_request"]
+
+_log = structlog.get_logger("cosched.agents")
+
+_MAX_WAITING = 1000  # letters to one neighbour that wait for it; older ones are dropped, what matters is said again
+
+
+class LetterSender:
+    """Brings letters to neighbours, each on a thread of its own: a slow one delays nobody else."""
+
+    def __init__(self, certificate_path: Path, key: Path) -> None:
+        self._files = (certificate_path, key)
+        self._routes: dict[str, _PeerThread] = {}
+        self._guard = threading.Lock()
+
+    def serve(self, entries: Iterable[PeerEntry]) -> None:
+        """Bring letters to these neighbours alone."""
+        known = {entry.name: entry for entry in entries}
+        with self._guard:
+            for name in list(self._routes):
+                if known.get(name) is None or self._routes[name].moved(known[name]):
+                    self._routes.pop(name).stop()
+            for name, entry in known.items():
+                if name not in self._routes:
+                    context = tls.client_context(*self._files, entry.certificate)
+                    self._routes[name] = _PeerThread(entry, context)
+                    self._routes[name].start()
+
+    def send(self, letter: Letter) -> None:
+        """Take a letter to be sent; what cannot be brought is dropped."""
+        with self._guard:
+            route = self._routes.get(letter.receiver)
+        if route is not None:
+            route.put(letter)
+
+    def faults(self) -> dict[str, str]:
+        """Return why neighbours cannot be reached, by name."""
+        with self._guard:
+            return {name: route.fault for name, route in self._routes.items() if route.fault}
+
+    def stop(self) -> None:
+        """Send what waits no more."""
+        self.serve(())
+
+
+class _PeerThread(threading.Thread):
+    def __init__(self, entry: PeerEntry, context: ssl.SSLContext) -> None:
+        super().__init__(name=f"peer-{entry.name}", daemon=True)
+        self._entry = entry
+        self._context = context
+        self._waiting: queue.Queue[Letter | None] = queue.Queue(_MAX_WAITING)
+        self._stopped = threading.Event()
+        self.fault = ""
+
+    def moved(self, entry: PeerEntry) -> bool:
+        return (entry.address, entry.certificate) != (self._entry.address, self._entry.certificate)
+
+    def put(self, letter: Letter) -> None:
+        try:
+            self._waiting.put_nowait(letter)
+        except queue.Full:
+            with contextlib.suppress(queue.Empty):
+                self._waiting.get_nowait()
+            with contextlib.suppress(queue.Full):
+                self._waiting.put_nowait(letter)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        with contextlib.suppress(queue.Full):
+            self._waiting.put_nowait(None)
+
+    def run(self) -> None:
+        connection: http.client.HTTPSConnection | None = None
+        while not self._stopped.is_set():
+            letter = self._waiting.get()
+            if letter is None:
+                continue
+            try:
+                body = write_letter(letter)
+            except UserError as error:
+                _log.error("a letter cannot be written", peer=self._entry.name, fault=str(error))
+                continue
+            connection = self._bring(connection, body)
+        if connection is not None:
+            connection.close()
+
+    def _bring(self, connection: http.client.HTTPSConnection | None, body: bytes) -> http.client.HTTPSConnection | None:
+        """Send one letter, on the connection that there is or on a new one; return what can be used again."""
+        for kept in (connection, None):
+            if kept is None and connection is not None:
+                connection.close()
+            used = kept
+            try:
+                used = used or connect_peer(self._entry, self._context)
+                answer = send_request(used, "POST", "/letters", body)
+            except (OSError, http.client.HTTPException) as error:
+                if used is not None:
+                    used.close()
+                self._note(str(error) or type(error).__name__)
+                if kept is None:
+                    return None
+                continue
+            self._note("" if answer.status == HTTPStatus.ACCEPTED else answer.body.decode(errors="replace")[:300])
+            return used
+        return None
+
+    def _note(self, fault: str) -> None:
+        if fault != self.fault:
+            self.fault = fault
+            if fault:
+                _log.warning("a neighbour cannot be reached", peer=self._entry.name, fault=fault)
+            else:
+                _log.info("a neighbour is reached", peer=self._entry.name)
+
+
+def call_peer(
+    entry: PeerEntry,
+    context: ssl.SSLContext,
+    method: str,
+    path: str,
+    body: bytes = b"",
+    timeout: float = SILENCE_TIMEOUT,
+) -> PeerReply:
+    """Ask a neighbour's agent something.
+
+    Args:
+        entry: the neighbour.
+        context: proves who we are, and takes nobody else for it.
+        method: "GET" or "POST".
+        path: with its query.
+        body: XML; empty for none.
+        timeout: seconds of silence after which it is given up; all of it may take three times that.
+
+    Raises:
+        OSError, http.client.HTTPException: it does not answer, or is not who it should be.
+    """
+    connection = connect_peer(entry, context, timeout)
+    try:
+        return send_request(connection, method, path, body, timeout)
+    finally:
+        connection.close()
+
+
+def connect_peer(
+    entry: PeerEntry, context: ssl.SSLContext, timeout: float = SILENCE_TIMEOUT
+) -> http.client.HTTPSConnection:
+    """Return a connection to a neighbour's agent on which both have proved who they are; errors as `call`."""
+    host, port = entry.host_and_port
+    connection = http.client.HTTPSConnection(host, port, context=context, timeout=timeout)
+    plain = socket.create_connection((host, port), timeout)
+    try:
+        secured = context.wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
+    except BaseException:
+        plain.close()
+        raise
+    connection.sock = secured
+    try:
+        with time_limit(secured, _WHOLE_FACTOR * timeout):
+            secured.do_handshake()
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def send_request(
+    connection: http.client.HTTPSConnection, method: str, path: str, body: bytes = b"", timeout: float = SILENCE_TIMEOUT
+) -> PeerReply:
+    """Ask something on a connection that may be used again afterwards, if nothing was raised; see `call`."""
+    if connection.sock is None:  # the neighbour wished to end it after its last answer
+        raise http.client.NotConnected
+    with time_limit(connection.sock, _WHOLE_FACTOR * timeout):
+        connection.request(method, path, body, {"Content-Type": XML_MEDIA_TYPE} if body else {})
+        answer = connection.getresponse()
+        said = answer.read(MAX_DOCUMENT_BYTES)
+        if not answer.isclosed():
+            fault = (
+                f"more than {MAX_DOCUMENT_BYTES} bytes"
+                if len(said) == MAX_DOCUMENT_BYTES
+                else "not all of what it announced"
+            )
+            raise http.client.HTTPException(f"it answers with {fault}")
+        return PeerReply(answer.status, said, dict(answer.getheaders()))
+
+
+_WHOLE_FACTOR = 3  # times the patience for all of a conversation
+
+
+XML_MEDIA_TYPE = "application/xml; charset=utf-8"

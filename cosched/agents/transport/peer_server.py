@@ -1,0 +1,226 @@
+"""The peer server takes letters and questions from pinned neighbours over HTTPS with mutual TLS.
+
+POST /letters   one letter as XML: 202, or 400 in one line;   GET /ping   the domain's name
+GET  /output    what a task wrote that the asking domain has handed over (`remote_output.py`)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.agents.protocol.xml_documents import MAX_DOCUMENT_BYTES, read_letter
+from cosched.agents.transport import remote_output, tls
+from cosched.agents.transport.remote_output import PeerReply
+from cosched.agents.transport.tls import SILENCE_TIMEOUT, time_limit
+from cosched.errors import SystemFault, UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from cosched.agents.protocol.messages import Letter
+    from cosched.agents.transport.allow_list import PeerEntry
+    from cosched.agents.transport.remote_output import OutputQuery
+    from cosched.connector.interface import Output
+
+__all__ = ["PeerServer"]
+
+_log = structlog.get_logger("cosched.agents")
+
+"""Seconds of silence in a handshake, a request, an answer."""
+_MAX_CONNECTIONS = 64
+"""Media type of a letter."""
+
+
+class PeerServer:
+    """Listens to neighbours until `stop`."""
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        certificate_path: Path,
+        key: Path,
+        name: str,
+        deliver: Callable[[Letter], None],
+        output: Callable[[str, OutputQuery], Output | None],
+    ) -> None:
+        """Bind the address.
+
+        Args:
+            address: host and port.
+            certificate_path: of this domain's agent.
+            key: its private key.
+            name: of this domain.
+            deliver: takes a letter whose sender has proved who it is.
+            output: returns what a task wrote that this neighbour has handed over.
+
+        Raises:
+            SystemFault: the address cannot be had.
+        """
+        self._files = (certificate_path, key)
+        self._name = name
+        self._deliver = deliver
+        self._output = output
+        self._names: dict[str, str] = {}  # fingerprint → neighbour
+        self._context = tls.server_context(certificate_path, key, ())
+        self._places = threading.BoundedSemaphore(_MAX_CONNECTIONS)
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        kind = type("Server", (ThreadingHTTPServer,), {"address_family": family, "daemon_threads": True})
+        office = self
+
+        class Handler(_Handler):
+            server_office = office
+
+        try:
+            self._server: ThreadingHTTPServer = kind(address, Handler)
+        except OSError as error:
+            raise SystemFault(
+                f"cannot listen on {address[0]}:{address[1]} ({error.strerror}): end what uses the "
+                "port, or choose another in [agent] listen"
+            ) from error
+        self._thread = threading.Thread(target=self._server.serve_forever, name="peer-server", daemon=True)
+
+    @property
+    def port(self) -> int:
+        """The port that is listened to."""
+        return int(self._server.server_address[1])
+
+    def start(self) -> None:
+        """Begin to listen."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take no more letters."""
+        if self._thread.ident is not None:
+            self._server.shutdown()
+            self._thread.join()
+        self._server.server_close()
+
+    def admit(self, entries: Iterable[PeerEntry]) -> None:
+        """Listen to these neighbours alone from the next connection on."""
+        known = list(entries)
+        names = {tls.fingerprint(ssl.PEM_cert_to_DER_cert(entry.certificate)): entry.name for entry in known}
+        self._context = tls.server_context(*self._files, (entry.certificate for entry in known))
+        self._names = names
+
+    def secure(self, connection: socket.socket) -> tuple[ssl.SSLSocket, str] | None:
+        """Return the connection made secure and who is at its other end; None for a stranger."""
+        connection.settimeout(SILENCE_TIMEOUT)
+        secured: ssl.SSLSocket | None = None
+        try:
+            secured = self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+            with time_limit(secured, SILENCE_TIMEOUT):
+                secured.do_handshake()
+        except (OSError, ValueError) as error:
+            _log.info("refused a connection", fault=str(error))
+            if secured is not None:
+                secured.close()
+            return None
+        der = secured.getpeercert(binary_form=True)
+        peer = self._names.get(tls.fingerprint(der)) if der else None
+        if peer is None:
+            secured.close()
+            return None
+        return secured, peer
+
+    def answer(self, method: str, path: str, peer: str, body: bytes) -> PeerReply:
+        """Return the answer to a request."""
+        if peer not in self._names.values():
+            return _text_reply(HTTPStatus.FORBIDDEN, "you have been removed")
+        if (method, path) == ("POST", "/letters"):
+            return self._take(peer, body)
+        if (method, path) == ("GET", "/ping"):
+            return _text_reply(HTTPStatus.OK, self._name)
+        if method == "GET" and path.startswith(f"{remote_output.OUTPUT_PATH}?"):
+            return self._read(peer, path)
+        return _text_reply(HTTPStatus.NOT_FOUND, "there are POST /letters, GET /ping and GET /output")
+
+    def _read(self, peer: str, path: str) -> PeerReply:
+        try:
+            return remote_output.output_reply(self._output(peer, remote_output.read_query(path)))
+        except UserError as error:
+            return _text_reply(HTTPStatus.NOT_FOUND, str(error))
+        except SystemFault as error:
+            return _text_reply(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+
+    def _take(self, peer: str, body: bytes) -> PeerReply:
+        try:
+            letter = read_letter(body)
+            if letter.sender != peer:
+                raise UserError(f"the letter is from {letter.sender}, and the certificate is of {peer}")
+        except UserError as error:
+            _log.warning("refused a letter", peer=peer, fault=str(error))
+            return _text_reply(HTTPStatus.BAD_REQUEST, str(error))
+        self._deliver(letter)
+        return _text_reply(HTTPStatus.ACCEPTED, "")
+
+
+def _text_reply(status: HTTPStatus, text: str) -> PeerReply:
+    return PeerReply(status, text.encode(), {"Content-Type": "text/plain; charset=utf-8"})
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection of a neighbour's."""
+
+    protocol_version = "HTTP/1.1"
+    server_version = "cosched"
+    sys_version = ""
+    timeout = 60.0  # seconds for which a quiet connection is kept
+    server_office: PeerServer
+
+    def handle(self) -> None:
+        places = self.server_office._places  # noqa: SLF001  one thing in two classes, as http.server wants it
+        if not places.acquire(blocking=False):
+            return
+        try:
+            secured = self.server_office.secure(self.request)
+            if secured is None:
+                return
+            connection, self._peer = secured
+            self._secured = connection
+            connection.settimeout(self.timeout)
+            self.rfile = self._reader = connection.makefile("rb")
+            self.wfile = connection.makefile("wb")
+            with contextlib.suppress(OSError), connection:
+                super().handle()
+        finally:
+            places.release()
+
+    def handle_one_request(self) -> None:
+        """Wait for a request as long as a quiet connection is kept; from its first byte on it has as long again."""
+        if not self._reader.peek(1):
+            self.close_connection = True
+            return
+        with time_limit(self._secured, self.timeout):
+            super().handle_one_request()
+
+    def do_GET(self) -> None:
+        self._answer("GET", b"")
+
+    def do_POST(self) -> None:
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal() or int(length) > MAX_DOCUMENT_BYTES:
+            self.close_connection = True
+            self.send_error(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            return
+        self._answer("POST", self.rfile.read(int(length)))
+
+    def _answer(self, method: str, body: bytes) -> None:
+        reply = self.server_office.answer(method, self.path, self._peer, body)
+        self.send_response(reply.status)
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(reply.body)))
+        self.end_headers()
+        self.wfile.write(reply.body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  http.server's name
+        _log.debug("request", peer=getattr(self, "_peer", ""), line=format % args)

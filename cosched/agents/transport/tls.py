@@ -1,0 +1,145 @@
+"""TLS between agents: keys, pinned certificates, contexts, and time limits."""
+
+from __future__ import annotations
+
+import datetime
+import http.client
+import socket
+import ssl
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+
+__all__ = [
+    "SILENCE_TIMEOUT",
+    "checked_certificate",
+    "client_context",
+    "fingerprint",
+    "make_certificate",
+    "server_context",
+    "time_limit",
+]
+
+# ── Keys and certificates of agents: self-signed, known to each neighbour by heart (pinned), no authority in between.
+
+
+_DAYS = 3650
+
+
+def make_certificate(name: str) -> tuple[bytes, bytes]:
+    """Return a new private key and its certificate for a domain's agent, both as PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    # Clocks differ: what is made now must be valid in a domain whose clock is behind.
+    begin = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(begin + datetime.timedelta(days=_DAYS))
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return pem, certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def checked_certificate(pem: str) -> str:
+    """Return a certificate's PEM as it is to be kept.
+
+    Raises:
+        UserError: it is not one certificate.
+    """
+    try:
+        found = x509.load_pem_x509_certificates(pem.encode())
+    except ValueError as error:
+        raise UserError(f"the certificate cannot be read ({error}): take the peer's file as it was made") from error
+    if len(found) != 1:
+        raise UserError(f"the peer has {len(found)} certificates: exactly one is pinned")
+    return found[0].public_bytes(serialization.Encoding.PEM).decode()
+
+
+def fingerprint(der: bytes) -> str:
+    """Return the SHA-256 of a certificate, by which a peer is recognised."""
+    return x509.load_der_x509_certificate(der).fingerprint(hashes.SHA256()).hex()
+
+
+def server_context(certificate: Path, key: Path, pinned: Iterable[str]) -> ssl.SSLContext:
+    """Return how to listen: only to whoever proves one of the pinned certificates."""
+    return _context(ssl.PROTOCOL_TLS_SERVER, certificate, key, pinned)
+
+
+def client_context(certificate: Path, key: Path, pinned: str) -> ssl.SSLContext:
+    """Return how to call: only whoever proves this certificate; by what name it is called does not matter."""
+    return _context(ssl.PROTOCOL_TLS_CLIENT, certificate, key, (pinned,))
+
+
+def _context(protocol: int, certificate: Path, key: Path, pinned: Iterable[str]) -> ssl.SSLContext:
+    context = ssl.SSLContext(protocol)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False  # a pinned certificate says more than a name
+    context.verify_mode = ssl.CERT_REQUIRED
+    # The certificates are their own trust anchors; whatever else they signed is not trusted: they are no authorities.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    try:
+        context.load_cert_chain(certificate, key)
+    except OSError as error:
+        raise UserError(
+            f"the agent's key {key} and certificate {certificate} cannot be used "
+            f"({error.strerror or error}): make them with `cosched peer init`"
+        ) from error
+    anchors = "".join(pinned)
+    if anchors:
+        context.load_verify_locations(cadata=anchors)
+    return context
+
+
+# ── A limit to what one conversation with a neighbour may take, however much it goes on saying.
+#
+# A socket's own timeout begins anew with every byte: who sends one now and then would hold a thread for ever.
+
+
+@contextmanager
+def time_limit(connection: socket.socket, seconds: float) -> Iterator[None]:
+    """End a connection, secured or not, that is still in use here after so many seconds.
+
+    Raises:
+        TimeoutError: that has happened, whatever came of it within.
+    """
+    over = threading.Event()
+
+    def end() -> None:
+        over.set()
+        with suppress(OSError):  # a secured socket's own shutdown would forget its keys while they are in use
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except (OSError, http.client.HTTPException):
+        if not over.is_set():
+            raise
+    finally:
+        timer.cancel()
+    if over.is_set():
+        raise TimeoutError(f"it took longer than {seconds:g} s")
+
+
+SILENCE_TIMEOUT = 10.0

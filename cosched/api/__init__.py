@@ -1,0 +1,1 @@
+"""What client, server and pages share: documents, times as text, problems. Imports no web framework."""

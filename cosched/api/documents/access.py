@@ -1,0 +1,113 @@
+"""Documents of identity: tokens, accounts, login links and the audit log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "AccountChange",
+    "AccountRequest",
+    "AccountView",
+    "AuditEntryView",
+    "LoginLink",
+    "Me",
+    "NewToken",
+    "TokenRequest",
+    "TokenView",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Me:
+    """Who asks: role, what the credential may be used for, and how it was proved."""
+
+    name: str
+    role: str
+    scopes: tuple[str, ...]
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRequest:
+    """A token to be given out.
+
+    Attributes:
+        user: whose; empty: of the one who asks.
+        role: the most it may do; empty: as who asks, for other users "user".
+        scopes: what it may be used for: read, submit, manage, metrics.
+        lifetime: seconds.
+        note: for people: where it is used.
+    """
+
+    user: str = ""
+    role: str = ""
+    scopes: tuple[str, ...] = ("read", "submit")
+    lifetime: float = 30 * 86400.0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenView:
+    """A token that was given out; `id` is no secret."""
+
+    id: str
+    user: str
+    role: str
+    scopes: tuple[str, ...]
+    note: str
+    created: float
+    expires: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken(TokenView):
+    """A token as it is given out; `token` is the secret and is never shown again."""
+
+    token: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountRequest:
+    """A local account to be made."""
+
+    name: str
+    password: str
+    role: str = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountChange:
+    """What is to be changed of an account; null stays as it is."""
+
+    password: str | None = None
+    role: str | None = None
+    enabled: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountView:
+    """A local account."""
+
+    name: str
+    role: str
+    created: float
+    enabled: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntryView:
+    """One line of the audit log: who did what, how they proved who they are, and from where."""
+
+    time: float
+    user: str
+    how: str
+    address: str
+    action: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginLink:
+    """An address that logs a browser in, once and soon."""
+
+    url: str

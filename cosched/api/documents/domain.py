@@ -1,0 +1,295 @@
+"""Documents of the domain: hosts, reservations, neighbours, schedule, past runs and the agents' network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = [
+    "Accuracy",
+    "AdvertisingView",
+    "AdviceView",
+    "HostView",
+    "NetworkView",
+    "OutlookView",
+    "PeerView",
+    "PlacementView",
+    "PlanView",
+    "ReservationRequest",
+    "ReservationView",
+    "RunView",
+    "SearchPoint",
+    "Status",
+]
+
+# ── The domain: its hosts, its neighbours, how it is, and how right its predictions were.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostView:
+    """A host; `task` and `free_at` say what occupies it and until when that is expected.
+
+    Another user's task has no name here: what is not free has `free_at`. `reserved` says for what the host is kept now.
+    """
+
+    name: str
+    host_class: str
+    up: bool
+    reason: str
+    task: str
+    free_at: float | None
+    reserved: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationRequest:
+    """Hosts to be kept for others until `end`.
+
+    Attributes:
+        start: from when; null: from now.
+        name: what for, for people.
+    """
+
+    hosts: tuple[str, ...]
+    end: float
+    start: float | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservationView:
+    """Hosts that are kept for others.
+
+    Attributes:
+        owner: who made it.
+        tasks: tasks that are predicted to run into it and are left to run; of other users' nothing.
+    """
+
+    id: str
+    name: str
+    hosts: tuple[str, ...]
+    start: float
+    end: float
+    owner: str
+    created: float
+    tasks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerView:
+    """A neighbouring domain.
+
+    Attributes:
+        role: "neighbour", "upper" or "lower".
+        paused: nothing new is exchanged with it.
+        heard: when it was heard of last; null: not since the daemon started.
+        hosts: how many it advertises, and how many of them are `free` now by what it said.
+        hardware: resource models of its hosts.
+        given: our tasks that it has.
+        taken: its tasks that we have.
+        fault: why it cannot be reached; empty while it can.
+    """
+
+    name: str
+    address: str
+    role: str
+    paused: bool
+    heard: float | None
+    hosts: int
+    free: int
+    hardware: tuple[str, ...]
+    given: int
+    taken: int
+    fault: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracy:
+    """How well an application's run times were predicted on a class of hosts.
+
+    Attributes:
+        ratios: measured / predicted as it was at dispatch, the newest run last.
+        factor: what the model's own figures are multiplied by now.
+        runs: how many runs that was learned from.
+    """
+
+    application: str
+    hardware: str
+    ratios: tuple[float, ...]
+    factor: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """The daemon in short: `faults` says in sentences what does not work; empty: all is well.
+
+    `tasks` counts those that the asker may see, `calls` how often the manager was asked since the daemon began.
+    """
+
+    domain: str
+    version: str
+    time: float
+    connector: str
+    policy: str
+    hosts_up: int
+    hosts_down: int
+    tasks: dict[str, int]
+    faults: tuple[str, ...]
+    calls: dict[str, int] = field(default_factory=dict)
+
+
+# ── The schedule: what has run, runs and is planned, and how good it is.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementView:
+    """A task's place in the plan; `running` where it is there already. Another user's task has no name and deadline."""
+
+    task: str
+    name: str = ""
+    application: str = ""
+    hosts: tuple[str, ...]
+    start: float
+    end: float
+    deadline: float | None
+    running: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanView:
+    """The schedule in force.
+
+    Attributes:
+        makespan: seconds from `time` to the end of the last task that runs or waits.
+        bound: no schedule of the waiting tasks is shorter, seconds from `time`; null before the search has said it.
+        gap: (planned makespan of the waiting tasks - bound) / bound; null likewise.
+        evaluations: schedules the search has looked at for this queue.
+        rate: generations of the search in each second that it worked on this queue; null before it has begun.
+        changed: when the search last made the plan better; null before it has.
+        why: what became better then, such as "1 more task on time, makespan 61 → 58 s".
+    """
+
+    time: float
+    placements: tuple[PlacementView, ...]
+    makespan: float
+    bound: float | None
+    gap: float | None
+    evaluations: int
+    rate: float | None = None
+    changed: float | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """One attempt that has ended, on its hosts. Another user's task has no name and deadline."""
+
+    task: str
+    name: str
+    application: str
+    hosts: tuple[str, ...]
+    start: float
+    end: float
+    deadline: float | None
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPoint:
+    """How good the search's plan was at one time: planned end of all waiting tasks, and the gap to the bound."""
+
+    time: float
+    end: float
+    gap: float | None
+    evaluations: int
+
+
+# ── The network of agents: what ours has done, and what its adviser found.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdvertisingView:
+    """How services are told of: seconds between two advertisements, whether unasked, of domains how many hops away.
+
+    Attributes:
+        lifetime: for how many seconds what was told is believed.
+    """
+
+    period: float
+    push: bool
+    scope: int
+    lifetime: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutlookView:
+    """What a way of advertising led to in simulation.
+
+    Attributes:
+        late: share of the tasks that missed their deadlines.
+        lateness: by how much, mean over all tasks ÷ the mean of their shortest run times.
+        letters: for each task.
+    """
+
+    late: float
+    lateness: float
+    letters: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdviceView:
+    """What the adviser found at `time`; `best` is `present` where nothing was clearly better.
+
+    Attributes:
+        tried: how many ways of advertising were simulated.
+        tasks: how many recent tasks each of them met.
+        adopted: whether the agent does it in this way since then.
+    """
+
+    time: float
+    present: AdvertisingView
+    present_outlook: OutlookView
+    best: AdvertisingView
+    best_outlook: OutlookView
+    tried: int
+    tasks: int
+    adopted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkView:
+    """What our agent has done since it began, and how it is advised.
+
+    Attributes:
+        since: when it began.
+        offered: times that a task was offered around; `in_vain`: how often nobody did better.
+        forwarded: hand-overs begun; `came_back`: how many ended without a run.
+        taken: tasks of neighbours taken in; `hops`: domains that they had passed, mean.
+        staleness: age of the advertisements by which takers were chosen, mean seconds.
+        misjudged: how far the promised end lay from the one estimated by them, mean seconds.
+        letters_each: letters about tasks, sent and received, for each task offered or taken in.
+        spreading: letters sent to tell and to ask what is free.
+        sent: letters by kind; likewise `received`.
+        advertising: in force.
+        adviser: off, advise or adopt.
+        advice: the last; null before it.
+        fault: why there is no newer advice; empty where there is none the matter.
+    """
+
+    since: float
+    offered: int
+    in_vain: int
+    forwarded: int
+    came_back: int
+    taken: int
+    hops: float | None
+    staleness: float | None
+    misjudged: float | None
+    letters_each: float | None
+    spreading: int
+    sent: dict[str, int]
+    received: dict[str, int]
+    advertising: AdvertisingView
+    adviser: str
+    advice: AdviceView | None
+    fault: str

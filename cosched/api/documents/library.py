@@ -1,0 +1,91 @@
+"""Documents of the catalogue and the model library: entries, texts and predicted curves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cosched.api.documents.tasks import ProfileView
+
+__all__ = [
+    "ApplicationView",
+    "CurvesView",
+    "ModelText",
+    "ModelView",
+    "ParameterView",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterView:
+    """What may be set.
+
+    Attributes:
+        type: "integer", "number" or "text".
+        default: null where it must be given, or (of a model) where it depends on the number of hosts or the hardware.
+        min: smallest value allowed; null for any.
+        max: largest value allowed; null for any.
+        choices: the values allowed; empty for any.
+        help: one line for people.
+    """
+
+    name: str
+    type: str = "number"
+    default: float | str | None = None
+    min: float | None = None
+    max: float | None = None
+    choices: tuple[float | str, ...] = ()
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplicationView:
+    """An entry of the catalogue.
+
+    Attributes:
+        model: name of its performance model; empty: its tasks pass through to the resource manager.
+        least: how many hosts it needs.
+        most: how many it can use; null for any number.
+    """
+
+    name: str
+    description: str
+    model: str
+    least: int
+    most: int | None
+    parameters: tuple[ParameterView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelView:
+    """A file of the library; `kind` is applications, templates or hardware, `title` its first line for people."""
+
+    kind: str
+    name: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelText:
+    """The text of a model file, PSL or HMCL."""
+
+    kind: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvesView:
+    """An application model on every hardware of the library.
+
+    Attributes:
+        parameters: of the model.
+        values: those that were set.
+        profiles: run times by name of the hardware.
+        faults: why there is no profile, by name of the hardware.
+    """
+
+    model: str
+    parameters: tuple[ParameterView, ...]
+    values: dict[str, float]
+    profiles: dict[str, ProfileView]
+    faults: dict[str, str]

@@ -1,0 +1,273 @@
+"""Documents of tasks: what is submitted, what it would lead to, what became of it, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cosched.connector.values import NativeDescription
+
+__all__ = [
+    "AttemptView",
+    "Effect",
+    "ExplanationView",
+    "Forecast",
+    "HandoverView",
+    "PlanPoint",
+    "ProfileView",
+    "RecordView",
+    "TaskDetail",
+    "TaskPage",
+    "TaskRequest",
+    "TaskView",
+]
+
+# ── What is submitted, and what submitting it would lead to.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRequest:
+    """A task to be submitted: an application of the catalogue by name, or a command.
+
+    Attributes:
+        application: name in the catalogue; empty where `command` is given.
+        command: argument vector starting with an absolute path; runs once on each host.
+        parameters: of the application.
+        deadline: seconds since the epoch, ISO 8601 with a zone, or "now+2h30m".
+        hosts: how many, as a number or a range "2-8"; limits what the scheduler may choose.
+        model: the text of the user's own performance model (PSL), for a command; `parameters` are then the model's.
+        profile: the user's own figures: run time in seconds on 1, 2, … hosts, null where that count cannot be used.
+        name: for people.
+        environment: additions to the environment.
+        directory: working directory, absolute; empty for one that the connector makes.
+        best_effort: accept the task although its deadline cannot be met.
+        time_limit: seconds (or "2h") after which the manager may end it.
+        notify: whom to tell of its end, or that it will be late: mailto:… and https://… addresses allowed here.
+        after: identifiers of tasks that must complete before it may start; it is cancelled where one does not.
+        prepare: argument vector, run on each host before the command; its failure fails the task.
+        native: the job in the words of the domain's manager, as a user's own file has it; `command` is then for people.
+    """
+
+    application: str = ""
+    command: tuple[str, ...] = ()
+    parameters: dict[str, float | str] = field(default_factory=dict)
+    deadline: float | str | None = None
+    hosts: int | str | None = None
+    model: str = ""
+    profile: tuple[float | None, ...] | None = None
+    name: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    directory: str = ""
+    best_effort: bool = False
+    time_limit: float | str | None = None
+    prepare: tuple[str, ...] = ()
+    notify: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    native: NativeDescription | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileView:
+    """Predicted run time in seconds on 1, 2, … hosts, null where that count cannot be used, and who predicted.
+
+    Attributes:
+        seconds: as expected: half of the runs take longer.
+        source: model or user.
+        hardware: the resource model; empty for the user's own figures.
+        low: what a run in twenty undercuts; null where no uncertainty is known.
+        high: what a run in twenty exceeds; likewise.
+    """
+
+    seconds: tuple[float | None, ...]
+    source: str
+    hardware: str
+    low: tuple[float | None, ...] | None = None
+    high: tuple[float | None, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What one more task would do to those that wait already.
+
+    Attributes:
+        delayed: how many would end later.
+        longest: by how much at most, seconds.
+        made_late: how many of them would miss a deadline that they meet now.
+    """
+
+    delayed: int
+    longest: float
+    made_late: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What a submission would lead to as things stand; nothing was stored.
+
+    Attributes:
+        profile: the prediction, corrected by what earlier runs taught; null for a task that passes through.
+        planned_start: as the last in the queue, or earlier where its deadline asks for it.
+        meets_deadline: null without a deadline or a prediction.
+        earliest_deadline: the earliest that could be met if all hosts were free.
+        effect: what it would do to the tasks that wait already; null where it has no place in the plan.
+        offered: it would be late here, and neighbouring domains would be asked whether they end it sooner.
+    """
+
+    application: str
+    name: str
+    profile: ProfileView | None
+    planned_start: float | None
+    planned_end: float | None
+    planned_hosts: tuple[str, ...]
+    deadline: float | None
+    meets_deadline: bool | None
+    earliest_deadline: float | None
+    effect: Effect | None = None
+    offered: bool = False
+
+
+# ── A task and its life.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptView:
+    """One try at running a task."""
+
+    uuid: str
+    state: str
+    job: str
+    hosts: tuple[str, ...]
+    created: float
+    started: float | None
+    finished: float | None
+    exit_code: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordView:
+    """One line of the log."""
+
+    time: float
+    kind: str
+    task: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandoverView:
+    """One time that a task was handed to a neighbouring domain: why there, and how that ended."""
+
+    peer: str
+    epoch: int
+    state: str
+    why: str
+    created: float
+    closed: float | None
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanPoint:
+    """Where a task was planned at one time, because the plan had changed."""
+
+    time: float
+    start: float
+    end: float
+    hosts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskView:
+    """A task.
+
+    Attributes:
+        count: number of hosts of the last attempt, or that a task without a model asks for.
+        predicted: corrected run time at dispatch.
+        actual: measured run time, once completed.
+        on_time: whether it ended by its deadline; null before it ended, without a deadline, and unless completed.
+        origin: domain that forwarded it to this one; empty for this domain's own tasks.
+        peer: domain that has it, or in which it ended; empty: this one.
+        notice: what its owner had better know of its acceptance; in the answer to the submission alone.
+    """
+
+    id: str
+    name: str
+    application: str
+    state: str
+    reason: str
+    owner: str
+    submitted: float
+    deadline: float | None
+    best_effort: bool
+    hosts: tuple[str, ...]
+    count: int
+    predicted: float | None
+    actual: float | None
+    dispatched: float | None
+    started: float | None
+    finished: float | None
+    exit_code: int | None
+    attempts: int
+    on_time: bool | None
+    origin: str = ""
+    peer: str = ""
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDetail(TaskView):
+    """A task with everything that is known of it.
+
+    Attributes:
+        model: the text of the performance model (PSL) that its user brought; empty for none.
+        profile: the prediction as the model or the user gives it; null where it passes through.
+        after: the tasks that must have completed before it may start.
+    """
+
+    command: tuple[str, ...]
+    parameters: dict[str, float | str]
+    environment: dict[str, str]
+    directory: str
+    prepare: tuple[str, ...]
+    notify: tuple[str, ...]
+    native: NativeDescription | None
+    time_limit: float | None
+    profile: ProfileView | None
+    tries: tuple[AttemptView, ...]
+    log: tuple[RecordView, ...]
+    handovers: tuple[HandoverView, ...] = ()
+    model: str = ""
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskPage:
+    """Part of the list of tasks, newest first; `total` counts all that match."""
+
+    tasks: tuple[TaskView, ...]
+    total: int
+    limit: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplanationView:
+    """Why a task is where it is: what it waits for, its planned place, and what would change it.
+
+    Attributes:
+        profile: its prediction as runs have corrected it by now; null where it passes through, or has ended.
+        end_low: before when a run in twenty ends that starts as planned; null where no uncertainty is known.
+        end_high: after when one ends, likewise.
+    """
+
+    task: str
+    state: str
+    waits_for: tuple[str, ...]
+    planned_start: float | None
+    planned_end: float | None
+    planned_hosts: tuple[str, ...]
+    slack: float | None
+    would_change: tuple[str, ...]
+    profile: ProfileView | None = None
+    end_low: float | None = None
+    end_high: float | None = None

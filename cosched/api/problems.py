@@ -1,0 +1,31 @@
+"""The API's errors say which problem document (RFC 9457) answers a request."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from cosched.errors import UserError
+
+__all__ = ["PROBLEM_MEDIA_TYPE", "ConflictError", "NotFoundError", "QuotaError", "RequestError"]
+
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+
+
+class NotFoundError(UserError):
+    """There is nothing of this name."""
+
+
+class ConflictError(UserError):
+    """It contradicts what was asked before."""
+
+
+class QuotaError(UserError):
+    """The user has as much as one user may have."""
+
+
+class RequestError(UserError):
+    """The request itself is malformed; `status` says how."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status

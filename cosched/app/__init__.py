@@ -1,0 +1,1 @@
+"""The application layer: what can be asked of a domain, whoever asks."""

@@ -1,0 +1,139 @@
+"""The credential service creates and revokes tokens and accounts, for those who may.
+
+Nobody can give out more than they have.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.access.principals import ALL_SCOPES, ForbiddenError, Principal, Role, Scope, checked_user_name
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cosched.access.authentication import Authenticator
+    from cosched.store.credentials import AccountRow, AuditEntry, TokenRow
+
+__all__ = ["LONGEST_NOTE", "CredentialService"]
+
+LONGEST_NOTE = 200
+
+
+class CredentialService:
+    """Does what is asked about credentials, if who asks may, and writes it into the audit log."""
+
+    def __init__(self, access: Authenticator) -> None:
+        self._access = access
+
+    def create_token(
+        self, asker: Principal, address: str, *, user: str, role: str, scopes: Iterable[str], lifetime: float, note: str
+    ) -> tuple[str, TokenRow]:
+        """Give a token out; return what to hand to its user, and what is kept.
+
+        Raises:
+            ForbiddenError: who asks may not give out so much.
+            UserError: something cannot be as asked.
+        """
+        user = checked_user_name(user) if user else asker.name
+        wanted = _role(role) if role else (asker.role if user == asker.name else Role.USER)
+        allowed = _scopes(scopes)
+        if user != asker.name:
+            _require_administrator(asker, "give out tokens for others")
+        if wanted > asker.role or not allowed <= asker.scopes:
+            raise ForbiddenError("a token can do no more than who gives it out: ask for a lower role or fewer scopes")
+        if not 0 < lifetime <= self._access.settings.longest_token:
+            longest = self._access.settings.longest_token / 86400
+            raise UserError(f"a token may be good for up to {longest:g} days: choose a lifetime above 0 up to that")
+        now = self._access.now()
+        text, row = self._access.tokens.create(user, wanted, allowed, _note(note), now, now + lifetime)
+        detail = f"{row.id} for {user} ({wanted.word}; {' '.join(row.scopes)})"
+        self._access.log(asker, address, "token created", detail)
+        return text, row
+
+    def tokens(self, asker: Principal, *, everybody: bool) -> list[TokenRow]:
+        """Return the asker's tokens, or everybody's."""
+        if everybody:
+            _require_administrator(asker, "see the tokens of others")
+        return self._access.tokens.of(None if everybody else asker.name)
+
+    def revoke(self, asker: Principal, address: str, identifier: str) -> bool:
+        """Revoke a token; False where there is none of this identifier that the asker may know of."""
+        row = self._access.tokens.get(identifier)
+        if row is None or (row.user != asker.name and asker.role < Role.ADMINISTRATOR):
+            return False
+        self._access.tokens.revoke(identifier)
+        self._access.log(asker, address, "token revoked", f"{identifier} of {row.user}")
+        return True
+
+    def accounts(self, asker: Principal) -> list[AccountRow]:
+        """Return all accounts."""
+        _require_administrator(asker, "see the accounts")
+        return self._access.accounts.all()
+
+    def add_account(self, asker: Principal, address: str, name: str, password: str, role: str) -> AccountRow:
+        """Make an account."""
+        _require_administrator(asker, "make accounts")
+        row = self._access.accounts.add(name, password, _role(role), self._access.now())
+        self._access.log(asker, address, "account added", f"{name} ({row.role})")
+        return row
+
+    def change_account(
+        self, asker: Principal, address: str, name: str, *, password: str | None, role: str | None, enabled: bool | None
+    ) -> AccountRow:
+        """Change an account. Its sessions and tokens end: what they may do was decided before."""
+        _require_administrator(asker, "change accounts")
+        row = self._access.accounts.change(name, password, None if role is None else _role(role), enabled)
+        self._access.expel(name)
+        changed = [
+            word for word, value in (("password", password), ("role", role), ("enabled", enabled)) if value is not None
+        ]
+        self._access.log(asker, address, "account changed", f"{name} ({', '.join(changed) or 'nothing'})")
+        return row
+
+    def remove_account(self, asker: Principal, address: str, name: str) -> None:
+        """Forget an account with its sessions and tokens; its tasks stay."""
+        _require_administrator(asker, "remove accounts")
+        self._access.accounts.remove(name)
+        self._access.expel(name)
+        self._access.log(asker, address, "account removed", name)
+
+    def ticket(self, asker: Principal, address: str) -> str:
+        """Return the secret of a link that logs the asker's browser in."""
+        if asker.scopes != ALL_SCOPES:
+            raise ForbiddenError("this token may not log a browser in: that takes all scopes")
+        return self._access.ticket(asker, address)
+
+    def deeds(self, asker: Principal, limit: int, offset: int) -> list[AuditEntry]:
+        """Return lines of the audit log, the newest first."""
+        _require_administrator(asker, "read the audit log")
+        return self._access.deeds(limit, offset)
+
+
+def _require_administrator(asker: Principal, what: str) -> None:
+    if asker.role < Role.ADMINISTRATOR:
+        raise ForbiddenError(f"only administrators may {what}: ask one")
+
+
+def _role(word: str) -> Role:
+    try:
+        return Role.of(word)
+    except ValueError as error:
+        raise UserError(f"{error}: choose one") from error
+
+
+def _scopes(words: Iterable[str]) -> frozenset[Scope]:
+    try:
+        found = frozenset(map(Scope, words))
+    except ValueError as error:
+        raise UserError(f"{error}: there are {', '.join(Scope)}") from error
+    if not found:
+        raise UserError(f"a token without a scope is good for nothing: choose from {', '.join(Scope)}")
+    return found
+
+
+def _note(note: str) -> str:
+    if len(note) > LONGEST_NOTE:
+        raise UserError(f"the note has {len(note)} characters: at most {LONGEST_NOTE} are kept")
+    return "".join(each if each.isprintable() else " " for each in note)

@@ -1,0 +1,191 @@
+"""The event feed tells every follower at once what has happened.
+
+Threads publish, followers read on the server's event loop; the last events are kept for those who reconnect. Start at
+`EventFeed`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import threading
+from collections import deque
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from cosched.app.views import task_view
+from cosched.coscheduler.events import HostsObserved, HostsReserved, ReservationReleased, ScheduleImproved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from cosched.coscheduler.events import Event
+    from cosched.coscheduler.task import Task
+
+__all__ = ["EventFeed", "FeedEvent", "FeedFollower", "feed_events"]
+
+# ── What happens, told at once to everybody who follows: the source of the API's event stream.
+#
+# Published by the daemon's threads, followed on the server's event loop. The last happenings are kept, so that whoever
+# was cut off goes on where it was; who missed more than that is told to look anew.
+
+
+_KEPT = 4096
+_MOST_FOLLOWERS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class FeedEvent:
+    """Something that followers may want to know.
+
+    Attributes:
+        kind: "task", "plan", "hosts" or "reservation".
+        key: of several with the same kind and key only the last one matters.
+        document: makes what is told, only when somebody is told.
+        owner: who may know of it, beside operators; None for everybody.
+    """
+
+    kind: str
+    key: str
+    document: Callable[[], Any]
+    owner: str | None = None
+
+
+class EventFeed:
+    """The happenings of one daemon, numbered; `publish` and `close` may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._life = secrets.token_hex(4)  # numbers begin anew with every daemon
+        self._guard = threading.Lock()
+        self._number = 0
+        self._kept: deque[tuple[int, FeedEvent]] = deque(maxlen=_KEPT)
+        self._followers: set[FeedFollower] = set()
+        self._closed = False
+
+    @property
+    def full(self) -> bool:
+        """True when nobody else can follow."""
+        return len(self._followers) >= _MOST_FOLLOWERS
+
+    @property
+    def closed(self) -> bool:
+        """True when nothing will happen any more."""
+        return self._closed
+
+    def publish(self, happenings: Sequence[FeedEvent]) -> None:
+        """Tell all followers."""
+        with self._guard:
+            for happening in happenings:
+                self._number += 1
+                self._kept.append((self._number, happening))
+        self._wake()
+
+    def close(self) -> None:
+        """Let all followers go."""
+        self._closed = True
+        self._wake()
+
+    def follow(self, last: str = "") -> FeedFollower:
+        """Begin to follow, on the event loop; `last` is the identifier of the last happening that was heard of."""
+        life, _, number = last.partition("-")
+        known = life == self._life and number.isdecimal() and len(number) < 20 and int(number) <= self._number
+        follower = FeedFollower(self, int(number) if known else self._number, resumed=known)
+        self._followers.add(follower)
+        return follower
+
+    def since(self, number: int) -> tuple[list[FeedEvent], int, bool]:
+        """Return what happened after a number, the number to go on from, and whether some of it is forgotten."""
+        with self._guard:
+            found = [happening for place, happening in self._kept if place > number]
+            return found, self._number, len(found) < self._number - number
+
+    def identifier(self, number: int) -> str:
+        """Return how a number is called towards clients."""
+        return f"{self._life}-{number}"
+
+    def leave(self, follower: FeedFollower) -> None:
+        """Stop telling a follower."""
+        self._followers.discard(follower)
+
+    def _wake(self) -> None:
+        for follower in tuple(self._followers):
+            follower.wake()
+
+
+class FeedFollower:
+    """One who follows; a context manager, used on one event loop.
+
+    Attributes:
+        resumed: whether it goes on from where it was before.
+    """
+
+    def __init__(self, feed: EventFeed, number: int, *, resumed: bool) -> None:
+        self._feed = feed
+        self._number = number
+        self._loop = asyncio.get_running_loop()
+        self._news = asyncio.Event()
+        self._news.set()
+        self.resumed = resumed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._feed.leave(self)
+
+    @property
+    def identifier(self) -> str:
+        """The last happening it was given."""
+        return self._feed.identifier(self._number)
+
+    def wake(self) -> None:
+        """Say that there is something new; from any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop has ended before its followers left
+            self._loop.call_soon_threadsafe(self._news.set)
+
+    async def news(self, timeout: float) -> bool:
+        """Wait until there is something new, or for `timeout` seconds; say which."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), timeout)
+        return self._news.is_set()
+
+    def take(self) -> tuple[list[FeedEvent], bool]:
+        """Return what is new, each key's last word only, and whether something before it is forgotten."""
+        self._news.clear()
+        found, self._number, lost = self._feed.since(self._number)
+        last = {(happening.kind, happening.key): happening for happening in found}
+        return list(last.values()), lost
+
+
+# ── From what the engine has written down to what followers of the event stream are told.
+
+
+def feed_events(tasks: Iterable[Task], events: Iterable[Event]) -> list[FeedEvent]:
+    """Return what is told of tasks that changed and of events that changed plan or hosts."""
+    told = [FeedEvent("task", task.id, partial(task_view, task), task.owner) for task in tasks]
+    for event in events:
+        match event:
+            case ScheduleImproved():
+                told.append(FeedEvent("plan", "", partial(_plan, event)))
+            case HostsObserved():
+                told.append(FeedEvent("hosts", "", partial(_hosts, event)))
+            case HostsReserved() | ReservationReleased():
+                told.append(FeedEvent("reservation", "", partial(_reservation, event)))
+    return told
+
+
+def _plan(event: ScheduleImproved) -> dict[str, float]:
+    return {"time": event.time, "makespan": event.makespan, "bound": event.bound, "evaluations": event.evaluations}
+
+
+def _reservation(event: HostsReserved | ReservationReleased) -> dict[str, float | str]:
+    if isinstance(event, HostsReserved):
+        return {"time": event.time, "id": event.reservation.id, "kept": True}
+    return {"time": event.time, "id": event.reservation, "kept": False}
+
+
+def _hosts(event: HostsObserved) -> dict[str, float]:
+    up = sum(host.up for host in event.hosts)
+    return {"time": event.time, "up": up, "down": len(event.hosts) - up}

@@ -1,0 +1,62 @@
+"""Forwarding status says why a task may not leave, and what offering it brought."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.explain import explain
+from cosched.coscheduler.task import TaskState
+
+if TYPE_CHECKING:
+    from cosched.agents.agent import Agent
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.explain import TaskExplanation
+    from cosched.coscheduler.task import Task
+
+__all__ = ["explain_forwarding", "forwarding_obstacle"]
+
+
+def forwarding_obstacle(task: Task) -> str:
+    """Say why a task stays in this domain however late it is here; empty where it is offered to others."""
+    if task.deadline is None:
+        return "it has no deadline: only what would be late here is offered to other domains"
+    if task.profile is None:
+        return "it has no prediction: nobody could say whether it ends sooner in another domain"
+    return ""
+
+
+def explain_forwarding(core: Coscheduler, agent: Agent | None, name: str, time: float) -> TaskExplanation | None:
+    """Explain a live task as `explain` does; of one that will be late, say also why no other domain has it.
+
+    Args:
+        core: of this domain.
+        agent: of this domain, where there is one.
+        name: of the task.
+        time: now, epoch seconds.
+    """
+    found = explain(core, name, time)
+    if found is None or agent is None or found.state is not TaskState.QUEUED:
+        return found
+    stays = "" if found.slack is not None and found.slack >= 0 else _why_not_forwarded(core, name, agent, time)
+    return replace(found, waits_for=(*found.waits_for, stays)) if stays else found
+
+
+def _why_not_forwarded(core: Coscheduler, name: str, agent: Agent, time: float) -> str:
+    task = core.tasks[name]
+    if task.origin or task.deadline is None or not agent.usable():
+        return ""
+    if core.awaited(name):
+        return "it is not offered to other domains before all that it comes after have completed"
+    reason = forwarding_obstacle(task)
+    if reason:
+        return f"it is not offered to other domains: {reason}"
+    manager = "" if task.native is None else task.native.manager
+    if manager and not any(entry.service.takes("", manager) for entry in agent.known(time)):
+        return f"no other domain is known that runs files of others' users for {manager!r}"
+    tried = agent.in_vain(task.id)
+    if tried is None:
+        return ""
+    answers = f" ({'; '.join(tried.answers)})" if tried.answers else ""
+    again = f"; asked again in {tried.again - time:.0f} s" if tried.again > time else ""
+    return f"no other domain has offered to end it sooner{answers}{again}"

@@ -1,0 +1,172 @@
+"""The notifier sends notices from the outbox until their receivers have taken them.
+
+A crash between sending and writing that down sends one twice, with the same identifier, and loses none.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.app.transports import (
+    MailServer,
+    NotificationTargets,
+    hook_body,
+    hook_headers,
+    mail,
+    notice_id,
+    post_hook,
+    send_mail,
+)
+from cosched.app.views import task_view
+from cosched.coscheduler.state import expected_end
+from cosched.errors import SystemFault
+from cosched.store.outbox import Outbox
+from cosched.store.rows import Notice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.store.store import Store
+
+__all__ = ["NotificationSettings", "Notifier", "late_notices"]
+
+# ── Which live tasks will probably miss their deadlines, as the plan in force has it.
+
+
+def late_notices(core: Coscheduler, time: float) -> list[Notice]:
+    """Return what is to be told of tasks that are planned to end after their deadlines, or run past them already."""
+    deadlines = {name: task.deadline for name, task in core.tasks.items() if task.notify and task.deadline is not None}
+    if not deadlines:
+        return []
+    ends = {attempt.task: expected_end(attempt, time) for attempt in core.attempts.values() if attempt.hosts}
+    if not deadlines.keys() <= ends.keys():
+        forecast = core.prospect.forecast(time)
+        planned = () if forecast is None else forecast[1].assignments
+        ends |= {place.task: time + place.end for place in planned if place.task not in ends}
+    late = [name for name, deadline in deadlines.items() if max(ends.get(name, time), time) > deadline]
+    return [Notice(name, "late", target, time, time) for name in late for target in core.tasks[name].notify]
+
+
+# ── Tells people and programs what became of their tasks: takes notices from the outbox until they have been sent.
+#
+# A notice is written with the change that it tells of, and taken out only when its receiver has taken it: a crash
+# between
+# the two sends it twice, with the same identifier, and loses none.
+
+
+_log = structlog.get_logger("cosched.notifier")
+
+_LOOK = 2.0  # seconds between looks into the outbox
+_LOOK_AHEAD = 15.0  # seconds between looks for tasks that will be late
+_AT_ONCE = 20
+_FIRST, _LONGEST = 5.0, 3600.0  # seconds to wait after a fault, doubled each time
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationSettings:
+    """What an administrator sets about notices.
+
+    Attributes:
+        targets: who may be told.
+        secret: that web hooks are signed with.
+        server: that takes mail; None where there is none.
+        sender: address that mail comes from.
+        patience: seconds after which a notice that nobody takes is given up.
+    """
+
+    targets: NotificationTargets = field(default_factory=NotificationTargets)
+    secret: str = ""
+    server: MailServer | None = None
+    sender: str = "cosched@localhost"
+    patience: float = 86400.0
+
+
+class Notifier(threading.Thread):
+    """Sends what is due, until `stop`."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: NotificationSettings,
+        domain: str,
+        late: Callable[[], list[Notice]],
+        now: Callable[[], float],
+    ) -> None:
+        """Set up.
+
+        Args:
+            store: has the outbox, and the tasks.
+            settings: what the administrator set.
+            domain: its name, for people.
+            late: returns notices of live tasks that are planned to end after their deadlines.
+            now: seconds since the epoch.
+        """
+        super().__init__(name="notifier", daemon=True)
+        self._store = store
+        self._outbox = Outbox(store)
+        self._settings = settings
+        self._domain = domain
+        self._late = late
+        self._now = now
+        self._stopped = threading.Event()
+        self._looked_ahead = now()
+
+    def stop(self) -> None:
+        """End after what is under way."""
+        self._stopped.set()
+        if self.ident is not None:
+            self.join()
+
+    def run(self) -> None:
+        """Look into the outbox every other second."""
+        while not self._stopped.wait(_LOOK):
+            try:
+                self.look()
+            except SystemFault as fault:  # the database, or an engine that is busy: they say so themselves
+                _log.warning("notices wait", fault=str(fault))
+
+    def look(self) -> None:
+        """Send everything that is due now."""
+        if self._now() >= self._looked_ahead + _LOOK_AHEAD:
+            self._looked_ahead = self._now()
+            self._outbox.add(self._late())
+        for notice in self._outbox.due(self._now(), _AT_ONCE):
+            if self._stopped.is_set():
+                return
+            self._outbox.put(self._tried(notice))
+
+    def _tried(self, notice: Notice) -> Notice:
+        """Try to send a notice; return it as it is then."""
+        try:
+            self._send(notice)
+        except SystemFault as fault:
+            return self._again(notice, str(fault))
+        _log.info("told", task=notice.task, kind=notice.kind, target=notice.target)
+        return replace(notice, due=None, tries=notice.tries + 1, fault="")
+
+    def _again(self, notice: Notice, fault: str) -> Notice:
+        now = self._now()
+        pause = min(_FIRST * 2.0 ** min(notice.tries, 30), _LONGEST)
+        given_up = now + pause > notice.created + self._settings.patience
+        _log.warning("given up" if given_up else "not told", task=notice.task, target=notice.target, fault=fault)
+        return replace(notice, due=None if given_up else now + pause, tries=notice.tries + 1, fault=fault)
+
+    def _send(self, notice: Notice) -> None:
+        settings = self._settings
+        if not settings.targets.allows(notice.target):
+            raise SystemFault("it is not allowed any more")
+        identifier = notice_id(notice, self._store.instance)
+        task = self._store.task(notice.task)
+        view = None if task is None else task_view(task)
+        if not notice.target.startswith("mailto:"):
+            body = hook_body(notice, identifier, self._domain, view)
+            post_hook(notice.target, body, hook_headers(body, settings.secret, self._now()))
+            return
+        if settings.server is None:
+            raise SystemFault("there is no mail server: set [notify] smtp")
+        send_mail(mail(notice, identifier, self._domain, settings.sender, view), settings.server)

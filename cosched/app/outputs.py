@@ -1,0 +1,82 @@
+"""Task outputs are read here or from the neighbour that ran the task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.agents.records import HandoverState
+from cosched.agents.transport.remote_output import MAX_OUTPUT_BYTES, OutputQuery
+from cosched.api.problems import NotFoundError
+from cosched.store.handovers import HandoverTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.agents.records import Handover
+    from cosched.connector.interface import Output
+    from cosched.store.store import Store
+
+    Local = Callable[[str, str, int, int, int], Output | None]
+    Distant = Callable[[str, OutputQuery], Output | None]
+
+__all__ = ["TaskOutputs"]
+
+
+class TaskOutputs:
+    """Finds them. May be used from several threads.
+
+    Attributes:
+        ask: asks a neighbour; set where there is an agent.
+    """
+
+    def __init__(self, store: Store, local: Local) -> None:
+        """Set up.
+
+        Args:
+            store: knows attempts and hand-overs.
+            local: returns what a process of an attempt wrote here, by UUID, stream, rank, offset and limit.
+        """
+        self.ask: Distant | None = None
+        self._store = store
+        self._exchange = HandoverTable(store)
+        self._local = local
+
+    def read(self, task: str, stream: str, rank: int, attempt: int, offset: int, limit: int) -> Output | None:
+        """Return part of what a process of a task wrote; None where nothing is kept.
+
+        Tries here are numbered before those in another domain.
+
+        Args:
+            task: its identifier here.
+            stream: "out" or "err".
+            rank: of the process.
+            attempt: which try, from 1; 0 for the last.
+            offset: first byte; negative counts from the end.
+            limit: most bytes.
+
+        Raises:
+            NotFoundError: there is no such try.
+            SystemFault: the domain that has the output does not give it.
+        """
+        tries = self._store.attempts(task)
+        handed = self._handed(task)
+        if handed is not None and self.ask is not None and not 0 < attempt <= len(tries):
+            there = max(attempt - len(tries), 0)
+            return self.ask(
+                handed.peer, OutputQuery(handed.uuid, stream, rank, there, offset, min(limit, MAX_OUTPUT_BYTES))
+            )
+        if attempt > len(tries):
+            raise NotFoundError(f"task {task} has no attempt {attempt}: it has had {len(tries)}")
+        return self._local(tries[attempt - 1].uuid, stream, rank, offset, limit) if tries else None
+
+    def for_peer(self, peer: str, query: OutputQuery) -> Output | None:
+        """Return what a task wrote that this neighbour gave us; see `read`."""
+        guest = self._exchange.guest(peer, query.task)
+        if guest is None:
+            raise NotFoundError(f"no task {query.task} has come from {peer}")
+        return self.read(guest.task, query.stream, query.rank, query.attempt, query.offset, query.limit)
+
+    def _handed(self, task: str) -> Handover | None:
+        """Return the hand-over by which a task has been started elsewhere."""
+        last = self._exchange.handovers(task)[-1:]
+        return last[0] if last and last[0].state in (HandoverState.GRANTED, HandoverState.ENDED) else None

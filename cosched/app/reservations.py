@@ -1,0 +1,118 @@
+"""Reservations are checked, made of requests, and shown."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from cosched.access.principals import ForbiddenError, Role
+from cosched.api.deadlines import check_deadline
+from cosched.api.documents import ReservationView
+from cosched.api.problems import NotFoundError
+from cosched.api.times import format_time
+from cosched.coscheduler.reservations import Reservation
+from cosched.coscheduler.state import expected_end
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from cosched.access.principals import Principal
+    from cosched.api.documents import ReservationRequest
+    from cosched.coscheduler.core import Coscheduler
+
+__all__ = [
+    "LONGEST_NAME",
+    "MOST_RESERVATIONS",
+    "new_reservation",
+    "require_administrator",
+    "reservation_view",
+    "reservation_views",
+]
+
+LONGEST_NAME = 100
+MOST_RESERVATIONS = 1000
+"""That are not over, at once."""
+
+
+def require_administrator(asker: Principal) -> None:
+    """Refuse whoever may not reserve.
+
+    Raises:
+        ForbiddenError: not an administrator.
+    """
+    if asker.role < Role.ADMINISTRATOR:
+        raise ForbiddenError("only administrators may reserve and release hosts: ask one")
+
+
+def new_reservation(
+    request: ReservationRequest, owner: str, now: float, hosts: Collection[str], there: int
+) -> Reservation:
+    """Return what is asked for.
+
+    Args:
+        request: as it came.
+        owner: who asks.
+        now: seconds since the epoch.
+        hosts: that the domain has.
+        there: how many reservations there are.
+
+    Raises:
+        UserError: no such host, no such time, a name that cannot be shown, too many.
+    """
+    if there >= MOST_RESERVATIONS:
+        raise UserError(f"there are {there} reservations already: release some first")
+    if not request.hosts:
+        raise UserError("no host is named: name at least one")
+    unknown = [host for host in request.hosts if host not in hosts]
+    if unknown:
+        raise UserError(f"the domain has no host {unknown[0][:80]!r}: `cosched host list` shows those it has")
+    if len(request.name) > LONGEST_NAME or not request.name.isprintable():
+        raise UserError(f"the name is at most {LONGEST_NAME} characters that can be printed: choose another one")
+    end = check_deadline(request.end, now, "end of the reservation")
+    begin = now if request.start is None else request.start
+    if not begin < end:
+        raise UserError(f"it would end {format_time(end)}, not after it begins: give a later end")
+    return Reservation(
+        id=secrets.token_hex(4),
+        hosts=tuple(sorted(set(request.hosts))),
+        begin=max(begin, now),
+        end=end,
+        name=request.name,
+        owner=owner,
+        created=now,
+    )
+
+
+def reservation_views(asker: Principal, core: Coscheduler, time: float) -> list[ReservationView]:
+    """Return those that are not over, the first to begin first."""
+    return [_reservation_view(asker, core, each, time) for each in core.reservations.live(time)]
+
+
+def reservation_view(asker: Principal, core: Coscheduler, time: float, identifier: str) -> ReservationView:
+    """Return one.
+
+    Raises:
+        NotFoundError: it is over, or never was.
+    """
+    for each in core.reservations.live(time):
+        if each.id == identifier:
+            return _reservation_view(asker, core, each, time)
+    raise NotFoundError(f"there is no reservation {identifier[:80]!r}: `cosched host reservations` shows what there is")
+
+
+def _reservation_view(asker: Principal, core: Coscheduler, reservation: Reservation, time: float) -> ReservationView:
+    hosts, begin = set(reservation.hosts), reservation.begin
+    live = core.attempts.values()
+    into = [each.task for each in live if hosts & set(each.hosts) and expected_end(each, time) > begin]
+    shown_tasks = (task for task in into if task in core.tasks and asker.may_see(core.tasks[task].owner))
+    return ReservationView(
+        id=reservation.id,
+        name=reservation.name,
+        hosts=reservation.hosts,
+        start=reservation.begin,
+        end=reservation.end,
+        owner=reservation.owner,
+        created=reservation.created,
+        tasks=tuple(shown_tasks),
+    )

@@ -1,0 +1,394 @@
+"""Validation makes tasks of requests and finds everything that could be wrong with them.
+
+Start at `TaskValidator.task`; add a task field's check beside `_time_limit`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Protocol
+
+from cosched.api.deadlines import parse_deadline
+from cosched.api.times import format_time, parse_duration
+from cosched.app.transports import NotificationTargets
+from cosched.connector.values import check_native_description, safe
+from cosched.coscheduler.learnt_corrections import corrected_profile
+from cosched.coscheduler.task import Task, TaskState
+from cosched.errors import SystemFault, UserError
+from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from cosched.access.principals import Principal
+    from cosched.api.documents import TaskRequest
+    from cosched.prediction.calibration import Correction
+    from cosched.prediction.catalogue import Catalogue, CatalogueEntry, ParameterValue
+
+__all__ = ["DomainState", "ProfilePredictor", "TaskValidator", "check_predecessors", "offered_notice"]
+
+# ── Whether a new task may come after others: these are the asker's to see, and have not failed.
+
+
+def check_predecessors(
+    tasks: Iterable[Task], find: Callable[[str], Task | None], asker: Principal | None = None
+) -> None:
+    """Raise where a new task would come after one that is not there, or after one that will never have completed.
+
+    Args:
+        tasks: the new ones.
+        find: the task of an identifier as it stands, None where there is none.
+        asker: whose tasks they may come after; None where that has been looked at.
+
+    Raises:
+        UserError: so it is; says which.
+    """
+    for name in dict.fromkeys(name for task in tasks for name in task.after):
+        found = find(name)
+        if found is None or (asker is not None and not asker.may_see(found.owner)):
+            raise UserError(f"there is no task {name[:80]!r} to come after: `cosched task list` shows what there is")
+        if found.state in (TaskState.FAILED, TaskState.CANCELLED, TaskState.CANCELLING):
+            how = "failed" if found.state is TaskState.FAILED else "was cancelled"
+            raise UserError(f"task {name} {how}: what comes after it would never start; submit that one again first")
+
+
+# ── From a request to a task: everything that could be wrong with it is found here, before it is accepted.
+
+
+_LONGEST_NAME = 200
+_MOST_PREDECESSORS = 100
+_MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the request's size
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+
+
+class ProfilePredictor(Protocol):
+    """Answers "how long on n hosts?" from an application's model."""
+
+    def profile(
+        self, application: CatalogueEntry, values: Mapping[str, ParameterValue], hardware: str, hosts: int
+    ) -> Profile:
+        """Return the profile on 1…hosts hosts of one class; raise `UserError` where the model is at fault."""
+        ...
+
+    def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return the same for a model that is given as text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DomainState:
+    """What a task is measured against.
+
+    Attributes:
+        time: now, seconds since the epoch.
+        hosts: how many there are, up or not; 0 while the manager has not said.
+        classes: resource models of the hosts as the manager names them; empty where it does not.
+        corrections: what runs have taught of the models, by `Task.correction`.
+        offers: whether what will be late here is offered to neighbouring domains.
+    """
+
+    time: float
+    hosts: int
+    classes: tuple[str, ...] = ()
+    corrections: Mapping[str, Correction] = field(default_factory=dict)
+    offers: bool = False
+
+
+class TaskValidator:
+    """Makes tasks of requests."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        predictor: ProfilePredictor,
+        hardware: str,
+        connector: str = "local",
+        targets: NotificationTargets | None = None,
+    ) -> None:
+        """Set up.
+
+        Args:
+            catalogue: the applications known by name.
+            predictor: evaluates their models.
+            hardware: resource model of hosts for which the manager names none.
+            connector: name of the domain's connector, for which users' own files must be written.
+            targets: whom tasks may have told; None for nobody.
+        """
+        self._connector = connector
+        self._targets = targets or NotificationTargets()
+        self._catalogue = catalogue
+        self._predictor = predictor
+        self._hardware = hardware
+
+    def applications(self) -> list[CatalogueEntry]:
+        """Return the catalogue, by name."""
+        return self._catalogue.applications()
+
+    def task(self, request: TaskRequest, domain: DomainState) -> Task:
+        """Return the task that a request asks for, with its prediction; it has no number yet.
+
+        Raises:
+            UserError: it cannot be done as asked; says what would be accepted.
+            SystemFault: the manager has not yet said which hosts there are, and the task needs to know.
+        """
+        _check_native(request, self._connector)
+        self._targets.check(request.notify)
+        if request.model and (request.application or request.profile is not None):
+            raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
+        task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
+        if not task.best_effort and not domain.offers:
+            _check_slack(task, domain)
+        return task
+
+    def _catalogue_task(self, request: TaskRequest, domain: DomainState) -> Task:
+        if request.command and request.native is None:
+            raise UserError("give an application or a command, not both")
+        entry = self._catalogue.get(request.application)
+        values = entry.values(request.parameters)
+        least, most = _host_range(request, domain, entry.hosts.min, entry.hosts.max)
+        profile, correction = None, ""
+        if request.profile is not None:
+            profile = _own_profile(request, least, most)
+        elif entry.model:
+            profile, hardware = self._model_profile(entry, values, domain, least, most)
+            correction = f"{entry.name}/{hardware}"
+        command = request.command or entry.arguments(values)
+        return _task(
+            request,
+            domain,
+            entry.name,
+            command,
+            profile,
+            count=least,
+            correction=correction,
+            values=values,
+            environment=entry.environment,
+            prepare=entry.preparation(values),
+        )
+
+    def _model_profile(
+        self, entry: CatalogueEntry, values: Mapping[str, ParameterValue], domain: DomainState, least: int, most: int
+    ) -> tuple[Profile, str]:
+        if not domain.hosts:
+            raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
+        classes = domain.classes or (self._hardware,)
+        profiles = [
+            replace(self._predictor.profile(entry, values, name, domain.hosts), hardware=name) for name in classes
+        ]
+        hardware = "+".join(classes)
+        return slowest_profile(profiles, hardware).limited(most, least), hardware
+
+    def _command_task(self, request: TaskRequest, domain: DomainState) -> Task:
+        if not request.command:
+            raise UserError("give an application of the catalogue, or a command")
+        if request.parameters and not request.model:
+            raise UserError(
+                "parameters belong to applications of the catalogue and to models: put a command's into its arguments"
+            )
+        program = request.command[0]
+        if not program.startswith("/") or program.endswith("/"):
+            raise UserError(f"the command starts with {program[:80]!r}: give the program's absolute path")
+        # Without a prediction nothing could choose among several counts: the task gets the smallest.
+        least, most = _host_range(request, domain, 1, domain.hosts or 1_000_000)
+        profile = None if request.profile is None else _own_profile(request, least, most)
+        if request.model:
+            profile = self._text_profile(request, domain).limited(most, least)
+        name = PurePath(program).name
+        task = _task(request, domain, name, request.command, profile, count=least, values=request.parameters)
+        return replace(task, model=request.model)
+
+    def _text_profile(self, request: TaskRequest, domain: DomainState) -> Profile:
+        if not domain.hosts:
+            raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
+        values = {name: _number(name, value) for name, value in request.parameters.items()}
+        classes = domain.classes or (self._hardware,)
+        profiles = [
+            replace(self._predictor.text_profile(request.model, values, name, domain.hosts), hardware=name)
+            for name in classes
+        ]
+        return slowest_profile(profiles, "+".join(classes))
+
+
+def _task(
+    request: TaskRequest,
+    domain: DomainState,
+    application: str,
+    command: tuple[str, ...],
+    profile: Profile | None,
+    *,
+    count: int,
+    correction: str = "",
+    values: Mapping[str, ParameterValue] | None = None,
+    environment: Mapping[str, str] | None = None,
+    prepare: tuple[str, ...] = (),
+) -> Task:
+    return Task(
+        id="",
+        number=0,
+        submitted=domain.time,
+        name=_name(request.name or application),
+        application=application,
+        command=_command(command),
+        parameters=dict(values or {}),
+        environment=_environment({**(environment or {}), **request.environment}),
+        directory=_directory(request.directory),
+        deadline=None if request.deadline is None else parse_deadline(request.deadline, domain.time),
+        profile=profile,
+        correction=correction,
+        count=count,
+        prepare=_command(request.prepare or (() if request.native else prepare)),
+        native=request.native,
+        notify=request.notify,
+        after=_after(request.after),
+        best_effort=request.best_effort,
+        time_limit=_time_limit(request.time_limit),
+    )
+
+
+def _check_native(request: TaskRequest, connector: str) -> None:
+    native = request.native
+    if native is None:
+        return
+    if native.manager != connector:
+        raise UserError(
+            f"the file is written for {native.manager!r}, and this domain's resource manager is "
+            f"{connector!r}: submit it where {native.manager!r} runs"
+        )
+    if request.prepare:
+        raise UserError("a task from a file of the user's own has no preparation beside it: put it into the file")
+    check_native_description(native)
+
+
+def _number(name: str, value: float | str) -> float:
+    try:
+        return float(value)
+    except ValueError as error:
+        raise UserError(f"{name[:80]} is {str(value)[:80]!r}: give a number") from error
+
+
+def _own_profile(request: TaskRequest, least: int, most: int) -> Profile:
+    assert request.profile is not None
+    seconds = tuple(math.inf if value is None else float(value) for value in request.profile)
+    if not seconds:
+        raise UserError("the profile is empty: give the run time in seconds on 1, 2, … hosts")
+    if not any(math.isfinite(value) for value in seconds[least - 1 : most]):
+        raise UserError(f"the profile has no time for {_counted_hosts(least, most)}: it covers 1 to {len(seconds)}")
+    return Profile(seconds, PredictionSource.USER).limited(most, least)
+
+
+def _host_range(request: TaskRequest, domain: DomainState, least: int, most: int) -> tuple[int, int]:
+    """Return the smallest and the largest host count that request, application and domain allow together."""
+    if request.hosts is not None:
+        match = _RANGE.fullmatch(str(request.hosts))
+        low = int(match[1]) if match else 0
+        high = int(match[2] or match[1]) if match else 0
+        if isinstance(request.hosts, bool) or not 1 <= low <= high:
+            raise UserError(f"hosts is {request.hosts!r}: give a number from 1, or a range such as 2-8")
+        if low > most or high < least:
+            raise UserError(
+                f"hosts is {request.hosts}, and {request.application or 'this domain'} can use "
+                f"{_counted_hosts(least, most)}: ask for a number among these"
+            )
+        least, most = max(least, low), min(most, high)
+    if domain.hosts and least > domain.hosts:
+        raise UserError(f"the task needs at least {least} hosts and the domain has {domain.hosts}: ask for fewer")
+    return least, min(most, domain.hosts) if domain.hosts else most
+
+
+def _counted_hosts(least: int, most: int) -> str:
+    return f"{least} hosts" if least == most else f"{least} to {most} hosts"
+
+
+def offered_notice(task: Task, domain: DomainState) -> str:
+    """Say that a task is accepted to be offered elsewhere, as no schedule of this domain meets its deadline.
+
+    Empty where that is not so: it could be met here, or the task is welcome late.
+    """
+    shortest = _unmeetable_run_time(task, domain)
+    if shortest is None or task.best_effort or not domain.offers:
+        return ""
+    return (
+        f"its deadline cannot be met here (the shortest prediction is {shortest:.4g} s), so it is offered to "
+        "neighbouring domains; it runs here, late, if none of them ends it sooner"
+    )
+
+
+def _check_slack(task: Task, domain: DomainState) -> None:
+    shortest = _unmeetable_run_time(task, domain)
+    if shortest is None or task.profile is None or task.deadline is None:
+        return
+    earliest = math.ceil(domain.time + shortest)
+    raise UserError(
+        f"the deadline {format_time(task.deadline)} cannot be met: the shortest prediction is {shortest:.4g} s, on "
+        f"{task.profile.quickest.best_count} hosts; the earliest deadline that can be met is {format_time(earliest)} "
+        "(or submit it as best effort)"
+    )
+
+
+def _unmeetable_run_time(task: Task, domain: DomainState) -> float | None:
+    """Return the shortest predicted run time where it ends after the deadline even if it began now; else None."""
+    if task.deadline is None:
+        return None
+    expected = corrected_profile(task, domain.corrections)
+    if expected is None:
+        return None
+    shortest = expected.quickest.shortest
+    return shortest if domain.time + shortest > task.deadline else None
+
+
+def _name(name: str) -> str:
+    if len(name) > _LONGEST_NAME:
+        raise UserError(f"the task name has {len(name)} characters: at most {_LONGEST_NAME} are allowed")
+    return str(safe(name, "the task name"))
+
+
+def _command(command: tuple[str, ...]) -> tuple[str, ...]:
+    for argument in command:
+        if "\0" in argument:
+            raise UserError(f"the argument {argument[:80]!r} contains a zero byte: leave it out")
+        if len(_encoded(argument)) >= _MOST_BYTES:
+            raise UserError(f"the argument {argument[:40]!r}… has more than {_MOST_BYTES} bytes: put it into a file")
+    return tuple(command)
+
+
+def _environment(environment: Mapping[str, str]) -> dict[str, str]:
+    for name, value in environment.items():
+        if not _VARIABLE.fullmatch(name):
+            raise UserError(f"{name[:80]!r} cannot name an environment variable: use letters, digits and '_'")
+        if name.startswith("COSCHED_"):
+            raise UserError(f"the environment variable {name} is set by cosched itself: choose another name")
+        if "\0" in value or len(_encoded(value)) >= _MOST_BYTES:
+            raise UserError(f"the environment variable {name} has a zero byte or is too long: shorten it")
+    return dict(environment)
+
+
+def _directory(directory: str) -> str:
+    if directory and (not directory.startswith("/") or "\0" in directory):
+        raise UserError(f"the directory {directory[:80]!r} is not an absolute path: write it from / on")
+    return str(safe(directory, "the directory"))
+
+
+def _after(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(names) > _MOST_PREDECESSORS:
+        raise UserError(f"the task comes after {len(names)} others: at most {_MOST_PREDECESSORS} are allowed")
+    return tuple(dict.fromkeys(names))
+
+
+def _time_limit(given: float | str | None) -> float | None:
+    if given is None:
+        return None
+    limit = parse_duration(given)
+    if limit <= 0:
+        raise UserError("the time limit is 0: give the seconds after which the task may be ended, or leave it out")
+    return limit
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise UserError(f"{text[:80]!r} contains half of a surrogate pair: leave it out") from error

@@ -1,0 +1,341 @@
+"""Views make API documents of the core's and the store's values.
+
+Tasks (`task_view`), the schedule (`plan_view`), neighbours (`peer_views`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, fields
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cosched.api.documents import (
+    AdvertisingView,
+    AdviceView,
+    AttemptView,
+    ExplanationView,
+    HandoverView,
+    HostView,
+    NetworkView,
+    OutlookView,
+    PeerView,
+    PlacementView,
+    PlanView,
+    ProfileView,
+    RecordView,
+    TaskDetail,
+    TaskView,
+)
+from cosched.coscheduler.learnt_corrections import corrected_profile
+from cosched.coscheduler.state import expected_end
+from cosched.coscheduler.task import AttemptState, TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from cosched.access.principals import Principal
+    from cosched.agents.advice import AdvertisingOutcome
+    from cosched.agents.agent import Agent
+    from cosched.agents.agent_settings import AdvertisingSettings
+    from cosched.agents.records import Handover
+    from cosched.agents.transport.allow_list import PeerEntry
+    from cosched.coscheduler import explain
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.daemon.adviser import Adviser, LatestAdvice
+    from cosched.prediction.profile import Profile
+    from cosched.store import LogEntry
+    from cosched.store.rows import TableRow
+
+__all__ = [
+    "ended_explanation",
+    "explanation_view",
+    "handover_views",
+    "host_views",
+    "listed_view",
+    "network_view",
+    "peer_views",
+    "plan_view",
+    "profile_view",
+    "task_detail",
+    "task_view",
+]
+
+# ── The documents about neighbouring domains, what was handed to them, and the network that they are.
+
+
+def peer_views(
+    entries: Mapping[str, PeerEntry], faults: Mapping[str, str], agent: Agent, core: Coscheduler, time: float
+) -> list[PeerView]:
+    """Return all neighbours, by name."""
+    known = {entry.service.domain: entry for entry in agent.known(time)}
+    views = []
+    for name, entry in sorted(entries.items()):
+        heard = known.get(name)
+        service = None if heard is None else heard.now(time)
+        classes = () if service is None else service.classes
+        views.append(
+            PeerView(
+                name=name,
+                address=entry.address,
+                role=str(entry.role),
+                paused=entry.paused,
+                heard=agent.heard.get(name),
+                hosts=sum(host_class.hosts for host_class in classes),
+                free=sum(free <= service.age for each in classes for free in each.times()) if service else 0,
+                hardware=tuple(host_class.hardware for host_class in classes),
+                given=sum(task.peer == name for task in core.tasks.values()),
+                taken=sum(task.origin == name for task in core.tasks.values()),
+                fault=faults.get(name, ""),
+            )
+        )
+    return views
+
+
+def handover_views(handovers: Iterable[Handover]) -> tuple[HandoverView, ...]:
+    """Return what was done with a task, oldest first."""
+    return tuple(
+        HandoverView(
+            peer=one.peer,
+            epoch=one.epoch,
+            state=str(one.state),
+            why=one.why,
+            created=one.created,
+            closed=one.closed,
+            outcome=one.outcome,
+        )
+        for one in handovers
+    )
+
+
+def network_view(agent: Agent, adviser: Adviser) -> NetworkView:
+    """Return what an agent has done, and what its adviser found last."""
+    figures = agent.figures()
+    latest = adviser.latest
+    return NetworkView(
+        **asdict(figures),
+        letters_each=figures.letters_each,
+        spreading=figures.spreading,
+        advertising=_advertising(agent.settings.advertising),
+        adviser=adviser.mode,
+        advice=None if latest is None else _advice(latest),
+        fault=adviser.fault,
+    )
+
+
+def _advice(counsel: LatestAdvice) -> AdviceView:
+    advice = counsel.advice
+    return AdviceView(
+        time=counsel.time,
+        present=_advertising(advice.present),
+        present_outlook=_outlook(advice.present_outlook),
+        best=_advertising(advice.best),
+        best_outlook=_outlook(advice.best_outlook),
+        tried=advice.tried,
+        tasks=advice.tasks,
+        adopted=counsel.adopted,
+    )
+
+
+def _advertising(way: AdvertisingSettings) -> AdvertisingView:
+    return AdvertisingView(**asdict(way))
+
+
+def _outlook(outlook: AdvertisingOutcome) -> OutlookView:
+    return OutlookView(**asdict(outlook))
+
+
+# ── From the core's and the store's values to the documents of the API.
+
+
+_TASK = tuple(item.name for item in fields(TaskView) if item.name not in ("count", "notice", "on_time", "state"))
+_ATTEMPT = tuple(item.name for item in fields(AttemptView))
+
+
+def task_view(task: Task) -> TaskView:
+    """Return a task as lists show it."""
+    return TaskView(**_task_fields(partial(getattr, task)))
+
+
+def listed_view(row: TableRow) -> TaskView:
+    """Return the same of a row of the table `tasks`, or of the part of it that lists show."""
+    return TaskView(**_task_fields(row.__getitem__))
+
+
+def task_detail(
+    task: Task, attempts: Iterable[Attempt], log: Iterable[LogEntry], handovers: Iterable[Handover] = ()
+) -> TaskDetail:
+    """Return a task with all that is known of it."""
+    return TaskDetail(
+        **_task_fields(partial(getattr, task)),
+        command=task.command,
+        parameters=dict(task.parameters),
+        environment=dict(task.environment),
+        directory=task.directory,
+        prepare=task.prepare,
+        notify=task.notify,
+        native=task.native,
+        model=task.model,
+        after=task.after,
+        time_limit=task.time_limit,
+        profile=None if task.profile is None else profile_view(task.profile),
+        tries=tuple(AttemptView(**{name: getattr(attempt, name) for name in _ATTEMPT}) for attempt in attempts),
+        log=tuple(RecordView(time=line.time, kind=line.kind, task=line.task, detail=line.detail) for line in log),
+        handovers=handover_views(handovers),
+    )
+
+
+def profile_view(profile: Profile) -> ProfileView:
+    """Return a profile in words that JSON has: null for a host count that cannot be used."""
+    low, high = (None if times is None else _nulled(times) for times in (profile.low, profile.high))
+    return ProfileView(
+        seconds=_nulled(profile.seconds), low=low, high=high, source=str(profile.source), hardware=profile.hardware
+    )
+
+
+def _nulled(times: Iterable[float]) -> tuple[float | None, ...]:
+    return tuple(value if math.isfinite(value) else None for value in times)
+
+
+def _task_fields(get: Callable[[str], Any]) -> dict[str, Any]:
+    values = {name: get(name) for name in _TASK}
+    on_time = None
+    if values["deadline"] is not None and values["finished"] is not None and get("state") == TaskState.COMPLETED:
+        on_time = values["finished"] <= values["deadline"]
+    hosts = tuple(values["hosts"])
+    return {
+        **values,
+        "hosts": hosts,
+        "state": str(get("state")),
+        "count": len(hosts) or get("count"),
+        "on_time": on_time,
+    }
+
+
+# ── The documents that are made of the core's state at one moment: hosts, plan, explanations.
+
+
+def _visible_task(asker: Principal, core: Coscheduler, task: str) -> tuple[str, float | None]:
+    """Return a task's identifier and deadline as the asker may see them: nothing of other users' tasks."""
+    known = core.tasks.get(task)
+    if known is None:
+        return (task if asker.oversees else "", None)
+    return (task, known.deadline) if asker.may_see(known.owner) else ("", None)
+
+
+def _attempt_by_host(core: Coscheduler) -> dict[str, Attempt]:
+    live = (attempt for attempt in core.attempts.values() if attempt.state is not AttemptState.HELD)
+    return {host: attempt for attempt in live for host in attempt.hosts}
+
+
+def host_views(asker: Principal, core: Coscheduler, time: float) -> list[HostView]:
+    """Return all hosts, by name, and what occupies each; of other users' tasks only that they do."""
+    occupied = _attempt_by_host(core)
+    claims = core.domain.claims(time)
+    reserved = {host: each.title for each in core.reservations.live(time) if each.begin <= time for host in each.hosts}
+    views = []
+    for host in sorted(core.domain.hosts.values(), key=lambda host: host.name):
+        attempt = occupied.get(host.name)
+        views.append(
+            HostView(
+                name=host.name,
+                host_class=host.host_class,
+                up=host.up,
+                reason=host.reason,
+                task="" if attempt is None else _visible_task(asker, core, attempt.task)[0],
+                free_at=claims.get(host.name) if attempt is None else expected_end(attempt, time),
+                reserved=reserved.get(host.name, ""),
+            )
+        )
+    return views
+
+
+def plan_view(asker: Principal, core: Coscheduler, time: float) -> PlanView:
+    """Return the schedule in force: what runs, then what is planned; other users' tasks without their names."""
+    places = [
+        _placement(
+            asker,
+            core,
+            attempt.task,
+            attempt.hosts,
+            attempt.started or attempt.created,
+            expected_end(attempt, time),
+            running=True,
+        )
+        for attempt in core.attempts.values()
+        if attempt.hosts
+    ]
+    forecast = core.prospect.forecast(time)
+    planned = () if forecast is None else forecast[1].assignments
+    places += [
+        _placement(asker, core, spot.task, spot.hosts, time + spot.start, time + spot.end, running=False)
+        for spot in planned
+    ]
+    improved = core.improved if planned else None
+    changed, why = core.changed if planned and core.changed else (None, "")
+    return PlanView(
+        time=time,
+        placements=tuple(places),
+        makespan=max((spot.end - time for spot in places), default=0.0),
+        bound=None if improved is None else max(improved.since + improved.bound - time, 0.0),
+        gap=None if improved is None or improved.bound <= 0 else improved.makespan / improved.bound - 1,
+        evaluations=0 if improved is None else improved.evaluations,
+        rate=None if improved is None or not improved.searched else improved.generations / improved.searched,
+        changed=changed,
+        why=why,
+    )
+
+
+def _placement(
+    asker: Principal, core: Coscheduler, task: str, hosts: tuple[str, ...], start: float, end: float, *, running: bool
+) -> PlacementView:
+    shown, deadline = _visible_task(asker, core, task)
+    known = core.tasks.get(shown)
+    return PlacementView(
+        task=shown,
+        name="" if known is None else known.name,
+        application="" if known is None else known.application,
+        hosts=hosts,
+        start=start,
+        end=end,
+        deadline=deadline,
+        running=running,
+    )
+
+
+def explanation_view(found: explain.TaskExplanation, core: Coscheduler) -> ExplanationView:
+    """Return the core's explanation of a live task; on the core's thread."""
+    task = core.tasks[found.task]
+    profile = corrected_profile(task, core.corrections())
+    return ExplanationView(
+        task=found.task,
+        state=str(found.state),
+        waits_for=found.waits_for,
+        planned_start=found.planned_start,
+        planned_end=found.planned_end,
+        end_low=found.end_low,
+        end_high=found.end_high,
+        planned_hosts=found.planned_hosts,
+        slack=found.slack,
+        would_change=found.would_change,
+        profile=None if profile is None else profile_view(profile),
+    )
+
+
+def ended_explanation(task: Task) -> ExplanationView:
+    """Return the explanation of a task that has ended."""
+    sentence = f"nothing: the task is {task.state}"
+    if task.reason:
+        sentence += f" ({task.reason})"
+    slack = None if task.deadline is None or task.finished is None else task.deadline - task.finished
+    return ExplanationView(
+        task=task.id,
+        state=str(task.state),
+        waits_for=(sentence,),
+        planned_start=task.started,
+        planned_end=task.finished,
+        planned_hosts=task.hosts,
+        slack=slack,
+        would_change=(),
+    )

@@ -1,0 +1,113 @@
+"""`cosched model`: check PSL and HMCL files, predict run times from them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cosched.cli.model.arguments import catalogued, model_folders
+from cosched.cli.model.explain_command import explain
+from cosched.cli.model.predict_command import predict
+from cosched.cli.output import JsonOption, console, emit_json, finite, write_text
+from cosched.evaluation import load, parameters
+from cosched.language import check_files, format_source, read
+from cosched.language.library import locate
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Check and evaluate performance models.", no_args_is_help=True)
+
+
+@app.command()
+def check(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE…]",
+            help="PSL (.psl) and HMCL (.hmcl) files; without any: the models of the daemon's catalogue.",
+        ),
+    ] = None,
+    hardware: Annotated[
+        str,
+        typer.Option(help="Whose costs the models need; default: each model's hrduse, of a catalogue the domain's."),
+    ] = "",
+    config: Annotated[
+        Path | None, typer.Option(help="Search the [models] folders of this configuration; else of that in force.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print every fault of all files, each with its place; exit code 1 if there is one.
+
+    With --json: a list of {"file", "line", "column", "message"}.
+    """
+    library = model_folders(config)
+    machine = locate(hardware, ".hmcl", "hardware", library) if hardware else None
+    if not files:
+        files, domain = catalogued(config)
+        machine = machine or domain
+        files.append(machine)
+    faults = check_files(files, library, machine)
+    if as_json:
+        emit_json([{"file": d.file, "line": d.line, "column": d.column, "message": d.message} for d in faults])
+    else:
+        for fault in faults:
+            console.print(fault.render(), markup=False)
+        if not faults:
+            console.print(f"{len(files)} file{'s' if len(files) > 1 else ''} checked: no faults", markup=False)
+    if faults:
+        raise typer.Exit(1)
+
+
+@app.command("format")
+def format_files(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="PSL (.psl) and HMCL (.hmcl) files.")],
+    only_check: Annotated[bool, typer.Option("--check", help="Change nothing; exit code 1 if a file would.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Give files the canonical layout; what they say and their comments stay.
+
+    Prints the name of each file that changes. With --json: a list of them.
+    """
+    texts = {path: read(path) for path in files}
+    laid_out = {path: format_source(source) for path, source in texts.items()}
+    changed = [path for path in files if laid_out[path] != texts[path].text]
+    for path in changed if not only_check else ():
+        write_text(path, laid_out[path])
+    if as_json:
+        emit_json([str(path) for path in changed])
+    else:
+        for path in changed:
+            console.print(str(path), markup=False)
+    if only_check and changed:
+        raise typer.Exit(1)
+
+
+app.command()(predict)
+app.command()(explain)
+
+
+@app.command("parameters")
+def list_parameters(
+    application: Annotated[str, typer.Argument(metavar="APP", help="Name in models/ or a .psl file.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Print what may be set in a model, with defaults and limits.
+
+    With --json: a list of {"name", "default", "min", "max"}; null where the model does not say.
+    """
+    found = parameters(load(application, model_folders()))
+    if as_json:
+        emit_json(
+            [
+                {"name": item.name, "default": item.default, "min": finite(item.least), "max": finite(item.most)}
+                for item in found
+            ]
+        )
+        return
+    for item in found:
+        default = "no default" if item.default is None else f"default {item.default:g}"
+        limits = f", {item.least:g} to {item.most:g}" if math.isfinite(item.least) else ""
+        console.print(f"{item.name:20} {default}{limits}", markup=False)

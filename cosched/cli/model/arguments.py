@@ -1,0 +1,147 @@
+"""Arguments of `cosched model`: host counts (1-16), parameter values (k=1..10:2), folders of models."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from typing import TYPE_CHECKING
+
+from cosched.errors import UserError
+from cosched.language import default_library
+from cosched.language.library import locate
+from cosched.paths import ENVIRONMENT_PREFIX, configuration_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+__all__ = ["catalogued", "model_folders", "parse_host_counts", "parse_parameter_values"]
+
+# ── Numbers of hosts as people write them: `8`, `1-16`, `1,2,4`, `1-4,8`.
+
+
+_MOST_COUNTS = 4096
+_COUNT_RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
+
+
+def parse_host_counts(text: str) -> list[int]:
+    """Return numbers of hosts, ascending, each once.
+
+    Raises:
+        UserError: not such a list, 0, a range that runs backwards, or more than 4096 numbers.
+    """
+    counts: set[int] = set()
+    for part in text.split(","):
+        match = _COUNT_RANGE.fullmatch(part.strip())
+        if match is None:
+            raise UserError(f"hosts {text!r}: write a number, a range or a list, such as 8, 1-16 or 1,2,4")
+        first, last = int(match[1]), int(match[2] or match[1])
+        if first < 1 or last < first:
+            raise UserError(f"hosts {text!r}: {part.strip()} is no range of numbers from 1 up")
+        if len(counts) + last - first + 1 > _MOST_COUNTS:
+            raise UserError(f"hosts {text!r}: more than {_MOST_COUNTS} numbers")
+        counts.update(range(first, last + 1))
+    return sorted(counts)
+
+
+# ── Parameters as people write them: `k=4`, `k=1,2,4`, `k=1..10`, `k=1..10:2`, `k=1..1000:*10`.
+
+
+_MOST_VALUES = 10_000
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_VALUE_RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?::(\*?)({_NUMBER}))?")
+
+
+def parse_parameter_values(settings: Iterable[str]) -> dict[str, float | list[float]]:
+    """Return the value, or the values to sweep over, of each parameter.
+
+    Raises:
+        UserError: not such a setting, a name twice, a range that never ends or has more than 10,000 values.
+    """
+    given: dict[str, float | list[float]] = {}
+    for setting in settings:
+        name, separator, value = (part.strip() for part in setting.partition("="))
+        if not separator or not name:
+            raise _unreadable_setting(setting)
+        if name in given:
+            raise UserError(f"--set {setting!r}: {name} is set already")
+        if "," in value:
+            given[name] = [item for part in value.split(",") for item in _parameter_values(part.strip(), setting)]
+        else:
+            found = _parameter_values(value, setting)
+            given[name] = found if ".." in value else found[0]
+    return given
+
+
+def _parameter_values(text: str, setting: str) -> list[float]:
+    match = _VALUE_RANGE.fullmatch(text)
+    if match is None:
+        try:
+            return [float(text)]
+        except ValueError:
+            raise _unreadable_setting(setting) from None
+    first, last, step = float(match[1]), float(match[2]), float(match[4] or 1)
+    if match[3]:
+        if not (step > 1 and 0 < first <= last < math.inf):
+            raise UserError(f"--set {setting!r}: a range by factors goes up from above 0 by more than 1")
+        count = math.floor(math.log(last / first) / math.log(step) + 1e-9) + 1
+    else:
+        if not (step > 0 and first <= last and last - first < math.inf):
+            raise UserError(f"--set {setting!r}: a range goes up by a step above 0")
+        count = math.floor(min((last - first) / step, 2 * _MOST_VALUES) + 1e-9) + 1
+    if count > _MOST_VALUES:
+        raise UserError(f"--set {setting!r}: more than {_MOST_VALUES} values")
+    return [first * step**turn if match[3] else first + turn * step for turn in range(count)]
+
+
+def _unreadable_setting(setting: str) -> UserError:
+    return UserError(f"--set {setting!r}: write NAME=NUMBER, or NAME=1,2,4, NAME=1..10:2 or NAME=1..64:*2 for a sweep")
+
+
+# ── Where commands about models look for them: where the daemon on this machine would.
+
+
+def model_folders(config: Path | None = None) -> tuple[Path, ...]:
+    """Return the folders that are searched for models and hardware by name, in this order.
+
+    Args:
+        config: the daemon's configuration file; None: the one in force, and cosched's own library where there is none.
+
+    Raises:
+        UserError: what is wrong with the configuration.
+    """
+    set_here = any(name.startswith(f"{ENVIRONMENT_PREFIX}MODELS__") for name in os.environ)
+    if config is None and not set_here and configuration_file(os.environ) is None:
+        return default_library()  # without loading what reads configurations
+    from cosched.daemon.config.configuration import load_configuration
+
+    return tuple(load_configuration(config).models.folders)
+
+
+def catalogued(config: Path | None) -> tuple[list[Path], Path]:
+    """Return the models that the catalogue of a daemon names, and the hardware of its domain.
+
+    Args:
+        config: as for `model_folders`.
+
+    Raises:
+        UserError: what is wrong with the configuration or the catalogue, or a model or hardware that cannot be found.
+    """
+    from cosched.daemon.config.configuration import load_configuration
+    from cosched.prediction.catalogue import Catalogue
+
+    configuration = load_configuration(config)
+    folders = configuration.models.folders
+    named = {entry.name: entry.model for entry in Catalogue(configuration.applications.folders).applications()}
+    models, faults = [], []
+    for name, model in named.items():
+        try:
+            models += [locate(model, ".psl", "application", folders)] if model else []
+        except UserError as error:
+            faults.append(f"{name}: {error}")
+    if faults:
+        raise UserError("; ".join(faults))
+    if not models:
+        raise UserError("no application of the catalogue has a model: name the files to check")
+    return list(dict.fromkeys(models)), locate(configuration.domain.hardware, ".hmcl", "hardware", folders)

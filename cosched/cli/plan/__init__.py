@@ -1,0 +1,226 @@
+"""`cosched plan PROBLEM`: a schedule for a queue given as a file, without a daemon."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cosched.cli.output import JsonOption, clean, console, emit_json, figure, finite, print_table
+from cosched.cli.plan import tunable
+from cosched.cli.plan.text import summarise
+from cosched.drawing.gantt import GanttBar
+from cosched.drawing.gantt import gantt as draw
+from cosched.errors import SystemFault, UserError
+from cosched.scheduling import kernel_cache
+from cosched.scheduling.formats.etc_file import parse_etc
+from cosched.scheduling.formats.input_file import read_file, read_json
+from cosched.scheduling.formats.problem_file import problem_from_document
+from cosched.scheduling.formats.tunable_file import is_tunable, tunable_from_document
+from cosched.scheduling.objective.comparison import describe_difference
+from cosched.scheduling.objective.metrics import measure
+from cosched.scheduling.objective.weights import ObjectiveName
+from cosched.scheduling.policies import PolicyName, answers_at_once, in_charge, refuse_misfit
+from cosched.scheduling.policies import plan as make_plan
+from cosched.scheduling.schedule import check_schedule
+from cosched.scheduling.search.run import Limit
+from cosched.scheduling.tunable.planning import check_tunable
+from cosched.scheduling.tunable.tasks import TunableQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.scheduling.objective.comparison import SearchProgress
+    from cosched.scheduling.objective.metrics import Metrics
+    from cosched.scheduling.problem import Problem
+    from cosched.scheduling.schedule import Schedule
+    from cosched.scheduling.search.run import SearchStatistics
+
+__all__ = ["command"]
+
+_STAND_IN = 0.3  # seconds that heuristics go on for where a search was asked for: an answer is wanted within a second
+
+
+def command(
+    problem: Annotated[Path, typer.Argument(help="JSON file with hosts and tasks, or an ETC matrix.")],
+    policy: Annotated[
+        PolicyName, typer.Option(metavar="POLICY", help=f"How the plan is made: {', '.join(PolicyName)}.")
+    ] = PolicyName.GENETIC,
+    objective: Annotated[
+        ObjectiveName, typer.Option(help="What the genetic search minimises.")
+    ] = ObjectiveName.BALANCED,
+    budget: Annotated[
+        float | None, typer.Option(help="Seconds that a search may take; 1 unless given.", min=0.0, max=86400.0)
+    ] = None,
+    generations: Annotated[
+        int | None, typer.Option(help="End after so many: with --seed the same plan anywhere.", min=0, max=10**9)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0, max=2**63 - 1)] = 0,
+    quantile: Annotated[
+        float, typer.Option(help="Plan with times that this share of runs stays below, where they are uncertain.")
+    ] = 0.5,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Tell of each better plan as it is found, on standard error.")
+    ] = False,
+    json: JsonOption = False,
+    gantt: Annotated[Path | None, typer.Option(help="Draw the schedule into this SVG file.")] = None,
+) -> None:
+    """Make a schedule for a queue given as a file."""
+    if not 0 < quantile < 1:
+        raise UserError(f"--quantile {quantile:g}: give a number between 0 and 1")
+    queue = read_file(problem, lambda text: _parse(text, quantile))
+    if isinstance(queue, TunableQueue):
+        if quantile != 0.5:
+            raise UserError("the times of tunable tasks are certain: leave --quantile out")
+        _plan_tunable(queue, problem.name, policy, gantt, json=json)
+        return
+    wanted = in_charge(queue, policy)
+    refuse_misfit(queue, wanted)
+    policy = _answerable(wanted)
+    told = _tell if verbose else None
+    seconds = budget if budget is not None else 1.0 if generations is None else math.inf
+    if policy is not wanted:
+        seconds = min(seconds, _STAND_IN)
+    schedule, statistics = make_plan(queue, policy, Limit(seconds, generations), seed, objective.weights, told)
+    _refuse_infeasible(policy, check_schedule(queue, schedule))
+    metrics = measure(queue, schedule)
+    document = _document(policy, schedule, metrics, statistics)
+    if json:
+        emit_json(document)
+    else:
+        _print(document, statistics)
+    if gantt is not None:  # last: a plan that took long is not lost where its picture has no place
+        title = f"{problem.name}: {policy}, makespan {figure(metrics.makespan, 6)} s"
+        _write(gantt, draw(_bars(queue, schedule), queue.hosts, title, origin=0.0))
+
+
+def _answerable(policy: PolicyName) -> PolicyName:
+    """Return the policy, or one that answers at once where this one would have to be compiled first."""
+    if answers_at_once(policy):
+        return policy
+    more = "It is being compiled now: ask again in a minute"
+    if not kernel_cache.keep_in_background():
+        more = "What is compiled can be kept nowhere: set NUMBA_CACHE_DIR to a folder that you can write"
+    sys.stderr.write(
+        f"cosched: {policy} has not been compiled on this machine yet: this is the plan of the best heuristic. {more}\n"
+    )
+    return PolicyName.HEURISTIC
+
+
+def _refuse_infeasible(policy: PolicyName, faults: Sequence[str]) -> None:
+    """No schedule is printed that has not been proved feasible by who shares nothing with who made it."""
+    if faults:
+        raise SystemFault(
+            f"{policy} made a schedule that cannot be, {faults[0]}: choose another policy, and report "
+            "this with the file"
+        )
+
+
+def _tell(progress: SearchProgress) -> None:
+    figures = progress.figures
+    said = progress.why or f"makespan {figure(figures.makespan, 6)} s, {figures.late} late"
+    sys.stderr.write(f"{progress.elapsed:9.3f} s  generation {progress.generations}: {said}\n")
+
+
+def _parse(text: str, quantile: float) -> Problem | TunableQueue:
+    if not text.lstrip().startswith("{"):
+        return parse_etc(text)
+    document = read_json(text)
+    return tunable_from_document(document) if is_tunable(document) else problem_from_document(document, quantile)
+
+
+def _plan_tunable(queue: TunableQueue, name: str, policy: PolicyName, gantt: Path | None, *, json: bool) -> None:
+    if policy not in (PolicyName.GENETIC, PolicyName.TUNABLE):
+        raise UserError(f"{policy} does not plan tunable tasks: leave --policy out")
+    document, plan = tunable.document(queue)
+    _refuse_infeasible(PolicyName.TUNABLE, check_tunable(queue, plan))
+    if json:
+        emit_json(document)
+    else:
+        tunable.show(document)
+    if gantt is not None:
+        title = f"{name}: tunable, {len(plan.placements)} of {len(queue.tasks)} tasks admitted"
+        _write(gantt, draw(tunable.bars(plan), queue.hosts, title, origin=0.0))
+
+
+def _document(policy: PolicyName, schedule: Schedule, metrics: Metrics, statistics: SearchStatistics) -> dict[str, Any]:
+    return {
+        "policy": str(policy),
+        "makespan": metrics.makespan,
+        "lower_bound": statistics.bound,
+        "gap": metrics.makespan / statistics.bound - 1,
+        "on_time": metrics.on_time_share,
+        "idle": metrics.idle,
+        "average_delay": metrics.average_delay,
+        "evaluations": statistics.evaluations,
+        "generations": statistics.generations,
+        "elapsed": statistics.elapsed,
+        "improvements": [
+            {
+                "elapsed": item.elapsed,
+                "generations": item.generations,
+                "evaluations": item.evaluations,
+                "makespan": item.figures.makespan,
+                "late": item.figures.late,
+                "lateness": item.figures.lateness,
+                "why": item.why,
+            }
+            for item in statistics.progress
+        ],
+        "assignments": [
+            {"task": item.task, "hosts": list(item.hosts), "start": item.start, "end": item.end}
+            for item in schedule.assignments
+        ],
+    }
+
+
+def _print(document: dict[str, Any], statistics: SearchStatistics) -> None:
+    rows = [
+        (item["task"], figure(item["start"], 6), figure(item["end"], 6), str(len(item["hosts"])), _short(item["hosts"]))
+        for item in document["assignments"]
+    ]
+    print_table(("task", "start (s)", "end (s)", "count", "hosts"), rows)
+    summarise(document)
+    if len(statistics.progress) > 1:
+        gained = describe_difference(statistics.progress[0].figures, statistics.progress[-1].figures)
+        better = len(statistics.progress) - 1
+        console.print(f"since the {_begun(document['policy'])}: {gained}, in {better} better plan{'s' * (better > 1)}")
+
+
+def _begun(policy: str) -> str:
+    """Return what a search begins with."""
+    return "best heuristic's plan" if policy == PolicyName.GENETIC else "first plan"
+
+
+def _short(hosts: list[str]) -> str:
+    return " ".join(hosts) if len(hosts) <= 4 else f"{hosts[0]} {hosts[1]} … {hosts[-1]}"
+
+
+def _bars(problem: Problem, schedule: Schedule) -> list[GanttBar]:
+    due = dict(zip(problem.tasks, problem.deadline.tolist(), strict=True))
+    last = schedule.makespan
+    away = [(problem.hosts[absence.host], absence.begin, min(absence.end, last)) for absence in problem.absences]
+    away += [(host, 0.0, min(free, last)) for host, free in zip(problem.hosts, problem.free.tolist(), strict=True)]
+    gone = [
+        GanttBar("not there", "not there", (host,), begin, end, absent=True) for host, begin, end in away if begin < end
+    ]
+    return gone + [
+        GanttBar(item.task, _application(item.task), item.hosts, item.start, item.end, finite(due[item.task]))
+        for item in schedule.assignments
+    ]
+
+
+def _application(task: str) -> str:
+    """Return the application that a task's id speaks of: the id without a number at its end."""
+    return re.sub(r"[-_.#: ]*\d+$", "", task) or "tasks"
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{clean(str(path))}: cannot be written: {error.strerror}") from error

@@ -1,0 +1,104 @@
+"""`cosched plan` for a queue of tunable tasks: who is admitted, by which chain, and where each stage runs."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+from cosched.cli.output import clean, console, figure, print_table
+from cosched.cli.plan.text import summarise
+from cosched.drawing.gantt import GanttBar
+from cosched.scheduling.policies import PolicyName
+from cosched.scheduling.tunable.planning import plan_tunable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.scheduling.tunable.planning import TunablePlan
+    from cosched.scheduling.tunable.tasks import TunableQueue
+
+__all__ = ["bars", "document", "show"]
+
+
+def document(queue: TunableQueue) -> tuple[dict[str, Any], TunablePlan]:
+    """Plan a queue; return what `--json` prints, and the plan."""
+    began = time.perf_counter()
+    plan = plan_tunable(queue)
+    elapsed = time.perf_counter() - began
+    makespan = max((placement.end for placement in plan.placements), default=0.0)
+    used = sum(len(run.hosts) * (run.end - run.start) for run in plan.runs)
+    bound = _bound(queue, plan)
+    early = _early(queue, plan)
+    limited = sum(any(math.isfinite(chain.stages[-1].deadline) for chain in task.chains) for task in queue.tasks)
+    return {
+        "policy": str(PolicyName.TUNABLE),
+        "makespan": makespan,
+        "lower_bound": bound,
+        "gap": makespan / bound - 1 if bound else 0.0,
+        "on_time": len(early) / limited if limited else None,
+        "idle": 1 - used / (makespan * len(queue.hosts)) if makespan else 0.0,
+        "average_delay": sum(early) / len(early) if early else None,
+        "evaluations": sum(len(task.chains) for task in queue.tasks),
+        "generations": 0,
+        "elapsed": elapsed,
+        "improvements": [],
+        "assignments": [
+            {
+                "task": run.task,
+                "hosts": list(run.hosts),
+                "start": run.start,
+                "end": run.end,
+                "chain": run.chain + 1,
+                "stage": run.stage + 1,
+                "name": run.name,
+            }
+            for run in plan.runs
+        ],
+        "refused": list(plan.refused),
+    }, plan
+
+
+def show(found: dict[str, Any]) -> None:
+    """Print the document for people."""
+    rows = [
+        (
+            item["task"],
+            str(item["chain"]),
+            f"{item['stage']} {item['name']}".rstrip(),
+            figure(item["start"], 6),
+            figure(item["end"], 6),
+            str(len(item["hosts"])),
+        )
+        for item in found["assignments"]
+    ]
+    print_table(("task", "chain", "stage", "start (s)", "end (s)", "count"), rows)
+    summarise(found)
+    if found["refused"]:
+        names = clean(", ".join(found["refused"]))
+        console.print(f"refused, as no chain meets its deadlines: {names}", markup=False)
+
+
+def bars(plan: TunablePlan) -> list[GanttBar]:
+    """Return the boxes of the Gantt chart; tasks are the colours."""
+    return [GanttBar(f"{run.task}/{run.stage + 1}", run.task, run.hosts, run.start, run.end) for run in plan.runs]
+
+
+def _bound(queue: TunableQueue, plan: TunablePlan) -> float:
+    """Return a time before which the admitted tasks cannot have ended: the longest, and all of them at their least."""
+    admitted = [task for task in queue.tasks if task.id not in set(plan.refused)]
+    longest = [
+        task.release + min(sum(stage.seconds for stage in chain.stages) for chain in task.chains) for task in admitted
+    ]
+    area = sum(
+        min(sum(stage.seconds * stage.hosts for stage in chain.stages) for chain in task.chains) for task in admitted
+    )
+    first = min((task.release for task in admitted), default=0.0)
+    return max([0.0, first + area / len(queue.hosts), *longest])
+
+
+def _early(queue: TunableQueue, plan: TunablePlan) -> Sequence[float]:
+    """Return deadline - end of each admitted task that has a deadline."""
+    release = {task.id: task.release for task in queue.tasks}
+    found = [release[item.task] + item.stages[-1].deadline - item.end for item in plan.placements]
+    return [value for value in found if math.isfinite(value)]

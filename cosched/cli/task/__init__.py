@@ -1,0 +1,308 @@
+"""`cosched task` submits tasks, follows them and prints what they wrote.
+
+`submission.py` makes requests of arguments and files; `text.py` words the answers.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from cosched.api.documents import TaskDetail
+from cosched.api.times import format_optional_time, parse_duration
+from cosched.cli.connection import ServerOption, connect
+from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_table
+from cosched.cli.task.submission import read_lines, request_of, requests_of_file, task_array
+from cosched.cli.task.text import accepted_lines, explanation_lines, forecast_lines, task_lines, task_rows
+from cosched.client import Client
+from cosched.errors import UserError
+
+__all__ = ["app", "output_command"]
+
+# ── `cosched task out` and `cosched task err`: what a task's processes wrote.
+
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
+
+_PART = 1 << 20
+_LOOK = 0.5  # seconds between looks at a task that still runs
+_FINAL_STATES = ("completed", "failed", "cancelled")
+
+
+def output_command(stream: str) -> Callable[..., None]:
+    """Return the command that prints one stream, "out" or "err"."""
+
+    def command(
+        task_id: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the task.")],
+        rank: Annotated[int, typer.Option(min=0, help="Of which process: they are numbered over the hosts.")] = 0,
+        attempt: Annotated[int, typer.Option(min=0, help="Of which try, from 1; 0: the last.")] = 0,
+        tail: Annotated[int, typer.Option(metavar="BYTES", min=0, help="Only so much of the end.")] = 0,
+        follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
+        server: ServerOption = "",
+        json: JsonOption = False,
+    ) -> None:
+        with connect(server) as client:
+            if json:
+                emit_json(_output_document(client, task_id, stream, rank=rank, attempt=attempt, tail=tail))
+            else:
+                _write_output(client, task_id, stream, rank=rank, attempt=attempt, tail=tail, follow=follow)
+
+    return command
+
+
+def _write_output(
+    client: "Client", task_id: str, stream: str, *, rank: int, attempt: int, tail: int, follow: bool
+) -> None:
+    """Write to standard output what a process of a task wrote.
+
+    Args:
+        client: the daemon.
+        task_id: the task.
+        stream: "out" or "err".
+        rank: of the process.
+        attempt: which try, from 1; 0 for the last.
+        tail: only so many bytes at the end; 0 for all.
+        follow: go on until the task has ended.
+
+    Raises:
+        UserError: nothing was written, or it is not kept by cosched; says where it is.
+    """
+    seen = False
+    for part in _output_parts(client, task_id, stream, rank, attempt, tail, follow=follow):
+        seen = True
+        sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+    if not seen:
+        raise UserError(_why_nothing(client.task(task_id), stream, rank))
+
+
+def _output_document(
+    client: "Client", task_id: str, stream: str, *, rank: int, attempt: int, tail: int
+) -> dict[str, object]:
+    """Return what a process wrote as JSON can carry it: what is not UTF-8 is replaced."""
+    parts = list(_output_parts(client, task_id, stream, rank, attempt, tail, follow=False))
+    text = b"".join(parts).decode(errors="replace")
+    return {"task": task_id, "stream": stream, "rank": rank, "attempt": attempt, "text": text if parts else None}
+
+
+def _output_parts(
+    client: "Client", task_id: str, stream: str, rank: int, attempt: int, tail: int, *, follow: bool
+) -> Iterator[bytes]:
+    offset = -tail if tail else 0
+    while True:
+        # Asked before the output: what a task that has ended wrote is all there.
+        ended = not follow or client.task(task_id).state in _FINAL_STATES
+        output = client.output(task_id, stream, rank=rank, attempt=attempt, offset=offset, limit=_PART)
+        if output is not None:
+            yield output.data
+            offset = output.offset + len(output.data)
+            if offset < output.size:
+                continue
+        if ended:
+            return
+        time.sleep(_LOOK)
+
+
+def _why_nothing(task: "TaskDetail", stream: str, rank: int) -> str:
+    if task.native is not None:
+        place = task.native.settings.get("output" if stream == "out" else "error", "")
+        if place:
+            return f"the file of task {task.id} sends this to {Path(task.directory) / place}: look there"
+    if rank >= task.count:
+        return f"task {task.id} has no rank {rank}: it has {task.count} processes, from 0 on"
+    if task.peer:
+        return f"domain {task.peer} has task {task.id} ({task.state}) and keeps nothing of what rank {rank} wrote"
+    if not task.tries:
+        return f"task {task.id} has not begun ({task.state}): nothing was written yet"
+    return f"nothing is kept of what rank {rank} of task {task.id} wrote: it may not have begun, or its files are gone"
+
+
+# ── `cosched task`: submit tasks and follow them.
+
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
+
+app = typer.Typer()
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Identifier of the task.")]
+IdsArgument = Annotated[list[str], typer.Argument(metavar="ID…", help="Identifiers of tasks.")]
+
+
+class _WithCommand(TyperCommand):
+    """Keeps what follows `--` apart from the arguments before it: it is a command line of its own."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--" in args:
+            place = args.index("--")
+            ctx.meta["command"] = tuple(args[place + 1 :])
+            args = args[:place]
+        return super().parse_args(ctx, args)
+
+
+@app.command(cls=_WithCommand, options_metavar="[OPTIONS] [-- PROGRAM ARGUMENT…]")
+def submit(
+    context: typer.Context,
+    application: Annotated[str, typer.Argument(metavar="APP", help="Name in the catalogue.")] = "",
+    deadline: Annotated[str, typer.Option(help="now+2h30m, 18:00, 2030-01-31T18:00 or with a zone.")] = "",
+    file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Your own: job.sub or job.sh.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter.")] = None,
+    hosts: Annotated[str, typer.Option(metavar="N|A-B", help="How many hosts.")] = "",
+    profile: Annotated[str, typer.Option(metavar="S,S,…", help="Your figures: seconds on 1, 2, … hosts.")] = "",
+    name: Annotated[str, typer.Option(help="What to call the task.")] = "",
+    directory: Annotated[str, typer.Option(help="Where it runs; a command: here.")] = "",
+    notify: Annotated[
+        list[str] | None, typer.Option(metavar="ADDRESS", help="Tell of its end: mail or https://…")
+    ] = None,
+    after: Annotated[list[str] | None, typer.Option(metavar="ID", help="Not before this task has completed.")] = None,
+    prepare: Annotated[str, typer.Option(metavar="PROGRAM", help="Runs on each host first; may write its input.")] = "",
+    env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="An environment variable.")] = None,
+    time_limit: Annotated[str, typer.Option(metavar="DURATION", help="After this it may be ended.")] = "",
+    count: Annotated[int, typer.Option(metavar="N", min=1, help="So many tasks; each finds TASK_INDEX.")] = 1,
+    lines: Annotated[str, typer.Option("--from", metavar="FILE", help="A task for each line: its arguments.")] = "",
+    best_effort: Annotated[bool, typer.Option("--best-effort", help="Also if the deadline cannot be met.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come of it.")] = False,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Submit a task: an application of the catalogue, a command after `--`, or a file of your resource manager's."""
+    options: dict[str, Any] = {
+        "deadline": deadline,
+        "settings": settings or (),
+        "hosts": hosts,
+        "profile": profile,
+        "name": name,
+        "directory": directory,
+        "prepare": prepare,
+        "notify": notify or (),
+        "environment": env or (),
+        "time_limit": time_limit,
+        "after": after or (),
+        "best_effort": best_effort,
+    }
+    command = context.meta.get("command", ())
+    if file is not None and command:
+        raise UserError("give a file or a command, not both")
+    if file is None:
+        request, note = request_of(application, command, now=time.time(), **options)
+        requests = task_array(request, count, read_lines(lines) if lines else None)
+    elif count > 1 or lines:
+        raise UserError("a file says itself how many tasks there are: leave --count and --from out")
+    else:
+        requests, note = requests_of_file(file, now=time.time(), options={**options, "application": application})
+    if note:
+        sys.stderr.write(f"cosched: {note}\n")
+    with connect(server) as client:
+        if dry_run:
+            forecast = client.foresee(requests[0])
+            _show(json, asdict(forecast), lambda: forecast_lines(forecast))
+            return
+        tasks = client.submit_all(requests)
+        _show(
+            json,
+            asdict(tasks[0]) if len(tasks) == 1 else [asdict(task) for task in tasks],
+            lambda: accepted_lines(tasks),
+        )
+
+
+@app.command("list")
+def list_tasks(
+    state: Annotated[list[str] | None, typer.Option(help="Only tasks in this state; several times for more.")] = None,
+    owner: Annotated[str, typer.Option(help="Only this user's.")] = "",
+    search: Annotated[str, typer.Option(help="Only with this in name, application or ID.")] = "",
+    limit: LimitOption = 100,
+    offset: OffsetOption = 0,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """List tasks, newest first."""
+    with connect(server) as client:
+        page = client.tasks(state or (), limit, offset, owner=owner, search=search)
+        if json:
+            emit_json(asdict(page))
+            return
+        placements = {place.task: place for place in client.plan().placements}
+    headings = ("ID", "NAME", "STATE", "HOSTS", "DEADLINE", "END", "IN HAND", "NOTE")
+    print_table(headings, task_rows(page.tasks, placements))
+    if len(page.tasks) < page.total:
+        sys.stderr.write(f"cosched: {len(page.tasks)} of {page.total} tasks shown (see --limit, --offset)\n")
+
+
+@app.command()
+def show(task_id: IdArgument, server: ServerOption = "", json: JsonOption = False) -> None:
+    """Show all that is known of a task."""
+    with connect(server) as client:
+        task = client.task(task_id)
+    _show(json, asdict(task), lambda: task_lines(task))
+
+
+@app.command()
+def explain(task_id: IdArgument, server: ServerOption = "", json: JsonOption = False) -> None:
+    """Say why a task waits, where it is planned, and what would change that."""
+    with connect(server) as client:
+        explanation = client.explain(task_id)
+    _show(json, asdict(explanation), lambda: explanation_lines(explanation))
+
+
+@app.command()
+def plans(task_id: IdArgument, server: ServerOption = "", json: JsonOption = False) -> None:
+    """Show where a task was planned as the plan changed, the oldest first."""
+    with connect(server) as client:
+        points = client.plans(task_id)
+    if json:
+        emit_json([asdict(point) for point in points])
+        return
+    rows = [
+        (
+            format_optional_time(point.time),
+            format_optional_time(point.start),
+            format_optional_time(point.end),
+            str(point.hosts),
+        )
+        for point in points
+    ]
+    print_table(("PLANNED AT", "START", "END", "HOSTS"), rows)
+
+
+@app.command()
+def wait(
+    task_ids: IdsArgument,
+    timeout: Annotated[str, typer.Option(metavar="DURATION", help="Give up after this.")] = "",
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Wait until tasks have ended; exit 1 unless all of them completed."""
+    with connect(server) as client:
+        tasks = client.wait(task_ids, parse_duration(timeout) if timeout else float("inf"))
+    _show(
+        json,
+        [asdict(task) for task in tasks],
+        lambda: [f"task {task.id} is {task.state}{f': {clean(task.reason)}' if task.reason else ''}" for task in tasks],
+    )
+    if any(task.state != "completed" for task in tasks):
+        raise typer.Exit(1)
+
+
+@app.command()
+def cancel(task_ids: IdsArgument, server: ServerOption = "", json: JsonOption = False) -> None:
+    """See to it that tasks do not run; what runs is ended, what has ended stays as it is."""
+    with connect(server) as client:
+        tasks = [client.cancel(task_id) for task_id in task_ids]
+    _show(json, [asdict(task) for task in tasks], lambda: [f"task {task.id} is {task.state}" for task in tasks])
+
+
+for stream, called in (("out", "output"), ("err", "error")):
+    app.command(stream, help=f"Print what a task wrote to its standard {called}, on one host.")(output_command(stream))
+
+
+def _show(json: bool, document: Any, lines: Callable[[], list[str]]) -> None:
+    if json:
+        emit_json(document)
+    else:
+        sys.stdout.write("".join(f"{line}\n" for line in lines()))

@@ -1,0 +1,258 @@
+"""Task requests are made of command-line arguments, and of a user's own submit file.
+
+What the command line says wins over the file.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cosched.api.deadlines import parse_typed_deadline
+from cosched.api.documents import TaskRequest
+from cosched.api.times import parse_duration
+from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, manager_of_user_file, read_user_file
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cosched.connector.userfiles import UserJob
+
+__all__ = ["name_and_value", "read_lines", "request_of", "requests_of_file", "task_array"]
+
+# ── From the words of `cosched task submit` to a request.
+
+
+def request_of(
+    application: str,
+    command: Sequence[str],
+    *,
+    now: float,
+    deadline: str = "",
+    settings: Iterable[str] = (),
+    hosts: str = "",
+    profile: str = "",
+    name: str = "",
+    directory: str = "",
+    environment: Iterable[str] = (),
+    time_limit: str = "",
+    best_effort: bool = False,
+    prepare: str = "",
+    notify: Iterable[str] = (),
+    after: Iterable[str] = (),
+) -> tuple[TaskRequest, str]:
+    """Return the request, and what was assumed about its deadline (empty for nothing).
+
+    Args:
+        application: name in the catalogue, or empty.
+        command: program and arguments; the program is looked up like a shell does, here and now.
+        now: seconds since the epoch.
+        deadline: as typed; empty for none.
+        settings: parameters, NAME=VALUE.
+        hosts: a number or a range; empty for any.
+        profile: seconds on 1, 2, … hosts, separated by commas, `-` where that count cannot be used.
+        name: for people.
+        directory: where it runs; a relative one starts here.
+        environment: additions, NAME=VALUE.
+        time_limit: a duration; empty for none.
+        best_effort: accept also if the deadline cannot be met.
+        prepare: a command line that runs on each host before the task, split into words as a shell does.
+        notify: mailto:… and https://… addresses; a bare mail address is one, too.
+        after: identifiers of tasks that must have completed first.
+
+    Raises:
+        UserError: a word cannot be read; says how to write it.
+    """
+    if bool(application) == bool(command):
+        raise UserError(
+            "name an application of the catalogue, or put a command after --: "
+            "`cosched task submit -- /path/program argument`"
+        )
+    seconds, note = parse_typed_deadline(deadline, now) if deadline else (None, "")
+    where = directory or ("." if command else "")
+    request = TaskRequest(
+        application=application,
+        command=(_program(command[0]), *command[1:]) if command else (),
+        parameters=dict(name_and_value(word, "--set") for word in settings),
+        deadline=seconds,
+        hosts=hosts or None,
+        profile=tuple(map(_profile_value, profile.split(","))) if profile else None,
+        name=name,
+        environment=dict(name_and_value(word, "--env") for word in environment),
+        directory=str(Path(where).absolute()) if where else "",
+        best_effort=best_effort,
+        prepare=_prepare_words(prepare) if prepare else (),
+        notify=tuple(word if ":" in word else f"mailto:{word}" for word in notify),
+        after=tuple(after),
+        time_limit=parse_duration(time_limit) if time_limit else None,
+    )
+    return request, note
+
+
+def _prepare_words(text: str) -> tuple[str, ...]:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"--prepare {text!r} cannot be split into words ({error}): close its quotes") from error
+    if not words:
+        raise UserError("--prepare is empty: give a program, or leave it out")
+    return (_program(words[0]), *words[1:])
+
+
+def _program(word: str) -> str:
+    found = shutil.which(word)
+    if found is None:
+        raise UserError(f"there is no program {word!r} here: give its path, or correct PATH")
+    return str(Path(found).absolute())
+
+
+def name_and_value(word: str, option: str) -> tuple[str, str]:
+    """Return the two halves of NAME=VALUE.
+
+    Args:
+        word: as typed.
+        option: where it stands, for the error.
+
+    Raises:
+        UserError: it is something else.
+    """
+    name, equals, value = word.partition("=")
+    if not equals or not name:
+        raise UserError(f"{option} {word!r} is not NAME=VALUE")
+    return name, value
+
+
+def _profile_value(word: str) -> float | None:
+    if word.strip() == "-":
+        return None
+    try:
+        return float(word)
+    except ValueError as error:
+        raise UserError(
+            f"--profile has {word!r}: write seconds on 1, 2, … hosts, such as 50,40,30, "
+            "and - for a count that cannot be used"
+        ) from error
+
+
+# ── Many tasks of one kind: `cosched task submit --count` and `--from`.
+
+
+_INDEX = "TASK_INDEX"
+
+
+def task_array(request: TaskRequest, count: int, lines: Sequence[Sequence[str]] | None) -> list[TaskRequest]:
+    """Return the tasks that come of one request; each finds its place among them in TASK_INDEX, from 0.
+
+    Args:
+        request: what they have in common.
+        count: how many of each.
+        lines: words of each task, arguments after a command's or NAME=VALUE for an application; None for no words.
+
+    Raises:
+        UserError: a word cannot be read.
+    """
+    given = [_with_words(request, words, number) for number, words in enumerate(lines or [()], 1)]
+    if lines is None and count == 1:
+        return given
+    tasks = [task for task in given for _ in range(count)]
+    return [
+        replace(
+            task, name=f"{task.name}.{index}" if task.name else "", environment={**task.environment, _INDEX: str(index)}
+        )
+        for index, task in enumerate(tasks)
+    ]
+
+
+def read_lines(file: str) -> list[list[str]]:
+    """Return the words of each line as a shell splits them; empty lines and comments (#) are left out.
+
+    Args:
+        file: its name; "-" for standard input.
+
+    Raises:
+        UserError: the file cannot be read, or has no line.
+    """
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--from {file}: cannot be read ({error}): give a text file, or - for the input") from error
+    found = [_line_words(file, number, line) for number, line in enumerate(text.splitlines(), 1)]
+    lines = [words for words in found if words]
+    if not lines:
+        raise UserError(f"--from {file}: has no line: write one for each task")
+    return lines
+
+
+def _line_words(file: str, number: int, line: str) -> list[str]:
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError as error:
+        raise UserError(f"{file}:{number}: cannot be split into words ({error}): close its quotes") from error
+
+
+def _with_words(request: TaskRequest, words: Sequence[str], number: int) -> TaskRequest:
+    if not words:
+        return request
+    if request.command:
+        return replace(request, command=(*request.command, *words))
+    return replace(
+        request, parameters={**request.parameters, **dict(name_and_value(word, f"line {number}:") for word in words)}
+    )
+
+
+# ── `cosched task submit --file`: from a user's own file to requests. What the command line says wins over the file.
+
+
+def requests_of_file(path: Path, *, now: float, options: Mapping[str, Any]) -> tuple[list[TaskRequest], str]:
+    """Return the tasks that a file asks for, and what was assumed about their deadline (empty for nothing).
+
+    Args:
+        path: the file.
+        now: seconds since the epoch.
+        options: those of `cosched task submit`, as `request_of` takes them.
+
+    Raises:
+        UserError: the file or an option is at fault.
+    """
+    text = read_user_file(path)
+    if options.get("prepare"):
+        raise UserError("--prepare goes with an application or a command: put it into the file")
+    place = UserFileOrigin(Path.cwd(), dict(os.environ), path.name)
+    jobs = load_user_file_reader(manager_of_user_file(text, path.name))(text, place)
+    made = [_file_request(job, now, options) for job in jobs]
+    return [request for request, _ in made], made[0][1]
+
+
+def _file_request(job: UserJob, now: float, options: Mapping[str, Any]) -> tuple[TaskRequest, str]:
+    wishes = dict(job.wishes)
+    settings = [value for name, value in job.wishes if name == "set"]
+    chosen = {
+        "deadline": options.get("deadline") or wishes.get("deadline", ""),
+        "hosts": options.get("hosts") or wishes.get("hosts", "") or job.hosts,
+        "profile": options.get("profile") or wishes.get("profile", ""),
+        "name": options.get("name") or wishes.get("name", "") or job.name,
+        "directory": options.get("directory") or job.directory,
+        "environment": [
+            *(f"{key}={value}" for key, value in job.environment.items()),
+            *_option_words(options, "environment"),
+        ],
+        "settings": [*settings, *_option_words(options, "settings")],
+        "time_limit": options.get("time_limit", ""),
+        "after": dict.fromkeys([*job.after, *_option_words(options, "after")]),
+        "notify": _option_words(options, "notify"),
+        "best_effort": bool(options.get("best_effort")) or "best-effort" in wishes,
+    }
+    application = str(options.get("application") or wishes.get("application", ""))
+    request, note = request_of(application, () if application else ("/bin/true",), now=now, **chosen)
+    limit = request.time_limit if chosen["time_limit"] else job.time_limit
+    return replace(request, command=job.command, native=job.native, time_limit=limit), note
+
+
+def _option_words(options: Mapping[str, Any], name: str) -> Iterable[str]:
+    return options.get(name) or ()

@@ -1,0 +1,188 @@
+"""Tasks, forecasts and explanations as text for people."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from cosched.api.times import format_duration, format_optional_time
+from cosched.cli.output import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.api.documents import ExplanationView, Forecast, PlacementView, ProfileView, TaskDetail, TaskView
+
+__all__ = ["accepted_lines", "explanation_lines", "forecast_lines", "task_lines", "task_rows"]
+
+_LISTED = 100  # accepted tasks that are named one by one
+_MANY = 6  # hosts that a line names one by one
+
+
+def accepted_lines(tasks: Sequence[TaskView]) -> list[str]:
+    """Return what is said of tasks that were accepted: a line for each, or one for very many."""
+    if len(tasks) > _LISTED:
+        return [f"{len(tasks)} tasks accepted: {tasks[0].id} … {tasks[-1].id}"]
+    return [
+        f"task {task.id} ({clean(task.name)}) accepted{f': {clean(task.notice)}' if task.notice else ''}"
+        for task in tasks
+    ]
+
+
+def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, PlacementView]) -> list[tuple[str, ...]]:
+    """Return the rows of a list; END is when it ended, or is predicted to end in the current plan."""
+    rows: list[tuple[str, ...]] = []
+    for task in tasks:
+        place = placements.get(task.id)
+        end = task.finished if task.finished is not None else place.end if place else None
+        in_hand = None if task.deadline is None or end is None else task.deadline - end
+        ended = (
+            format_optional_time(end) if task.finished is not None or end is None else f"~{format_optional_time(end)}"
+        )
+        hosts = str(len(place.hosts) if place else task.count)
+        rows.append(
+            (
+                task.id,
+                task.name,
+                task.state,
+                hosts,
+                format_optional_time(task.deadline),
+                ended,
+                format_duration(in_hand),
+                _note(task),
+            )
+        )
+    return rows
+
+
+def _note(task: TaskView) -> str:
+    """Say from where a task came, to where it went, and why it is as it is."""
+    ways = ((f"from {task.origin}", task.origin), (f"in {task.peer}", task.peer))
+    where = ", ".join(text for text, known in ways if known)
+    return ": ".join(text for text in (where, task.reason) if text)
+
+
+def task_lines(task: TaskDetail) -> list[str]:
+    """Return all that is known of a task."""
+    pairs = [
+        ("task", f"{task.id} {task.name}"),
+        ("application", task.application),
+        ("command", shlex.join(task.command)),
+        ("parameters", ", ".join(f"{name}={value}" for name, value in task.parameters.items())),
+        ("directory", task.directory),
+        ("after", ", ".join(task.after)),
+        ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
+        ("origin", task.origin),
+        ("peer", task.peer),
+        ("prediction", _prediction_text(task)),
+        ("submitted", format_optional_time(task.submitted)),
+        ("deadline", _deadline_text(task)),
+        ("dispatched", format_optional_time(task.dispatched)),
+        ("started", format_optional_time(task.started)),
+        ("finished", format_optional_time(task.finished)),
+        ("hosts", _hosts_text(task.hosts)),
+        ("predicted", format_duration(task.predicted)),
+        ("actual", format_duration(task.actual)),
+        ("exit code", "" if task.exit_code is None else str(task.exit_code)),
+    ]
+    lines = [f"{label + ':':13}{clean(text)}" for label, text in pairs if text]
+    lines += [
+        f"attempt:     {attempt.uuid} {attempt.state} {clean(f'{attempt.job} {attempt.reason}')}".rstrip()
+        for attempt in task.tries
+    ]
+    lines += [
+        f"handed over: {format_optional_time(one.created)} to {one.peer} ({one.state}): {clean(one.why)}"
+        f"{f'; {clean(one.outcome)}' if one.outcome else ''}"
+        for one in task.handovers
+    ]
+    lines += [
+        f"log:         {format_optional_time(line.time)} {clean(f'{line.kind}: {line.detail}')}" for line in task.log
+    ]
+    return lines
+
+
+def explanation_lines(explanation: ExplanationView) -> list[str]:
+    """Return why a task is where it is."""
+    lines = [f"task {explanation.task} is {explanation.state}"]
+    lines += [f"it waits for:  {clean(sentence)}" for sentence in explanation.waits_for]
+    if explanation.planned_start is not None:
+        where = _hosts_text(explanation.planned_hosts)
+        place = f" on {clean(where)}" if where else ""
+        lines.append(f"start:         {format_optional_time(explanation.planned_start)}{place}")
+    if explanation.planned_end is not None:
+        lines.append(f"end:           {format_optional_time(explanation.planned_end)}{_range_text(explanation)}")
+    if explanation.slack is not None:
+        late = explanation.slack < 0
+        lines.append(
+            f"deadline:      {'missed by' if late else 'met with'} {format_duration(abs(explanation.slack))}"
+            f"{'' if late else ' in hand'}"
+        )
+    return lines + [f"would change:  {clean(sentence)}" for sentence in explanation.would_change]
+
+
+def _range_text(explanation: ExplanationView) -> str:
+    if explanation.end_low is None or explanation.end_high is None:
+        return ""
+    low, high = format_optional_time(explanation.end_low), format_optional_time(explanation.end_high)
+    return f" ({low} to {high} in nine runs of ten)"
+
+
+def forecast_lines(forecast: Forecast) -> list[str]:
+    """Return what a submission would lead to."""
+    if forecast.profile is None:
+        return [f"{clean(forecast.name)} has no model: it would go to the resource manager as it is"]
+    lines = [f"prediction:    {_profile_text(forecast.profile)}"]
+    if forecast.planned_start is None or forecast.planned_end is None:
+        lines.append("start:         not now, too few hosts are up")
+    else:
+        lines.append(
+            f"start:         {format_optional_time(forecast.planned_start)} on {_hosts_text(forecast.planned_hosts)}"
+        )
+        lines.append(f"end:           {format_optional_time(forecast.planned_end)}")
+    if forecast.meets_deadline is not None:
+        lines.append(
+            f"deadline:      {format_optional_time(forecast.deadline)}, "
+            f"{'met' if forecast.meets_deadline else 'missed'} as things stand"
+            f"{': neighbouring domains would be asked' if forecast.offered else ''}"
+        )
+    return [clean(line) for line in lines]
+
+
+def _prediction_text(task: TaskDetail) -> str:
+    if task.profile is not None:
+        return _profile_text(task.profile)
+    return "none: it cannot run here and only goes through" if task.origin else "none: the resource manager places it"
+
+
+def _profile_text(profile: ProfileView) -> str:
+    times = {count: seconds for count, seconds in enumerate(profile.seconds, start=1) if seconds is not None}
+    best = min(times, key=lambda count: (times[count], count))
+    first = next(iter(times))
+    text = f"{_time_text(profile, first)} on {_count_text(first)}"
+    if best != first:
+        text += f", at best {_time_text(profile, best)} on {_count_text(best)}"
+    return f"{text} ({profile.source}{f', {profile.hardware}' if profile.hardware else ''})"
+
+
+def _time_text(profile: ProfileView, count: int) -> str:
+    low, high = (None if side is None else side[count - 1] for side in (profile.low, profile.high))
+    likely = "" if low is None or high is None else f" ({format_duration(low)} to {format_duration(high)})"
+    return f"{format_duration(profile.seconds[count - 1])}{likely}"
+
+
+def _deadline_text(task: TaskDetail) -> str:
+    if task.deadline is None or task.finished is None or task.on_time is None:
+        return format_optional_time(task.deadline)
+    apart = format_duration(abs(task.deadline - task.finished))
+    outcome = f"met with {apart} in hand" if task.on_time else f"missed by {apart}"
+    return f"{format_optional_time(task.deadline)}, {outcome}"
+
+
+def _hosts_text(hosts: Sequence[str]) -> str:
+    if len(hosts) <= _MANY:
+        return ", ".join(hosts)
+    return f"{', '.join(hosts[:_MANY])} and {len(hosts) - _MANY} more"
+
+
+def _count_text(count: int) -> str:
+    return "1 host" if count == 1 else f"{count} hosts"

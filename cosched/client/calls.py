@@ -1,0 +1,306 @@
+"""The client's calls, one class a group of routes: tasks, domain, library, access."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from cosched.api.documents import (
+    AccountChange,
+    AccountRequest,
+    AccountView,
+    Accuracy,
+    ApplicationView,
+    AuditEntryView,
+    CurvesView,
+    ExplanationView,
+    Forecast,
+    HostView,
+    LoginLink,
+    Me,
+    ModelText,
+    ModelView,
+    NetworkView,
+    NewToken,
+    PeerView,
+    PlanPoint,
+    PlanView,
+    RecordView,
+    ReservationRequest,
+    ReservationView,
+    RunView,
+    SearchPoint,
+    Status,
+    TaskDetail,
+    TaskPage,
+    TaskRequest,
+    TaskView,
+    TokenRequest,
+    TokenView,
+)
+from cosched.client.http_caller import ApiCaller, LostAnswerError, decode_document, segment
+from cosched.connector.interface import Output
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["AccessCalls", "DomainCalls", "LibraryCalls", "TaskCalls"]
+
+# ── Tasks.
+
+
+_FINAL = ("completed", "failed", "cancelled")
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds between looks at tasks that are waited for
+
+
+class TaskCalls(ApiCaller):
+    """Tasks."""
+
+    def submit(self, request: TaskRequest, key: str = "") -> TaskView:
+        """Submit a task; on return it survives a crash of the daemon.
+
+        Args:
+            request: the task.
+            key: idempotency key: the same key and request again return the same task. Empty: a new one.
+        """
+        return self.submit_all([request], key)[0]
+
+    def submit_all(self, requests: Sequence[TaskRequest], key: str = "") -> list[TaskView]:
+        """Submit tasks, all or none."""
+        body = [_request_document(request) for request in requests]
+        # A lost answer is asked for once more under the same key, so that nothing is submitted twice.
+        headers = {"Idempotency-Key": key or str(uuid4())}
+        try:
+            answer = self._call("POST", "/tasks", body, headers=headers)
+        except LostAnswerError:
+            answer = self._call("POST", "/tasks", body, headers=headers)
+        return [decode_document(TaskView, item) for item in answer]
+
+    def foresee(self, request: TaskRequest) -> Forecast:
+        """Say what submitting a task would lead to; nothing is stored."""
+        answer = self._call("POST", "/tasks", _request_document(request), params={"dry_run": "true"})
+        return decode_document(Forecast, answer)
+
+    def tasks(
+        self, states: Sequence[str] = (), limit: int = 100, offset: int = 0, *, owner: str = "", search: str = ""
+    ) -> TaskPage:
+        """Return tasks in these states (none given: in any), newest first.
+
+        Args:
+            states: by name.
+            limit: at most so many.
+            offset: leave out so many of the newest.
+            owner: only this user's; empty: all that you may see.
+            search: only with these words in name, application or identifier.
+        """
+        params = {"state": list(states), "limit": str(limit), "offset": str(offset), "search": search}
+        if owner:
+            params["owner"] = owner
+        return decode_document(TaskPage, self._call("GET", "/tasks", params=params))
+
+    def task(self, task_id: str) -> TaskDetail:
+        """Return all that is known of a task."""
+        return decode_document(TaskDetail, self._call("GET", f"/tasks/{segment(task_id)}"))
+
+    def output(
+        self,
+        task_id: str,
+        stream: str = "out",
+        *,
+        rank: int = 0,
+        attempt: int = 0,
+        offset: int = 0,
+        limit: int = 1 << 20,
+    ) -> Output | None:
+        """Return part of what a process of a task wrote; None where nothing is kept (yet).
+
+        Args:
+            task_id: the task.
+            stream: "out" or "err".
+            rank: of the process.
+            attempt: which try, from 1; 0 for the last.
+            offset: first byte; negative counts from the end.
+            limit: most bytes to return, at most a mebibyte.
+        """
+        params = {"rank": rank, "attempt": attempt, "offset": offset, "limit": limit}
+        response = self._response("GET", f"/tasks/{segment(task_id)}/output/{segment(stream)}", params=params)
+        if response.status_code == HTTPStatus.NO_CONTENT:
+            return None
+        return Output(response.content, int(response.headers["Cosched-Offset"]), int(response.headers["Cosched-Size"]))
+
+    def explain(self, task_id: str) -> ExplanationView:
+        """Say why a task is where it is."""
+        return decode_document(ExplanationView, self._call("GET", f"/tasks/{segment(task_id)}/explain"))
+
+    def plans(self, task_id: str) -> list[PlanPoint]:
+        """Return where a task was planned as the plan changed, the oldest first."""
+        return [decode_document(PlanPoint, item) for item in self._call("GET", f"/tasks/{segment(task_id)}/plans")]
+
+    def cancel(self, task_id: str) -> TaskView:
+        """Take the wish that a task does not run (any more)."""
+        return decode_document(TaskView, self._call("POST", f"/tasks/{segment(task_id)}/cancel", {}))
+
+    def wait(self, task_ids: Sequence[str], timeout: float = math.inf) -> list[TaskDetail]:
+        """Wait until all of these tasks have ended, or for `timeout` seconds; return them as they are then."""
+        until = time.monotonic() + timeout
+        pause = _FIRST_PAUSE
+        found: dict[str, TaskDetail] = {}
+        while True:
+            for task_id in task_ids:
+                if task_id not in found or found[task_id].state not in _FINAL:
+                    found[task_id] = self.task(task_id)
+            left = until - time.monotonic()
+            if left <= 0 or all(task.state in _FINAL for task in found.values()):
+                return [found[task_id] for task_id in task_ids]
+            time.sleep(min(pause, left))
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+
+def _request_document(request: TaskRequest) -> dict[str, Any]:
+    return {key: value for key, value in asdict(request).items() if value not in (None, "", (), {}, False)}
+
+
+# ── The domain, its schedule and its past.
+
+
+class DomainCalls(ApiCaller):
+    """The domain, its schedule and its past."""
+
+    def hosts(self) -> list[HostView]:
+        """Return all hosts of the domain."""
+        return [decode_document(HostView, item) for item in self._call("GET", "/hosts")]
+
+    def reserve(self, request: ReservationRequest) -> ReservationView:
+        """Keep hosts for others for a while."""
+        return decode_document(ReservationView, self._call("POST", "/reservations", asdict(request)))
+
+    def reservations(self) -> list[ReservationView]:
+        """Return the reservations that are not over, the first to begin first."""
+        return [decode_document(ReservationView, item) for item in self._call("GET", "/reservations")]
+
+    def release(self, reservation_id: str) -> None:
+        """Give a reservation up."""
+        self._response("DELETE", f"/reservations/{segment(reservation_id)}")
+
+    def glue(self, *, ldif: bool = False) -> str:
+        """Return the domain described in GLUE 2.0, as XML, or as LDIF for a directory."""
+        return self._response("GET", "/glue2/ldif" if ldif else "/glue2").content.decode()
+
+    def peers(self) -> list[PeerView]:
+        """Return the neighbouring domains."""
+        return [decode_document(PeerView, item) for item in self._call("GET", "/peers")]
+
+    def network(self) -> NetworkView | None:
+        """Return what the domain's agent has done, and how it is advised; None where there is no agent."""
+        found = self._call("GET", "/network")
+        return None if found is None else decode_document(NetworkView, found)
+
+    def plan(self) -> PlanView:
+        """Return the schedule in force."""
+        return decode_document(PlanView, self._call("GET", "/plan"))
+
+    def status(self) -> Status:
+        """Return the daemon's state in short."""
+        return decode_document(Status, self._call("GET", "/status"))
+
+    def runs(self, since: float = 0.0) -> list[RunView]:
+        """Return the attempts that ended after this time (seconds since the epoch), the newest first."""
+        return [decode_document(RunView, item) for item in self._call("GET", "/runs", params={"since": since})]
+
+    def search(self) -> list[SearchPoint]:
+        """Return how the search's plan became better, the oldest first."""
+        return [decode_document(SearchPoint, item) for item in self._call("GET", "/plan/search")]
+
+    def accuracy(self) -> list[Accuracy]:
+        """Return how well run times were predicted, by application and hardware."""
+        return [decode_document(Accuracy, item) for item in self._call("GET", "/accuracy")]
+
+    def log(self, limit: int = 100, offset: int = 0) -> list[RecordView]:
+        """Return what has happened, newest first; of other users' tasks only for operators."""
+        found = self._call("GET", "/log", params={"limit": limit, "offset": offset})
+        return [decode_document(RecordView, item) for item in found]
+
+
+# ── The catalogue and the models.
+
+
+class LibraryCalls(ApiCaller):
+    """The catalogue and the models."""
+
+    def applications(self) -> list[ApplicationView]:
+        """Return the catalogue: what can be submitted by name."""
+        return [decode_document(ApplicationView, item) for item in self._call("GET", "/applications")]
+
+    def models(self) -> list[ModelView]:
+        """Return the models of applications, templates and hardware that the daemon has."""
+        return [decode_document(ModelView, item) for item in self._call("GET", "/models")]
+
+    def model(self, kind: str, name: str) -> ModelText:
+        """Return the text of a model; `kind` is applications, templates or hardware."""
+        return decode_document(ModelText, self._call("GET", f"/models/{segment(kind)}/{segment(name)}"))
+
+    def curves(self, name: str, values: Mapping[str, float] | None = None, hosts: int = 16) -> CurvesView:
+        """Return the run times of an application model on every hardware of the daemon.
+
+        Args:
+            name: of the model.
+            values: of its parameters; defaults for the others.
+            hosts: up to how many, at most 256.
+        """
+        params = {"set": [f"{key}={value!r}" for key, value in (values or {}).items()], "hosts": hosts}
+        return decode_document(
+            CurvesView, self._call("GET", f"/models/applications/{segment(name)}/curves", params=params)
+        )
+
+
+# ── Who asks: tokens, accounts, the audit log.
+
+
+class AccessCalls(ApiCaller):
+    """Who asks: tokens, accounts, the audit log."""
+
+    def me(self) -> Me:
+        """Return who you are to the daemon, and what you may do."""
+        return decode_document(Me, self._call("GET", "/me"))
+
+    def create_token(self, request: TokenRequest) -> NewToken:
+        """Have a token given out; its secret is shown only now."""
+        return decode_document(NewToken, self._call("POST", "/tokens", asdict(request)))
+
+    def tokens(self, *, everybody: bool = False) -> list[TokenView]:
+        """Return your tokens, or everybody's."""
+        found = self._call("GET", "/tokens", params={"everybody": str(everybody).lower()})
+        return [decode_document(TokenView, item) for item in found]
+
+    def revoke_token(self, token_id: str) -> None:
+        """Make a token good for nothing."""
+        self._response("DELETE", f"/tokens/{segment(token_id)}")
+
+    def add_account(self, request: AccountRequest) -> AccountView:
+        """Make a local account."""
+        return decode_document(AccountView, self._call("POST", "/accounts", asdict(request)))
+
+    def accounts(self) -> list[AccountView]:
+        """Return all local accounts."""
+        return [decode_document(AccountView, item) for item in self._call("GET", "/accounts")]
+
+    def change_account(self, name: str, change: AccountChange) -> AccountView:
+        """Change a local account; its sessions and tokens end."""
+        return decode_document(AccountView, self._call("PATCH", f"/accounts/{segment(name)}", asdict(change)))
+
+    def remove_account(self, name: str) -> None:
+        """Forget a local account."""
+        self._response("DELETE", f"/accounts/{segment(name)}")
+
+    def login_link(self) -> LoginLink:
+        """Have a link made that logs a browser in as you."""
+        return decode_document(LoginLink, self._call("POST", "/login-links", {}))
+
+    def audit(self, limit: int = 100, offset: int = 0) -> list[AuditEntryView]:
+        """Return lines of the audit log, newest first."""
+        found = self._call("GET", "/audit", params={"limit": str(limit), "offset": str(offset)})
+        return [decode_document(AuditEntryView, item) for item in found]

@@ -1,0 +1,226 @@
+"""The client's HTTP layer calls the API over a unix socket or port and decodes documents."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import types
+from contextlib import contextmanager
+from dataclasses import is_dataclass
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from urllib.parse import quote
+
+import httpx2
+
+from cosched import __version__
+from cosched.errors import SystemFault, UserError
+from cosched.secret_files import read_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+__all__ = ["ApiCaller", "LostAnswerError", "NotRunningError", "decode_document", "segment"]
+
+# ── From JSON documents to their dataclasses.
+
+
+_T = TypeVar("_T")
+
+
+def decode_document(kind: type[_T], document: Any) -> _T:
+    """Read a document; keys that this version does not know are left out."""
+    decoded: _T = _value(kind, document)
+    return decoded
+
+
+def _value(kind: Any, document: Any) -> Any:
+    if document is None:
+        return None
+    if isinstance(kind, type) and is_dataclass(kind):
+        hints = _hints(kind)
+        return kind(**{name: _value(hints[name], value) for name, value in document.items() if name in hints})
+    if get_origin(kind) is tuple:
+        return tuple(_value(get_args(kind)[0], item) for item in document)
+    if get_origin(kind) is dict:
+        return {name: _value(get_args(kind)[1], item) for name, item in document.items()}
+    if get_origin(kind) in (Union, types.UnionType):
+        candidates = [each for each in get_args(kind) if is_dataclass(each) or get_origin(each) is tuple]
+        return _value(candidates[0], document) if candidates else document
+    return document
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+# ── What every call to the daemon shares: its address, who asks, and errors as exceptions.
+
+
+_TIMEOUT = 30.0
+
+
+class NotRunningError(SystemFault):
+    """No daemon answers at the address."""
+
+
+class LostAnswerError(SystemFault):
+    """The request may or may not have arrived."""
+
+
+class ApiCaller:
+    """Talks to one daemon."""
+
+    def __init__(self, server: str = "", timeout: float = _TIMEOUT, token: str = "") -> None:
+        """Prepare; the connection is made when it is needed.
+
+        Args:
+            server: `unix:/path` or `http://host:port`; empty: $COSCHED_SERVER, else the socket of a daemon of this
+                user that runs without a configuration.
+            timeout: seconds for one answer.
+            token: says who you are where the socket does not; empty: $COSCHED_TOKEN, else the first line of
+                $COSCHED_TOKEN_FILE, else none.
+
+        Raises:
+            UserError: the address is neither, or the token's file can be read by everybody.
+        """
+        self.server = server or os.environ.get("COSCHED_SERVER", "") or _own_socket()
+        transport, base = _transport(self.server)
+        headers = {"User-Agent": f"cosched/{__version__}"} | _authorization(token)
+        self._socket = Path(self.server.removeprefix("unix:")) if self.server.startswith("unix:") else None
+        self._answered = False
+        self._http = httpx2.Client(
+            transport=transport, base_url=base, timeout=timeout, trust_env=False, headers=headers
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._http.close()
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        params: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Any:
+        return self._response(method, path, body, params=params, headers=headers).json()
+
+    def _response(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        params: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> httpx2.Response:
+        if self._socket is not None and not (self._socket.exists() if self._answered else _is_listening(self._socket)):
+            # Asked first because the HTTP library leaves a socket that cannot connect to the garbage collector.
+            raise _not_running(self.server)
+        content = None if body is None else _encoded(body)
+        headers = {**(headers or {}), "Content-Type": "application/json"} if content is not None else headers
+        with _transport_errors(self.server):
+            response = self._http.request(method, f"/api/v1{path}", content=content, params=params, headers=headers)
+        self._answered = True
+        if response.is_success:
+            return response
+        raise _error(response)
+
+
+def _authorization(token: str) -> dict[str, str]:
+    token = token or os.environ.get("COSCHED_TOKEN", "")
+    file = os.environ.get("COSCHED_TOKEN_FILE", "")
+    if not token and file:
+        token = read_secret(Path(file), "the token file")
+    if not token:
+        return {}
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise UserError("the token is no token: it has characters that none has; copy it again")
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _is_listening(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(_TIMEOUT)
+        try:
+            probe.connect(str(path))
+        except TimeoutError:
+            return True
+        except OSError:
+            return False
+    return True
+
+
+def _own_socket() -> str:
+    from cosched.paths import default_socket
+
+    return default_socket(os.environ)
+
+
+def _transport(server: str) -> tuple[httpx2.HTTPTransport, str]:
+    if server.startswith("unix:/"):
+        return httpx2.HTTPTransport(uds=server.removeprefix("unix:"), verify=False), "http://cosched"
+    if server.startswith(("http://", "https://")):
+        # The authorities of this machine are read where there is something to verify only: it takes 40 ms.
+        return httpx2.HTTPTransport(verify=server.startswith("https://")), server
+    raise UserError(f"{server!r} is not the address of a server: write unix:/path or http://host:port")
+
+
+@contextmanager
+def _transport_errors(server: str) -> Iterator[None]:
+    try:
+        yield
+    except httpx2.ConnectError as error:
+        raise _not_running(server) from error
+    except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
+        raise UserError(
+            f"{server!r} is not the address of a server ({error}): write unix:/path or http://host:port"
+        ) from error
+    except httpx2.TransportError as error:
+        what = str(error) or type(error).__name__
+        raise LostAnswerError(f"cosched at {server} did not answer ({what}): try again, or look at its log") from error
+
+
+def _not_running(server: str) -> NotRunningError:
+    return NotRunningError(f"cosched is not running at {server}: start it with `cosched serve`")
+
+
+def _error(response: httpx2.Response) -> UserError | SystemFault:
+    try:
+        detail = str(response.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        detail = f"the server answered {response.status_code} {response.reason_phrase}: is that cosched?"
+    if response.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return SystemFault(detail)
+    return UserError(detail)
+
+
+def segment(text: str) -> str:
+    """Return an identifier as one segment of a path."""
+    return quote(text, safe="") if text not in ("", ".", "..") else quote(f" {text}")
+
+
+def _encoded(body: Any) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        near = str(error.object)[max(error.start - 20, 0) : error.end]
+        raise UserError(f"{near!r} is not UTF-8 text: leave out what cannot be read as text") from error
+    except ValueError as error:
+        raise UserError("a number of the request is infinite or not a number: give finite ones") from error

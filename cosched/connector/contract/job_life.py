@@ -1,0 +1,140 @@
+"""A job's life: from its submission to its end, with its output."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector.contract.bench import ContractBase
+from cosched.connector.interface import JobState, Output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from cosched.connector.contract.bench import Bench
+
+__all__ = ["JobLifeContract"]
+
+
+class JobLifeContract(ContractBase):
+    """A job's life: from its submission to its end, with its output."""
+
+    def test_a_job_runs_to_its_end(self, bench: Bench) -> None:
+        """Submit → QUEUED or RUNNING → RUNNING → COMPLETED, with times in order and exit code 0."""
+        launch, gate = bench.waiter(hosts=bench.up(1))
+        before = time.time()
+        job = bench.submit(launch)
+        first = bench.until(launch, JobState.QUEUED, JobState.RUNNING)
+        assert first.finished is None
+        assert first.exit_code is None
+        running = bench.until(launch, JobState.RUNNING)
+        assert running.started is not None
+        gate.touch()
+        report = bench.until(launch, JobState.COMPLETED)
+        assert report.attempt == launch.attempt
+        assert report.job == job
+        assert report.exit_code == 0
+        assert report.started is not None
+        assert report.finished is not None
+        # Managers that write whole seconds cut them off.
+        assert int(before) <= report.started <= report.finished <= time.time() + 1
+
+    @pytest.mark.parametrize(("script", "code"), [("exit 7", 7), ("kill -9 $$", 137), ("kill -TERM $$", 143)])
+    def test_a_failure_is_reported_with_its_code(self, bench: Bench, script: str, code: int) -> None:
+        """Another exit code than 0 is FAILED with that code; a signal n is 128 + n."""
+        launch = bench.shell(script, hosts=bench.up(1))
+        bench.submit(launch)
+        report = bench.until(launch, JobState.FAILED)
+        assert report.exit_code == code
+        assert report.finished is not None
+
+    def test_one_process_that_fails_fails_the_job(self, bench: Bench) -> None:
+        """The exit code of a job on several hosts is the first in rank order that is not 0."""
+        launch = bench.shell('exit "$((COSCHED_RANK * 3))"', hosts=bench.up(3))
+        bench.submit(launch)
+        assert bench.until(launch, JobState.FAILED).exit_code == 3
+
+    def test_every_host_runs_it_once_and_knows_its_place(self, bench: Bench) -> None:
+        """A job on several hosts runs once on each, with the five variables set."""
+        hosts = bench.up(3)
+        script = 'echo "$COSCHED_RANK $COSCHED_HOST_COUNT $COSCHED_HOSTS $COSCHED_TASK $COSCHED_ATTEMPT" >> "$0"'
+        diary = bench.workplace / "places"
+        launch = bench.shell(script, str(diary), hosts=hosts)
+        bench.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+        names = ",".join(hosts)
+        expected = [f"{rank} 3 {names} 17 {launch.attempt}" for rank in range(3)]
+        assert sorted(diary.read_text().splitlines()) == expected
+
+    def test_an_unpinned_job_runs_somewhere(self, bench: Bench) -> None:
+        """A job that passes through runs where the manager likes, `count` times, with COSCHED_HOSTS empty."""
+        diary = bench.workplace / "free"
+        launch = bench.shell('echo "$COSCHED_RANK $COSCHED_HOST_COUNT [$COSCHED_HOSTS]" >> "$0"', str(diary), count=2)
+        bench.submit(launch)
+        assert bench.until(launch, JobState.COMPLETED).exit_code == 0
+        assert sorted(diary.read_text().splitlines()) == ["0 2 []", "1 2 []"]
+
+    def test_it_runs_in_its_directory(self, bench: Bench) -> None:
+        """`directory` is the working directory."""
+        folder = bench.workplace / "with space"
+        folder.mkdir()
+        folder.chmod(bench.workplace.stat().st_mode)
+        launch = replace(bench.shell("pwd -P > here", hosts=bench.up(1)), directory=str(folder))
+        bench.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+        assert (folder / "here").read_text().rstrip("\n") == str(folder.resolve())
+
+    def test_what_it_wrote_comes_back(self, bench: Bench) -> None:
+        """`output` returns what each process wrote, whole or in part; None for what nobody wrote."""
+        launch = bench.shell('echo "out $COSCHED_RANK"; echo "err $COSCHED_RANK" >&2', hosts=bench.up(2))
+        bench.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+        for rank in (0, 1):
+            for stream in ("out", "err"):
+                whole = bench.written(launch, stream, rank)
+                assert whole == Output(f"{stream} {rank}\n".encode(), 0, 6)
+                assert bench.connector.output(launch.attempt, stream, rank, 4, 1) == Output(b"%d" % rank, 4, 6)
+                assert bench.connector.output(launch.attempt, stream, rank, -2, 9) == Output(b"%d\n" % rank, 4, 6)
+        assert bench.connector.output(launch.attempt, "out", 7, 0, 9) is None
+        assert bench.connector.output(str(uuid.uuid4()), "out", 0, 0, 9) is None
+
+    def test_its_preparation_comes_first_and_knows_where_it_is(self, bench: Bench) -> None:
+        """`prepare` runs on each host before the command, with the hosts, their classes and the parameters."""
+        hosts = bench.up(2)
+        script = 'echo "$COSCHED_HOSTS $COSCHED_HOST_CLASSES $COSCHED_PARAMETER_n" > "$0.$COSCHED_RANK"'
+        launch = replace(
+            bench.shell('cat "$0.$COSCHED_RANK"', str(bench.workplace / "input"), hosts=hosts),
+            prepare=("/bin/sh", "-c", script, str(bench.workplace / "input")),
+            classes=("a", "b"),
+            parameters={"n": 2.5},
+        )
+        bench.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+        for rank in (0, 1):
+            assert bench.written(launch, "out", rank).data.decode() == f"{','.join(hosts)} a,b 2.5\n"
+
+    def test_a_failed_preparation_fails_the_attempt_with_its_output(self, bench: Bench) -> None:
+        """The command does not run; the exit code and the words are the preparation's."""
+        launch, diary = bench.diary(hosts=bench.up(1))
+        bench.submit(replace(launch, prepare=("/bin/sh", "-c", "echo no licence >&2; exit 3")))
+        report = bench.until(launch, JobState.FAILED)
+        assert report.exit_code == 3
+        assert "preparation" in report.reason
+        assert b"no licence" in bench.written(launch, "err", 0).data
+        assert not diary.exists()
+
+    def test_output_is_kept_for_each_rank(self, bench: Bench, outputs: Callable[[str], Path]) -> None:
+        """Standard output and error of rank r are out.r and err.r."""
+        launch = bench.shell('echo "out $COSCHED_RANK"; echo "err $COSCHED_RANK" >&2', hosts=bench.up(2))
+        bench.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+        folder = outputs(launch.attempt)
+        for rank in (0, 1):
+            bench.await_file(folder / f"err.{rank}")
+            assert (folder / f"out.{rank}").read_text() == f"out {rank}\n"
+            assert (folder / f"err.{rank}").read_text() == f"err {rank}\n"

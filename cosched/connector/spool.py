@@ -1,0 +1,295 @@
+"""A connector's spool: a folder per attempt with scripts, output and the cancel mark.
+
+Start at `AttemptFolders`; `prepared_command` writes what a process runs; `SpoolPruner` deletes old folders;
+`offline_hosts` reads which hosts an administrator took off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shlex
+import shutil
+import stat
+import time
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cosched.connector.interface import JobReport, JobState, Output
+from cosched.connector.launches import process_environment
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from pathlib import Path
+
+    from cosched.connector.interface import Launch
+
+__all__ = [
+    "FENCED",
+    "AttemptFolders",
+    "SpoolPruner",
+    "export_lines",
+    "offline_hosts",
+    "output_part",
+    "prepared_command",
+    "prune_spool",
+    "read_output",
+    "with_preparation_failure",
+]
+
+# ── What processes wrote: a part of a file, with what it is a part of.
+
+
+def read_output(file: Path, offset: int, limit: int) -> Output | None:
+    """Return at most `limit` bytes from `offset` on (from the end where negative); None where there is no such file.
+
+    A job's own user may have put something else in the file's place: only a plain file that is no link is read.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP):
+            return None
+        raise
+    try:
+        state = os.fstat(handle)
+        if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
+            return None
+        start = max(state.st_size + offset, 0) if offset < 0 else min(offset, state.st_size)
+        return Output(os.pread(handle, limit, start), start, state.st_size)
+    finally:
+        os.close(handle)
+
+
+def output_part(data: bytes, offset: int, limit: int) -> Output:
+    """Return at most `limit` bytes of what was written from `offset` on, from the end where negative."""
+    start = max(len(data) + offset, 0) if offset < 0 else min(offset, len(data))
+    return Output(data[start : start + limit], start, len(data))
+
+
+# ── A folder for each attempt below a spool: its scripts, its output and its fence. Connectors add what is theirs.
+
+
+FENCED = 143  # what a program gives that ends at SIGTERM
+
+
+_PREPARATION_FAILED = "unprepared"  # name of the mark that a failed preparation leaves, before its rank
+_PREPARED_COMMAND = """\
+{prepare}
+prepared=$?
+if [ "$prepared" -ne 0 ]; then
+    echo "cosched: the preparation ended with exit code $prepared" >&2
+    (echo "$prepared" > {mark}"$COSCHED_RANK") 2> /dev/null
+    exit "$prepared"
+fi
+exec {command}"""
+
+
+class AttemptFolders:
+    """The folders of attempts; a spool that is made here is its owner's alone, for scripts hold users' environments.
+
+    Args:
+        spool: where the folders are; every host reaches them under this path.
+    """
+
+    def __init__(self, spool: Path) -> None:
+        self.root = spool
+
+    def folder(self, attempt: str) -> Path:
+        """Return the folder of an attempt."""
+        return self.root / attempt
+
+    def known(self, attempt: str) -> bool:
+        """Whether the attempt belongs to this spool."""
+        return self.folder(attempt).is_dir()
+
+    def create(self, attempt: str) -> bool:
+        """Make the attempt's folder, durably; False where it was there before."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = self.folder(attempt)
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            return False
+        folder.chmod(self.mode())
+        _sync_folder(self.root)
+        return True
+
+    def fence(self, attempt: str) -> None:
+        """Mark the attempt as cancelled, durably: its processes end before they begin."""
+        self.create(attempt)
+        _write_file(self.folder(attempt) / "cancelled", "", 0o666)
+        _sync_folder(self.folder(attempt))
+
+    def fenced(self, attempt: str) -> bool:
+        """Whether the attempt was cancelled."""
+        return (self.folder(attempt) / "cancelled").exists()
+
+    def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
+        """Return part of what a process wrote into `out.<rank>` or `err.<rank>`; see `Connector.output`."""
+        return read_output(self.folder(attempt) / f"{stream}.{rank}", offset, limit)
+
+    def write(self, attempt: str, name: str, text: str) -> Path:
+        """Write a script into the attempt's folder, as open to others as the folder."""
+        script = self.folder(attempt) / name
+        _write_file(script, text, self.mode() & 0o755)
+        return script
+
+    def mode(self) -> int:
+        """Return the mode of attempts' folders: as open to others as the spool is."""
+        return stat.S_IMODE(self.root.stat().st_mode)
+
+
+def _command_line(launch: Launch) -> str:
+    """Return the launch's command as a shell's `exec` takes it, every word as it is.
+
+    Raises:
+        UserError: the program's name begins with a dash, which `exec` takes for an option.
+    """
+    if launch.command[0].startswith("-"):
+        raise UserError(f"program {launch.command[0]!r} starts with '-': give its path")
+    return shlex.join(launch.command)
+
+
+def prepared_command(launch: Launch, folder: str) -> str:
+    """Return the lines of a shell script that run the launch's preparation, where it has one, and then its command.
+
+    Args:
+        launch: the attempt.
+        folder: where a preparation that fails leaves its mark, as a word of the shell's (quoted).
+
+    Raises:
+        UserError: the program's name begins with a dash.
+    """
+    if not launch.prepare:
+        return f"exec {_command_line(launch)}"
+    return _PREPARED_COMMAND.format(
+        prepare=shlex.join(launch.prepare), command=_command_line(launch), mark=f"{folder}/{_PREPARATION_FAILED}."
+    )
+
+
+def with_preparation_failure(report: JobReport, folder: Path) -> JobReport:
+    """Return the report of a failed attempt with the words for a preparation that failed, if one did.
+
+    Args:
+        report: of the attempt.
+        folder: of the attempt, in which the mark is, or in a folder of the process's own.
+    """
+    if report.state is not JobState.FAILED:
+        return report
+    marks = sorted([*folder.glob(f"{_PREPARATION_FAILED}.*"), *folder.glob(f"*/{_PREPARATION_FAILED}.*")])
+    if not marks:
+        return report
+    rank = marks[0].name.rpartition(".")[2]
+    return replace(report, reason=f"the preparation on rank {rank} ended with exit code {report.exit_code}")
+
+
+def export_lines(launch: Launch) -> str:
+    """Return the lines of a shell script that set the launch's variables; a process's rank is not among them."""
+    return "\n".join(
+        f"export {name}={shlex.quote(value)}"
+        for name, value in process_environment(launch).items()
+        if name != "COSCHED_RANK"
+    )
+
+
+def _write_file(file: Path, text: str, mode: int) -> None:
+    """Write a file of ours into a folder that may be another user's: never through a link that he put there."""
+    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    with os.fdopen(handle, "w", encoding="utf-8") as written:
+        written.write(text)
+        os.fchmod(handle, mode)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+# ── Folders of attempts that ended long ago are deleted, now and then.
+
+
+_DAY = 86400.0
+_PRUNING_PERIOD = 3600.0  # seconds between two looks
+
+
+def prune_spool(spool: Path, before: float, live: Collection[str]) -> int:
+    """Delete the folders of attempts that nothing has touched for long; return how many.
+
+    Args:
+        spool: the folder of the attempts; what has no UUID for its name stays.
+        before: epoch seconds; a folder that changed later stays.
+        live: attempts that stay in any case.
+    """
+    deleted = 0
+    for folder in spool.iterdir():
+        if folder.name in live or not _is_attempt_folder(folder.name) or not folder.is_dir():
+            continue
+        if folder.stat().st_mtime < before:
+            shutil.rmtree(folder, ignore_errors=True)
+            deleted += 1
+    return deleted
+
+
+class SpoolPruner:
+    """Prunes a spool when it is time.
+
+    Args:
+        spool: the folder of the attempts.
+        keep_days: days after its last change for which a folder is kept.
+        live: asks the manager which attempts still wait or run.
+    """
+
+    def __init__(self, spool: Path, keep_days: float, live: Callable[[], Collection[str]]) -> None:
+        self._spool = spool
+        self._keep = keep_days * _DAY
+        self._live = live
+        self._next = 0.0
+
+    def look(self) -> bool:
+        """Prune if it is time; return whether it was.
+
+        Raises:
+            ConnectorError: the manager does not answer.
+            OSError: the spool cannot be read.
+        """
+        if time.monotonic() < self._next or not self._spool.is_dir():
+            return False
+        self._next = time.monotonic() + _PRUNING_PERIOD
+        prune_spool(self._spool, time.time() - self._keep, self._live())
+        return True
+
+
+def _is_attempt_folder(name: str) -> bool:
+    try:
+        return str(uuid.UUID(name)) == name
+    except ValueError:
+        return False
+
+
+# ── Hosts that an administrator takes off by a file of their name in a folder; its first line is the reason.
+
+
+def offline_hosts(folder: Path) -> dict[str, str]:
+    """Return the hosts that are taken off, each with its reason.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    off: dict[str, str] = {}
+    for marker in folder.iterdir():
+        text = ""
+        with contextlib.suppress(OSError):  # given back while we look, or not a file: it is off all the same
+            text = marker.read_text(errors="replace").partition("\n")[0].strip()
+        off[marker.name] = text or f"taken off: remove {marker} to give it back"
+    return off

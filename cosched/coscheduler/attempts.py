@@ -1,0 +1,302 @@
+"""Attempts are started, followed, cancelled and ended here, until the manager's last word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from uuid import UUID, uuid5
+
+from cosched.connector.interface import JobReport, JobState
+from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt
+from cosched.coscheduler.events import AttemptAbsent, AttemptMissing, AttemptSubmitted, JobReported, SubmitFailed
+from cosched.coscheduler.submit_limits import SubmitLimits
+from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.learnt_corrections import LearntCorrections
+    from cosched.coscheduler.plan import TaskQueue
+    from cosched.coscheduler.state import CoreState
+
+__all__ = ["AttemptLifecycle", "cancelled_with_predecessor"]
+
+# How often the manager is asked again about an attempt that it has not confirmed as cancelled. Seconds.
+_ASK_AGAIN = 5.0
+_UNKNOWN_ATTEMPT = "the resource manager does not know this attempt"
+_LIVE_JOB_STATES: Mapping[JobState, tuple[AttemptState, TaskState]] = {
+    JobState.QUEUED: (AttemptState.SUBMITTED, TaskState.DISPATCHING),
+    JobState.RUNNING: (AttemptState.RUNNING, TaskState.RUNNING),
+    JobState.HELD: (AttemptState.HELD, TaskState.DISPATCHING),
+}
+
+
+class AttemptLifecycle:
+    """Starts, follows, cancels and ends attempts; puts a task whose attempt came to nothing back into the queue.
+
+    Attributes:
+        paused_until: no attempt is submitted before this epoch time, because the manager did not answer; 0 for none.
+        admission: of how many attempts of an owner the manager takes.
+    """
+
+    def __init__(
+        self, settings: CoreSettings, ledger: CoreState, queue: TaskQueue, experience: LearntCorrections
+    ) -> None:
+        self.paused_until = 0.0
+        self.admission = SubmitLimits(settings)
+        self._settings = settings
+        self._ledger = ledger
+        self._queue = queue
+        self._experience = experience
+        self._instance = UUID(settings.instance)
+        self._lost: dict[str, int] = {}  # task → attempts whose hosts were lost
+        self._asked: dict[str, float] = {}  # attempt being cancelled → when the manager was asked last
+        self._failures = 0  # submits in a row that the manager did not answer
+
+    def room(self, owner: str, time: float) -> float:
+        """Return how many more attempts of an owner the manager is thought to take now."""
+        return self.admission.room(owner, self._ledger.sent[owner], time)
+
+    def shut(self) -> dict[str, float]:
+        """Return of which owners the manager has as many attempts as it takes, and when one more is tried."""
+        doors, sent = self.admission.doors, self._ledger.sent
+        return {owner: door.until for owner, door in doors.items() if sent[owner] >= door.limit} if doors else {}
+
+    def start(self, task: Task, hosts: tuple[str, ...], seconds: float | None, time: float) -> None:
+        """Run a task now: on these hosts, reckoned to take so long, or wherever the manager likes without any."""
+        number = task.attempts + 1
+        # Derived, not drawn: the core stays repeatable, and a restart cannot give one attempt two names.
+        uuid = str(uuid5(self._instance, f"{task.id}/{number}"))
+        attempt = Attempt(uuid, task.id, hosts, len(hosts) or task.count, seconds, created=time)
+        predicted = None if task.profile is None else self._experience.expected(task, len(hosts))
+        task = replace(
+            task,
+            state=TaskState.DISPATCHING,
+            reason="",
+            attempts=number,
+            hosts=hosts,
+            dispatched=time,
+            predicted=predicted,
+            started=None,
+        )
+        self._queue.remove(task.id)
+        self._ledger.put(task)
+        self._ledger.put_attempt(attempt)
+        self._ledger.decide(DispatchAttempt(attempt, task))
+
+    def cancel(self, task: Task, reason: str, time: float) -> None:
+        """See to it that a task does not run (any more)."""
+        attempt = self._ledger.attempt_of(task.id)
+        if attempt is None and task.peer:
+            self._ledger.put(replace(task, state=TaskState.CANCELLING, reason=reason))  # that domain is told
+        elif attempt is None:
+            self.end(replace(task, state=TaskState.CANCELLED, reason=reason, finished=time))
+        elif task.state is not TaskState.CANCELLING:
+            self._ledger.put(replace(task, state=TaskState.CANCELLING, reason=reason))
+            self._give_up(attempt, reason, time)
+
+    def call_back(self, up: Iterable[str], time: float) -> None:
+        """Take attempts back that have not begun and whose host went down or to others: they would wait for it long."""
+        known = set(up)
+        for attempt in list(self._ledger.attempts.values()):
+            gone = [host for host in attempt.hosts if host not in known]
+            if gone and attempt.state in (AttemptState.SUBMITTING, AttemptState.SUBMITTED):
+                self._give_up(attempt, f"host {gone[0]} went down, or to others, before it began there", time)
+
+    def find_all(self, time: float) -> None:
+        """Have all live attempts looked up, and go on cancelling: a former process stopped in the middle."""
+        for attempt in self._ledger.attempts.values():
+            if attempt.state is AttemptState.CANCELLING:
+                self._ask(attempt, time)
+            else:
+                self._ledger.decide(LocateAttempt(attempt.uuid))
+
+    def ask_again(self, time: float) -> None:
+        """Remind the manager of what it has not confirmed as cancelled."""
+        for attempt in list(self._ledger.attempts.values()):
+            if attempt.state is AttemptState.CANCELLING and time >= self._asked.get(attempt.uuid, 0.0) + _ASK_AGAIN:
+                self._ask(attempt, time)
+
+    def hear(self, event: AttemptSubmitted | SubmitFailed | JobReported | AttemptMissing | AttemptAbsent) -> None:
+        """Take the manager's word on an attempt; on one that is no longer live it does not matter."""
+        uuid = event.report.attempt if isinstance(event, JobReported) else event.attempt
+        attempt = self._ledger.attempts.get(uuid)
+        if attempt is None:
+            return
+        match event:
+            case AttemptSubmitted():
+                self._submitted(attempt, event)
+            case SubmitFailed():
+                self._submit_failed(attempt, event)
+            case JobReported():
+                self._reported(_with_report(attempt, event.report), event.report, event.time)
+            case AttemptMissing():
+                # Written down before the fence: after a crash the fence must not pass for a user's cancel.
+                if attempt.state is not AttemptState.CANCELLING:
+                    self._give_up(attempt, _UNKNOWN_ATTEMPT, event.time)
+            case AttemptAbsent():
+                self._came_to_nothing(attempt, AttemptState.LOST, attempt.reason or _UNKNOWN_ATTEMPT, event.time)
+
+    def _submitted(self, attempt: Attempt, event: AttemptSubmitted) -> None:
+        self._failures = 0
+        state = AttemptState.SUBMITTED if attempt.state is AttemptState.SUBMITTING else attempt.state
+        self._ledger.put_attempt(replace(attempt, state=state, job=event.job))
+        owner = self._ledger.tasks[attempt.task].owner
+        if owner in self.admission.doors:
+            self.admission.take(owner, self._taken(owner))
+        if state is AttemptState.CANCELLING:
+            # The cancel may have overtaken the submit: say it again now that there is a job.
+            self._ask(attempt, event.time)
+
+    def _taken(self, owner: str) -> int:
+        """Return how many live attempts of an owner the manager has."""
+        return sum(
+            attempt.state is not AttemptState.SUBMITTING and self._ledger.tasks[attempt.task].owner == owner
+            for attempt in self._ledger.attempts.values()
+        )
+
+    def _submit_failed(self, attempt: Attempt, event: SubmitFailed) -> None:
+        if event.refused:
+            owner = self._ledger.tasks[attempt.task].owner
+            self.admission.refuse(owner, self._taken(owner), event.message, event.time)
+            self._came_to_nothing(attempt, AttemptState.LOST, event.message, event.time)
+        elif event.transient:
+            if event.time >= self.paused_until:  # those that left together count once
+                self._failures += 1
+            pause = self._settings.retry * 2.0 ** min(self._failures - 1, 20)
+            self.paused_until = event.time + min(pause, self._settings.retry_longest)
+            self._ledger.decide(LocateAttempt(attempt.uuid))
+        elif attempt.state is AttemptState.CANCELLING:
+            # Its own cancel made the submit fail: that is no fault of the task's.
+            self._came_to_nothing(attempt, AttemptState.CANCELLED, attempt.reason, event.time)
+        else:
+            self._ended(replace(attempt, state=AttemptState.FAILED, reason=event.message), event.message, event.time)
+
+    def _reported(self, attempt: Attempt, report: JobReport, time: float) -> None:
+        cancelling = attempt.state is AttemptState.CANCELLING
+        match report.state:
+            case JobState.UNKNOWN:
+                self._ledger.decide(LocateAttempt(attempt.uuid))
+            case JobState.QUEUED | JobState.RUNNING | JobState.HELD:
+                self._alive(attempt, report)
+            case JobState.EVICTED if not cancelling:
+                self._lost[attempt.task] = self._lost.get(attempt.task, 0) + 1
+                self._give_up(attempt, report.reason or "its host was lost", time)
+            case JobState.COMPLETED:
+                self._ended(replace(attempt, state=AttemptState.COMPLETED), "", time)
+            case JobState.FAILED if not cancelling:
+                reason = report.reason or f"exit code {report.exit_code}"
+                self._ended(replace(attempt, state=AttemptState.FAILED), reason, time)
+            case JobState.REMOVED if not cancelling:
+                reason = report.reason or "removed from the resource manager's queue by hand"
+                self._ended(replace(attempt, state=AttemptState.CANCELLED, reason=reason), reason, time)
+            case JobState.REMOVED | JobState.FAILED:
+                # Some managers report what dies of our own cancel as a failure.
+                self._came_to_nothing(attempt, AttemptState.CANCELLED, attempt.reason, time)
+
+    def _alive(self, attempt: Attempt, report: JobReport) -> None:
+        state, task_state = _LIVE_JOB_STATES[report.state]
+        if attempt.state is AttemptState.CANCELLING:
+            self._ledger.put_attempt(attempt)
+            return
+        if attempt.state is AttemptState.RUNNING and state is AttemptState.SUBMITTED:
+            return  # an old report that came late; losing a host is EVICTED
+        if AttemptState.HELD in (state, attempt.state):
+            self._ledger.replan()  # its hosts come free, or are taken again
+        if state is AttemptState.RUNNING is not attempt.state:
+            self._experience.began(attempt)
+            if self._ledger.tasks[attempt.task].profile is None:
+                self._ledger.replan()  # it takes hosts that the plan did not reckon with
+        self._ledger.put_attempt(replace(attempt, state=state, reason=report.reason))
+        task = self._ledger.tasks[attempt.task]
+        reason = f"held by the resource manager: {report.reason}" if state is AttemptState.HELD else ""
+        self._ledger.put(replace(task, state=task_state, started=attempt.started, reason=reason))
+
+    def _ended(self, attempt: Attempt, reason: str, time: float) -> None:
+        """End an attempt and with it its task."""
+        self._close(attempt)
+        actual = None
+        if attempt.state is AttemptState.COMPLETED and attempt.started is not None and attempt.finished is not None:
+            actual = attempt.finished - attempt.started
+        self.end(
+            replace(
+                self._ledger.tasks[attempt.task],
+                state=TaskState(attempt.state.value),
+                reason=reason,
+                started=attempt.started,
+                finished=time if attempt.finished is None else attempt.finished,
+                actual=actual,
+                exit_code=attempt.exit_code,
+            )
+        )
+
+    def _came_to_nothing(self, attempt: Attempt, state: AttemptState, reason: str, time: float) -> None:
+        """End an attempt that we gave up: its task is cancelled where that was the wish, else it is tried again."""
+        task = self._ledger.tasks[attempt.task]
+        if task.state is TaskState.CANCELLING:
+            self._ended(replace(attempt, state=AttemptState.CANCELLED), task.reason, time)
+            return
+        self._close(replace(attempt, state=state, reason=reason))
+        lost = self._lost.get(task.id, 0)
+        if lost >= self._settings.attempts:
+            reason = f"its hosts were lost under it {lost} times; last: {reason}"
+            self.end(replace(task, state=TaskState.FAILED, reason=reason, finished=time))
+            return
+        task = replace(task, state=TaskState.QUEUED, reason=reason, started=None)
+        self._ledger.put(task)
+        self._queue.add_again(task)
+        if lost > 1:
+            pause = self._settings.retry * 2.0 ** (lost - 2)
+            self._queue.held_back[task.id] = time + min(pause, self._settings.retry_longest)
+
+    def _give_up(self, attempt: Attempt, reason: str, time: float) -> None:
+        """Have an attempt cancelled; it stays live until the manager confirms or a fence stands."""
+        attempt = replace(attempt, state=AttemptState.CANCELLING, reason=reason)
+        self._ledger.put_attempt(attempt)
+        self._ledger.replan()
+        self._ask(attempt, time)
+
+    def _ask(self, attempt: Attempt, time: float) -> None:
+        self._asked[attempt.uuid] = time
+        self._ledger.decide(CancelAttempt(attempt.uuid), LocateAttempt(attempt.uuid, fence=True))
+
+    def _close(self, attempt: Attempt) -> None:
+        self._ledger.close_attempt(attempt)
+        self._asked.pop(attempt.uuid, None)
+
+    def end(self, task: Task) -> None:
+        """Write a task's end down and forget it; unless it completed, those that come after it end with it."""
+        ending = [task]
+        for each in ending:
+            if each.id not in self._ledger.tasks:
+                continue  # it came after two of them
+            behind = self._ledger.behind(each.id)
+            self._forget(each)
+            if each.state is not TaskState.COMPLETED:
+                ending += [cancelled_with_predecessor(self._ledger.tasks[name], each) for name in behind]
+
+    def _forget(self, task: Task) -> None:
+        self._queue.remove(task.id)
+        self._lost.pop(task.id, None)
+        self._experience.ended(task)
+        self._ledger.close(task)
+
+
+def _with_report(attempt: Attempt, report: JobReport) -> Attempt:
+    return replace(
+        attempt,
+        job=report.job or attempt.job,
+        hosts=attempt.hosts or report.hosts,  # where it passed through, the manager's choice
+        started=report.started if report.started is not None else attempt.started,
+        finished=report.finished if report.finished is not None else attempt.finished,
+        exit_code=report.exit_code if report.exit_code is not None else attempt.exit_code,
+    )
+
+
+def cancelled_with_predecessor(task: Task, ended: Task) -> Task:
+    """Return a waiting task as it ends because one that it was to come after has not completed."""
+    how = "failed" if ended.state is TaskState.FAILED else "was cancelled"
+    finished = None if ended.finished is None else max(ended.finished, task.submitted)
+    reason = f"task {ended.id}, which it was to come after, {how}"
+    return replace(task, state=TaskState.CANCELLED, reason=reason, finished=finished)

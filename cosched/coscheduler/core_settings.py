@@ -1,0 +1,39 @@
+"""Settings of the core that an administrator chooses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cosched.scheduling.objective.weights import Weights
+
+__all__ = ["CoreSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class CoreSettings:
+    """Settings of a domain's co-scheduler. Durations are seconds.
+
+    Attributes:
+        instance: UUID of this domain's database; the attempts' UUIDs derive from it.
+        policy: "genetic", a baseline ("fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"), or a policy that plans anew
+            whenever a host is idle (see `policies.REPLANNED`, `policies.MAPPED`); for comparison "titan-classic".
+        weights: of the objective.
+        staging: longest time that a new task waits for the search to have looked at it before it may be dispatched.
+        margin: share of the time left to a deadline by which plans aim to be early, 0 to below 1.
+        quantile: share of runs that stays below the times that plans reckon with, above 0 and below 1; 0.5 for the
+            expected ones.
+        attempts: how many times a task is tried whose hosts are lost under it.
+        retry: pause after the manager could not be reached, doubled up to `retry_longest`.
+        seed: of the arbitrary host counts of "fcfs-arbitrary".
+    """
+
+    instance: str
+    policy: str = "genetic"
+    weights: Weights = field(default_factory=Weights)
+    staging: float = 1.0
+    margin: float = 0.05
+    quantile: float = 0.5
+    attempts: int = 5
+    retry: float = 1.0
+    retry_longest: float = 60.0
+    seed: int = 0

@@ -1,0 +1,229 @@
+"""A plan becomes dispatches: tasks that start now, just in time, delaying no planned task.
+
+Start at `starts_now`; `starts_in_order` is strict first-come-first-served.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cosched.scheduling.decoding.decoder import decode, dependency_order
+from cosched.scheduling.host_counts import single_class
+from cosched.scheduling.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.problem import Problem
+    from cosched.scheduling.schedule import Assignment
+
+__all__ = [
+    "BackfillCandidate",
+    "ImmediateStart",
+    "RunTimeTable",
+    "first_on_idle_hosts",
+    "starts_in_order",
+    "starts_now",
+]
+
+# Planned starts come from sums of floats; less than this from now is now. Seconds.
+_NOW = 1e-6
+_FIRST = 32  # tasks of a plan that are decoded first to see who uses the idle hosts; then four times as many
+
+
+class ImmediateStart(NamedTuple):
+    """A task that leaves now, its hosts in rank order and its predicted run time in seconds."""
+
+    task: str
+    hosts: tuple[str, ...]
+    seconds: float
+
+
+class BackfillCandidate(NamedTuple):
+    """A task that may fill a gap: how many hosts it takes, and for how many seconds."""
+
+    task: str
+    hosts: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimeTable:
+    """How long tasks take which hosts.
+
+    Attributes:
+        kinds: class of each host, by name; hosts that are alike have one.
+        places: index of each task.
+        seconds: (K, m, N) run times by class, task and host count.
+    """
+
+    kinds: Mapping[str, int]
+    places: Mapping[str, int]
+    seconds: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, problem: Problem) -> RunTimeTable:
+        """Return the speeds of a problem."""
+        only = single_class(problem)
+        classes = problem.host_class.tolist() if only is None else [only] * len(problem.hosts)
+        places = {task: place for place, task in enumerate(problem.tasks)}
+        return cls(dict(zip(problem.hosts, classes, strict=True)), places, problem.seconds)
+
+    def on(self, task: str, count: int, kinds: Iterable[int]) -> float:
+        """Return the run time on so many hosts of these classes together, of which the slowest decides."""
+        return max(float(self.seconds[kind, self.places[task], count - 1]) for kind in kinds)
+
+
+def first_on_idle_hosts(
+    problem: Problem, plan: Plan, idle: Sequence[str]
+) -> tuple[Sequence[Assignment], list[BackfillCandidate]]:
+    """Decode a plan as far as it says who is the first on each idle host: of a long queue a small part.
+
+    Only these tasks can start now, and when they start is when the plan needs the hosts. Where hosts differ, or come
+    and go, all is decoded: where a task is planned to run says how quick it is.
+
+    Returns:
+        The first tasks as they are planned, and those behind them that the idle hosts suffice for, in planned order.
+    """
+    only = single_class(problem)
+    if only is None or problem.absences:
+        return decode(problem, plan).assignments, []
+    order, ahead = np.array(dependency_order(problem, plan.order.tolist()), dtype=np.int64), _FIRST
+    while True:
+        first = decode(problem, Plan(order[:ahead], plan.counts)).assignments
+        if ahead >= len(order) or {host for item in first for host in item.hosts}.issuperset(idle):
+            break
+        ahead *= 4
+    behind = order[ahead:][plan.counts[order[ahead:]] <= len(idle)]
+    counts = plan.counts[behind]
+    seconds = problem.seconds[only, behind, counts - 1].tolist()
+    names = [problem.tasks[task] for task in behind.tolist()]
+    return first, [BackfillCandidate(*filler) for filler in zip(names, counts.tolist(), seconds, strict=True)]
+
+
+def starts_now(
+    assignments: Sequence[Assignment],
+    idle: Sequence[str],
+    ready: Callable[[str], bool],
+    speeds: RunTimeTable,
+    kept: Mapping[str, float] | None = None,
+    behind: Iterable[BackfillCandidate] = (),
+) -> list[ImmediateStart]:
+    """Choose the tasks that leave now under a plan.
+
+    First those whose planned start has come. Then, on hosts that would stay idle, waiting tasks in planned order that
+    end before the plan needs those hosts: so a task that waits for hosts blocks nobody, and nobody delays it. On hosts
+    of another class than planned a task leaves only if it ends no later than planned.
+
+    Args:
+        assignments: the decoded plan, in planned order; times in seconds from now.
+        idle: hosts that are up and free.
+        ready: whether a task may leave yet.
+        speeds: how long tasks take which hosts.
+        kept: when hosts are kept for others next, seconds from now; the plan heeds that.
+        behind: the rest of the plan, where no other task is the first on an idle host, and hosts are alike.
+    """
+    left = set(idle)
+    leaving: list[ImmediateStart] = []
+    waiting: list[Assignment] = []
+    needed = dict(kept or {})  # when the plan, or somebody else, needs a host next
+    for assignment in assignments:
+        if assignment.start <= _NOW and left.issuperset(assignment.hosts) and ready(assignment.task):
+            leaving.append(ImmediateStart(assignment.task, assignment.hosts, assignment.end - assignment.start))
+            left.difference_update(assignment.hosts)
+        else:
+            waiting.append(assignment)
+            for host in assignment.hosts:
+                needed[host] = min(needed.get(host, math.inf), assignment.start)
+    for assignment in waiting:
+        if not left:
+            break
+        if ready(assignment.task):
+            leaving.extend(_backfill(assignment, left, needed, speeds))
+    for filler in behind:
+        if not left:
+            break
+        chosen = _tightest_fit(left, needed, filler.hosts, filler.seconds)
+        if chosen and ready(filler.task):
+            leaving.append(ImmediateStart(filler.task, chosen, filler.seconds))
+            left.difference_update(chosen)
+    return leaving
+
+
+def _backfill(
+    assignment: Assignment, left: set[str], needed: dict[str, float], speeds: RunTimeTable
+) -> list[ImmediateStart]:
+    planned = {speeds.kinds[host] for host in assignment.hosts}
+    others = sorted({speeds.kinds[host] for host in left} - planned)
+    count = len(assignment.hosts)
+    for kinds in (planned, *({kind} for kind in others)):
+        seconds = assignment.end - assignment.start
+        if kinds != planned:
+            seconds = speeds.on(assignment.task, count, kinds)
+            if seconds > assignment.end:
+                continue
+        chosen = _tightest_fit([host for host in left if speeds.kinds[host] in kinds], needed, count, seconds)
+        if not chosen:
+            continue
+        left.difference_update(chosen)
+        if len(planned) > 1:
+            seconds = speeds.on(assignment.task, count, {speeds.kinds[host] for host in chosen})
+        return [ImmediateStart(assignment.task, chosen, seconds)]
+    return []
+
+
+def _tightest_fit(left: Iterable[str], needed: Mapping[str, float], count: int, seconds: float) -> tuple[str, ...]:
+    """Return so many hosts that nobody needs for so long, in rank order; none where there are not enough."""
+    fitting = [host for host in left if needed.get(host, math.inf) >= seconds]
+    if len(fitting) < count:
+        return ()
+    # The tightest fit, so that long gaps stay for long tasks; the name makes the choice repeatable.
+    fitting.sort(key=lambda host: (needed.get(host, math.inf), host))
+    return tuple(sorted(fitting[:count]))
+
+
+def starts_in_order(
+    queue: Sequence[tuple[str, int]],
+    idle: Sequence[str],
+    ready: Callable[[str], bool],
+    speeds: RunTimeTable,
+    kept: Mapping[str, float] | None = None,
+) -> list[ImmediateStart]:
+    """Choose the tasks that leave now under strict first-come-first-served: the head or nobody.
+
+    Args:
+        queue: (task, host count) in order of arrival.
+        idle: hosts that are up and free; a task takes those of its fastest class first, then by name.
+        ready: whether a task may leave yet.
+        speeds: how long tasks take which hosts.
+        kept: when hosts are kept for others next, seconds from now.
+    """
+    left = set(idle)
+    leaving: list[ImmediateStart] = []
+    for task, count in queue:
+        if count > len(left) or not ready(task):
+            break
+        chosen = _fastest_hosts(task, count, left, speeds, kept or {})
+        if not chosen:
+            break
+        leaving.append(ImmediateStart(task, chosen, speeds.on(task, count, {speeds.kinds[host] for host in chosen})))
+        left.difference_update(chosen)
+    return leaving
+
+
+def _fastest_hosts(
+    task: str, count: int, left: Iterable[str], speeds: RunTimeTable, kept: Mapping[str, float]
+) -> tuple[str, ...]:
+    """Return the fastest hosts that are free for as long as the slowest of them takes; none where there are none."""
+    alone = {host: speeds.on(task, count, (speeds.kinds[host],)) for host in left}
+    for slowest in sorted({seconds for seconds in alone.values() if math.isfinite(seconds)}):
+        able = [host for host in left if alone[host] <= slowest <= kept.get(host, math.inf)]
+        if len(able) >= count:
+            return tuple(sorted(able, key=lambda host: (alone[host], host))[:count])
+    return ()

@@ -1,0 +1,240 @@
+"""An explanation says why a task waits, until when, and what would change it.
+
+Start at `explain`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.prediction.calibration import Correction
+from cosched.scheduling.decoding.decoder import decode
+from cosched.scheduling.host_counts import best_seconds
+from cosched.scheduling.plan import Plan
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.reservations import Reservation
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.scheduling.problem import Problem
+    from cosched.scheduling.schedule import Assignment
+
+__all__ = ["TaskExplanation", "explain"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskExplanation:
+    """The answer for one task. Times are epoch seconds, durations seconds.
+
+    Attributes:
+        waits_for: what stands between the task and its start (or end), one sentence each; the nearest first.
+        planned_start: when the current plan starts it; None where nothing is planned (not possible now, no profile).
+        planned_end: when it is predicted to end.
+        end_low: before when a run in twenty ends that starts as planned; None where no uncertainty is known.
+        end_high: after when one ends, likewise.
+        planned_hosts: where.
+        slack: deadline minus planned end; negative when late; None without a deadline or plan.
+        would_change: what would make it end earlier, one sentence each.
+    """
+
+    task: str
+    state: TaskState
+    waits_for: tuple[str, ...] = ()
+    planned_start: float | None = None
+    planned_end: float | None = None
+    end_low: float | None = None
+    end_high: float | None = None
+    planned_hosts: tuple[str, ...] = ()
+    slack: float | None = None
+    would_change: tuple[str, ...] = ()
+
+
+def explain(core: Coscheduler, name: str, time: float) -> TaskExplanation | None:
+    """Explain a live task; None where the core does not know it (it has ended, or never was)."""
+    task = core.tasks.get(name)
+    if task is None:
+        return None
+    attempt = core.attempt_of(name)
+    if attempt is not None:
+        return _explain_attempt(core, task, attempt)
+    if task.peer:
+        return TaskExplanation(
+            name, task.state, (_explain_forwarded(task),), planned_start=task.started, planned_hosts=task.hosts
+        )
+    if task.in_transit:
+        why = f"a domain that takes it: it comes from {task.origin}, cannot run here and only goes through"
+        return TaskExplanation(name, task.state, (why,))
+    if task.profile is None:
+        return TaskExplanation(
+            name,
+            task.state,
+            (*_obstacles(core, task, time), "it has no model: it goes to the resource manager as it is"),
+        )
+    return _explain_waiting(core, task, time)
+
+
+def _explain_forwarded(task: Task) -> str:
+    if task.state is TaskState.CANCELLING:
+        return f"domain {task.peer} has it and is asked to end it: {task.reason}"
+    does = "it runs there" if task.started is not None else "it waits there"
+    return f"domain {task.peer} has it, {does}: {task.reason}"
+
+
+def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt) -> TaskExplanation:
+    job = f"job {attempt.job}" if attempt.job else "its job"
+    sentence = {
+        AttemptState.SUBMITTING: "the resource manager is being given its job",
+        AttemptState.SUBMITTED: f"the resource manager has {job} and has not started it on all hosts yet",
+        AttemptState.RUNNING: f"{job} is running",
+        AttemptState.HELD: f"the resource manager holds {job}: {attempt.reason}; release or cancel it",
+        AttemptState.CANCELLING: f"{job} is being cancelled: {attempt.reason}",
+    }.get(attempt.state, attempt.state.value)
+    if attempt.predicted is None:
+        return TaskExplanation(task.id, task.state, (sentence,))
+    start = attempt.created if attempt.started is None else attempt.started
+    end = start + attempt.predicted
+    slack = None if task.deadline is None else task.deadline - end
+    low, high = _ends(core, task, attempt.hosts, start)
+    return TaskExplanation(task.id, task.state, (sentence,), start, end, low, high, attempt.hosts, slack)
+
+
+def _ends(core: Coscheduler, task: Task, hosts: tuple[str, ...], start: float) -> tuple[float | None, float | None]:
+    """Return between which times nine runs in ten end that start then on these hosts."""
+    classes = core.domain.classes()
+    there = task.on(classes.get(host, "") for host in hosts)
+    known = core.corrections().get(there.correction, Correction())
+    found = None if there.profile is None else known.ends(there.profile, len(hosts))
+    return (None, None) if found is None else (start + found[0], start + found[1])
+
+
+def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanation:
+    obstacles = _obstacles(core, task, time)
+    forecast = core.prospect.forecast(time)
+    problem, schedule = forecast if forecast is not None else (None, None)
+    if problem is None or schedule is None or task.id not in problem.tasks:
+        why = () if core.awaited(task.id) else (_impossible(core, task),)
+        return TaskExplanation(task.id, task.state, (*obstacles, *why))
+    mine = next(a for a in schedule.assignments if a.task == task.id)
+    slack = None if task.deadline is None else task.deadline - time - mine.end
+    low, high = _ends(core, task, mine.hosts, time + mine.start + core.prospect.outlook().handover)
+    earlier = _earlier_unreserved(core, mine, time)
+    changes = _changes(core, problem, mine)
+    if earlier:
+        changes.append(f"without reservations it would end {earlier:.1f} s earlier")
+    return TaskExplanation(
+        task.id,
+        task.state,
+        (*obstacles, *_ahead(core, schedule.assignments, mine, time, delayed=earlier > 0)),
+        time + mine.start,
+        time + mine.end,
+        low,
+        high,
+        mine.hosts,
+        slack,
+        tuple(changes),
+    )
+
+
+def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> float:
+    """Return how many seconds earlier a waiting task would end if no hosts were reserved, 0.0 for not at all."""
+    forecast = core.prospect.unreserved(time) if core.reservations.live(time) else None
+    if forecast is None:
+        return 0.0
+    earlier = mine.end - next(each.end for each in forecast[1].assignments if each.task == mine.task)
+    return earlier if earlier > 1e-6 else 0.0
+
+
+def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
+    found = [f"task {name}, which it comes after; that is {core.tasks[name].state}" for name in core.awaited(task.id)]
+    if time < core.paused_until:
+        found.append(f"the resource manager does not answer; asked again in {core.paused_until - time:.0f} s")
+    door = core.door(task.id)
+    if door is not None and core.refused(task.id, time):
+        pause = max(door.until - time, 0.0)
+        found.append(f"{door.why}; tried again when a task of its owner ends, or in {pause:.0f} s")
+    held_back = core.held_back_until(task.id)
+    if task.held:
+        found.append(f"the word of domain {task.origin}, which it comes from, that it may start")
+    elif held_back is not None and held_back > time and not task.reason:
+        found.append("the answers of other domains: it would miss its deadline here")
+    elif held_back is not None and held_back > time:
+        found.append(f"an attempt came to nothing ({task.reason}); tried again in {held_back - time:.0f} s")
+    return found
+
+
+def _impossible(core: Coscheduler, task: Task) -> str:
+    assert task.profile is not None
+    least = next(count for count, value in enumerate(task.profile.seconds, start=1) if math.isfinite(value))
+    return f"it needs at least {least} hosts and {len(core.domain.up())} are up: it starts when more come back"
+
+
+def _ahead(
+    core: Coscheduler, assignments: tuple[Assignment, ...], mine: Assignment, time: float, *, delayed: bool
+) -> list[str]:
+    """Name what occupies the planned hosts before the task: running tasks, tasks planned earlier, reservations.
+
+    Where reservations delay the task, those of other hosts are named, too: it may be for them that it takes these.
+    """
+    hosts = set(mine.hosts)
+    planned = [a.task for a in assignments if a.start < mine.start and hosts.intersection(a.hosts)]
+    taken = [a.task for a in core.attempts.values() if hosts.intersection(a.hosts)]
+    found = []
+    if taken:
+        found.append(f"running on hosts it will use: {_first_names(taken)}")
+    others = sorted(hosts.intersection(core.domain.claims(0.0)))
+    if others:
+        found.append(
+            f"taken by others: {', '.join(f'{name} ({core.domain.hosts[name].reason})' for name in others[:3])}"
+        )
+    reserved = core.reservations.on(core.domain.hosts if delayed else hosts, time, time + mine.start, time)
+    if reserved:
+        found.append(f"reserved: {'; '.join(_reserved(each, time) for each in reserved[:3])}")
+    if planned:
+        found.append(f"planned before it on those hosts: {_first_names(planned)}")
+    if not found and mine.start > 0:
+        found.append(f"its planned start in {mine.start:.1f} s")
+    return found or ["nothing: it leaves as soon as the search has looked at it"]
+
+
+def _reserved(reservation: Reservation, time: float) -> str:
+    hosts = _first_names(sorted(reservation.hosts))
+    if reservation.begin <= time:
+        return f"{hosts} for {reservation.title}, another {reservation.end - time:.0f} s"
+    begins, lasts = reservation.begin - time, reservation.end - reservation.begin
+    return f"{hosts} for {reservation.title}, in {begins:.0f} s for {lasts:.0f} s"
+
+
+def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]:
+    place = problem.tasks.index(mine.task)
+    plan = core.waiting.plan(problem)
+    order = np.concatenate(([place], plan.order[plan.order != place]))
+    schedule = decode(problem, Plan(order, plan.counts, plan.classes))
+    first = next(
+        a for a in schedule.assignments if a.task == mine.task
+    )  # whom it comes after goes before it all the same
+    found = []
+    if first.end < mine.end - 1e-6:
+        found.append(f"first in the queue it would end {mine.end - first.end:.1f} s earlier")
+    row = best_seconds(problem)[place]
+    best = int(np.argmin(row)) + 1
+    if row[best - 1] < mine.end - mine.start - 1e-6:
+        now = f"{mine.end - mine.start:.1f} s on {len(mine.hosts)}"
+        found.append(f"on {best} hosts it would run {row[best - 1]:.1f} s instead of {now}")
+    down = len(core.domain.hosts) - len(problem.hosts)
+    if down:
+        found.append(
+            "1 host is down: with it back the plan is made anew"
+            if down == 1
+            else f"{down} hosts are down: with them back the plan is made anew"
+        )
+    return found
+
+
+def _first_names(tasks: list[str], most: int = 5) -> str:
+    named = ", ".join(dict.fromkeys(tasks[:most]))
+    return named if len(tasks) <= most else f"{named} and {len(tasks) - most} more"

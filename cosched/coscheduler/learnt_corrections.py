@@ -1,0 +1,65 @@
+"""Learnt corrections collect what completed runs taught about predictions.
+
+`cosched.prediction.calibration` has the mathematics. Start at `LearntCorrections`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.task import TaskState
+from cosched.prediction.calibration import Correction, DispatchLatency
+from cosched.prediction.profile import slowest_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.prediction.profile import Profile
+
+__all__ = ["LearntCorrections", "corrected_profile"]
+
+
+def corrected_profile(task: Task, corrections: Mapping[str, Correction]) -> Profile | None:
+    """Return a task's prediction as the runs have taught, on each class by what they have taught there.
+
+    Of a task that has been given hosts, the times are those of their classes.
+    """
+    if task.profile is None:
+        return None
+    if not task.profile.classes:
+        return corrections.get(task.correction, Correction()).corrected(task.profile)
+    keys = ((task.correction_on(each.hardware), each) for each in task.profile.classes)
+    hardware = task.profile.hardware
+    whole = slowest_profile([corrections.get(key, Correction()).corrected(each) for key, each in keys], hardware)
+    return whole.among(hardware.split("+"))
+
+
+class LearntCorrections:
+    """Corrections by `Task.correction`, and the hand-over.
+
+    Attributes:
+        corrections: what each application's runs on a class of hosts have taught.
+        handover: time from a decision to the start of its job.
+    """
+
+    def __init__(self) -> None:
+        self.corrections: dict[str, Correction] = {}
+        self.handover = DispatchLatency()
+
+    def ended(self, task: Task) -> None:
+        """Learn from a task that has completed here; others teach nothing."""
+        completed = task.state is TaskState.COMPLETED and task.actual is not None and not task.peer
+        if completed and task.actual is not None and task.profile is not None and task.correction:
+            known = self.corrections.get(task.correction, Correction())
+            self.corrections[task.correction] = known.learn(task.profile.on(len(task.hosts)), task.actual)
+
+    def began(self, attempt: Attempt) -> None:
+        """Learn from an attempt that has just begun on the hosts chosen for it."""
+        if attempt.hosts and attempt.started is not None:
+            self.handover = self.handover.learn(attempt.started - attempt.created)
+
+    def expected(self, task: Task, count: int) -> float:
+        """Return the corrected run time of a task with a profile, in seconds on `count` hosts."""
+        assert task.profile is not None
+        return self.corrections.get(task.correction, Correction()).factor * task.profile.on(count)

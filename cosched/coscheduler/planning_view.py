@@ -1,0 +1,225 @@
+"""The planning view shows the waiting tasks as a problem and where they are planned.
+
+Start at `PlanningView`, which changes nothing; `with_dependencies` adds what each task must wait for.
+A task names only tasks accepted before it; one that it names and that is no longer alive has completed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.coscheduler.plan import PlanningAssumptions
+from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
+from cosched.coscheduler.state import expected_end
+from cosched.coscheduler.task import AttemptState
+from cosched.scheduling.decoding.decoder import decode, spans
+from cosched.scheduling.policies import MAPPED, REPLANNED, SEARCHED, PolicyName, without_search
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.learnt_corrections import LearntCorrections
+    from cosched.coscheduler.plan import TaskQueue
+    from cosched.coscheduler.reservations import Reservations
+    from cosched.coscheduler.state import CoreState, DomainHosts
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.scheduling.plan import Plan
+    from cosched.scheduling.problem import Problem
+    from cosched.scheduling.schedule import Schedule
+
+__all__ = ["PlanningView", "expected_completion", "with_dependencies"]
+
+# ── Tasks that come after others: what a plan must know of it.
+#
+# A task may name only tasks that were accepted before it, so that no circle can be closed. Whoever it names and is no
+# longer alive has completed: had one ended otherwise, the task would have ended with it (`Lifecycle.end`).
+
+
+_FORESEEABLE = (AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RUNNING)
+
+
+def expected_completion(attempt: Attempt | None, now: float, handover: float) -> float | None:
+    """Return when the task of an attempt is expected to have completed, epoch seconds; None where nobody can say."""
+    if attempt is None or attempt.predicted is None or attempt.state not in _FORESEEABLE:
+        return None
+    return expected_end(attempt, now, handover)
+
+
+def with_dependencies(
+    problem: Problem, tasks: Mapping[str, Task], end: Callable[[str], float | None], now: float
+) -> Problem | None:
+    """Return a problem whose tasks wait for those that they come after.
+
+    Left out is what comes after a task of which nobody can say when it will have completed: it cannot be planned yet.
+
+    Args:
+        problem: of the waiting tasks, as if they were independent; its origin is `now`.
+        tasks: all live tasks by identifier.
+        end: when a task that does not wait is expected to have completed, epoch seconds; None where that is not known.
+        now: epoch seconds.
+
+    Returns:
+        The problem; None where nothing is left of it.
+    """
+    rows = {name: row for row, name in enumerate(problem.tasks)}
+    inside: dict[int, list[int]] = {}  # row → rows of the tasks that it comes after
+    release = problem.release.copy()
+    for name in sorted(problem.tasks, key=lambda name: tasks[name].number):  # whom a task names has come before it
+        row = rows[name]
+        before = [other for other in tasks[name].after if other in tasks]
+        ends = [end(other) for other in before if other not in rows]
+        planned = [rows[other] for other in before if other in rows]
+        if None in ends or not all(other in inside for other in planned):
+            continue
+        inside[row] = planned
+        if ends:
+            release[row] = max([release[row], *(each - now for each in ends if each is not None)])
+    kept = sorted(inside)
+    if not kept:
+        return None
+    places = {row: place for place, row in enumerate(kept)}
+    return replace(
+        problem,
+        tasks=tuple(problem.tasks[row] for row in kept),
+        seconds=np.ascontiguousarray(problem.seconds[:, kept]),
+        release=release[kept],
+        deadline=problem.deadline[kept],
+        depends_on=tuple(tuple(places[other] for other in inside[row]) for row in kept),
+    )
+
+
+# ── What waits, as a problem to be scheduled, and where it is planned to run. Looks only: what events do is in `core`.
+
+
+class PlanningView:
+    """Looks at the tasks, the hosts and the plan that the core keeps; remembers the last forecast, and nothing else."""
+
+    def __init__(
+        self,
+        settings: CoreSettings,
+        ledger: CoreState,
+        queue: TaskQueue,
+        domain: DomainHosts,
+        reservations: Reservations,
+        experience: LearntCorrections,
+        lifecycle: AttemptLifecycle,
+    ) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._queue = queue
+        self._domain = domain
+        self._reservations = reservations
+        self._experience = experience
+        self._lifecycle = lifecycle
+        self._forecast: tuple[float, tuple[Problem, Schedule] | None] | None = None  # since the last event
+
+    def forget(self) -> None:
+        """Remember no forecast: an event changes things."""
+        self._forecast = None
+
+    def foreseen_end(self, task: str, time: float) -> float | None:
+        """Return when a task that does not wait will have completed, epoch seconds; None where nobody can say."""
+        return expected_completion(self._ledger.attempt_of(task), time, self._experience.handover.seconds)
+
+    def taken(self, time: float) -> dict[str, float]:
+        """Return when each taken host is expected to be free, epoch seconds: it is at work, or kept for others."""
+        busy = self.busy(time)
+        return busy | {host: max(end, busy.get(host, end)) for host, end in self._reservations.kept(time).items()}
+
+    def busy(self, time: float) -> dict[str, float]:
+        """Return when each host that is at work, for us or others, is expected to be free, epoch seconds."""
+        own = self._domain.occupied(self._ledger.attempts.values(), time, self._experience.handover.seconds)
+        return {**self._domain.claims(time), **own}
+
+    def outlook(self) -> PlanningAssumptions:
+        """Return what a plan must reckon with beside the tasks' profiles."""
+        experience, settings = self._experience, self._settings
+        return PlanningAssumptions(
+            dict(experience.corrections),
+            settings.quantile,
+            experience.handover.seconds,
+            settings.margin,
+            self._held_back(),
+        )
+
+    def snapshot(self, time: float) -> tuple[Problem, Plan] | None:
+        """Return the problem that waits to be planned and the current plan of it; None where nothing does.
+
+        The problem's origin is `time`. Under a baseline policy there is nothing to search.
+        """
+        if self._settings.policy not in SEARCHED:
+            return None
+        problem = self.problem(time)
+        if problem is None:
+            return None
+        plan = self._queue.waiting.plan(problem)
+        return without_distant_reservations(problem, plan), plan
+
+    def forecast(self, time: float) -> tuple[Problem, Schedule] | None:
+        """Return where the waiting tasks are planned to run, in seconds from `time`; None where none waits.
+
+        Until the next event, who asks again for the same time is given the same answer: an agent asks many times.
+        """
+        if self._forecast is None or self._forecast[0] != time:
+            self._forecast = (time, self._decoded(self.problem(time)))
+        return self._forecast[1]
+
+    def unreserved(self, time: float) -> tuple[Problem, Schedule] | None:
+        """Return what `forecast` would if no hosts were reserved."""
+        return self._decoded(self.problem(time, reserved=False))
+
+    def spans(self, time: float) -> list[tuple[str, float, float, int]] | None:
+        """Return what `forecast` does but for the hosts' names, several times quicker.
+
+        Returns:
+            Each waiting task with its start, its end and its number of hosts, in planned order.
+        """
+        problem = self.problem(time)
+        if problem is None:
+            return None
+        plan = self.plan(problem)
+        starts, ends = spans(without_distant_reservations(problem, plan), plan)
+        counts = plan.counts.tolist()
+        return [(problem.tasks[task], starts[task], ends[task], counts[task]) for task in plan.order.tolist()]
+
+    def problem(self, time: float, *, reserved: bool = True) -> Problem | None:
+        """Return what waits to be planned, in seconds from `time`; None where nothing is."""
+        up, classes = self._domain.up(), self._domain.classes()
+        taken = self.taken(time) if reserved else self.busy(time)
+        problem = self._queue.waiting.problem(self._ledger.tasks, up, taken, time, self.outlook(), classes)
+        if problem is not None and self._ledger.linked:
+            problem = with_dependencies(problem, self._ledger.tasks, partial(self.foreseen_end, time=time), time)
+        return with_reservations(problem, self._reservations, time) if problem is not None and reserved else problem
+
+    def plan(self, problem: Problem) -> Plan:
+        """Return the plan in force of a problem of what waits."""
+        if self._settings.policy in REPLANNED | MAPPED:  # what waits is in order of arrival: no search has changed it
+            return without_search(problem, PolicyName(self._settings.policy), self._settings.seed)
+        return self._queue.waiting.plan(problem)
+
+    def _decoded(self, problem: Problem | None) -> tuple[Problem, Schedule] | None:
+        if problem is None:
+            return None
+        plan = self.plan(problem)
+        problem = without_distant_reservations(problem, plan)
+        return problem, decode(problem, plan)
+
+    def _held_back(self) -> Mapping[str, float]:
+        """Return before which epoch time waiting tasks are not tried: their hosts are others' until then."""
+        shut = self._lifecycle.shut()
+        refused = (
+            {
+                name: shut[self._ledger.tasks[name].owner]
+                for name in self._queue.waiting.counts
+                if self._ledger.tasks[name].owner in shut
+            }
+            if shut
+            else {}
+        )
+        return {**refused, **self._queue.held_back} if refused else self._queue.held_back

@@ -1,0 +1,246 @@
+"""The state of a domain: hosts, live tasks, live attempts, and changes under way.
+
+Start at `CoreState`, through which every change of a task or attempt goes; `DomainHosts` knows which hosts are up and
+taken.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.changes import Decision, Outcome, Replan
+from cosched.coscheduler.task import AttemptState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cosched.connector.interface import Host
+    from cosched.coscheduler.reservations import Reservation
+    from cosched.coscheduler.task import Attempt, Task
+
+__all__ = ["CoreState", "DomainHosts", "expected_end"]
+
+# ── The hosts of a domain as the core sees them: which are up, which are taken and until when.
+
+
+# A job that has outrun its prediction is expected to go on for a part of it, and longer the later it is already:
+# the estimate must grow, or a job that never ends would hold back everything planned behind it.
+_OVERRUN_SHARE = 0.05
+_OVERRUN_GROWTH = 0.5
+_SHORTEST_CLAIM = 10.0  # seconds for which a host that others have is planned to stay theirs at least
+
+
+def expected_end(attempt: Attempt, now: float, handover: float = 0.0) -> float:
+    """Return when a live attempt is expected to free its hosts, in epoch seconds; never before `now`.
+
+    Args:
+        attempt: live.
+        now: epoch seconds.
+        handover: seconds from a decision to the start of its job.
+    """
+    predicted = attempt.predicted or 0.0
+    start = max(attempt.created + handover, now) if attempt.started is None else attempt.started
+    start = max(start, attempt.created)  # the host's clock may be behind ours
+    end = start + predicted
+    if end > now:
+        return end
+    return now + max(_OVERRUN_SHARE * predicted, _OVERRUN_GROWTH * (now - end))
+
+
+class DomainHosts:
+    """Hosts and what occupies them. Holds no task; the core tells it of attempts."""
+
+    def __init__(self) -> None:
+        self.hosts: dict[str, Host] = {}
+        self._up: list[str] = []  # asked for at every event, and changed by few
+        self._classes: dict[str, str] = {}
+        self._claimed: dict[str, float] = {}  # host that others have → since when, epoch seconds
+
+    def observe(self, hosts: Iterable[Host], time: float) -> bool:
+        """Take the connector's list; return True where a host came, went or changed."""
+        seen = {host.name: host for host in hosts}
+        changed = seen != self.hosts
+        if changed:
+            self.hosts = seen
+            self._up = sorted(name for name, host in seen.items() if host.up)
+            self._classes = {name: host.host_class for name, host in seen.items()}
+        self._claimed = {name: self._claimed.get(name, time) for name, host in seen.items() if host.claimed}
+        return changed
+
+    def claims(self, now: float) -> dict[str, float]:
+        """Return when each host that others have is expected to be free, epoch seconds, always after `now`.
+
+        Where the manager does not say, what has lasted so long is expected to last as long again.
+        """
+        return {
+            name: max(self.hosts[name].free_at or now + (now - since), now + _SHORTEST_CLAIM)
+            for name, since in self._claimed.items()
+        }
+
+    def mine(self) -> list[str]:
+        """Return the names of the usable hosts that nobody else has, sorted."""
+        return [name for name in self.up() if name not in self._claimed]
+
+    def up(self) -> list[str]:
+        """Return the names of the usable hosts, sorted."""
+        return list(self._up)
+
+    def classes(self) -> dict[str, str]:
+        """Return the class of each host, empty where the manager does not say."""
+        return dict(self._classes)
+
+    @staticmethod
+    def occupied(attempts: Iterable[Attempt], now: float, handover: float = 0.0) -> dict[str, float]:
+        """Return when each taken host is expected to be free.
+
+        A held attempt takes no host: its manager gives them to others meanwhile.
+        """
+        free: dict[str, float] = {}
+        for attempt in attempts:
+            if attempt.state.live and attempt.state is not AttemptState.HELD:
+                end = expected_end(attempt, now, handover)
+                for host in attempt.hosts:
+                    free[host] = max(free.get(host, 0.0), end)
+        return free
+
+
+# ── The live tasks and attempts of a domain, and what the event under way changes of them.
+
+
+class CoreState:
+    """Every change of a task or an attempt goes through here, so that none is left out of an outcome.
+
+    Attributes:
+        tasks: live tasks by identifier.
+        attempts: live attempts by UUID; a task has at most one.
+        owned: number of live tasks by owner.
+        sent: number of live attempts by owner.
+        leaving: attempts without hosts that are on their way to the manager.
+    """
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, Task] = {}
+        self.attempts: dict[str, Attempt] = {}
+        self.owned: Counter[str] = Counter()
+        self.sent: Counter[str] = Counter()
+        self.leaving: set[str] = set()
+        self._behind: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
+        self._live: dict[str, str] = {}  # task → its live attempt
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with an event: nothing has changed yet."""
+        self._changed_tasks: dict[str, Task] = {}
+        self._changed_attempts: dict[str, Attempt] = {}
+        self._changed_reservations: dict[str, Reservation] = {}
+        self._decisions: list[Decision] = []
+        self._replan = False
+
+    def outcome(self) -> Outcome:
+        """Return what the event has changed and decided; a new snapshot for the search comes last."""
+        decisions = (*self._decisions, Replan()) if self._replan else tuple(self._decisions)
+        reservations = tuple(self._changed_reservations.values())
+        return Outcome(
+            tuple(self._changed_tasks.values()), tuple(self._changed_attempts.values()), decisions, reservations
+        )
+
+    def decide(self, *decisions: Decision) -> None:
+        """Have something done once the changes are written down."""
+        self._decisions += decisions
+
+    def replan(self) -> None:
+        """Say that what waits, what runs or the hosts have changed."""
+        self._replan = True
+
+    def load(self, tasks: Iterable[Task], attempts: Iterable[Attempt]) -> None:
+        """Take in what was written down before: that is no change."""
+        for task in tasks:
+            self._keep(task)
+        for task in self.tasks.values():
+            self._link(task)
+        for attempt in attempts:
+            self._keep_attempt(attempt)
+        self._live |= {attempt.task: attempt.uuid for attempt in self.attempts.values()}
+
+    def attempt_of(self, task: str) -> Attempt | None:
+        """Return the live attempt of a task, if there is one."""
+        uuid = self._live.get(task)
+        return None if uuid is None else self.attempts[uuid]
+
+    @property
+    def linked(self) -> bool:
+        """Whether any live task comes after another one."""
+        return bool(self._behind)
+
+    def awaited(self, task: Task) -> tuple[str, ...]:
+        """Return those that a task comes after and that have not completed yet."""
+        return tuple(name for name in task.after if name in self.tasks)
+
+    def behind(self, task: str) -> tuple[str, ...]:
+        """Return the live tasks that come after a live one, in order of arrival."""
+        return tuple(self._behind.get(task, ()))
+
+    def put(self, task: Task) -> None:
+        """Keep a task as it is now."""
+        if self.tasks.get(task.id) != task:
+            if task.id not in self.tasks:
+                self._link(task)
+            self._keep(task)
+            self._changed_tasks[task.id] = task
+
+    def close(self, task: Task) -> None:
+        """Write a task's end down and forget it."""
+        self.put(task)
+        del self.tasks[task.id]
+        self._unlink(task)
+        self.owned[task.owner] -= 1
+        if not self.owned[task.owner]:
+            del self.owned[task.owner]
+        self.replan()
+
+    def put_attempt(self, attempt: Attempt) -> None:
+        """Keep an attempt as it is now."""
+        if self.attempts.get(attempt.uuid) != attempt:
+            self._keep_attempt(attempt)
+            self._live[attempt.task] = attempt.uuid
+            self._changed_attempts[attempt.uuid] = attempt
+
+    def close_attempt(self, attempt: Attempt) -> None:
+        """Write an attempt's end down and forget it."""
+        self._changed_attempts[attempt.uuid] = attempt
+        del self.attempts[attempt.uuid]
+        self.leaving.discard(attempt.uuid)
+        self.sent[self.tasks[attempt.task].owner] -= 1
+        del self._live[attempt.task]
+        self.replan()
+
+    def put_reservation(self, reservation: Reservation) -> None:
+        """Write a reservation down as it is now; the plan must heed it."""
+        self._changed_reservations[reservation.id] = reservation
+        self.replan()
+
+    def _link(self, task: Task) -> None:
+        for name in self.awaited(task):
+            self._behind.setdefault(name, {})[task.id] = None
+
+    def _unlink(self, task: Task) -> None:
+        self._behind.pop(task.id, None)
+        for name in self.awaited(task):
+            self._behind[name].pop(task.id)
+            if not self._behind[name]:
+                del self._behind[name]
+
+    def _keep_attempt(self, attempt: Attempt) -> None:
+        if attempt.uuid not in self.attempts:
+            self.sent[self.tasks[attempt.task].owner] += 1
+        self.attempts[attempt.uuid] = attempt
+        if attempt.state is AttemptState.SUBMITTING and not attempt.hosts:
+            self.leaving.add(attempt.uuid)
+        else:
+            self.leaving.discard(attempt.uuid)
+
+    def _keep(self, task: Task) -> None:
+        if task.id not in self.tasks:
+            self.owned[task.owner] += 1
+        self.tasks[task.id] = task

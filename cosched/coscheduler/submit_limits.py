@@ -1,0 +1,67 @@
+"""Submit limits say how many attempts the resource manager takes of each owner.
+
+Managers do not tell the limit, so it is probed: what was taken is the limit; one attempt beyond it is tried
+after a pause that doubles, and each success doubles the number of the next try. Start at `SubmitLimits`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.core_settings import CoreSettings
+
+__all__ = ["OwnerLimit", "SubmitLimits"]
+
+
+@dataclass(slots=True)
+class OwnerLimit:
+    """What is known of an owner of whom the manager took no more.
+
+    Attributes:
+        limit: live attempts that it had taken.
+        until: when more are tried, epoch seconds.
+        step: how many are then tried beyond the limit.
+        why: the manager's words.
+        pauses: in a row.
+    """
+
+    limit: int
+    until: float
+    why: str
+    pauses: int
+    step: int = 1
+
+
+class SubmitLimits:
+    """What was found out of limits.
+
+    Attributes:
+        doors: by owner; there is none for those of whom nothing was ever refused.
+    """
+
+    def __init__(self, settings: CoreSettings) -> None:
+        self.doors: dict[str, OwnerLimit] = {}
+        self._settings = settings
+
+    def refuse(self, owner: str, taken: int, why: str, time: float) -> None:
+        """Note that the manager took no more while it had so many live attempts of an owner."""
+        door = self.doors.get(owner)
+        pauses = 1 if door is None else door.pauses + (time >= door.until)  # those that left together count once
+        pause = min(self._settings.retry * 2.0 ** min(pauses - 1, 20), self._settings.retry_longest)
+        self.doors[owner] = OwnerLimit(taken, time + pause, why, pauses)
+
+    def take(self, owner: str, taken: int) -> None:
+        """Note that the manager took one, and has so many live attempts of the owner now."""
+        door = self.doors.get(owner)
+        if door is not None and taken > door.limit:
+            door.limit, door.pauses, door.step = taken, 0, 2 * door.step
+
+    def room(self, owner: str, live: int, time: float) -> float:
+        """Return how many attempts of an owner may leave who has so many on their way or there."""
+        door = self.doors.get(owner)
+        if door is None:
+            return math.inf
+        return max(door.limit + (door.step if time >= door.until else 0) - live, 0)

@@ -1,0 +1,193 @@
+"""A what-if places one more task in the plan and counts the tasks it delays.
+
+Start at `predict_placement`; nothing is changed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.coscheduler.plan import PlanningAssumptions, run_times
+from cosched.coscheduler.reservations import with_reservations
+from cosched.scheduling.decoding.decoder import soonest, spans
+from cosched.scheduling.host_counts import best_seconds
+from cosched.scheduling.plan import Plan
+from cosched.scheduling.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Task
+    from cosched.scheduling.schedule import Assignment
+
+__all__ = ["PredictedPlacement", "QueueDelay", "predict_placement"]
+
+_NOTICEABLE = 0.1  # seconds; nobody minds less
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDelay:
+    """What one more task does to those that wait: how many end later, by how much at most (s), how many too late."""
+
+    delayed: int
+    longest: float
+    made_late: int
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedPlacement:
+    """Where a task would run, in epoch seconds, and what that does to those that wait already."""
+
+    start: float
+    end: float
+    hosts: tuple[str, ...]
+    effect: QueueDelay
+
+
+def predict_placement(
+    core: Coscheduler, task: Task, time: float, booked: Sequence[Task] = (), *, jumps: bool = True
+) -> PredictedPlacement | None:
+    """Return a new task's place in epoch seconds; None where it has no prediction or no host is up for it.
+
+    Nor is there one where it comes after a task of which nobody can say when it ends.
+
+    It goes behind the queue; where it would miss its deadline there, before the tasks whose deadlines are later.
+    Of the host counts it takes the one that ends first.
+
+    Args:
+        core: the domain.
+        task: the new one.
+        time: now, epoch seconds.
+        booked: tasks that are not there yet and for which a place behind the queue is kept.
+        jumps: whether it may go before others at all.
+    """
+    if not core.domain.up():
+        return None
+    problem, plan = _waiting(core, time)
+    rows = _run_times(core, task, problem)
+    if rows is None:
+        return None
+    earliest = _earliest(core, task, problem, plan, time)
+    if earliest is None:
+        return None
+    deadline = math.inf if task.deadline is None else task.deadline - time
+    for other in booked:
+        problem, plan = _with_booked(problem, plan, _run_times(core, other, problem))
+    extended = _with_one_more(problem, rows, deadline, earliest)
+    order = plan.order.tolist()
+    ahead = [other for other in order if problem.deadline[other] <= deadline]
+    new = len(problem.tasks)
+    best = _soonest(extended, plan, order, new)
+    effect = QueueDelay(delayed=0, longest=0.0, made_late=0)
+    if best.end > deadline and jumps:
+        sooner = _soonest(extended, plan, ahead, new)
+        if sooner.end < best.end:
+            best = sooner
+            behind = [other for other in order if problem.deadline[other] > deadline]
+            counts = np.append(plan.counts, len(best.hosts))
+            changed = Plan(np.array([*ahead, new, *behind], dtype=np.int64), counts, _with_any_class(plan))
+            effect = _queue_delay(problem, plan, extended, changed)
+    return PredictedPlacement(time + best.start, time + best.end, best.hosts, effect)
+
+
+def _earliest(core: Coscheduler, task: Task, problem: Problem, plan: Plan, time: float) -> float | None:
+    """Return when all that a new task comes after will have completed, in seconds; None where nobody can say."""
+    before = [name for name in task.after if name in core.tasks]
+    if not before:
+        return 0.0
+    planned = dict(zip(problem.tasks, spans(problem, plan)[1], strict=True))
+    latest = 0.0
+    for name in before:
+        end = planned.get(name)
+        if end is None:
+            foreseen = core.prospect.foreseen_end(name, time)
+            if foreseen is None:
+                return None
+            end = foreseen - time
+        latest = max(latest, end)
+    return latest
+
+
+def _queue_delay(problem: Problem, plan: Plan, extended: Problem, changed: Plan) -> QueueDelay:
+    """Compare when the waiting tasks end under their plan and under one with the new task among them."""
+    before = np.array(spans(problem, plan)[1])
+    after = np.array(spans(extended, changed)[1])[: len(before)]
+    later = after - before
+    made_late = (before <= problem.deadline) & (after > problem.deadline)
+    return QueueDelay(
+        delayed=int((later > _NOTICEABLE).sum()), longest=float(later.max(initial=0.0)), made_late=int(made_late.sum())
+    )
+
+
+def _run_times(core: Coscheduler, task: Task, problem: Problem) -> NDArray[np.float64] | None:
+    """Return the run time to plan with by class and host count; None where these hosts cannot run it."""
+    if task.profile is None:
+        return None
+    outlook = PlanningAssumptions(core.corrections(), core.settings.quantile)
+    rows = run_times(task, outlook, problem.classes, len(problem.hosts))
+    alone = replace(
+        problem, tasks=("",), seconds=rows[:, np.newaxis], release=np.zeros(1), deadline=np.zeros(1), depends_on=()
+    )
+    return rows if np.isfinite(best_seconds(alone)).any() else None
+
+
+def _with_booked(problem: Problem, plan: Plan, rows: NDArray[np.float64] | None) -> tuple[Problem, Plan]:
+    """Put one more task behind the queue, on the host count that ends first."""
+    if rows is None:
+        return problem, plan
+    new = len(problem.tasks)
+    extended = _with_one_more(problem, rows, -math.inf)  # nobody may go before it: its place has been promised
+    count = len(_soonest(extended, plan, plan.order.tolist(), new).hosts)
+    return extended, Plan(np.append(plan.order, new), np.append(plan.counts, count), _with_any_class(plan))
+
+
+def _with_any_class(plan: Plan) -> NDArray[np.int64] | None:
+    """Return the classes of a plan with one more task, which takes hosts of any."""
+    return None if plan.classes is None else np.append(plan.classes, -1)
+
+
+def _waiting(core: Coscheduler, time: float) -> tuple[Problem, Plan]:
+    forecast = core.prospect.forecast(time)
+    if forecast is not None:
+        # It may be without reservations that begin behind what waits: one more task could run into them.
+        return with_reservations(forecast[0], core.reservations, time), core.waiting.plan(forecast[0])
+    hosts, free, class_of = core.domain.up(), core.prospect.taken(time), core.domain.classes()
+    classes = tuple(sorted({class_of[host] for host in hosts}))
+    problem = Problem(
+        tasks=(),
+        hosts=tuple(hosts),
+        classes=classes,
+        host_class=np.array([classes.index(class_of[host]) for host in hosts], dtype=np.int64),
+        free=np.array([max(free.get(host, time) - time, 0.0) for host in hosts], dtype=np.float64),
+        seconds=np.empty((len(classes), 0, len(hosts))),
+        release=np.empty(0),
+        deadline=np.empty(0),
+    )
+    nothing = Plan(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+    return with_reservations(problem, core.reservations, time), nothing
+
+
+def _with_one_more(problem: Problem, rows: NDArray[np.float64], deadline: float, earliest: float = 0.0) -> Problem:
+    return replace(
+        problem,
+        tasks=(*problem.tasks, ""),
+        seconds=np.concatenate((problem.seconds, rows[:, np.newaxis]), axis=1),
+        release=np.append(problem.release, earliest),
+        deadline=np.append(problem.deadline, deadline),
+        depends_on=(*problem.depends_on, ()) if problem.depends_on else (),
+    )
+
+
+def _soonest(problem: Problem, plan: Plan, ahead: list[int], new: int) -> Assignment:
+    """Return the place of the task `new` behind these, on the host count that ends first (ties: the smaller)."""
+    known = Plan(plan.order, np.append(plan.counts, 1), _with_any_class(plan))
+    place = soonest(problem, known, ahead, new)
+    assert place is not None, "reservations end, and some host count can be used"
+    return place

@@ -1,0 +1,269 @@
+"""The adviser simulates other agent settings in the background and advises or adopts the best.
+
+Start at `Adviser.once`; `situation` makes the snapshot that is simulated.
+"""
+
+from __future__ import annotations
+
+import math
+import pickle
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.agents import AdvertisingChanged
+from cosched.agents.advice import AdviserSnapshot, ObservedDomain, ObservedTask
+from cosched.agents.agent_settings import AdvertisingBounds, PeerRole
+from cosched.daemon.advising import AdviceRequest
+from cosched.errors import SystemFault
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.agents import Peer, TaskKnowledge
+    from cosched.agents.advice import Advice
+    from cosched.agents.agent import Agent
+    from cosched.agents.discovery.capability_tables import CapabilityEntry
+    from cosched.agents.protocol.advertisement import AdvertisedService
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Task
+    from cosched.daemon.clock import Clock
+    from cosched.daemon.config.sections import AgentSection
+    from cosched.daemon.engine import Engine
+    from cosched.store.store import Store
+
+__all__ = ["FEWEST_TASKS", "Adviser", "DomainView", "LatestAdvice", "domain_view", "situation"]
+
+# ── From what the daemon knows to what its adviser simulates.
+
+
+FEWEST_TASKS = 10
+"""Tasks below which nothing is advised: so few say little of those to come."""
+
+_WINDOW = 3600.0  # seconds: of older tasks nothing is simulated
+_COMPARED = 20  # tasks by whose models hardware is compared
+
+DomainView = tuple["dict[str, Peer]", "list[CapabilityEntry]", int]
+"""Neighbours, what is known of domains, and the number of our hosts, of one moment."""
+
+
+def domain_view(agent: Agent, core: Coscheduler, time: float) -> DomainView:
+    """Return what only the thread of the core may read."""
+    return agent.usable(), agent.known(time), len(core.domain.hosts)
+
+
+def situation(
+    agent: Agent, found: DomainView, tasks: Sequence[Task], knowledge: TaskKnowledge, time: float
+) -> AdviserSnapshot | None:
+    """Return what is to be simulated; None where there are too few tasks, or nobody but us.
+
+    Args:
+        agent: ours.
+        found: see `known`.
+        tasks: the newest first.
+        knowledge: how long tasks take on other hardware.
+        time: now, epoch seconds.
+    """
+    peers, entries, hosts = found
+    own = [
+        task for task in reversed(tasks) if not task.origin and task.deadline is not None and task.profile is not None
+    ]
+    own = [task for task in own if task.submitted >= own[-1].submitted - _WINDOW]
+    others = tuple(
+        _observed(entry, peers, own, knowledge, hosts, time)
+        for entry in entries
+        if entry.via in peers and any(each.hosts for each in entry.service.classes)
+    )
+    if len(own) < FEWEST_TASKS or not others or not hosts:
+        return None
+    began = own[0].submitted
+    seen = tuple(
+        ObservedTask(task.submitted - began, task.deadline - task.submitted, replace(task.profile, classes=()))
+        for task in own
+        if task.deadline is not None and task.profile is not None
+    )
+    return AdviserSnapshot(agent.settings, hosts, seen, others)
+
+
+def _observed(
+    entry: CapabilityEntry,
+    peers: Mapping[str, Peer],
+    tasks: Sequence[Task],
+    knowledge: TaskKnowledge,
+    hosts: int,
+    time: float,
+) -> ObservedDomain:
+    service = entry.now(time)
+    largest = max(service.classes, key=lambda each: each.hosts)
+    role = peers[entry.via].role if service.domain == entry.via else PeerRole.NEIGHBOUR
+    slowness = _slowness(tasks, knowledge, largest.hardware, largest.hosts, hosts)
+    return ObservedDomain(
+        service.domain,
+        entry.via,
+        role,
+        sum(each.hosts for each in service.classes),
+        largest.hardware,
+        slowness,
+        _busy(service),
+    )
+
+
+def _busy(service: AdvertisedService) -> float:
+    times = [after for each in service.classes for after in each.times()]
+    return sum(1 for after in times if after > service.age) / len(times)
+
+
+def _slowness(tasks: Sequence[Task], knowledge: TaskKnowledge, hardware: str, there: int, here: int) -> float:
+    """Return run time on other hardware ÷ ours, as far as it is known by now; 1 where it is not."""
+    ratios = []
+    for task in tasks[-_COMPARED:]:
+        document = knowledge.document(task, here)
+        profile = None if document is None else knowledge.profile(document, hardware, min(there, here))
+        if profile is not None and task.profile is not None and math.isfinite(profile.shortest):
+            ours = task.profile.limited(min(there, here)).shortest
+            ratios.append(profile.shortest / ours)
+    return median(ratios) if ratios else 1.0
+
+
+# ── Watches over the agent: now and then other settings are simulated in the background, and advised or adopted.
+
+
+_log = structlog.get_logger("cosched.agents")
+_TASKS = 200  # newest tasks that are looked at
+_SECONDS = 60.0  # of processor time for one advice
+_PATIENCE = 20.0  # seconds for an answer of the engine
+
+
+@dataclass(frozen=True, slots=True)
+class LatestAdvice:
+    """What was advised last.
+
+    Attributes:
+        time: when, epoch seconds.
+        advice: the answer.
+        adopted: whether the agent has taken it up.
+    """
+
+    time: float
+    advice: Advice
+    adopted: bool
+
+
+class Adviser(threading.Thread):
+    """Asks a process of its own every so often; the agent and what is under way never wait for it.
+
+    Attributes:
+        latest: what was advised last; None before that.
+        fault: why there is no newer advice; empty where there is none the matter.
+    """
+
+    def __init__(
+        self, section: AgentSection, agent: Agent, engine: Engine, store: Store, knowledge: TaskKnowledge, clock: Clock
+    ) -> None:
+        """Set up.
+
+        Args:
+            section: says how often, within which bounds, and whether to adopt.
+            agent: ours; it is read in the engine's thread.
+            engine: answers questions, and takes up what is adopted.
+            store: has the tasks.
+            knowledge: how long tasks take on other hardware.
+            clock: of the daemon.
+        """
+        super().__init__(name="adviser", daemon=True)
+        self._section = section
+        self._bounds = AdvertisingBounds(
+            section.advise_shortest, section.advise_longest, section.advise_scope, section.advise_lifetime
+        )
+        self._agent = agent
+        self._engine = engine
+        self._store = store
+        self._knowledge = knowledge
+        self._clock = clock
+        self._stopped = threading.Event()
+        self._guard = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.latest: LatestAdvice | None = None
+        self.fault = ""
+
+    @property
+    def mode(self) -> str:
+        """What it may do: off, advise or adopt."""
+        return self._section.adviser
+
+    def start(self) -> None:
+        """Begin, unless no advice is wanted."""
+        if self._section.adviser != "off":
+            super().start()
+
+    def stop(self) -> None:
+        """End, with the process that is under way."""
+        self._stopped.set()
+        with self._guard:
+            if self._process is not None:
+                self._process.kill()
+        if self.ident is not None:
+            self.join()
+
+    def run(self) -> None:
+        """Ask for advice every so often until `stop`."""
+        while not self._stopped.wait(self._section.advise_every):
+            try:
+                self.once()
+            except (SystemFault, TimeoutError, OSError) as error:
+                self.fault = f"no advice: {error}"
+                _log.warning("adviser", fault=self.fault)
+
+    def once(self) -> None:
+        """Ask for advice now, and adopt it where that is wished for.
+
+        Raises:
+            SystemFault: the simulation came to nothing, or the database cannot be read.
+            TimeoutError: the engine is busy.
+            OSError: the process cannot be started.
+        """
+        found = self._engine.ask(partial(domain_view, self._agent)).result(_PATIENCE)
+        now = self._clock.now()
+        wanted = situation(self._agent, found, self._store.tasks(limit=_TASKS), self._knowledge, now)
+        if wanted is None:
+            self.fault = (
+                f"no advice yet: it takes {FEWEST_TASKS} tasks with deadlines, and a neighbour that was heard of"
+            )
+            return
+        advice = self._asked(AdviceRequest(wanted, self._bounds, _SECONDS))
+        if advice is None:
+            return
+        adopts = advice.changes and self._section.adviser == "adopt" and not self._stopped.is_set()
+        if adopts:
+            self._engine.post(AdvertisingChanged(self._clock.now(), advice.best))
+        self.fault = ""
+        self.latest = LatestAdvice(self._clock.now(), advice, adopts)
+        _log.info(
+            "advice",
+            present=str(advice.present),
+            best=str(advice.best),
+            adopted=adopts,
+            tried=advice.tried,
+            late=f"{advice.present_outlook.late:.3f} -> {advice.best_outlook.late:.3f}",
+        )
+
+    def _asked(self, question: AdviceRequest) -> Advice | None:
+        """Return the answer; None where `stop` was called meanwhile."""
+        command = [sys.executable, "-m", "cosched.daemon.advising"]
+        with self._guard:
+            if self._stopped.is_set():
+                return None
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        said, _ = self._process.communicate(pickle.dumps(question))
+        if self._stopped.is_set():
+            return None
+        if self._process.returncode:
+            raise SystemFault(f"the simulation ended with {self._process.returncode}: the log above says why")
+        found: Advice = pickle.loads(said)  # noqa: S301  from our own child
+        return found

@@ -1,0 +1,53 @@
+"""The adviser in a process of its own: `python -m cosched.daemon.advising`.
+
+One question comes in on standard input and its answer goes out on standard output, both as pickles between one user's
+own processes. It takes what processor time nobody else wants, and not more than it was given.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO
+
+from cosched.simulation.advertising_search import advise
+
+if TYPE_CHECKING:
+    from cosched.agents.advice import Advice, AdviserSnapshot
+    from cosched.agents.agent_settings import AdvertisingBounds
+
+__all__ = ["AdviceRequest", "answer", "main"]
+
+_NICE = 19
+_ALLOWANCE = 4  # times the given processor time after which the process is ended: one simulation may be a long one
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceRequest:
+    """What is asked, and the seconds of processor time that it may take."""
+
+    situation: AdviserSnapshot
+    bounds: AdvertisingBounds
+    seconds: float
+
+
+def answer(question: AdviceRequest) -> Advice:
+    """Return what is to be advised."""
+    return advise(question.situation, question.bounds, question.seconds)
+
+
+def main(source: BinaryIO, target: BinaryIO) -> None:
+    """Answer one question."""
+    os.nice(_NICE)
+    question: AdviceRequest = pickle.load(source)  # noqa: S301  from our own parent
+    most = int(_ALLOWANCE * question.seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+    pickle.dump(answer(question), target)
+    target.flush()
+
+
+if __name__ == "__main__":
+    main(sys.stdin.buffer, sys.stdout.buffer)

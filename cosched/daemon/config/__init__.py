@@ -1,0 +1,1 @@
+"""The daemon's configuration: keys and bounds (sections), sources (layers), merging (configuration)."""

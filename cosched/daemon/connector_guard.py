@@ -1,0 +1,114 @@
+"""The connector guard turns any mistake of a connector into an error the daemon expects."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.connector.interface import ConnectorError, submit_many
+from cosched.errors import CoschedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cosched.connector.interface import Connector, Host, JobReport, Launch, Output
+
+__all__ = ["GuardedConnector"]
+
+_log = structlog.get_logger("cosched.connector")
+
+
+class GuardedConnector:
+    """The verbs of a connector; each raises a `CoschedError` and nothing else.
+
+    A connector's own mistakes, answers of a wrong form among them, count as a manager that does not answer: whoever
+    waits asks again. A thread of the daemon's that died of one would be missed by nobody.
+    """
+
+    def __init__(self, connector: Connector) -> None:
+        self._connector = connector
+        self._mistake = ""
+
+    def hosts(self) -> tuple[Host, ...]:
+        """Return all hosts, sorted by name."""
+        with self._guarded():
+            hosts = [replace(host, reason=_storable(host.reason)) for host in self._connector.hosts()]
+            return tuple(sorted(hosts, key=lambda host: host.name))
+
+    def submit_many(self, launches: Sequence[Launch]) -> dict[str, str | CoschedError]:
+        """Hand attempts to the manager, together where the connector can; return the job of each, or what is wrong."""
+        try:
+            with self._guarded():
+                outcomes = submit_many(self._connector, launches)
+                return {launch.attempt: _outcome(outcomes[launch.attempt]) for launch in launches}
+        except CoschedError as error:
+            return dict.fromkeys((launch.attempt for launch in launches), error)
+
+    def status(self, attempts: Sequence[str]) -> list[JobReport]:
+        """Return a report for each attempt."""
+        with self._guarded():
+            return [_report(report) for report in self._connector.status(attempts).values()]
+
+    def cancel(self, attempt: str) -> None:
+        """See to it that an attempt does not run."""
+        with self._guarded():
+            self._connector.cancel(attempt)
+
+    def find(self, attempt: str) -> JobReport | None:
+        """Look an attempt up; None where the manager does not know it."""
+        with self._guarded():
+            report = self._connector.find(attempt)
+            return None if report is None else _report(report)
+
+    def events(self, timeout: float) -> list[JobReport]:
+        """Return what happened to jobs since the last call."""
+        with self._guarded():
+            return [_report(report) for report in self._connector.events(timeout)]
+
+    def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
+        """Return part of what a process wrote; None where nothing of it is kept."""
+        with self._guarded():
+            return self._connector.output(attempt, stream, rank, offset, limit)
+
+    def calls(self) -> Mapping[str, int]:
+        """Return what the connector has counted of its calls to the manager; not every connector counts."""
+        counted = getattr(self._connector, "calls", {})
+        return {str(name): int(number) for name, number in dict(counted).items()}
+
+    def close(self) -> None:
+        """Let go of the manager."""
+        with self._guarded():
+            self._connector.close()
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except CoschedError as error:
+            error.args = (_storable(str(error)),)
+            raise
+        except Exception as error:
+            mistake = _storable(f"{type(error).__name__}: {error}")
+            if mistake != self._mistake:  # one that is made at every look would fill the log
+                _log.exception("the connector failed in a way it should not")
+            self._mistake = mistake
+            raise ConnectorError(f"the connector failed ({mistake}): see the log", transient=True) from error
+
+
+def _report(report: JobReport) -> JobReport:
+    return replace(report, job=_storable(report.job), reason=_storable(report.reason))
+
+
+def _outcome(outcome: str | CoschedError) -> str | CoschedError:
+    if isinstance(outcome, CoschedError):
+        outcome.args = (_storable(str(outcome)),)
+        return outcome
+    return _storable(outcome)
+
+
+def _storable(words: str) -> str:
+    """Return a manager's words as a database and JSON can carry them: no half surrogate pairs, no zeros."""
+    return words.encode(errors="replace").decode().replace("\0", "?")

@@ -1,0 +1,375 @@
+"""The manager runs a connector behind threads, so that a slow resource manager delays nobody.
+
+One thread acts in order, so that a cancel never overtakes its submit; one listens for job events; one watches hosts.
+Where many attempts are looked for, one question asks for all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import itertools
+import threading
+import time
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.connector.interface import ConnectorError, JobState, Launch
+from cosched.coscheduler.events import (
+    AttemptAbsent,
+    AttemptMissing,
+    AttemptSubmitted,
+    Event,
+    HostsObserved,
+    JobReported,
+    SubmitFailed,
+)
+from cosched.daemon.connector_guard import GuardedConnector
+from cosched.errors import CoschedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from cosched.connector.interface import Connector, Host, JobReport, Output
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.daemon.clock import Clock
+
+__all__ = ["AttemptLookups", "ResourceManager"]
+
+# ── What became of attempts, as the manager tells: where many are looked for, as after a restart, one question for all.
+#
+# A manager with ten thousand jobs takes seconds to list them, for one attempt as for all.
+
+
+_BULK_FROM = 10  # attempts from which on all are asked for together
+_ANSWER_HOLDS = 5.0  # seconds for which an answer holds
+
+
+class AttemptLookups:
+    """Finds attempts; used by one thread.
+
+    Args:
+        connector: the domain's resource manager.
+        wanted: returns the UUIDs of all attempts that are looked for now.
+    """
+
+    def __init__(self, connector: GuardedConnector, wanted: Callable[[], Sequence[str]]) -> None:
+        self._connector = connector
+        self._wanted = wanted
+        self._known: dict[str, JobReport | None] = {}  # of the last question for all, those not yet told
+        self._until = 0.0
+
+    def find(self, uuid: str) -> JobReport | None:
+        """Return a report on an attempt that is looked for; None where the manager does not know it.
+
+        Raises:
+            CoschedError: the manager does not answer.
+        """
+        if uuid not in self._known or time.monotonic() > self._until:
+            self._ask()
+        # What `status` does not know may be absent, or in a state without a meaning: `find` tells these apart.
+        return self._known.pop(uuid, None) or self._connector.find(uuid)
+
+    def forget(self, uuid: str) -> None:
+        """Forget what is known of an attempt: something has just been done to it."""
+        if uuid in self._known:
+            self._known[uuid] = None
+
+    def _ask(self) -> None:
+        self._known = {}
+        wanted = self._wanted()
+        if len(wanted) < _BULK_FROM:
+            return
+        reports = {report.attempt: report for report in self._connector.status(wanted)}
+        self._known = {
+            uuid: report if (report := reports.get(uuid)) and report.state is not JobState.UNKNOWN else None
+            for uuid in wanted
+        }
+        self._until = time.monotonic() + _ANSWER_HOLDS
+
+
+# ── The resource manager as the daemon uses it: a connector behind threads, so that a slow manager delays nobody.
+#
+# One thread acts (submit, cancel, find: in order, so that a cancel never overtakes its submit), one listens for events
+# of jobs, one watches the hosts and, rarely, asks for the status of everything that lives.
+
+
+_log = structlog.get_logger("cosched.manager")
+
+_FIND_AGAIN = 0.5  # seconds between looks for an attempt during the grace
+_UNREACHABLE_AGAIN = 2.0  # seconds between tries where the manager does not answer
+_AT_ONCE = 200  # attempts that are submitted together at most: nothing else can be done meanwhile
+_LISTEN = 1.0  # seconds that one call for events may wait
+
+
+class ResourceManager:
+    """Carries out decisions and reports what happens."""
+
+    def __init__(
+        self,
+        connector: Connector,
+        post: Callable[[Event], None],
+        clock: Clock,
+        *,
+        grace: float,
+        watch: float,
+        status: float,
+        live: Callable[[], list[str]],
+    ) -> None:
+        """Set up; nothing is called before `start`.
+
+        Args:
+            connector: the domain's resource manager.
+            post: where events go.
+            clock: for their times.
+            grace: seconds after which an attempt that neither queue nor history knows counts as lost.
+            watch: seconds between looks at the hosts.
+            status: seconds between questions for the status of all live attempts.
+            live: returns the UUIDs of the live attempts that the manager has been given.
+        """
+        self._connector = GuardedConnector(connector)
+        self._post = post
+        self._clock = clock
+        self._grace = grace
+        self._watch_every = watch
+        self._status_every = status
+        self._live = live
+        self._actions = _Actions()
+        self._leaving: deque[Launch] = deque()
+        self._locating: dict[str, bool] = {}  # attempt that is looked for → may be fenced
+        self._locating_guard = threading.Lock()
+        self._lookups = AttemptLookups(self._connector, self._sought)
+        self._missing: dict[str, float] = {}  # attempt → monotonic time of the first look in a row that found nothing
+        self._hosts: tuple[Host, ...] = ()
+        self._looking = threading.Lock()
+        self._warned: dict[str, str] = {}  # verb → its last fault, while it lasts
+        self._stopped = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._actions.run, name="manager-actions", daemon=True),
+            threading.Thread(target=self._listen, name="manager-events", daemon=True),
+            threading.Thread(target=self._watch, name="manager-hosts", daemon=True),
+        ]
+        self.fault = "not asked yet"
+        """Why the manager cannot be reached; empty while it answers."""
+
+    def start(self) -> None:
+        """Begin to act, to listen and to watch."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Finish the action under way and end; jobs go on."""
+        self._stopped.set()
+        self._actions.stop()
+        for thread in self._threads:
+            thread.join(timeout=2 * _LISTEN)
+        with contextlib.suppress(CoschedError):  # the log has it, and the daemon ends all the same
+            self._connector.close()
+
+    def submit(self, leaving: Iterable[tuple[Attempt, Task]]) -> None:
+        """Hand attempts to the manager, those together that leave at the same time."""
+        classes = {host.name: host.host_class for host in self._hosts}
+        launches = [_launch(attempt, task, classes) for attempt, task in leaving]
+        self._leaving.extend(launches)
+        for _ in launches:  # at the turn of each it is gone, and often before it: so no cancel overtakes its submit
+            self._actions.put(self._submit)
+
+    def cancel(self, uuid: str) -> None:
+        """See to it that an attempt does not run."""
+        self._actions.put(partial(self._cancel, uuid))
+
+    def output(self, uuid: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
+        """Return part of what a process of an attempt wrote; see `Connector.output`. Called from any thread."""
+        return self._connector.output(uuid, stream, rank, offset, limit)
+
+    def calls(self) -> Mapping[str, int]:
+        """Return how often the resource manager was asked, by what; empty where the connector does not count."""
+        return self._connector.calls()
+
+    def locate(self, uuid: str, *, fence: bool) -> None:
+        """Find out what became of an attempt; one search for each at a time.
+
+        Args:
+            uuid: the attempt.
+            fence: it is written down that it must not run.
+        """
+        with self._locating_guard:
+            begun = uuid in self._locating
+            self._locating[uuid] = fence or self._locating.get(uuid, False)
+        if not begun:
+            self._actions.put(partial(self._locate, uuid))
+
+    def _submit(self) -> None:
+        """Submit whoever waits for it by now; those with hosts first, for these stay idle meanwhile."""
+        launches = [self._leaving.popleft() for _ in range(min(len(self._leaving), _AT_ONCE))]
+        for pinned in (True, False):
+            together = [launch for launch in launches if bool(launch.hosts) is pinned]
+            if together:
+                self._submit_many(together)
+
+    def _submit_many(self, launches: Sequence[Launch]) -> None:
+        outcomes = self._connector.submit_many(launches)
+        for launch in launches:
+            outcome = outcomes[launch.attempt]
+            if isinstance(outcome, CoschedError):
+                transient = isinstance(outcome, ConnectorError) and outcome.transient
+                _log.warning(
+                    "submit", task=launch.task, attempt=launch.attempt, fault=str(outcome), transient=transient
+                )
+                refused = isinstance(outcome, ConnectorError) and outcome.refused
+                self._post(SubmitFailed(self._clock.now(), launch.attempt, str(outcome), transient, refused))
+            else:
+                self._post(AttemptSubmitted(self._clock.now(), launch.attempt, outcome))
+
+    def _cancel(self, uuid: str) -> None:
+        self._lookups.forget(uuid)
+        try:
+            self._connector.cancel(uuid)
+            self._warned.pop("cancel", None)
+        except CoschedError as error:
+            self._warn("cancel", error)  # the core asks again
+
+    def _locate(self, uuid: str) -> None:
+        pause = _FIND_AGAIN
+        try:
+            answer = self._look_for(uuid)
+            self._warned.pop("find", None)
+        except CoschedError as error:
+            self._warn("find", error)
+            answer, pause = None, _UNREACHABLE_AGAIN
+        if answer is None:
+            self._actions.put(partial(self._locate, uuid), pause)
+            return
+        with self._locating_guard:
+            del self._locating[uuid]
+        self._post(answer)
+
+    def _look_for(self, uuid: str) -> Event | None:
+        """Return what became of an attempt; None where it is not known yet.
+
+        Absent is not lost: an attempt is given up only after the grace, and fenced, and not fenced before it is written
+        down that it shall be: found fenced after a crash, it would pass for one that a user removed.
+        """
+        report = self._lookups.find(uuid)
+        if report is None and self._grace_is_over(uuid):
+            with self._locating_guard:
+                fence = self._locating[uuid]
+            if not fence:
+                return AttemptMissing(self._clock.now(), uuid)
+            self._connector.cancel(uuid)
+            report = self._connector.find(uuid)
+            if report is None:
+                del self._missing[uuid]
+                return AttemptAbsent(self._clock.now(), uuid)
+        if report is None:
+            return None
+        self._missing.pop(uuid, None)
+        return None if report.state is JobState.UNKNOWN else JobReported(self._clock.now(), report)
+
+    def _sought(self) -> list[str]:
+        """Return all attempts that are looked for."""
+        with self._locating_guard:
+            return list(self._locating)
+
+    def _grace_is_over(self, uuid: str) -> bool:
+        now = time.monotonic()
+        return now >= self._missing.setdefault(uuid, now) + self._grace
+
+    def _listen(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                reports = self._connector.events(_LISTEN)
+                self._warned.pop("events", None)
+                if any(report.state is JobState.EVICTED for report in reports):
+                    with contextlib.suppress(CoschedError):  # the watch says so; these reports come only once
+                        self._look_at_hosts()  # before the core sends the task to the same host again
+                for report in reports:
+                    self._post(JobReported(self._clock.now(), report))
+            except CoschedError as error:
+                self._warn("events", error)
+                self._stopped.wait(_UNREACHABLE_AGAIN)
+
+    def _watch(self) -> None:
+        asked = time.monotonic()
+        while not self._stopped.is_set():
+            try:
+                self._look_at_hosts()
+                if time.monotonic() >= asked + self._status_every:
+                    asked = time.monotonic()
+                    for report in self._connector.status(self._live()):
+                        self._post(JobReported(self._clock.now(), report))
+            except CoschedError as error:
+                if self.fault != str(error):
+                    _log.warning("hosts", fault=str(error))
+                self.fault = str(error)
+            self._stopped.wait(self._watch_every)
+
+    def _look_at_hosts(self) -> None:
+        with self._looking:
+            hosts = self._connector.hosts()
+            self.fault = ""
+            if hosts != self._hosts:
+                self._hosts = hosts
+                self._post(HostsObserved(self._clock.now(), hosts))
+
+    def _warn(self, verb: str, error: CoschedError) -> None:
+        """Log a fault when it is new: what is tried every other second for a night would fill the disk."""
+        if self._warned.get(verb) != str(error):
+            self._warned[verb] = str(error)
+            _log.warning(verb, fault=str(error))
+
+
+class _Actions:
+    """Callables run one after the other on one thread, some of them later."""
+
+    def __init__(self) -> None:
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._turn = itertools.count()
+        self._changed = threading.Condition()
+        self._stopped = False
+
+    def put(self, action: Callable[[], None], delay: float = 0.0) -> None:
+        with self._changed:
+            heapq.heappush(self._due, (time.monotonic() + delay if delay else 0.0, next(self._turn), action))
+            self._changed.notify()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+
+    def run(self) -> None:
+        while (action := self._next()) is not None:
+            action()
+
+    def _next(self) -> Callable[[], None] | None:
+        with self._changed:
+            while not self._stopped:
+                wait = self._due[0][0] - time.monotonic() if self._due else None
+                if wait is not None and wait <= 0:
+                    return heapq.heappop(self._due)[2]
+                self._changed.wait(wait)
+            return None
+
+
+def _launch(attempt: Attempt, task: Task, classes: Mapping[str, str]) -> Launch:
+    return Launch(
+        attempt=attempt.uuid,
+        task=task.id,
+        name=task.name,
+        command=task.command,
+        hosts=attempt.hosts,
+        count=attempt.count,
+        environment=task.environment,
+        directory=task.directory,
+        predicted=attempt.predicted,
+        time_limit=task.time_limit,
+        prepare=task.prepare,
+        classes=tuple(classes.get(host, "") for host in attempt.hosts),
+        parameters=task.parameters,
+        owner=task.owner,
+        native=task.native,
+    )

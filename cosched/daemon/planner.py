@@ -1,0 +1,252 @@
+"""The search, in a process of its own: `python -m cosched.daemon.planner`.
+
+Snapshots come in on standard input, better plans go out on standard output, both as pickles between one user's own
+processes. A good neighbour: niced, a bounded share of one processor, asleep once it has converged until something
+changes. It ends when its input does, so it never outlives the daemon.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO
+
+from cosched.coscheduler.events import ScheduleImproved
+from cosched.coscheduler.plan import named_plan
+from cosched.scheduling.bounds import lower_bound
+from cosched.scheduling.decoding.decoder import decode, spans
+from cosched.scheduling.heuristics.moldable_tasks import earliest_deadline_first, two_phase
+from cosched.scheduling.objective.metrics import measure, objective
+
+if TYPE_CHECKING:
+    from cosched.scheduling.objective.weights import Weights
+    from cosched.scheduling.plan import Plan
+    from cosched.scheduling.problem import Problem
+    from cosched.scheduling.search.genetic_search import Search
+
+__all__ = ["PlanningSnapshot", "SearchAllowance", "main"]
+
+_SLICE = 0.05  # seconds of search between looks at the inbox
+_GENERATIONS = 20  # generations between looks at the clock
+# A plan is settled after so much search; Titan stages 100 generations before the first dispatch (paper, section 3).
+_SETTLED_SECONDS, _SETTLED_GENERATIONS = 0.2, 100
+# Seconds between two better plans at least, and for each waiting task: the daemon decodes every one of them.
+_QUIET, _QUIET_A_TASK = 0.2, 0.0004
+_REMIND = 1.0  # seconds after which the plan is sent again with the evaluations so far
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningSnapshot:
+    """A problem as it stood at `time` (epoch seconds), and the plan in force."""
+
+    time: float
+    problem: Problem
+    plan: Plan
+    weights: Weights
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAllowance:
+    """How much of the machine the search may take.
+
+    Attributes:
+        nice: added to the process's nice value.
+        share: of one processor, above 0 to 1.
+        converged: seconds of search without an improvement after which it sleeps until something changes.
+    """
+
+    nice: int = 10
+    share: float = 0.5
+    converged: float = 3.0
+
+
+class _Inbox(threading.Thread):
+    """Keeps the newest snapshot; older ones are not worth planning any more."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        super().__init__(daemon=True, name="snapshots")
+        self._source = source
+        self._arrived = threading.Condition()
+        self._newest: PlanningSnapshot | None = None
+
+    def run(self) -> None:
+        while True:
+            try:
+                snapshot = pickle.load(self._source)  # noqa: S301  from the daemon that started this process
+            except (EOFError, pickle.UnpicklingError):
+                os._exit(0)  # the daemon has gone, maybe in mid-word; nothing here is worth saving
+            except Exception:  # a new version was installed under a daemon that runs: it must hear of it
+                traceback.print_exc()
+                os._exit(1)
+            with self._arrived:
+                self._newest = snapshot
+                self._arrived.notify()
+
+    def take(self, *, wait: bool = True) -> PlanningSnapshot | None:
+        """Return the newest snapshot and forget it; None if there is none and `wait` is false."""
+        with self._arrived:
+            while wait and self._newest is None:
+                self._arrived.wait()
+            snapshot, self._newest = self._newest, None
+            return snapshot
+
+
+class _Planner:
+    def __init__(self, inbox: _Inbox, out: BinaryIO, courtesy: SearchAllowance) -> None:
+        self._inbox = inbox
+        self._out = out
+        self._courtesy = courtesy
+        self._compiled = threading.Event()
+
+    def run(self) -> None:
+        threading.Thread(target=self._compile, daemon=True, name="compile").start()
+        snapshot = self._inbox.take()
+        while True:
+            assert snapshot is not None
+            snapshot = self._plan(snapshot) or self._inbox.take()
+
+    def _compile(self) -> None:
+        # Imported here: on a new machine compiling takes its time, and heuristics answer meanwhile.
+        from cosched.scheduling.search.genetic_search import warm_up
+
+        warm_up()
+        self._compiled.set()
+
+    def _plan(self, snapshot: PlanningSnapshot) -> PlanningSnapshot | None:
+        """Improve one snapshot's plan until a newer one is there (returned) or the search has converged (None)."""
+        if not self._compiled.is_set():
+            self._heuristic(snapshot)
+            while not self._compiled.wait(_SLICE):
+                newer = self._inbox.take(wait=False)
+                if newer is not None:
+                    return newer
+        from cosched.scheduling.search.genetic_search import Search
+
+        return self._improve(snapshot, Search(snapshot.problem, snapshot.weights, snapshot.seed, snapshot.plan))
+
+    def _heuristic(self, snapshot: PlanningSnapshot) -> None:
+        problem, bound = snapshot.problem, lower_bound(snapshot.problem)
+        plans = [snapshot.plan, two_phase(problem), earliest_deadline_first(problem)]
+        plan = min(plans, key=lambda plan: objective(measure(problem, decode(problem, plan)), snapshot.weights, bound))
+        self._send(snapshot, plan, bound, _SearchEffort(len(plans)), settled=False)
+
+    def _improve(self, snapshot: PlanningSnapshot, search: Search) -> PlanningSnapshot | None:
+        pace = _Progress(search, len(snapshot.problem.tasks))
+        while True:
+            pace.step()
+            if not pace.settled:
+                continue
+            if pace.news():
+                self._send(snapshot, search.best, search.bound, pace.work, settled=True)
+            newer = self._inbox.take(wait=False)
+            if newer is not None:
+                return newer
+            if pace.stalled >= self._courtesy.converged or search.finished:
+                self._send(snapshot, search.best, search.bound, pace.work, settled=True)
+                return None
+            time.sleep(_SLICE * (1 / self._courtesy.share - 1))
+
+    def _send(
+        self, snapshot: PlanningSnapshot, plan: Plan, bound: float, work: _SearchEffort, *, settled: bool
+    ) -> None:
+        ends = spans(snapshot.problem, plan)[1]
+        order, counts, classes = named_plan(snapshot.problem, plan)
+        improved = ScheduleImproved(
+            time=snapshot.time,
+            since=snapshot.time,
+            order=order,
+            counts=counts,
+            bound=bound,
+            makespan=max(ends),
+            evaluations=work.evaluations,
+            generations=work.generations,
+            searched=work.seconds,
+            settled=settled,
+            classes=classes,
+        )
+        pickle.dump(improved, self._out)
+        self._out.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class _SearchEffort:
+    """What a plan has cost."""
+
+    evaluations: int
+    generations: int = 0
+    seconds: float = 0.0
+
+
+class _Progress:
+    """How far one search has come, and what of it has been told."""
+
+    def __init__(self, search: Search, tasks: int) -> None:
+        self._search = search
+        self._quiet = max(_QUIET, _QUIET_A_TASK * tasks)
+        self._seconds = 0.0
+        self._improved_at = 0.0
+        self._told = float("inf")
+        self._told_at = float("-inf")
+
+    def step(self) -> None:
+        """Search for one slice of time."""
+        began = time.monotonic()
+        before = self._search.objective
+        while time.monotonic() < began + _SLICE and not self._search.finished:
+            self._search.step(_GENERATIONS)
+        self._seconds += time.monotonic() - began
+        if self._search.objective < before:
+            self._improved_at = self._seconds
+
+    @property
+    def settled(self) -> bool:
+        """Whether the plan is good enough to act on."""
+        enough = self._seconds >= _SETTLED_SECONDS and self._search.generations >= _SETTLED_GENERATIONS
+        return enough or self._search.finished
+
+    @property
+    def work(self) -> _SearchEffort:
+        """What the search has done so far."""
+        return _SearchEffort(self._search.evaluations, self._search.generations, self._seconds)
+
+    @property
+    def stalled(self) -> float:
+        """Seconds of search without a better plan."""
+        return self._seconds - self._improved_at
+
+    def news(self) -> bool:
+        """Whether it is time to tell: at once of the first plan, soon of a better one, now and then of progress."""
+        since = time.monotonic() - self._told_at
+        better = self._search.objective < self._told
+        if since < (self._quiet if better else max(_REMIND, self._quiet)):
+            return False
+        self._told, self._told_at = self._search.objective, time.monotonic()
+        return True
+
+
+def main() -> None:
+    """Run until standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the daemon, which closes our input
+    nice, share, converged = sys.argv[1:]
+    courtesy = SearchAllowance(int(nice), float(share), float(converged))
+    os.nice(courtesy.nice)
+    # Whatever a library prints must not end up between the pickles.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    inbox = _Inbox(sys.stdin.buffer)
+    inbox.start()
+    try:
+        _Planner(inbox, out, courtesy).run()
+    except BrokenPipeError:
+        os._exit(0)  # the daemon has gone
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Predictors evaluate models in processes of their own: `python -m cosched.daemon.predictors FOLDER…`.
+
+An evaluation may take seconds of the interpreter; here it delays only models behind it, and can be ended.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector.interface import ConnectorError
+from cosched.connector.worker_process import WorkerProcess, serve_requests
+from cosched.errors import SystemFault, UserError
+from cosched.prediction.model_predictor import ModelPredictor
+from cosched.prediction.profile import PredictionSource, Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["ModelProcesses", "main"]
+
+_LIMIT = 30.0  # seconds that an evaluation may take
+_MEMORY = 4 << 30  # bytes of address space
+_LINE = 4  # evaluations of users' own models, the one under way among them; whoever comes then is sent away
+_LOOK = 1.0  # seconds between two looks for changed files
+_NICE = 5
+
+
+class ModelProcesses(ModelPredictor):
+    """A predictor with processes that evaluate: one for the library's models, one for users', one for neighbours'."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        """Set up; a process is started when it is first needed."""
+        super().__init__(folders, look=_LOOK)
+        command = ["cosched.daemon.predictors", *map(str, folders)]
+        self._named, self._texts, self._files = self._processes = tuple(
+            WorkerProcess(command, os.environ, _LIMIT, manager="the model", daemon="it") for _ in range(3)
+        )
+        self._closed = False
+        self._line = threading.BoundedSemaphore(_LINE)
+
+    def close(self) -> None:
+        """End the processes, and with them what is being evaluated; nothing is evaluated any more."""
+        self._closed = True
+        for process in self._processes:
+            process.abandon()
+
+    def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return what a model predicts that somebody has sent as text; see `Predictor`.
+
+        Raises:
+            SystemFault: too many others are to be evaluated first.
+        """
+        if not self._line.acquire(blocking=False):
+            raise SystemFault(f"{_LINE} models of users are being evaluated: try again in a moment")
+        try:
+            return self._asked(self._texts, "text", text, values, hardware, hosts)
+        finally:
+            self._line.release()
+
+    def file_profile(self, path: Path, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return what a model predicts that includes files beside it and no others; see `Predictor`."""
+        return self._asked(self._files, "file", str(path), values, hardware, hosts)
+
+    def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        return self._asked(self._named, "named", name, values, hardware, hosts)
+
+    def _asked(
+        self, process: WorkerProcess, verb: str, model: str, values: Mapping[str, float], hardware: str, hosts: int
+    ) -> Profile:
+        try:
+            found = process.call(verb, model=model, values=dict(values), hardware=hardware, hosts=hosts)
+        except ConnectorError as error:
+            if self._closed:
+                raise SystemFault("cosched is ending: try again when it is back") from error
+            raise UserError(
+                f"the model cannot be evaluated within {_LIMIT:.0f} s and {_MEMORY >> 30} GB ({error}): "
+                "let it take fewer steps"
+            ) from error
+        if "fault" in found:
+            raise UserError(found["fault"])
+        low, high = (None if times is None else tuple(times) for times in (found["low"], found["high"]))
+        return Profile(tuple(found["seconds"]), PredictionSource.MODEL, found["hardware"], low, high)
+
+
+class _Models:
+    """The verbs; JSON as Python writes it has infinities."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self._predictor = ModelPredictor(folders)
+
+    def named(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> dict[str, Any]:
+        return _document(self._predictor.model_profile, model, values, hardware, hosts)
+
+    def text(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> dict[str, Any]:
+        return _document(self._predictor.text_profile, model, values, hardware, hosts)
+
+    def file(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> dict[str, Any]:
+        return _document(self._predictor.file_profile, Path(model), values, hardware, hosts)
+
+
+def _document(evaluate: Any, *asked: object) -> dict[str, Any]:
+    try:
+        profile: Profile = evaluate(*asked)
+    except UserError as error:
+        return {"fault": str(error)}
+    return {name: getattr(profile, name) for name in ("seconds", "low", "high", "hardware")}
+
+
+def main() -> None:
+    """Evaluate until standard input ends."""
+    os.nice(_NICE)
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    serve_requests(_Models([Path(folder) for folder in sys.argv[1:]]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Pictures as SVG: Gantt charts and line plots; knows no task and no plan."""

@@ -1,0 +1,1 @@
+"""Traces for viewers: Chrome's JSON and the Pajé format."""

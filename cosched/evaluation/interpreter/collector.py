@@ -1,0 +1,176 @@
+"""Steps of many lanes put in order: lane after lane, statement after statement, turn after turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cosched.evaluation.budget import TooManyStepsError
+from cosched.evaluation.clocks.steps import StepShape, stable_order
+from cosched.evaluation.interpreter.step_cache import StepTemplate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Indices = NDArray[np.int64]
+
+__all__ = ["Collector"]
+
+
+class _Block(NamedTuple):
+    """Steps of one statement, shape (steps,) each: lanes ascending, the steps of a lane in order."""
+
+    lane: Indices
+    row: Indices
+
+
+class _Part(NamedTuple):
+    """Rows of one statement, shape (rows,); None for an amount that is found later."""
+
+    kind: int
+    processor: Indices
+    peer: Indices
+    amount: Floats | None
+    place: int
+
+
+class _Uses(NamedTuple):
+    """See `Shape` and `Draft`; `of` is the use of each row."""
+
+    of: Indices
+    kinds: NDArray[np.int8]
+    places: NDArray[np.int32]
+    amounts: Floats
+    free: tuple[int, ...]
+
+
+class _Rows:
+    """Columns of the steps of a segment in the order added."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.count = self.steps = 0
+        self.parts: list[_Part] = []
+
+    def add(self, part: _Part) -> Indices:
+        first, self.count = self.count, self.count + len(part.processor)
+        self.hold(len(part.processor))
+        self.parts.append(part)
+        return np.arange(first, self.count)
+
+    def hold(self, steps: int) -> None:
+        """Count steps, of which a row may be several."""
+        self.steps += steps
+        if self.steps > self.most:
+            raise TooManyStepsError
+
+
+class Collector:
+    """Steps of the lanes of one loop, or of a whole object, by statement.
+
+    Args:
+        most: steps that it and those inside it may hold.
+        lanes: how many there are.
+        rows: where the steps are kept, shared with the collector around this one.
+    """
+
+    def __init__(self, most: int, lanes: int, rows: _Rows | None = None) -> None:
+        self.most = most
+        self._lanes = lanes
+        self._rows = rows or _Rows(most)
+        self._blocks: list[_Block] = []
+
+    def inner(self, lanes: int) -> Collector:
+        """Return a collector for a loop whose turns are so many lanes."""
+        return Collector(self.most, lanes, self._rows)
+
+    def add(
+        self, kind: int, lane: Indices, processor: Indices, peer: Indices, amount: Floats | None, place: int
+    ) -> None:
+        """Add steps of a statement, lanes ascending; without an amount that is free."""
+        if len(lane):
+            self._blocks.append(_Block(lane, self._rows.add(_Part(kind, processor, peer, amount, place))))
+
+    def nest(self, inner: Collector, slot: Indices, times: Indices | None = None) -> None:
+        """Add the steps of a loop.
+
+        Args:
+            inner: its steps; its lanes are the turns, those of one lane here together and in order.
+            slot: the lane here of each inner lane, ascending.
+            times: how often each of these turns happens; once where None.
+        """
+        merged = inner._merged()
+        if merged is not None:
+            if times is not None:
+                merged = self._repeated(merged, times)
+            self._blocks.append(_Block(slot.take(merged.lane), merged.row))
+
+    def _repeated(self, block: _Block, times: Indices) -> _Block:
+        lengths = np.bincount(block.lane, minlength=len(times))
+        self._rows.hold(int(lengths @ times) - len(block.row))
+        turn = np.repeat(np.arange(len(times)), times)
+        taken = lengths.take(turn)
+        shift = (np.cumsum(lengths) - lengths).take(turn) - (np.cumsum(taken) - taken)
+        index = np.repeat(shift, taken)
+        index += np.arange(len(index))
+        return _Block(block.lane.take(index), block.row.take(index))
+
+    def draft(self, hosts: Indices) -> StepTemplate | None:
+        """Return the steps of all processors of all numbers of hosts, shape (counts,); None where there are none."""
+        merged = self._merged()
+        if merged is None:
+            return None
+        parts = self._rows.parts
+        processor, peer = (np.concatenate(column) for column in list(zip(*parts, strict=True))[1:3])
+        use, kinds, places, amounts, free = _uses(parts, hosts)
+        # `take` is quicker than an index in brackets.
+        row, owner = merged.row, processor.take(merged.row)
+        if (owner[1:] < owner[:-1]).any():
+            order = stable_order(owner, int(hosts.sum()))
+            row, owner = row.take(order), owner.take(order)
+        use = use.take(row)
+        shape = StepShape(kinds.take(use), owner, peer.take(row), use, kinds, places)
+        taken = np.zeros(len(kinds), np.bool_)
+        taken[use] = True
+        lanes = taken[: len(free) * len(hosts)].reshape(-1, len(hosts))
+        return StepTemplate(shape, amounts, tuple(zip(free, map(np.flatnonzero, lanes), strict=True)))
+
+    def _merged(self) -> _Block | None:
+        """Return all blocks as one."""
+        if len(self._blocks) <= 1:
+            return self._blocks[0] if self._blocks else None
+        if all(len(block.lane) == self._lanes and (block.lane[1:] != block.lane[:-1]).all() for block in self._blocks):
+            row = np.stack([block.row for block in self._blocks], axis=1).ravel()
+            return _Block(np.repeat(np.arange(self._lanes), len(self._blocks)), row)
+        lane = np.concatenate([block.lane for block in self._blocks])
+        order = stable_order(lane, self._lanes)
+        return _Block(lane.take(order), np.concatenate([block.row for block in self._blocks]).take(order))
+
+
+def _uses(parts: Sequence[_Part], hosts: Indices) -> _Uses:
+    """Return the use of each row, of each use its kind, place and amount, and the places of the free ones."""
+    lane, count = np.repeat(np.arange(len(hosts)), hosts), len(hosts)
+    kinds = {place: kind for kind, _, _, amount, place in parts if amount is None}
+    number = {place: count * index for index, place in enumerate(kinds)}
+    of, as_kind, at, fixed = [], [np.repeat(list(kinds.values()), count)], [np.repeat(list(kinds), count)], []
+    used = count * len(kinds)
+    for kind, processor, _, amount, place in parts:
+        if amount is None:
+            of.append(lane.take(processor) + number[place])
+            continue
+        of.append(np.arange(used, used + len(amount)))
+        used += len(amount)
+        as_kind.append(np.full(len(amount), kind))
+        at.append(np.full(len(amount), place))
+        fixed.append(amount)
+    return _Uses(
+        np.concatenate(of),
+        np.concatenate(as_kind).astype(np.int8),
+        np.concatenate(at).astype(np.int32),
+        np.concatenate([np.zeros(count * len(kinds)), *fixed]),
+        tuple(kinds),
+    )

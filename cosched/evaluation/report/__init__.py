@@ -1,0 +1,1 @@
+"""What people ask of predictions: explanation, sweeps of parameters, stated uncertainty."""

@@ -1,0 +1,95 @@
+"""How far off an application says that its run time may be."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cosched.evaluation.application import checked_parameters
+from cosched.evaluation.budget import Budget, CountError, fail
+from cosched.evaluation.interpreter.programs import compiled_application, initial_frame, on_hosts
+from cosched.evaluation.layout import TooFewHostsError, layout
+from cosched.language.diagnostics import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.evaluation.application import Application
+    from cosched.evaluation.hardware import Hardware
+
+__all__ = ["StatedError", "error"]
+
+_BOTH, _BELOW, _ABOVE = "error", "error_below", "error_above"
+_LIMITS = {_BOTH: 1.0, _BELOW: 1.0, _ABOVE: math.inf}
+
+
+class StatedError(NamedTuple):
+    """Parts of the expected run time by number of hosts: a run in twenty is further below it, one further above.
+
+    Attributes:
+        below: shape (counts,), each from 0 to less than 1.
+        above: likewise, each at least 0.
+    """
+
+    below: NDArray[np.float64]
+    above: NDArray[np.float64]
+
+    def around(self, seconds: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what a run in twenty undercuts and what one exceeds, in the shape of the expected run times."""
+        return seconds * (1 - self.below), seconds * (1 + self.above)
+
+
+def error(
+    application: Application, hardware: Hardware, hosts: Sequence[int], parameters: Mapping[str, float] | None = None
+) -> StatedError | None:
+    """Return how far off the application says that it may be.
+
+    Args:
+        application: its options `error`, `error_below` and `error_above` may depend on its parameters and the number of
+            hosts. `error` holds for either side that is not stated by itself; without it that side is certain.
+        hardware: as for `profile`.
+        hosts: as for `profile`.
+        parameters: as for `profile`.
+
+    Returns:
+        The error by number of hosts, 0 where one is not covered; None where the application says nothing.
+
+    Raises:
+        UserError: as for `profile`.
+        ModelError: an option has no value in its range.
+    """
+    stated = {name: _stated(name, application, hardware, hosts, parameters or {}) for name in _LIMITS}
+    if all(values is None for values in stated.values()):
+        return None
+    either, below, above = stated.values()
+    if either is None:
+        either = np.zeros(len(hosts))
+    return StatedError(either if below is None else below, either if above is None else above)
+
+
+def _stated(
+    name: str, application: Application, hardware: Hardware, hosts: Sequence[int], parameters: Mapping[str, float]
+) -> NDArray[np.float64] | None:
+    """Return the value of an option for each number of hosts; None where the application does not have it."""
+    given, item = checked_parameters(application, parameters), compiled_application(application, hardware.classes[0])
+    found = item.option(name)
+    if found is None:
+        return None
+    value, at = found
+    stated: NDArray[np.float64] = np.zeros(len(hosts))
+    for index, count in enumerate(hosts):
+        try:
+            processors = int(layout(hardware, [count]).processors[0])
+            stated[index] = value(initial_frame(application, item, processors, given, Budget()))
+        except (CountError, TooFewHostsError):
+            continue
+        except ModelError as fault:
+            raise on_hosts(fault, count) from None
+        if not 0 <= stated[index] < _LIMITS[name]:
+            most = "at least 0" if name == _ABOVE else "0 to less than 1"
+            fail(item.source, at, f"an error of {stated[index]:g} on {count} hosts: give {most}")
+    return stated

@@ -1,0 +1,186 @@
+"""Check whole files: `check_files` returns every fault, with costs that the hardware lacks.
+
+It is `cosched model check`: start here to see in which order parser, object checks and linker report.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from cosched.language.checks.hardware import check_config
+from cosched.language.checks.objects import Findings, TooManyFaults
+from cosched.language.diagnostics import Diagnostic, ModelError, read, suggestion
+from cosched.language.library import default_library, find, names
+from cosched.language.linker import Linker
+from cosched.language.parser.parse import salvage_hmcl
+from cosched.language.syntax import MemoryUsage, OpcodeCount, Step, Text, walk
+from cosched.language.vocabulary import DEVICES, HOSTS_GROUP, MEMORY_GROUP, MESSAGE_GROUPS, OPCODES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cosched.language.linker import Linked
+    from cosched.language.syntax import Config, Object
+
+__all__ = ["KnownCosts", "check_files", "known_costs", "uncosted"]
+
+# ── What a model uses that its hardware has no cost for.
+
+
+class KnownCosts(NamedTuple):
+    """What a hardware configuration knows.
+
+    Attributes:
+        name: of the configuration, and its file.
+        operations: opcodes with a cost.
+        messages: message groups, such as `mpi`.
+        memory: whether it has costs of memory.
+    """
+
+    name: str
+    operations: frozenset[str]
+    messages: frozenset[str]
+    memory: bool
+
+
+def known_costs(config: Config, file: str) -> KnownCosts:
+    """Return what a configuration has a cost for."""
+    groups = {group.name: group for group in config.groups}
+    if HOSTS_GROUP in groups:  # whose configurations have their own: the evaluation looks at each
+        return KnownCosts(f"{config.name} ({file})", frozenset(OPCODES), frozenset(MESSAGE_GROUPS), memory=True)
+    operations = {setting.name for setting in groups["clc"].settings} if "clc" in groups else set()
+    messages = frozenset(groups.keys() & set(MESSAGE_GROUPS))
+    return KnownCosts(f"{config.name} ({file})", frozenset(operations), messages, MEMORY_GROUP in groups)
+
+
+def uncosted(linked: Linked, hardware: KnownCosts) -> list[Diagnostic]:
+    """Return a fault at each opcode, memory usage and message step without a cost, in an object and all it includes."""
+    faults: list[Diagnostic] = []
+    seen: set[Linked] = set()
+    waiting = [linked]
+    while waiting:
+        item = waiting.pop()
+        if item not in seen:
+            seen.add(item)
+            waiting.extend(item.includes.values())
+            faults.extend(_uncosted_object(item.object, hardware))
+    return faults
+
+
+def _uncosted_object(item: Object, hardware: KnownCosts) -> list[Diagnostic]:
+    findings = Findings(item.source)
+    with suppress(TooManyFaults):
+        for node, _ in walk(*item.procedures):
+            if isinstance(node, OpcodeCount) and node.opcode in OPCODES and node.opcode not in hardware.operations:
+                near = suggestion(node.opcode, hardware.operations)
+                findings.report(node, f"{node.opcode} has no cost on {hardware.name}{near}")
+            if isinstance(node, MemoryUsage) and not hardware.memory:
+                findings.report(node, f"{MEMORY_GROUP} has no cost on {hardware.name}: it lacks the group")
+            if isinstance(node, Step) and node.device in DEVICES:
+                group = DEVICES[node.device].group
+                if group and group not in hardware.messages:
+                    findings.report(node, f"{group} messages have no cost on {hardware.name}: it lacks the group")
+    return findings.faults
+
+
+# ── Every fault of a set of files at once.
+
+
+def check_files(
+    paths: Iterable[Path | str], library: Sequence[Path] | None = None, hardware: Path | None = None
+) -> list[Diagnostic]:
+    """Return every fault of PSL and HMCL files and of what they include, sorted by file and place.
+
+    Args:
+        paths: files that end in .psl or .hmcl.
+        library: folders searched for included objects and for hardware, after the including file's own; the one that
+            travels with cosched where None.
+        hardware: the .hmcl file whose costs all models need; where None, each application those of its option `hrduse`.
+    """
+    searched = default_library() if library is None else library
+    linker = Linker(searched)
+    faults: list[Diagnostic] = []
+    linked: list[Linked] = []
+    for path in map(Path, paths):
+        if path.suffix == ".psl":
+            linked.extend(linker.file(path))
+        elif path.suffix == ".hmcl":
+            faults.extend(_check_hardware_file(path, searched))
+        else:
+            faults.append(Diagnostic(str(path), 1, 1, "is neither .psl nor .hmcl"))
+    chosen = _CostChecker(searched, hardware)
+    for item in linked:
+        faults.extend(chosen.check(item))
+    return sorted({*faults, *linker.faults, *chosen.faults})
+
+
+def _check_hardware_file(path: Path, library: Sequence[Path]) -> list[Diagnostic]:
+    try:
+        source = read(path)
+    except ModelError as error:
+        return list(error.diagnostics)
+    configs, faults = salvage_hmcl(source)
+    if not configs and not faults:
+        return [source.fault((1, 1), "the file holds no config")]
+    found = list(faults)
+    for config in configs:
+        found += check_config(config)
+        found += _unknown_hosts(config, path, library)
+    return found
+
+
+def _unknown_hosts(config: Config, path: Path, library: Sequence[Path]) -> list[Diagnostic]:
+    """Return a fault at each of the hosts that a configuration lists and that cannot be found."""
+    listed = [setting for group in config.groups if group.name == HOSTS_GROUP for setting in group.settings]
+    known = names(".hmcl", library, path.parent) if listed else []
+    return [
+        config.source.fault(
+            setting.at,
+            f"no hardware {setting.name} beside this file or in the library{suggestion(setting.name, known)}",
+        )
+        for setting in listed
+        if find(setting.name, ".hmcl", library, path.parent) is None
+    ]
+
+
+class _CostChecker:
+    """What the hardware of each application knows the cost of."""
+
+    def __init__(self, library: Sequence[Path], given: Path | None) -> None:
+        self._library = library
+        self._given = given
+        self._known: dict[Path, KnownCosts | None] = {}
+        self.faults: list[Diagnostic] = []
+
+    def check(self, linked: Linked) -> list[Diagnostic]:
+        """Return where an object and those below it use what their hardware has no cost for."""
+        path = self._given or self._named(linked.object)
+        if path is None:
+            return []
+        if path not in self._known:
+            self._known[path] = self._read(path)
+        found = self._known[path]
+        return [] if found is None else uncosted(linked, found)
+
+    def _named(self, item: Object) -> Path | None:
+        option = item.option("hrduse")
+        if option is None or not isinstance(option.value, Text):
+            return None
+        name = option.value.value
+        path = find(name, ".hmcl", self._library)
+        if path is None:
+            near = suggestion(name, names(".hmcl", self._library)) or ": write it, or choose another with --hardware"
+            self.faults.append(item.source.fault(option.value.at, f"hardware {name} is not in the library{near}"))
+        return path
+
+    def _read(self, path: Path) -> KnownCosts | None:
+        """Return the costs of a hardware file; None where it has faults, which are reported if it was asked for."""
+        try:
+            configs, faults = salvage_hmcl(read(path))
+        except ModelError as error:
+            self.faults.extend(error.diagnostics)
+            return None
+        self.faults.extend(faults)
+        return known_costs(configs[0], str(path)) if len(configs) == 1 and not faults else None

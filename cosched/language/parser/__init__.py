@@ -1,0 +1,1 @@
+"""Text to syntax trees: grammars, LALR tables, tree building and error recovery. Start at `parse.py`."""

@@ -1,0 +1,50 @@
+"""Name the default configuration, state folder and socket of an unconfigured cosched.
+
+Every command imports this: keep it light.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ENVIRONMENT_PREFIX", "configuration_file", "default_socket", "default_state"]
+
+ENVIRONMENT_PREFIX = "COSCHED_"
+"""Environment variables `COSCHED_SECTION__KEY` set a key of the configuration."""
+
+_SYSTEM_CONFIGURATION = Path("/etc/cosched/cosched.toml")
+
+
+def default_state(environment: Mapping[str, str]) -> Path:
+    """Return the folder for the database and the socket: `$XDG_STATE_HOME/cosched`, else `~/.local/state/cosched`."""
+    base = environment.get("XDG_STATE_HOME", "")
+    # The XDG specification: a relative path is to be ignored.
+    folder = Path(base) if base.startswith("/") else _home(environment) / ".local" / "state"
+    return folder / "cosched"
+
+
+def default_socket(environment: Mapping[str, str]) -> str:
+    """Return the address of a daemon without configuration."""
+    return f"unix:{default_state(environment) / 'cosched.sock'}"
+
+
+def configuration_file(environment: Mapping[str, str]) -> Path | None:
+    """Return the file to read when none is named.
+
+    `$COSCHED_CONFIG`, else the user's `~/.config/cosched/cosched.toml`, else `/etc/cosched/cosched.toml`; None where
+    neither exists.
+    """
+    named = environment.get(f"{ENVIRONMENT_PREFIX}CONFIG")
+    if named:
+        return Path(named)
+    base = environment.get("XDG_CONFIG_HOME", "")
+    folder = Path(base) if base.startswith("/") else _home(environment) / ".config"
+    return next((path for path in (folder / "cosched" / "cosched.toml", _SYSTEM_CONFIGURATION) if path.is_file()), None)
+
+
+def _home(environment: Mapping[str, str]) -> Path:
+    return Path(environment["HOME"]) if environment.get("HOME") else Path.home()

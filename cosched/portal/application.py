@@ -1,0 +1,177 @@
+"""The web application is assembled here: middleware, routes, pages and error handlers.
+
+Start at `build_application`; a new API route is a function in `routes/`, included here.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse
+from prometheus_client import CollectorRegistry
+from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
+
+from cosched import __version__
+from cosched.access.authentication import COOKIE, Authenticator
+from cosched.api.problems import PROBLEM_MEDIA_TYPE
+from cosched.app.credential_service import CredentialService
+from cosched.app.interface import DomainInsight, DomainService
+from cosched.errors import CoschedError
+from cosched.portal import pages
+from cosched.portal.middleware.guard import RequestGuard
+from cosched.portal.middleware.headers import SecureHeaders
+from cosched.portal.middleware.identity import IdentityMiddleware
+from cosched.portal.middleware.metering import MeterMiddleware, RequestMetrics
+from cosched.portal.middleware.short_way import ShortWay
+from cosched.portal.pages.error_pages import with_error_pages
+from cosched.portal.pages.rendering import Renderer
+from cosched.portal.responses import error_response, problem_response
+from cosched.portal.routes import credentials, domain, events, glue, library, login, metrics, tasks
+from cosched.portal.routes.domain import domain_routes
+from cosched.portal.routes.tasks import TaskResponses, task_routes
+
+__all__ = ["DescribedApplication", "build_application"]
+
+# ── What the API says of itself (OpenAPI): beside the routes, how one proves who one is.
+
+
+_SCHEMES: dict[str, dict[str, str]] = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "From `cosched token create`. The unix socket needs none: its other end says who you are.",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": COOKIE,
+        "description": f"From logging in on the pages; over TLS it is named __Host-{COOKIE}.",
+    },
+    "csrf": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "X-CSRF-Token",
+        "description": "From the page, beside the session's cookie, for what changes something.",
+    },
+}
+_ASKING: list[dict[str, list[str]]] = [{"token": []}, {"session": []}]
+_CHANGING: list[dict[str, list[str]]] = [{"token": []}, {"session": [], "csrf": []}]
+
+
+class DescribedApplication(FastAPI):
+    """An application whose description says what credentials its routes take."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the description, made at the first call."""
+        if self.openapi_schema is None:
+            found = super().openapi()
+            found.setdefault("components", {})["securitySchemes"] = _SCHEMES
+            for path, operations in found["paths"].items():
+                if path.startswith("/api/"):  # the others are for those who only ask whether we live
+                    for method, operation in operations.items():
+                        operation["security"] = _ASKING if method == "get" else _CHANGING
+        return super().openapi()
+
+
+# ── The HTTP API under /api/v1. It knows JSON and HTTP; what is asked is done by the `Service` behind it.
+
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
+
+_LARGEST_BODY = 16 << 20
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"description": "The request is at fault; `detail` says how.", "content": {PROBLEM_MEDIA_TYPE: {}}},
+    "5XX": {"description": "cosched or the resource manager is at fault.", "content": {PROBLEM_MEDIA_TYPE: {}}},
+}
+
+
+def build_application(
+    service: DomainService,
+    access: Authenticator,
+    host_names: Collection[str] | None = None,
+    portal: Callable[[], str] = lambda: "",
+    insight: DomainInsight | None = None,
+) -> FastAPI:
+    """Make the API and the pages.
+
+    Args:
+        service: does what is asked.
+        access: says who asks.
+        host_names: names by which a client may call us on a port; None for any.
+        portal: returns the address of the pages; raises `UserError` where there is none.
+        insight: what is told beside; None for a service without history, library and pages.
+    """
+    app = DescribedApplication(
+        title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None
+    )
+    # The last one added sees a request first: headers go on every answer, those of the guard among them.
+    answers = TaskResponses(service)
+    app.add_middleware(ShortWay, answers=answers)
+    app.add_middleware(IdentityMiddleware, gate=access)
+    app.add_middleware(RequestGuard, largest_body=_LARGEST_BODY, host_names=host_names)
+    app.add_middleware(SecureHeaders)
+    registry = CollectorRegistry()
+    app.add_middleware(MeterMiddleware, requests=RequestMetrics(registry))
+    handlers = {CoschedError: error_response, RequestValidationError: _validation_problem, HTTPException: _http_problem}
+    routers = [
+        tasks.submission_routes(answers),
+        task_routes(service, answers),
+        tasks.output_routes(service),
+        domain_routes(service),
+        domain.reservation_routes(service, access),
+        glue.glue_routes(service, portal),
+        events.event_routes(service.feed),
+        credentials.credential_routes(CredentialService(access), portal),
+    ]
+    if insight is not None:
+        routers += (domain.history_routes(service, insight), library.library_routes(insight))
+    for router in routers:
+        app.include_router(router, prefix="/api/v1", responses=_PROBLEMS)
+    app.get("/healthz", response_class=PlainTextResponse)(_health)
+    app.include_router(metrics.metric_routes(service, registry))
+    renderer = Renderer(service)
+    app.include_router(login.login_routes(access, renderer))
+    if insight is not None:
+        app.include_router(pages.routes(service, insight, renderer, CredentialService(access)))
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, with_error_pages(renderer, handler))
+    return app
+
+
+async def _health() -> str:
+    """Answer while the server lives."""
+    return "ok\n"
+
+
+def _validation_problem(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    fault = error.errors()[0]  # its place is ("query" or "path", name, …)
+    wanted = fault["msg"].replace("Input should be", "it must be")
+    return problem_response(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault['loc'][1]} is {fault.get('input')!r}: {wanted}")
+
+
+def _allow_header(request: Request) -> Mapping[str, str] | None:
+    """Return the header that names all methods of a path: the router knows only those of the first route that fits."""
+    paths: dict[str, Any] = request.app.openapi()["paths"]
+    found = {
+        method.upper()
+        for path, methods in paths.items()
+        if compile_path(path)[0].match(request.url.path)
+        for method in methods
+    }
+    return {"Allow": ", ".join(sorted(found))} if found else None
+
+
+def _http_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    status = HTTPStatus(error.status_code)
+    details = {
+        HTTPStatus.NOT_FOUND: f"there is no {request.url.path}: /api/v1/openapi.json says what there is",
+        HTTPStatus.METHOD_NOT_ALLOWED: f"{request.method} cannot be used on {request.url.path}",
+    }
+    headers = _allow_header(request) if status is HTTPStatus.METHOD_NOT_ALLOWED else None
+    return problem_response(status, details.get(status, str(error.detail)), headers or error.headers)

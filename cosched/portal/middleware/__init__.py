@@ -1,0 +1,1 @@
+"""ASGI middleware around every request, outermost last in `application.py`: metering, headers, guard, identity."""

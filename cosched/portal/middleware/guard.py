@@ -1,0 +1,114 @@
+"""What no request passes without: a bounded body, and a host name that is ours."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from cosched.portal.responses import problem_response
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["RequestGuard"]
+
+_JSON = "application/json"
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")  # pages may send them, with a CSRF token
+
+
+class _TooLargeError(Exception):
+    pass
+
+
+class RequestGuard:
+    """ASGI middleware.
+
+    A page in a user's browser can make it send requests to this machine under a name of the page's own (DNS
+    rebinding) or without asking (forms): requests for other hosts, from other origins, or that change something and
+    are not JSON are refused.
+    """
+
+    def __init__(self, app: ASGIApp, largest_body: int, host_names: Collection[str] | None) -> None:
+        """Wrap `app`.
+
+        Args:
+            app: what lies behind.
+            largest_body: bytes.
+            host_names: names by which a client may call us on a port; None for any.
+        """
+        self._app = app
+        self._largest = largest_body
+        self._names = host_names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        refusal = self._refusal(scope, headers)
+        if refusal is not None:
+            await problem_response(*refusal)(scope, receive, send)
+            return
+        started = False
+
+        async def watched_send(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, self._bounded(receive), watched_send)
+        except _TooLargeError:
+            if not started:
+                await problem_response(*self._too_large())(scope, receive, send)
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[HTTPStatus, str] | None:
+        host = headers.get("host", "")
+        on_port = scope.get("state", {}).get("peer") is None  # at a unix socket names mean nothing
+        if on_port and self._names is not None and _name(host) not in self._names:
+            return HTTPStatus.MISDIRECTED_REQUEST, (
+                f"this is not the host {host!r}: call it {' or '.join(sorted(self._names))}"
+            )
+        origin = headers.get("origin")
+        if origin is not None and origin.partition("://")[2] != host:
+            return HTTPStatus.FORBIDDEN, f"requests from pages of {origin} are not accepted"
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        # Forms are for pages, which check their CSRF tokens; what other pages send has been refused by its origin.
+        form = kind in _FORMS and not scope["path"].startswith("/api/")
+        if _has_body(headers) and kind != _JSON and not form:
+            return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send JSON, with the header Content-Type: application/json"
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length) > self._largest:
+            return self._too_large()
+        return None
+
+    def _too_large(self) -> tuple[HTTPStatus, str]:
+        return (
+            HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            f"the body is larger than {self._largest} bytes: send fewer tasks at once",
+        )
+
+    def _bounded(self, receive: Receive) -> Receive:
+        received = 0
+
+        async def bounded() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._largest:
+                raise _TooLargeError
+            return message
+
+        return bounded
+
+
+def _has_body(headers: dict[str, str]) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0" or "content-type" in headers
+
+
+def _name(host: str) -> str:
+    """Return the name in a Host header, without the port."""
+    return host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0].lower()

@@ -1,0 +1,42 @@
+"""Draw a predicted run time over numbers of hosts."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from cosched.drawing.plot import Line, line_plot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.api.documents import ProfileView
+
+__all__ = ["plottable", "run_time_curve"]
+
+
+def plottable(times: Sequence[float | None]) -> list[float]:
+    """Return run times as plots take them: not a number where that many hosts cannot be used."""
+    return [math.nan if value is None else value for value in times]
+
+
+def run_time_curve(profile: ProfileView, chosen: int = 0, measured: float | None = None) -> Markup:
+    """Draw the run time by number of hosts, with its uncertainty.
+
+    Args:
+        profile: what is predicted.
+        chosen: the number that is planned, or that it had; 0 for none.
+        measured: how long it took on so many, in seconds.
+    """
+    seconds = plottable(profile.seconds)
+    hosts = range(1, len(seconds) + 1)
+    low, high = (None if side is None else plottable(side) for side in (profile.low, profile.high))
+    lines = [Line("predicted", hosts, seconds, low, high)]
+    count = "1 host" if chosen == 1 else f"{chosen} hosts"
+    if measured is not None:
+        lines.append(Line(f"measured: {count}", [chosen], [measured]))
+    elif 1 <= chosen <= len(seconds):
+        lines.append(Line(f"planned: {count}", [chosen], [seconds[chosen - 1]]))
+    return Markup(line_plot(lines, "Run time by number of hosts", "hosts", "seconds", styled=False))  # noqa: S704  it escapes

@@ -1,0 +1,53 @@
+"""Error pages show a problem document's sentence where a browser asks for a page."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from fastapi.responses import JSONResponse, RedirectResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fastapi import Request, Response
+
+    from cosched.portal.pages.rendering import Renderer
+
+__all__ = ["with_error_pages"]
+
+_TITLES = {
+    HTTPStatus.NOT_FOUND: "There is no such page",
+    HTTPStatus.UNAUTHORIZED: "Who are you?",
+    HTTPStatus.FORBIDDEN: "Not for you",
+    HTTPStatus.SERVICE_UNAVAILABLE: "Not now",
+}
+
+
+def with_error_pages(
+    renderer: Renderer, answer: Callable[[Request, Exception], Response]
+) -> Callable[[Request, Exception], Response]:
+    """Return an error handler that says on a page what `answer` says in a problem document.
+
+    Whoever is not known is asked to log in.
+    """
+
+    def handler(request: Request, error: Exception) -> Response:
+        response = answer(request, error)
+        if not isinstance(response, JSONResponse) or not _for_people(request):
+            return response
+        if response.status_code == HTTPStatus.UNAUTHORIZED and request.method == "GET":
+            goal = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            return RedirectResponse(f"/login?{urlencode({'next': goal})}", HTTPStatus.SEE_OTHER)
+        detail = json.loads(bytes(response.body))["detail"]
+        title = _TITLES.get(HTTPStatus(response.status_code), "That does not work")
+        return renderer.page(request, "fault.html", response.status_code, title=title, detail=detail)
+
+    return handler
+
+
+def _for_people(request: Request) -> bool:
+    path = request.url.path
+    return not path.startswith("/api/") and "text/html" in request.headers.get("accept", "")

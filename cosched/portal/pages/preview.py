@@ -1,0 +1,71 @@
+"""The preview of a submission says what it would lead to: verdict, slack, earliest deadline, picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from cosched.portal.pages.curves import run_time_curve
+
+if TYPE_CHECKING:
+    from cosched.api.documents import Forecast
+
+__all__ = ["PreviewVerdict", "SubmissionPreview", "preview_submission"]
+
+
+class PreviewVerdict(StrEnum):
+    """What would come of it."""
+
+    PASSES = "passes"  # no prediction: straight to the resource manager
+    STUCK = "stuck"  # no host is up that could run it
+    OPEN = "open"  # no deadline to meet
+    MET = "met"
+    LATE = "late"  # accepted, and late as the schedule is now
+    REFUSED = "refused"  # no schedule at all could meet the deadline
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionPreview:
+    """What a submission would lead to.
+
+    Attributes:
+        verdict: in a word.
+        forecast: as the API gives it.
+        slack: deadline - planned end, seconds; None without the two.
+        acceptable: where the deadline cannot be met as things are: the earliest that can, seconds since the epoch.
+        picture: run time by number of hosts, with the planned number; None without a prediction.
+    """
+
+    verdict: PreviewVerdict
+    forecast: Forecast
+    slack: float | None
+    acceptable: float | None
+    picture: Markup | None
+
+
+def preview_submission(forecast: Forecast, *, best_effort: bool, now: float) -> SubmissionPreview:
+    """Judge a forecast that was made as if late tasks were welcome."""
+    verdict = _verdict(forecast, best_effort=best_effort)
+    end, deadline = forecast.planned_end, forecast.deadline
+    slack = None if end is None or deadline is None else deadline - end
+    late = verdict in (PreviewVerdict.LATE, PreviewVerdict.REFUSED)
+    # A little more than the prediction: by the time it is submitted the clock has gone on.
+    acceptable = end + max(5.0, 0.02 * (end - now)) if late and end is not None else None
+    picture = None if forecast.profile is None else run_time_curve(forecast.profile, len(forecast.planned_hosts))
+    return SubmissionPreview(verdict, forecast, slack, acceptable, picture)
+
+
+def _verdict(forecast: Forecast, *, best_effort: bool) -> PreviewVerdict:
+    if forecast.profile is None:
+        return PreviewVerdict.PASSES
+    if forecast.planned_end is None:
+        return PreviewVerdict.STUCK
+    if forecast.deadline is None:
+        return PreviewVerdict.OPEN
+    if forecast.meets_deadline:
+        return PreviewVerdict.MET
+    reachable = forecast.earliest_deadline is not None and forecast.earliest_deadline <= forecast.deadline
+    return PreviewVerdict.LATE if reachable or best_effort or forecast.offered else PreviewVerdict.REFUSED

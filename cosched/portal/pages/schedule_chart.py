@@ -1,0 +1,278 @@
+"""The geometry of the live schedule: one path for each task, however its hosts lie, so that thousands stay quick."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from cosched.portal.pages.wording import clock, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import tzinfo
+
+    from cosched.api.documents import HostView, ReservationView
+
+__all__ = ["ChartBand", "ChartBar", "ChartBlock", "ScheduleChart", "schedule_chart"]
+
+CHART_WIDTH = 1200.0  # of the plot, in SVG units
+_LETTER = 6.1  # width of a letter at font size 11
+_COLOURS = 10
+_TALLEST, _LOWEST, _HEIGHT = 22.0, 2.5, 480.0
+_STEPS = (
+    1,
+    2,
+    5,
+    10,
+    15,
+    30,
+    60,
+    120,
+    300,
+    600,
+    900,
+    1800,
+    3600,
+    7200,
+    10800,
+    21600,
+    43200,
+    86400,
+    172800,
+    604800,
+    1209600,
+    2419200,
+    7862400,
+)
+_TICKS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class ChartBlock:
+    """One task on its hosts. `kind` is past, broken, running or planned; times in seconds since the epoch."""
+
+    task: str
+    name: str
+    application: str
+    hosts: tuple[str, ...]
+    start: float
+    end: float
+    deadline: float | None
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChartBar:
+    """A block as it is drawn: `path` in SVG's words, a label where one fits, and what is said of it."""
+
+    task: str
+    kind: str
+    colour: int
+    late: bool
+    path: str
+    label: str
+    x: float
+    y: float
+    tip: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChartBand:
+    """A reservation as it is drawn: `path` in SVG's words, its name where it fits, and what is said of it."""
+
+    path: str
+    label: str
+    x: float
+    y: float
+    tip: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleChart:
+    """Everything the template draws; lengths in SVG units."""
+
+    bars: tuple[ChartBar, ...]
+    rows: tuple[tuple[float, str], ...]
+    down: tuple[tuple[float, float, str], ...]
+    ticks: tuple[tuple[float, str], ...]
+    now: float
+    row: float
+    margin: float
+    width: float
+    height: float
+    legend: tuple[tuple[str, int], ...]
+    bands: tuple[ChartBand, ...] = ()
+
+
+def schedule_chart(
+    blocks: Sequence[ChartBlock],
+    hosts: Sequence[HostView],
+    window: tuple[float, float],
+    now: float,
+    order: Sequence[str],
+    zone: tzinfo | None,
+    reservations: Sequence[ReservationView] = (),
+) -> ScheduleChart:
+    """Lay out a schedule.
+
+    Args:
+        blocks: in any order; what lies outside the window is left out.
+        hosts: all rows, from the top down.
+        window: first and last moment shown.
+        now: drawn as a line.
+        order: applications that keep their colours, whatever else is shown.
+        zone: of whoever looks.
+        reservations: drawn below the tasks, each as a band with its name.
+    """
+    left, right = window
+    row = min(_TALLEST, max(_LOWEST, _HEIGHT / max(len(hosts), 1)))
+    place = {host.name: number for number, host in enumerate(hosts)}
+    scale = _TimeScale(left, CHART_WIDTH / (right - left), row)
+    shown = [block for block in blocks if block.end > left and block.start < right]
+    names = sorted({block.application for block in shown if block.application})
+    colours = {name: _colour(name, order) for name in names}
+    every = max(1, -(-12 // int(row)) if row >= 1 else 12)
+    return ScheduleChart(
+        bars=tuple(bar for block in shown if (bar := _bar(block, place, scale, right, now, colours, zone)) is not None),
+        rows=tuple((row * (number + 0.5), host.name) for number, host in enumerate(hosts) if number % every == 0),
+        down=tuple(
+            (row * number, row, f"{host.name} is down: {host.reason or 'no reason given'}")
+            for number, host in enumerate(hosts)
+            if not host.up
+        ),
+        ticks=tuple(_ticks(scale, right, now, zone)),
+        now=scale.x(now),
+        row=row,
+        margin=16 + min(22, max((len(host.name) for host in hosts), default=4)) * _LETTER,
+        width=CHART_WIDTH,
+        height=row * max(len(hosts), 1),
+        legend=tuple(colours.items()),
+        bands=tuple(
+            band
+            for each in reservations
+            if each.end > left
+            and each.start < right
+            and (band := _band(each, place, scale, right, now, zone)) is not None
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _TimeScale:
+    left: float
+    per_second: float
+    row: float
+
+    def x(self, time: float) -> float:
+        return max((time - self.left) * self.per_second, 0.0)
+
+
+def _bar(
+    block: ChartBlock,
+    place: Mapping[str, int],
+    scale: _TimeScale,
+    right: float,
+    now: float,
+    colours: Mapping[str, int],
+    zone: tzinfo | None,
+) -> ChartBar | None:
+    rows = sorted(place[host] for host in block.hosts if host in place)
+    if not rows:
+        return None
+    x, width = _extent(block.start, min(block.end, right), scale)
+    runs = list(_runs(rows))
+    path = _path(x, width, runs, scale.row, min(1.0, scale.row / 6))
+    first, count = max(runs, key=lambda run: run[1])
+    label = block.name or block.task
+    fits = len(label) * _LETTER <= width - 8 and count * scale.row >= 12
+    return ChartBar(
+        task=block.task,
+        kind=block.kind,
+        colour=colours.get(block.application, _COLOURS),
+        late=block.deadline is not None and block.end > block.deadline,
+        path=path,
+        label=label if fits else "",
+        x=x + width / 2,
+        y=(first + count / 2) * scale.row,
+        tip=_tip(block, now, zone),
+    )
+
+
+def _band(
+    each: ReservationView, place: Mapping[str, int], scale: _TimeScale, right: float, now: float, zone: tzinfo | None
+) -> ChartBand | None:
+    rows = sorted(place[host] for host in each.hosts if host in place)
+    if not rows:
+        return None
+    x, width = _extent(each.start, min(each.end, right), scale)
+    runs = list(_runs(rows))
+    first, count = max(runs, key=lambda run: run[1])
+    label = each.name or "reserved"
+    fits = len(label) * _LETTER <= width - 8 and count * scale.row >= 12
+    hosts = f"{len(each.hosts)} hosts" if len(each.hosts) > 1 else "1 host"
+    tip = (
+        f"{each.name or each.id}\n{hosts} reserved by {each.owner}\n"
+        f"{clock(each.start, now, zone)} to {clock(each.end, now, zone)}"
+    )
+    middle = (first + count / 2) * scale.row
+    return ChartBand(_path(x, width, runs, scale.row, 0.0), label if fits else "", x + width / 2, middle, tip)
+
+
+def _extent(start: float, end: float, scale: _TimeScale) -> tuple[float, float]:
+    """Return where a time begins on paper, and how wide it is."""
+    return scale.x(start), max(scale.x(end) - scale.x(start), 0.8)
+
+
+def _path(x: float, width: float, runs: Sequence[tuple[int, int]], row: float, gap: float) -> str:
+    """Return the outline of groups of neighbouring rows, in SVG's words."""
+    return "".join(
+        f"M{x:.1f} {first * row + gap:.1f}h{width:.1f}v{count * row - 2 * gap:.1f}h-{width:.1f}z"
+        for first, count in runs
+    )
+
+
+def _tip(block: ChartBlock, now: float, zone: tzinfo | None) -> str:
+    who = f"{block.task} {block.name}".strip() or "another user's task"
+    words = {"past": "ran", "broken": "ended early", "running": "runs", "planned": "planned"}
+    hosts = f"{len(block.hosts)} hosts" if len(block.hosts) > 1 else "1 host"
+    text = (
+        f"{who}\n{words[block.kind]} on {hosts}, {duration(block.end - block.start)}\n"
+        f"{clock(block.start, now, zone)} to {clock(block.end, now, zone)}"
+    )
+    if block.deadline is None:
+        return text
+    left = block.deadline - block.end
+    return f"{text}\n{duration(left)} {'before its deadline' if left >= 0 else 'after its deadline'}"
+
+
+def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Give first row and length of each group of neighbours."""
+    first = before = rows[0]
+    for row in rows[1:]:
+        if row != before + 1:
+            yield first, before - first + 1
+            first = row
+        before = row
+    yield first, before - first + 1
+
+
+def _colour(application: str, order: Sequence[str]) -> int:
+    known = order.index(application) if application in order else zlib.crc32(application.encode())
+    return known % _COLOURS
+
+
+def _ticks(scale: _TimeScale, right: float, now: float, zone: tzinfo | None) -> Iterator[tuple[float, str]]:
+    """Give round times of day in the zone of whoever looks."""
+    span = right - scale.left
+    step = next((step for step in _STEPS if span / step <= _TICKS), _STEPS[-1])
+    offset = datetime.fromtimestamp(now).astimezone(zone).utcoffset()
+    shift = offset.total_seconds() if offset is not None else 0.0
+    first = -(-(scale.left + shift) // step) * step - shift
+    for number in range(int((right - first) / step) + 1):
+        moment = datetime.fromtimestamp(first + number * step).astimezone(zone)
+        text = f"{moment:%H:%M:%S}" if step < 60 else f"{moment:%H:%M}" if step < 43200 else f"{moment.day} {moment:%b}"
+        x = scale.x(first + number * step)
+        if x <= CHART_WIDTH - len(text) * _LETTER / 2:  # else its end would be cut off
+            yield x, text

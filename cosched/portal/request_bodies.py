@@ -1,0 +1,212 @@
+"""Request bodies become documents here; every mistake is answered with one clear sentence.
+
+`RequestBody` checks one document; `read_requests` reads one task or a list.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import fields
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+
+from cosched.api.documents import TaskRequest
+from cosched.api.problems import RequestError
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = [
+    "MOST_TASKS",
+    "RequestBody",
+    "read_parameter_values",
+    "read_requests",
+    "request_schema",
+    "requests_digest",
+    "validation_refusal",
+]
+
+# ── Bodies of requests that are one JSON object: read strictly, and every mistake answered with one clear line.
+
+
+_T = TypeVar("_T")
+_MOST_FAULTS = 3
+_TYPE_NAMES = frozenset({"int", "float", "str", "bool"})  # parts of a fault's place that name a type, not a key
+
+
+class RequestBody(Generic[_T]):
+    """A document that a request carries.
+
+    Types are those of JSON: a number in quotes is text. Unknown keys are refused by name.
+    """
+
+    def __init__(self, kind: type[_T], name: str, bounds: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        """Set up.
+
+        Args:
+            kind: a dataclass of `cosched.api.documents`.
+            name: what it is to people, with an article ("a task").
+            bounds: JSON schema keywords by key, for what is refused later and cannot be said by a type.
+        """
+        self._bounds = bounds or {}
+        self._adapter: TypeAdapter[_T] = TypeAdapter(
+            with_config(ConfigDict(extra="forbid", allow_inf_nan=False, strict=True))(kind)
+        )
+        self._name = name
+        self._keys = [item.name for item in fields(kind)]  # type: ignore[arg-type]  # a dataclass
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema, for the API's description: whole in itself, without references."""
+        schema = self._adapter.json_schema()
+        parts = schema.pop("$defs", {})
+        for key, words in self._bounds.items():
+            schema["properties"][key] |= words
+        return cast("dict[str, Any]", _inlined(schema, parts))
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What a route's `openapi_extra` says of a request that carries it."""
+        return {"requestBody": {"required": True, "content": {"application/json": {"schema": self.schema}}}}
+
+    def read(self, body: bytes) -> _T:
+        """Read a body.
+
+        Raises:
+            RequestError: not JSON, or not of this form.
+        """
+        try:
+            return self._adapter.validate_json(body)
+        except ValidationError as error:
+            raise validation_refusal(error, self._name, self._keys) from error
+
+
+def _inlined(schema: Any, parts: dict[str, Any]) -> Any:
+    """Return a schema with each reference replaced by what it refers to."""
+    if isinstance(schema, list):
+        return [_inlined(each, parts) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(parts[schema["$ref"].rpartition("/")[2]], parts)
+    return {key: _inlined(value, parts) for key, value in schema.items()}
+
+
+def validation_refusal(
+    error: ValidationError, name: str, keys: Sequence[str], item: int | str | None = None
+) -> RequestError:
+    """Return the refusal of what was not of a form.
+
+    Args:
+        error: what is wrong with it.
+        name: what it should have been, with an article.
+        keys: that this has.
+        item: place in a list of which only the faults there are named; None where there is no list.
+    """
+    faults: list[dict[str, Any]] = [dict(fault) for fault in error.errors(include_url=False)]
+    place = ""
+    if item is not None:
+        faults = [{**fault, "loc": fault["loc"][1:]} for fault in faults if fault["loc"][:1] == (item,)]
+        place = f"{name.partition(' ')[2]} {int(item) + 1} of the list: "
+    if faults[0]["type"] == "json_invalid":
+        return RequestError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {faults[0]['ctx']['error']}")
+    # A value that fits none of a key's types has one fault for each type; the key is named once.
+    sentences = {
+        str(fault["loc"][0]) if fault["loc"] else "": _sentence(fault, name, keys) for fault in reversed(faults)
+    }
+    shown = [*reversed(sentences.values())][:_MOST_FAULTS]
+    return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, place + "; ".join(shown))
+
+
+def _sentence(fault: Any, name: str, keys: Sequence[str]) -> str:
+    key = ".".join(str(part) for part in fault["loc"] if str(part) not in _TYPE_NAMES)
+    match fault["type"]:
+        case "unexpected_keyword_argument":
+            return f"unknown key {key!r}: {name} has {', '.join(keys)}"
+        case "dataclass_type":
+            return f"{name} is a JSON object"
+        case "missing":
+            return f"{key} is missing"
+        case _:
+            wanted = fault["msg"].replace("Input should be", "it must be").replace("array", "list")
+            return f"{key} is {str(fault['input'])[:80]!r}: {wanted}"
+
+
+# ── From the body of a request to `TaskRequest`s; every mistake is answered with one clear line.
+
+
+MOST_TASKS = 10_000
+"""Tasks in one request."""
+
+_TASK = RequestBody(TaskRequest, "a task")  # makes the type strict, in lists too
+_TASK_LIST: TypeAdapter[list[TaskRequest]] = TypeAdapter(list[TaskRequest])
+_TASK_KEYS = list(_TASK.schema["properties"])
+
+
+def request_schema() -> dict[str, Any]:
+    """Return the JSON schema of one task in a request, for the API's description."""
+    return _TASK.schema
+
+
+def read_requests(body: bytes) -> list[TaskRequest]:
+    """Read one task or a list of tasks.
+
+    Raises:
+        RequestError: not JSON, or not of the form of tasks; says which task and which key.
+    """
+    if body.lstrip().startswith(b"{"):
+        return [_TASK.read(body)]
+    try:
+        requests = _TASK_LIST.validate_json(body)
+    except ValidationError as error:
+        raise _refusal(error) from error
+    if not requests:
+        raise _not_a_task()
+    if len(requests) > MOST_TASKS:
+        raise RequestError(
+            HTTPStatus.UNPROCESSABLE_ENTITY, f"{len(requests)} tasks are too many at once: send at most {MOST_TASKS}"
+        )
+    return requests
+
+
+def requests_digest(requests: list[TaskRequest]) -> str:
+    """Return what tells requests of different content apart, whatever the spelling of their JSON."""
+    content = json.dumps(_TASK_LIST.dump_python(requests, mode="json"), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _not_a_task() -> RequestError:
+    return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, "send one task as a JSON object, or several as a list")
+
+
+def _refusal(error: ValidationError) -> RequestError:
+    first = error.errors(include_url=False, include_input=False)[0]["loc"]
+    if not first:
+        return (
+            validation_refusal(error, "a task", _TASK_KEYS)
+            if error.errors()[0]["type"] == "json_invalid"
+            else _not_a_task()
+        )
+    return validation_refusal(error, "a task", _TASK_KEYS, first[0])
+
+
+def read_parameter_values(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
+    """Return the parameters of a model that are written as text.
+
+    Raises:
+        UserError: one is no finite number.
+    """
+    values = {}
+    for name, text in pairs:
+        try:
+            values[name] = float(text)
+        except ValueError:
+            values[name] = math.nan
+        if not math.isfinite(values[name]):
+            raise UserError(f"{name[:40]} is {text[:40]!r}: give a number")
+    return values

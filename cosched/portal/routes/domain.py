@@ -1,0 +1,189 @@
+"""Routes of the domain: hosts, neighbours, schedule, status, reservations, past runs and the log."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from cosched.access.authentication import Authenticator
+from cosched.access.principals import Scope
+from cosched.api.documents import (
+    Accuracy,
+    HostView,
+    NetworkView,
+    PeerView,
+    PlanPoint,
+    PlanView,
+    RecordView,
+    ReservationRequest,
+    ReservationView,
+    RunView,
+    SearchPoint,
+    Status,
+)
+from cosched.app.interface import DomainInsight, DomainService
+from cosched.portal.dependencies import Asker, needs, sender
+from cosched.portal.request_bodies import RequestBody
+from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
+
+__all__ = ["domain_routes", "history_routes", "reservation_routes"]
+
+# ── Hosts kept for others, over HTTP: all may see them, administrators make them and give them up.
+
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
+
+_RESERVATION = RequestBody(
+    ReservationRequest,
+    "a reservation",
+    {
+        "hosts": {"minItems": 1},
+        "name": {"maxLength": 100},
+        "end": {"minimum": 0},
+    },
+)
+_RESERVATIONS = DocumentResponder[list[ReservationView]](list[ReservationView])
+
+
+def reservation_routes(service: DomainService, access: Authenticator) -> APIRouter:
+    """Return the routes.
+
+    Args:
+        service: does what is asked.
+        access: keeps the audit log.
+    """
+    router = APIRouter(tags=["domain"])
+
+    @router.get(
+        "/reservations", dependencies=[needs(Scope.READ)], response_model=list[ReservationView], responses=NOT_MODIFIED
+    )
+    def reservations(request: Request, asker: Asker) -> Response:
+        """List the reservations that are not over, the first to begin first."""
+        return _RESERVATIONS.tagged(request, list(service.reservations(asker)))
+
+    @router.post(
+        "/reservations",
+        status_code=HTTPStatus.CREATED,
+        dependencies=[needs(Scope.MANAGE)],
+        openapi_extra=_RESERVATION.description,
+    )
+    async def reserve(request: Request, asker: Asker) -> ReservationView:
+        """Keep hosts for others for a while; for administrators."""
+        wanted = _RESERVATION.read(await request.body())
+        return await run_in_threadpool(_reserve, asker, wanted, sender(request))
+
+    def _reserve(asker: Asker, wanted: ReservationRequest, address: str) -> ReservationView:
+        made = service.reserve(asker, wanted)
+        access.log(asker, address, "hosts reserved", _detail(made))
+        return made
+
+    @router.delete(
+        "/reservations/{reservation_id}", status_code=HTTPStatus.NO_CONTENT, dependencies=[needs(Scope.MANAGE)]
+    )
+    def release(request: Request, asker: Asker, reservation_id: Annotated[str, Path(max_length=64)]) -> Response:
+        """Give a reservation up; for administrators."""
+        access.log(asker, sender(request), "reservation released", _detail(service.release(asker, reservation_id)))
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    return router
+
+
+def _detail(reservation: ReservationView) -> str:
+    return f"{reservation.id} {reservation.name}: {', '.join(reservation.hosts)}".replace(" :", ":")
+
+
+# ── What has been, over HTTP: runs, plans, how the search went, how right predictions were, and the log.
+
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
+
+_RUNS, _LOG = DocumentResponder[list[RunView]](list[RunView]), DocumentResponder[list[RecordView]](list[RecordView])
+_PLANS, _SEARCH = (
+    DocumentResponder[list[PlanPoint]](list[PlanPoint]),
+    DocumentResponder[list[SearchPoint]](list[SearchPoint]),
+)
+_ACCURACY = DocumentResponder[list[Accuracy]](list[Accuracy])
+
+
+def history_routes(service: DomainService, insight: DomainInsight) -> APIRouter:
+    """Return the routes."""
+    router = APIRouter(dependencies=[needs(Scope.READ)])
+
+    @router.get("/tasks/{task_id}/plans", tags=["tasks"], response_model=list[PlanPoint], responses=NOT_MODIFIED)
+    def plans(request: Request, asker: Asker, task_id: str) -> Response:
+        """Say where a task was planned as the plan changed, the oldest first."""
+        service.task(asker, task_id)  # whoever may not see it gets no further
+        return _PLANS.tagged(request, list(insight.planned(task_id)))
+
+    @router.get("/plan/search", tags=["domain"], response_model=list[SearchPoint], responses=NOT_MODIFIED)
+    def search(request: Request) -> Response:
+        """Say how the search's plan became better, the oldest first."""
+        return _SEARCH.tagged(request, list(insight.search()))
+
+    @router.get("/runs", tags=["domain"], response_model=list[RunView], responses=NOT_MODIFIED)
+    def runs(
+        request: Request,
+        asker: Asker,
+        since: Annotated[float, Query(ge=0, le=1e11, description="Only what ended after this time.")] = 0.0,
+    ) -> Response:
+        """List what has run, on which hosts: the schedule's past; the last 4,000 attempts at most."""
+        return _RUNS.tagged(request, list(insight.runs(asker, since)))
+
+    @router.get("/accuracy", tags=["domain"], response_model=list[Accuracy], responses=NOT_MODIFIED)
+    def accuracy(request: Request) -> Response:
+        """Say how well run times were predicted, by application and hardware."""
+        return _ACCURACY.tagged(request, list(insight.accuracy()))
+
+    @router.get("/log", tags=["domain"], response_model=list[RecordView], responses=NOT_MODIFIED)
+    def log(
+        request: Request,
+        asker: Asker,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+        offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    ) -> Response:
+        """List what has happened, newest first; of other users' tasks only for operators."""
+        return _LOG.tagged(request, list(insight.log(asker, limit, offset)))
+
+    return router
+
+
+_HOSTS, _PLAN, _STATUS = (
+    DocumentResponder[list[HostView]](list[HostView]),
+    DocumentResponder[PlanView](PlanView),
+    DocumentResponder[Status](Status),
+)
+
+
+def domain_routes(service: DomainService) -> APIRouter:
+    """Make the routes of hosts, plan, status and neighbours."""
+    router = APIRouter(tags=["domain"], dependencies=[needs(Scope.READ)])
+
+    @router.get("/hosts", response_model=list[HostView], responses=NOT_MODIFIED)
+    def hosts(request: Request, asker: Asker) -> Response:
+        """List the hosts of the domain."""
+        return _HOSTS.tagged(request, list(service.hosts(asker)))
+
+    @router.get("/peers")
+    def peers() -> list[PeerView]:
+        """List the neighbouring domains: what they offer, and what is exchanged with them."""
+        return list(service.peers())
+
+    @router.get("/network")
+    def network() -> NetworkView | None:
+        """Say what this domain's agent has done, and what its adviser found; null where there is no agent."""
+        return service.network()
+
+    @router.get("/plan", response_model=PlanView, responses=NOT_MODIFIED)
+    def plan(request: Request, asker: Asker) -> Response:
+        """Show the schedule in force: what runs and what is planned."""
+        return _PLAN.tagged(request, service.plan(asker))
+
+    @router.get("/status", response_model=Status, responses=NOT_MODIFIED)
+    def status(request: Request, asker: Asker) -> Response:
+        """Show the daemon's state in short."""
+        return _STATUS.tagged(request, service.status(asker))
+
+    return router

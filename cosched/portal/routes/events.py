@@ -1,0 +1,115 @@
+"""The event stream of the API (server-sent events): what happens, as it happens.
+
+- `task`: a task that the asker may see changed; its document, as lists have it.
+- `plan`: the search found a better plan; {"time", "makespan", "bound", "evaluations"}.
+- `hosts`: hosts came or went; {"time", "up", "down"}.
+- `ready`: the stream begins; what happened before is not told.
+- `reset`: something was missed; look at everything anew.
+"""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import asdict, is_dataclass
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query
+from fastapi.responses import StreamingResponse
+
+from cosched.access.principals import Principal, Scope
+from cosched.api.problems import RequestError
+from cosched.app.event_feed import EventFeed, FeedEvent, FeedFollower
+from cosched.portal.dependencies import Asker, needs
+
+__all__ = ["event_routes", "event_stream"]
+
+_KEEP_ALIVE = 15.0  # seconds; proxies close what is silent for longer
+_GATHER = 0.1  # seconds during which changes are told together
+_LONGEST = 3600
+_EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {"enum": ["task", "plan", "hosts", "reservation", "ready", "reset"]},
+        "data": {"type": "string", "contentMediaType": "application/json"},
+        "id": {"type": "string"},
+    },
+}
+
+
+def event_routes(feed: EventFeed) -> APIRouter:
+    """Return the route of the stream."""
+    router = APIRouter(tags=["events"])
+
+    @router.get(
+        "/events",
+        dependencies=[needs(Scope.READ)],
+        response_class=StreamingResponse,
+        responses={200: {"content": {"text/event-stream": {"schema": _EVENT}}}},
+    )
+    async def events(
+        asker: Asker,
+        seconds: Annotated[int, Query(ge=0, le=_LONGEST, description="How long the stream lasts at most.")] = 600,
+        last_event_id: Annotated[str, Header(description="Where a stream that was cut off goes on.")] = "",
+    ) -> StreamingResponse:
+        """Follow what happens, as server-sent events; reconnect when the stream ends, as browsers do by themselves."""
+        if feed.full:
+            raise RequestError(HTTPStatus.SERVICE_UNAVAILABLE, "too many follow already: ask again in a while")
+        return StreamingResponse(
+            event_stream(feed, asker, seconds, last_event_id),
+            media_type="text/event-stream",
+            headers={"X-Accel-Buffering": "no"},
+        )
+
+    return router
+
+
+async def event_stream(feed: EventFeed, asker: Principal, seconds: float, last: str = "") -> AsyncIterator[str]:
+    """Yield the frames of one stream.
+
+    Args:
+        feed: what happens.
+        asker: who follows; told only what concerns them.
+        seconds: how long at most. A stream does not outlive its credential for long.
+        last: identifier of the last event of an earlier stream.
+    """
+    until = time.monotonic() + seconds
+    with feed.follow(last) as follower:
+        if not follower.resumed:
+            yield _frame("reset" if last else "ready", {}, follower.identifier)
+        while not feed.closed:
+            left = until - time.monotonic()
+            if await follower.news(max(min(left, _KEEP_ALIVE), 0.0)):
+                for frame in _frames(follower, asker):
+                    yield frame
+            elif left > 0:
+                yield ":\n\n"
+            if left <= 0:
+                return
+            await asyncio.sleep(min(_GATHER, max(left, 0.0)))
+
+
+def _frames(follower: FeedFollower, asker: Principal) -> list[str]:
+    found, lost = follower.take()
+    if lost:
+        return [_frame("reset", {}, follower.identifier)]
+    told = [happening for happening in found if _concerns(happening, asker)]
+    # Only the last frame says how far this is: a stream that is cut between two of them goes on before them all.
+    return [
+        _frame(happening.kind, happening.document(), follower.identifier if happening is told[-1] else "")
+        for happening in told
+    ]
+
+
+def _concerns(happening: FeedEvent, asker: Principal) -> bool:
+    return happening.owner is None or asker.may_see(happening.owner)
+
+
+def _frame(kind: str, document: Any, identifier: str) -> str:
+    name = f"id: {identifier}\n" if identifier else ""
+    plain = asdict(document) if is_dataclass(document) and not isinstance(document, type) else document
+    return f"{name}event: {kind}\ndata: {json.dumps(plain, separators=(',', ':'))}\n\n"

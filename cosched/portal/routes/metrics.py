@@ -1,0 +1,81 @@
+"""Routes of monitoring: Prometheus metrics and readiness."""
+
+import math
+from collections.abc import Iterable, Iterator
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter, Response
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from cosched.access.principals import Principal, Role, Scope
+from cosched.app.interface import DomainService
+from cosched.errors import CoschedError
+from cosched.portal.dependencies import needs
+
+__all__ = ["metric_routes"]
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
+
+_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_OURSELVES = Principal("cosched", Role.ADMINISTRATOR)
+
+
+def metric_routes(service: DomainService, registry: CollectorRegistry) -> APIRouter:
+    """Return `GET /metrics` and `GET /readyz`."""
+    registry.register(_DomainCollector(service))
+    ProcessCollector(registry=registry)
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/metrics", dependencies=[needs(Scope.METRICS)])
+    def metrics() -> Response:
+        return Response(generate_latest(registry), media_type=_MEDIA_TYPE)
+
+    @router.get("/readyz")
+    def ready() -> Response:
+        try:
+            faults = len(service.status(_OURSELVES).faults)
+        except CoschedError:
+            faults = 1
+        words = "ready\n" if not faults else "not ready: see the faults in /api/v1/status\n"
+        status = HTTPStatus.OK if not faults else HTTPStatus.SERVICE_UNAVAILABLE
+        return Response(words, status, media_type="text/plain; charset=utf-8")
+
+    return router
+
+
+class _DomainCollector(Collector):
+    """What the daemon says of its domain when it is asked."""
+
+    def __init__(self, service: DomainService) -> None:
+        self._service = service
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        status, plan = self._service.status(_OURSELVES), self._service.plan(_OURSELVES)
+        yield _labelled(GaugeMetricFamily, "cosched_tasks", "Tasks in the database.", "state", status.tasks)
+        hosts = {"up": status.hosts_up, "down": status.hosts_down}
+        yield _labelled(GaugeMetricFamily, "cosched_hosts", "Hosts of the domain.", "state", hosts)
+        yield GaugeMetricFamily("cosched_faults", "What does not work.", len(status.faults))
+        yield GaugeMetricFamily("cosched_plan_makespan_seconds", "Seconds until all is done.", plan.makespan)
+        gap = math.nan if plan.gap is None else plan.gap  # not known before the search has said it
+        yield GaugeMetricFamily("cosched_plan_gap_ratio", "How far the plan is above its lower bound.", gap)
+        late = sum(spot.deadline is not None and spot.end > spot.deadline for spot in plan.placements)
+        yield GaugeMetricFamily("cosched_plan_late_tasks", "Tasks planned to end after their deadlines.", late)
+        running = sum(spot.running for spot in plan.placements)
+        yield GaugeMetricFamily("cosched_plan_running_tasks", "Tasks that hold hosts.", running)
+        yield _labelled(
+            CounterMetricFamily, "cosched_manager_calls", "Calls of the resource manager.", "verb", status.calls
+        )
+
+
+def _labelled(kind: Any, name: str, text: str, label: str, values: Any) -> Metric:
+    family: Metric = kind(name, text, labels=(label,))
+    for value, number in values.items():
+        family.add_metric((value,), number)  # type: ignore[attr-defined]  # of every kind but the base
+    return family

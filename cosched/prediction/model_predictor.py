@@ -1,0 +1,171 @@
+"""The model predictor evaluates performance models and caches profiles until a model file changes."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosched import evaluation
+from cosched.errors import UserError
+from cosched.prediction.profile import PredictionSource, Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from cosched.prediction.catalogue import CatalogueEntry, ParameterValue
+
+__all__ = ["ModelPredictor", "predict_profile"]
+
+_MOST_REMEMBERED = 4096
+_LONGEST_TEXT = 256 * 1024
+_Key = tuple[str, str, int, tuple[tuple[str, float], ...]]
+_Content = tuple[tuple[str, int, int], ...]
+
+
+class ModelPredictor:
+    """Evaluates the models of applications. May be used from several threads."""
+
+    def __init__(self, folders: Sequence[Path], look: float = 0.0) -> None:
+        """Set up; models are read when they are needed, and again when a file has changed.
+
+        Args:
+            folders: searched in this order for models and hardware by name.
+            look: seconds after which a changed file must have been noticed.
+        """
+        self._folders = tuple(folders)
+        self._evaluating = threading.Lock()
+        self._guard = threading.Lock()  # never held for long: what is known is told while a model is evaluated
+        self._look = look
+        self._looked = float("-inf")
+        self._outside: set[str] = set()  # models that were named by their paths
+        self._content: _Content = ()
+        self._models: dict[str, evaluation.Application] = {}
+        self._hardware: dict[str, evaluation.Hardware] = {}
+        self._profiles: OrderedDict[_Key, Profile] = OrderedDict()
+
+    def profile(
+        self, application: CatalogueEntry, values: Mapping[str, ParameterValue], hardware: str, hosts: int
+    ) -> Profile:
+        """Return the predicted run time on 1, 2, … hosts.
+
+        Args:
+            application: whose model is evaluated.
+            values: of its parameters, checked.
+            hardware: name or path of the resource model.
+            hosts: how many there are; counts beyond what the application can use are left out.
+
+        Raises:
+            UserError: the model or its hardware is at fault, in one line with file, line and column.
+        """
+        entering = application.model_parameters(values)
+        return self.model_profile(application.model, entering, hardware, min(hosts, application.hosts.max))
+
+    def model_profile(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return the run time that a model predicts on 1, 2, … hosts; see `profile`."""
+        key = (model, hardware, hosts, tuple(sorted(values.items())))
+        known = self._known(key)
+        if known is None:
+            with self._evaluating:
+                known = self._known(key)  # somebody may have asked for the same before
+                if known is None:
+                    content = self._content
+                    known = self._evaluate(model, values, hardware, hosts)
+                    self._remember(key, known, content)
+        return known
+
+    def _known(self, key: _Key) -> Profile | None:
+        with self._guard:
+            if "/" in key[0]:
+                self._outside.add(key[0])
+            if time.monotonic() >= self._looked + self._look:
+                self._looked = time.monotonic()
+                self._forget_if_changed()
+            if key in self._profiles:
+                self._profiles.move_to_end(key)
+            return self._profiles.get(key)
+
+    def _remember(self, key: _Key, profile: Profile, content: _Content) -> None:
+        with self._guard:
+            if content is not self._content:
+                return  # a file has changed meanwhile
+            self._profiles[key] = profile
+            if len(self._profiles) > _MOST_REMEMBERED:
+                self._profiles.popitem(last=False)
+
+    def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return what a model predicts that somebody has sent as text; it is not kept.
+
+        Raises:
+            UserError: the model is at fault, in one line with line and column.
+        """
+        if len(text) > _LONGEST_TEXT:
+            raise UserError(f"the model has {len(text)} characters: at most {_LONGEST_TEXT} are allowed")
+        with tempfile.TemporaryDirectory(prefix="cosched-model-") as folder:
+            path = Path(folder, "model.psl")
+            path.write_text(text, encoding="utf-8", errors="surrogatepass")
+            try:
+                model = evaluation.load(path, self._folders)
+                machine = evaluation.load_hardware(hardware, self._folders)
+                return predict_profile(model, machine, values, hosts)
+            except UserError as error:
+                raise UserError(str(error).replace(str(path), "your model")) from error
+
+    def file_profile(self, path: Path, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return what a model predicts that includes files beside it and no others; it is not kept.
+
+        Raises:
+            UserError: the model or its hardware is at fault, in one line.
+        """
+        model = evaluation.load(path, (path.parent,))
+        return predict_profile(model, evaluation.load_hardware(hardware, self._folders), values, hosts)
+
+    def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        models, machines = self._models, self._hardware  # others are begun when a file has changed
+        model = models.get(name)
+        if model is None:
+            model = models[name] = evaluation.load(name, self._folders)
+        machine = machines.get(hardware)
+        if machine is None:
+            machine = machines[hardware] = evaluation.load_hardware(hardware, self._folders)
+        return predict_profile(model, machine, values, hosts)
+
+    def _forget_if_changed(self) -> None:
+        content = tuple(_stamps(self._folders))
+        content += tuple(_stamps({Path(name).parent: None for name in sorted(self._outside)}))
+        if content != self._content:
+            self._models, self._hardware = {}, {}
+            self._profiles.clear()
+            self._content = content
+
+
+def predict_profile(
+    model: evaluation.Application, machine: evaluation.Hardware, values: Mapping[str, float], hosts: int
+) -> Profile:
+    """Return the run time of a model on 1…hosts hosts, with its range where the model states its error.
+
+    Raises:
+        UserError: the model is at fault, in one line.
+    """
+    seconds = evaluation.profile(model, machine, range(1, hosts + 1), values)
+    error = evaluation.error(model, machine, range(1, hosts + 1), values)
+    low, high = (None, None) if error is None else (tuple(end.tolist()) for end in error.around(seconds))
+    try:
+        return Profile(tuple(seconds.tolist()), PredictionSource.MODEL, machine.name, low, high)
+    except UserError as fault:
+        raise UserError(f"the model {model.name} is wrong: {fault}") from fault
+
+
+def _stamps(folders: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
+    """Give name, time of change and size of every model file: when these stay, so does what is in them."""
+    for folder in folders:
+        for pattern in ("**/*.psl", "**/*.hmcl"):
+            for path in sorted(folder.glob(pattern)):
+                try:
+                    status = path.stat()
+                except OSError:
+                    continue  # taken away meanwhile
+                yield str(path), status.st_mtime_ns, status.st_size

@@ -1,0 +1,1 @@
+"""Files in and out: problem JSON, tunable queues, ETC matrices, SWF traces."""

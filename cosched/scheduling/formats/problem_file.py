@@ -1,0 +1,294 @@
+"""A problem is read from the JSON of `cosched plan`.
+
+    {"hosts": 16 | [{"name": "n1", "class": "fast", "available": [{"from": 0, "until": 3600}, …]}, …],
+     "reservations": [{"hosts": ["n1"], "from": 600, "until": 900, "name": "course"}, …],
+     "tasks": [{"id": "a", "profile": TIMES | {"fast": TIMES, …},
+                "deadline": 90, "release": 0, "depends_on": ["b"]}, …]}
+
+TIMES are run times in seconds on 1, 2, … hosts, null where a count cannot be used, for all classes or by class (a
+missing class cannot run the task); uncertain ones are {"low": […], "expected": […], "high": […]}. A host without
+`available` is always there. Anything not understood is refused with the path of the element.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cosched.errors import UserError
+from cosched.prediction.profile import PredictionSource, Profile
+from cosched.scheduling.availability import Unavailability, normalised_availability
+from cosched.scheduling.formats.input_file import quoted, read_list, read_name, read_object, read_time
+from cosched.scheduling.host_counts import best_seconds, staying_hosts
+from cosched.scheduling.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["MOST_HOSTS", "MOST_TASKS", "HostElements", "problem_from_document", "read_hosts", "read_reservations"]
+
+# ── The hosts of a problem file: how many, or which of what class, and when they are there.
+#
+#     {"hosts": 16 | [{"name": "n1", "class": "fast", "available": [{"from": 0, "until": 3600}, {"from": 7200}]}, …],
+#      "reservations": [{"hosts": ["n1", "n2"], "from": 600, "until": 900, "name": "course"}, …]}
+#
+# Times are seconds from the start of the plan. A host without `available` is always there, one with it in these windows
+# only; a window without `until` does not end. A reservation keeps its hosts for others, without `until` for good.
+
+
+MOST_HOSTS = 4096
+_MOST_WINDOWS = 1000
+_SAME = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class HostElements:
+    """Hosts as a file has them.
+
+    Attributes:
+        names: of the N hosts.
+        classes: names of the classes.
+        host_class: (N,) index of each host's class.
+        absences: between the windows in which they are available, in no order.
+    """
+
+    names: tuple[str, ...]
+    classes: tuple[str, ...]
+    host_class: NDArray[np.int64]
+    absences: tuple[Unavailability, ...] = ()
+
+
+def read_hosts(value: object) -> HostElements:
+    """Return the hosts of an element `hosts`.
+
+    Raises:
+        UserError: with the path of the bad element.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not 1 <= value <= MOST_HOSTS:
+            raise UserError(f"hosts: {value} hosts: give 1 to {MOST_HOSTS}")
+        width = len(str(value))
+        names = [f"host{number:0{width}d}" for number in range(1, value + 1)]
+        return HostElements(tuple(names), (_SAME,), np.zeros(value, dtype=np.int64))
+    if not isinstance(value, list):
+        raise UserError("hosts: give a number of hosts or a list of {name, class}")
+    seen: dict[str, int] = {}
+    classes: dict[str, int] = {}
+    absences: list[Unavailability] = []
+    for number, item in enumerate(read_list(value, "hosts", 1, MOST_HOSTS)):
+        where = f"hosts[{number}]"
+        host = read_object(item, where, {"name", "class", "available"}, {"name", "class"})
+        name = read_name(host["name"], f"{where}.name")
+        if name in seen:
+            raise UserError(f"{where}.name: {name!r} is there twice: give each host a name of its own")
+        seen[name] = classes.setdefault(read_name(host["class"], f"{where}.class"), len(classes))
+        if "available" in host:
+            absences += _outside(number, host["available"], f"{where}.available")
+    return HostElements(tuple(seen), tuple(classes), np.array(list(seen.values()), dtype=np.int64), tuple(absences))
+
+
+def read_reservations(value: object, names: Sequence[str]) -> list[Unavailability]:
+    """Return the absences that an element `reservations` stands for; raises as `read_hosts`."""
+    index = {name: host for host, name in enumerate(names)}
+    absences = []
+    for number, item in enumerate(read_list(value, "reservations", 0, _MOST_WINDOWS)):
+        where = f"reservations[{number}]"
+        found = read_object(item, where, {"hosts", "from", "until", "name"}, {"hosts"})
+        if "name" in found:
+            read_name(found["name"], f"{where}.name")
+        begin, end = _window(found, where)
+        for place, name in enumerate(read_list(found["hosts"], f"{where}.hosts", 1, MOST_HOSTS)):
+            if not isinstance(name, str) or name not in index:
+                raise UserError(f"{where}.hosts[{place}]: {quoted(name)} is not the name of a host")
+            absences.append(Unavailability(index[name], begin, end))
+    return absences
+
+
+def _outside(host: int, value: object, where: str) -> list[Unavailability]:
+    """Return the times between the windows in which a host is there."""
+    absences = []
+    left = 0.0
+    for number, item in enumerate(read_list(value, where, 1, _MOST_WINDOWS)):
+        here = f"{where}[{number}]"
+        begin, end = _window(read_object(item, here, {"from", "until"}, set()), here)
+        if begin < left or (number and begin == left):
+            raise UserError(
+                f"{here}.from: {begin:g} s is not after the window before it ends, {left:g} s: "
+                "give windows in order, each after the one before"
+            )
+        if begin > left:
+            absences.append(Unavailability(host, left, begin))
+        left = end
+    return absences if math.isinf(left) else [*absences, Unavailability(host, left, math.inf)]
+
+
+def _window(item: dict[str, Any], where: str) -> tuple[float, float]:
+    begin = read_time(item.get("from", 0), f"{where}.from", zero=True)
+    if "until" not in item:
+        return begin, math.inf
+    end = read_time(item["until"], f"{where}.until")
+    if end <= begin:
+        raise UserError(f"{where}.until: {end:g} s is not after {begin:g} s, where it begins: give a later time")
+    return begin, end
+
+
+# ── Read a problem from the JSON of `cosched plan`.
+#
+#     {"hosts": 16 | [{"name": "n1", "class": "fast", "available": [{"from": 0, "until": 3600}]}, …],
+#      "reservations": [{"hosts": ["n1"], "from": 600, "until": 900}, …],
+#      "tasks": [{"id": "a", "profile": TIMES | {"fast": TIMES, …},
+#                 "deadline": 90, "release": 0, "depends_on": ["b"]}, …]}
+#
+# Times are seconds; `host_elements` says more of the hosts. TIMES are the run times on 1, 2, … hosts, null where that
+# count cannot be used; what lies above the number of hosts is checked and dropped. Uncertain ones are three lists,
+# {"low": […], "expected": […], "high": […]}, of which the plan is made for the wanted quantile (see
+# `Profile.at_quantile`). TIMES hold for every class; in an object, a class that is missing cannot run the task.
+# Anything
+# not understood is refused with the path of the element, as in `tasks[3].profile[2]: …`.
+
+
+MOST_TASKS = 20_000
+_MOST_CELLS = 25_000_000  # classes x tasks x hosts: 200 MB
+_MOST_NAMED = 10  # tasks of a cycle in a message
+
+
+def problem_from_document(value: object, quantile: float = 0.5) -> Problem:
+    """Return the problem that a JSON document describes.
+
+    Args:
+        value: see above.
+        quantile: plan with the times that this share of runs stays below, where they are uncertain.
+
+    Raises:
+        UserError: with the path of the bad element.
+    """
+    document = read_object(value, "", {"hosts", "tasks", "reservations"}, {"hosts", "tasks"})
+    hosts = read_hosts(document["hosts"])
+    names, classes = hosts.names, hosts.classes
+    items = read_list(document["tasks"], "tasks", 1, MOST_TASKS)
+    if len(classes) * len(items) * len(names) > _MOST_CELLS:
+        raise UserError(
+            f"tasks: {len(items)} tasks x {len(names)} hosts x {len(classes)} classes are too many: "
+            f"keep the product below {_MOST_CELLS}"
+        )
+    reserved = read_reservations(document.get("reservations", []), names)
+    free, absences = normalised_availability(np.zeros(len(names)), [*hosts.absences, *reserved])
+    problem = replace(_problem(items, hosts, quantile), free=free, absences=absences)
+    _refuse_impossible(problem)
+    return problem
+
+
+def _problem(items: list[Any], hosts: HostElements, quantile: float) -> Problem:
+    names, classes = hosts.names, hosts.classes
+    seconds = np.full((len(classes), len(items), len(names)), np.inf)
+    release, deadline = np.zeros(len(items)), np.full(len(items), np.inf)
+    known = {"id", "profile", "deadline", "release", "depends_on"}
+    index: dict[str, int] = {}
+    found = []
+    for task, element in enumerate(items):
+        where = f"tasks[{task}]"
+        item = read_object(element, where, known, {"id", "profile"})
+        found.append(item)
+        name = read_name(item["id"], f"{where}.id")
+        if name in index:
+            raise UserError(f"{where}.id: {name!r} is also tasks[{index[name]}].id: give each task an id of its own")
+        index[name] = task
+        _fill_profile(item["profile"], f"{where}.profile", classes, seconds[:, task, :], quantile)
+        release[task] = read_time(item.get("release", 0), f"{where}.release", zero=True)
+        if "deadline" in item:
+            deadline[task] = read_time(item["deadline"], f"{where}.deadline")
+    depends_on = tuple(_predecessors(item, f"tasks[{task}]", task, index) for task, item in enumerate(found))
+    _refuse_cycles(depends_on)
+    return Problem(
+        tuple(index),
+        names,
+        classes,
+        hosts.host_class,
+        np.zeros(len(names)),
+        seconds,
+        release,
+        deadline,
+        depends_on if any(depends_on) else (),
+    )
+
+
+def _fill_profile(
+    value: object, where: str, classes: tuple[str, ...], seconds: NDArray[np.float64], quantile: float
+) -> None:
+    if isinstance(value, dict) and ("expected" in classes or "expected" not in value):
+        if not value:
+            raise UserError(f"{where}: no class is given: give run times for at least one")
+        for name, times in value.items():
+            if name not in classes:
+                raise UserError(f"{where}.{quoted(name)}: no host has this class: the classes are {', '.join(classes)}")
+            _fill_times(times, f"{where}.{name}", seconds[classes.index(name)], quantile)
+    else:
+        _fill_times(value, where, seconds[0], quantile)
+        seconds[1:] = seconds[0]
+
+
+def _fill_times(value: object, where: str, row: NDArray[np.float64], quantile: float) -> None:
+    times = _at_quantile(value, where, quantile) if isinstance(value, dict) else _times(value, where)
+    usable = min(len(times), len(row))
+    row[:usable] = times[:usable]
+
+
+def _at_quantile(value: dict[str, Any], where: str, quantile: float) -> Sequence[float]:
+    read_object(value, where, {"low", "expected", "high"}, {"low", "expected", "high"})
+    low, expected, high = (tuple(_times(value[name], f"{where}.{name}")) for name in ("low", "expected", "high"))
+    try:
+        return Profile(expected, PredictionSource.USER, low=low, high=high).at_quantile(quantile).seconds
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None
+
+
+def _times(value: object, where: str) -> list[float]:
+    return [
+        math.inf if time is None else read_time(time, f"{where}[{column}]")
+        for column, time in enumerate(read_list(value, where, 1, MOST_HOSTS))
+    ]
+
+
+def _predecessors(item: dict[str, Any], where: str, task: int, index: dict[str, int]) -> tuple[int, ...]:
+    found: dict[int, None] = {}  # in the file's order
+    for number, name in enumerate(read_list(item.get("depends_on", []), f"{where}.depends_on", 0, MOST_TASKS)):
+        here = f"{where}.depends_on[{number}]"
+        other = index.get(name) if isinstance(name, str) else None
+        if other is None:
+            raise UserError(f"{here}: {quoted(name)} is not the id of a task")
+        if other == task:
+            raise UserError(f"{here}: the task depends on itself")
+        if other in found:
+            raise UserError(f"{here}: {name!r} is there twice")
+        found[other] = None
+    return tuple(found)
+
+
+def _refuse_cycles(depends_on: tuple[tuple[int, ...], ...]) -> None:
+    try:
+        TopologicalSorter(dict(enumerate(depends_on))).prepare()
+    except CycleError as error:
+        waiting = error.args[1][:0:-1]  # each for the one behind it
+        first = waiting.index(min(waiting))
+        names = [f"tasks[{task}]" for task in (*waiting[first:], *waiting[: first + 1])]
+        if len(names) > _MOST_NAMED:
+            names[_MOST_NAMED - 1 : -1] = [f"… {len(names) - _MOST_NAMED} more …"]
+        raise UserError(f"{names[0]}.depends_on: tasks wait for each other: {' → '.join(names)}") from None
+
+
+def _refuse_impossible(problem: Problem) -> None:
+    possible = np.isfinite(best_seconds(problem)).any(axis=1)
+    if not possible.all():
+        task = int(np.flatnonzero(~possible)[0])
+        staying = int(staying_hosts(problem).sum())
+        leave = " that stay or come back" if staying < len(problem.hosts) else ""
+        raise UserError(
+            f"tasks[{task}].profile: none of its host counts can be used on these "
+            f"{staying} hosts{leave}: give a time for a count that exists"
+        )

@@ -1,0 +1,112 @@
+"""Read a queue of tunable tasks from the JSON of `cosched plan`.
+
+    {"hosts": 8,
+     "tasks": [{"id": "J1", "release": 0,
+                "path": [{"hosts": 4, "seconds": 2, "deadline": 10},
+                         {"any": [[{"hosts": 2, "seconds": 9, "quality": 0.9}], [STAGE, …]]}]}]}
+
+A path is a sequence of stages and choices; a choice is a list of paths of which one is run. Times are seconds; a
+deadline counts from the task's release and covers the stage and all before it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from cosched.errors import UserError
+from cosched.scheduling.formats.input_file import quoted, read_list, read_name, read_object, read_time
+from cosched.scheduling.formats.problem_file import MOST_TASKS, read_hosts
+from cosched.scheduling.tunable.tasks import MOST_CHAINS, Stage, StageChoice, TunableQueue, TunableTask, chains
+
+__all__ = ["is_tunable", "tunable_from_document"]
+
+_MOST_STAGES = 1000
+_DEEPEST = 20  # choices within choices
+
+
+def is_tunable(value: object) -> bool:
+    """Tell whether a JSON document's first task has a path where others have a profile."""
+    tasks = value.get("tasks") if isinstance(value, dict) else None
+    return isinstance(tasks, list) and bool(tasks) and isinstance(tasks[0], dict) and "path" in tasks[0]
+
+
+def tunable_from_document(value: object) -> TunableQueue:
+    """Return the queue that a JSON document describes.
+
+    Raises:
+        UserError: with the path of the bad element.
+    """
+    document = read_object(value, "", {"hosts", "tasks"}, {"hosts", "tasks"})
+    hosts = read_hosts(document["hosts"])
+    names = hosts.names
+    if len(hosts.classes) > 1:
+        raise UserError(f"hosts: tunable tasks need hosts of one class, there are {len(hosts.classes)}")
+    if hosts.absences:
+        raise UserError(f"hosts[{hosts.absences[0].host}].available: tunable tasks need hosts that stay: leave it out")
+    seen: dict[str, int] = {}
+    tasks = []
+    for number, item in enumerate(read_list(document["tasks"], "tasks", 1, MOST_TASKS)):
+        task = _task(item, f"tasks[{number}]", len(names))
+        if task.id in seen:
+            raise UserError(
+                f"tasks[{number}].id: {task.id!r} is also tasks[{seen[task.id]}].id: give each task an id of its own"
+            )
+        seen[task.id] = number
+        tasks.append(task)
+    return TunableQueue(names, tuple(tasks))
+
+
+def _task(item: object, where: str, hosts: int) -> TunableTask:
+    found = read_object(item, where, {"id", "release", "path"}, {"id", "path"})
+    name = read_name(found["id"], f"{where}.id")
+    release = read_time(found.get("release", 0), f"{where}.release", zero=True)
+    path = _path(found["path"], f"{where}.path", hosts, 0)
+    try:
+        return TunableTask(name, release, chains(path))
+    except UserError as error:
+        raise UserError(f"{where}.path: {error}") from None
+
+
+def _path(value: object, where: str, hosts: int, depth: int) -> tuple[Stage | StageChoice, ...]:
+    if depth > _DEEPEST:
+        raise UserError(f"{where}: choices within choices, more than {_DEEPEST} deep")
+    return tuple(
+        _choice(item, f"{where}[{number}]", hosts, depth)
+        if isinstance(item, dict) and "any" in item
+        else _stage(item, f"{where}[{number}]", hosts)
+        for number, item in enumerate(read_list(value, where, 1, _MOST_STAGES))
+    )
+
+
+def _choice(item: dict[str, Any], where: str, hosts: int, depth: int) -> StageChoice:
+    read_object(item, where, {"any"}, {"any"})
+    paths = read_list(item["any"], f"{where}.any", 1, MOST_CHAINS)
+    return StageChoice(
+        tuple(_path(path, f"{where}.any[{number}]", hosts, depth + 1) for number, path in enumerate(paths))
+    )
+
+
+def _stage(item: object, where: str, hosts: int) -> Stage:
+    known = {"name", "hosts", "seconds", "deadline", "quality"}
+    found = read_object(item, where, known, {"hosts", "seconds"})
+    return Stage(
+        hosts=_count(found["hosts"], f"{where}.hosts", hosts),
+        seconds=read_time(found["seconds"], f"{where}.seconds"),
+        deadline=read_time(found["deadline"], f"{where}.deadline") if "deadline" in found else math.inf,
+        quality=_quality(found.get("quality", 1.0), f"{where}.quality"),
+        name=read_name(found["name"], f"{where}.name") if "name" in found else "",
+    )
+
+
+def _count(value: object, where: str, hosts: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= hosts:
+        raise UserError(f"{where}: {quoted(value)} hosts: give 1 to {hosts}, as many as there are")
+    return value
+
+
+def _quality(value: object, where: str) -> float:
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if not 1e-9 <= number <= 1e9:
+        raise UserError(f"{where}: {quoted(value)} is no quality: give a number above 0, 1 for full quality")
+    return float(number)

@@ -1,0 +1,1 @@
+"""Plans without a search, and without compiled code. Start at `moldable_tasks`."""

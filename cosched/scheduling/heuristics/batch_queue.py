@@ -1,0 +1,166 @@
+"""A batch system on its own: first come, first served with users' host counts, and backfilling.
+
+The three user counts are those of the Titan paper (Table 1). EASY after Lifka (JSSPP 1995), conservative after
+Mu'alem and Feitelson (IEEE TPDS 12(6), 2001); predicted run times are taken to be exact.
+"""
+
+from __future__ import annotations
+
+import random
+from bisect import bisect_left, insort
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.decoding.decoder import dependency_order
+from cosched.scheduling.decoding.holes import Holes
+from cosched.scheduling.heuristics.list_scheduling import starting_order
+from cosched.scheduling.host_counts import best_seconds
+from cosched.scheduling.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.heuristics.list_scheduling import Completion
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["USER_COUNT_POLICIES", "calculated_counts", "conservative", "easy", "user_host_count"]
+
+# ── How many hosts a task gets where its user decides: the three ways of using Condor in the Titan paper (Table 1).
+
+
+USER_COUNT_POLICIES = ("fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated")
+"""First come, first served: with arbitrary, maximum and calculated host counts."""
+
+
+def user_host_count(policy: str, seconds: NDArray[np.float64], seed: str) -> int:
+    """Return the host count of one task under a baseline policy.
+
+    arbitrary: any count that the task can use, drawn from the seed; maximum: the largest such count; calculated: what
+    a user works out who wants to waste nothing, the count with the fewest host-seconds (ties: the faster).
+
+    Args:
+        policy: one of `BASELINES`.
+        seconds: (N,) run time by host count, infinite where impossible; at least one is finite.
+        seed: anything that is different for each task and the same in each run.
+    """
+    if policy == "fcfs-calculated":
+        return int(calculated_counts(seconds[None])[0])
+    usable = np.flatnonzero(np.isfinite(seconds)) + 1
+    if policy == "fcfs-arbitrary":
+        return int(random.Random(seed).choice(usable.tolist()))  # noqa: S311  a repeatable draw, not a secret
+    return int(usable[-1])
+
+
+def calculated_counts(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the calculated count of each task, (m,); `seconds` is (m, N), each row as of `baseline_count`."""
+    area = seconds * np.arange(1, seconds.shape[1] + 1)
+    least = area == area.min(axis=1, keepdims=True)
+    counts: NDArray[np.int64] = np.where(least, seconds, np.inf).argmin(axis=1) + 1
+    return counts
+
+
+# ── EASY and conservative backfilling of tasks whose host counts are settled.
+#
+# A batch queue in order of arrival in which a task may overtake: under EASY (Lifka, JSSPP 1995) if the head of the
+# queue
+# does not start later for it, under conservative backfilling (Mu'alem, Feitelson: IEEE TPDS 12(6), 2001) if nobody
+# ahead
+# of it does. Predicted run times are taken to be exact. On several classes the order comes from every task's best run
+# time on its count; the decoder then places in earnest.
+
+
+def conservative(problem: Problem, counts: NDArray[np.int64]) -> Plan:
+    """Return the plan in which each task, in order of arrival, takes the earliest hole that it fits into.
+
+    Args:
+        problem: what is scheduled.
+        counts: (m,) hosts of each task.
+    """
+    seconds = _seconds(problem, counts)
+    holes = Holes(problem.free.tolist())
+    starts: dict[int, float] = {}
+    ends: dict[int, float] = {}
+    order = dependency_order(problem, np.argsort(problem.release, kind="stable").tolist())
+    for task in order:
+        count = int(counts[task])
+        starts[task] = holes.earliest(count, seconds[task], problem.ready(task, ends))
+        ends[task] = starts[task] + seconds[task]
+        holes.take(count, starts[task], ends[task])
+    order.sort(key=starts.__getitem__)  # of equal starts the one placed first stays ahead
+    return Plan(np.array(order, dtype=np.int64), counts)
+
+
+def easy(problem: Problem, counts: NDArray[np.int64]) -> Plan:
+    """Return the plan of a queue with a reservation for its head only; arguments as of `conservative`.
+
+    A task joins the queue when it is released and its predecessors have ended.
+    """
+    seconds = _seconds(problem, counts)
+    order = starting_order(problem, counts.tolist(), seconds, _ByArrival(problem, counts.tolist(), seconds))
+    return Plan(np.array(order, dtype=np.int64), counts)
+
+
+class _ByArrival:
+    """Who is in the queue, by arrival, then by position in the problem."""
+
+    def __init__(self, problem: Problem, counts: list[int], seconds: list[float]) -> None:
+        self._release = problem.release.tolist()
+        self._counts = counts
+        self._seconds = seconds
+        self._queue: list[tuple[float, int]] = []
+
+    def join(self, task: int) -> None:
+        insort(self._queue, (self._release[task], task))
+
+    def leave(self, now: float, idle: int, working: Sequence[Completion]) -> list[int]:
+        started = _startable([task for _, task in self._queue], self._counts, self._seconds, idle, now, working)
+        for task in started:
+            del self._queue[bisect_left(self._queue, (self._release[task], task))]
+        return started
+
+
+def _startable(
+    queue: Sequence[int], counts: list[int], seconds: list[float], idle: int, now: float, working: Sequence[Completion]
+) -> list[int]:
+    """Return the tasks that start now: from the front while they fit, then those that do not delay the new head."""
+    started = []
+    running = list(working)
+    for task in queue:
+        if counts[task] > idle:
+            break
+        started.append(task)
+        idle -= counts[task]
+        running.append((now + seconds[task], counts[task], task))
+    behind = queue[len(started) :]
+    if not behind:
+        return started
+    shadow, spare = _reservation(counts[behind[0]], idle, running)
+    for task in behind[1:]:
+        if idle == 0:
+            break
+        if counts[task] > idle or (now + seconds[task] > shadow and counts[task] > spare):
+            continue
+        started.append(task)
+        idle -= counts[task]
+        if now + seconds[task] > shadow:
+            spare -= counts[task]
+    return started
+
+
+def _reservation(count: int, idle: int, running: list[Completion]) -> tuple[float, int]:
+    """Return when the head can start, and how many hosts it leaves over then."""
+    when = 0.0
+    for end, hosts, _ in sorted(running):
+        if idle >= count and end > when:
+            break
+        when = end
+        idle += hosts
+    return when, idle - count
+
+
+def _seconds(problem: Problem, counts: NDArray[np.int64]) -> list[float]:
+    seconds: list[float] = best_seconds(problem)[np.arange(len(counts)), counts - 1].tolist()
+    return seconds

@@ -1,0 +1,201 @@
+"""Which numbers of hosts a task can run on, and which of them are worth using."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.plan import Plan
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.problem import Problem
+
+__all__ = [
+    "best_seconds",
+    "best_times",
+    "class_base",
+    "class_times",
+    "encoded_choices",
+    "largest_host_count",
+    "narrowed",
+    "planned_times",
+    "runnable",
+    "single_class",
+    "staying_hosts",
+    "useful_count_seconds",
+    "useful_counts",
+    "with_decoded_classes",
+    "with_encoded_classes",
+]
+
+
+def single_class(problem: Problem) -> int | None:
+    """Return the class that every host has, or one that is as good as any; None where classes differ."""
+    first = int(problem.host_class[0])
+    if bool(np.all(problem.host_class == first)):
+        return first
+    seconds, present = problem.seconds, np.unique(problem.host_class).tolist()
+    for tasks in (slice(1), slice(None)):  # most that differ do so in the first task
+        if not all(np.array_equal(seconds[each, tasks], seconds[first, tasks]) for each in present):
+            return None
+    return first
+
+
+def class_times(problem: Problem) -> NDArray[np.float64]:
+    """Return (K, m, N) run times by the class that is the slowest, as in the problem; K is 1 where hosts are alike."""
+    only = single_class(problem)
+    return problem.seconds if only is None else problem.seconds[only : only + 1]
+
+
+def planned_times(problem: Problem, plan: Plan) -> NDArray[np.float64]:
+    """Return (K, m) `class_times` on the planned numbers of hosts, infinite for a class that a task must not use."""
+    times = class_times(problem)
+    seconds = _at(times, plan.counts)
+    if plan.classes is None or len(times) == 1:
+        return seconds
+    classes = np.arange(len(times))[:, np.newaxis]
+    return np.where((plan.classes < 0) | (plan.classes == classes), seconds, np.inf)
+
+
+def _at(times: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return (K, m) of (K, m, N) times on each task's number of hosts, one that there is not taken to the nearest."""
+    columns = np.minimum(np.maximum(counts, 1), times.shape[2]) - 1  # `clip` takes three times as long
+    seconds: NDArray[np.float64] = times[:, np.arange(len(columns)), columns]
+    return seconds
+
+
+def runnable(problem: Problem, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether each task can run on so many hosts: (m,), as `best_seconds` says for all counts."""
+    possible = np.isfinite(_at(problem.seconds, counts))
+    sizes = np.bincount(problem.host_class[staying_hosts(problem)], minlength=len(problem.seconds))
+    enough: NDArray[np.bool_] = (counts >= 1) & (sizes @ possible >= counts)
+    return enough
+
+
+def best_seconds(problem: Problem) -> NDArray[np.float64]:
+    """Return the shortest run time of each task by host count, whatever the hosts are busy with.
+
+    A set of hosts runs a task as slowly as the slowest class in it, so the best n hosts are those of the n
+    fastest for this task and count.
+
+    Returns:
+        (m, N) seconds; infinite where too few hosts can run the task on that count.
+    """
+    staying = staying_hosts(problem)
+    only = single_class(problem)
+    if only is not None:
+        seconds: NDArray[np.float64] = problem.seconds[only]
+        return seconds if staying.all() else np.where(np.arange(seconds.shape[1]) < staying.sum(), seconds, np.inf)
+    if not staying.all():
+        best = np.full(problem.seconds.shape[1:], np.inf)
+        best[:, : staying.sum()] = best_times(problem.seconds[:, :, : staying.sum()], problem.host_class[staying])
+        return best
+    return best_times(problem.seconds, problem.host_class)
+
+
+def staying_hosts(problem: Problem) -> NDArray[np.bool_]:
+    """Return (N,): which hosts stay or come back."""
+    staying = np.isfinite(problem.free)
+    staying[[absence.host for absence in problem.absences if absence.end == np.inf]] = False
+    return staying
+
+
+def best_times(seconds: NDArray[np.float64], host_class: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return `best_seconds` of (K, m, N) seconds and (N,) classes of the hosts."""
+    if len(seconds) == 1:
+        alike: NDArray[np.float64] = seconds[0]
+        return alike
+    sizes = np.bincount(host_class, minlength=len(seconds))
+    fastest_first = np.argsort(seconds, axis=0, kind="stable")
+    available = np.cumsum(sizes[fastest_first], axis=0)
+    enough = available >= np.arange(1, seconds.shape[2] + 1)
+    ascending = np.take_along_axis(seconds, fastest_first, axis=0)
+    best: NDArray[np.float64] = np.where(enough, ascending, np.inf).min(axis=0)
+    return best
+
+
+def useful_counts(problem: Problem) -> NDArray[np.bool_]:
+    """Return which host counts a plan needs to consider, an (m, N) array with at least one a task.
+
+    A count that is no faster than a smaller one is never needed on identical hosts: the smaller one ends no later
+    and leaves more hosts free. With several classes a count stays if it is faster in any of them.
+    """
+    present = np.unique(problem.host_class)
+    seconds = problem.seconds if len(present) == len(problem.seconds) else problem.seconds[present]  # else no copy
+    fewer = np.minimum.accumulate(seconds, axis=2)
+    faster = np.ones(seconds.shape, dtype=np.bool_)
+    faster[:, :, 1:] = seconds[:, :, 1:] < fewer[:, :, :-1]
+    kept: NDArray[np.bool_] = faster.any(axis=0) & np.isfinite(best_seconds(problem))
+    return kept
+
+
+def largest_host_count(problem: Problem) -> int:
+    """Return the largest host count that some task can run on.
+
+    Tables of large problems end there: kernels stop at some count, and of a thousand columns a few hold anything.
+    """
+    usable = np.flatnonzero(np.isfinite(problem.seconds).any(axis=(0, 1)))
+    return int(usable[-1]) + 1 if len(usable) else 1
+
+
+def narrowed(problem: Problem) -> Problem:
+    """Return the problem with its run times as far as the `widest` count only, for the functions of this module."""
+    return replace(problem, seconds=problem.seconds[:, :, : largest_host_count(problem)])
+
+
+def useful_count_seconds(problem: Problem) -> NDArray[np.float64]:
+    """Return `best_seconds` of the `useful` counts, infinite for others; (m, W) where W is the `widest` count."""
+    narrow = narrowed(problem)
+    return np.where(useful_counts(narrow), best_seconds(narrow), np.inf)
+
+
+def class_base(problem: Problem) -> int:
+    """Return what a class counts in a width (see `choices`): one more than the largest host count."""
+    return len(problem.hosts) + 1
+
+
+def encoded_choices(problem: Problem) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the widths that are worth using for each task.
+
+    A width is a host count; on several classes it may name the class whose hosts alone are taken, as count +
+    `width_base` * (class + 1). Of these the counts stay that are faster than every smaller one in their class.
+
+    Returns:
+        The widths of all tasks, and (m+1,) where each task's begin: those of j are widths[first[j]:first[j+1]],
+        ascending.
+    """
+    problem, base = narrowed(problem), class_base(problem)
+    tables = [useful_counts(problem)]
+    if single_class(problem) is None:
+        tables += [_useful_within(problem, each) for each in range(len(problem.classes))]
+    tasks, columns = np.nonzero(np.concatenate(tables, axis=1))
+    kinds, counts = np.divmod(columns, tables[0].shape[1])
+    first = np.searchsorted(tasks, np.arange(len(problem.tasks) + 1)).astype(np.int64)
+    return (counts + 1 + base * kinds).astype(np.int64), first
+
+
+def with_encoded_classes(problem: Problem, plan: Plan) -> Plan:
+    """Return a plan whose counts are widths (see `choices`)."""
+    if plan.classes is None or single_class(problem) is not None:
+        return Plan(plan.order, plan.counts)
+    return Plan(plan.order, plan.counts + class_base(problem) * (plan.classes + 1))
+
+
+def with_decoded_classes(problem: Problem, plan: Plan) -> Plan:
+    """Return the plan that one of widths stands for."""
+    if single_class(problem) is not None:
+        return plan
+    return Plan(plan.order, plan.counts % class_base(problem), plan.counts // class_base(problem) - 1)
+
+
+def _useful_within(problem: Problem, each: int) -> NDArray[np.bool_]:
+    """Return (m, N): which counts are worth using on hosts of one class alone."""
+    seconds = problem.seconds[each]
+    faster: NDArray[np.bool_] = np.isfinite(seconds)
+    faster[:, 1:] &= seconds[:, 1:] < np.minimum.accumulate(seconds, axis=1)[:, :-1]
+    faster[:, int((problem.host_class[staying_hosts(problem)] == each).sum()) :] = False
+    return faster

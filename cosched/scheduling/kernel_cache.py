@@ -1,0 +1,110 @@
+"""Is the searches' machine code on the disk? Told without loading the compiler.
+
+Compiling takes many seconds, reading the code a fraction of one. `keep` does either and leaves a stamp that `ready`
+looks for; `python -m cosched.scheduling.kernel_cache` is `keep` as a process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["keep", "keep_in_background", "ready"]
+
+_SOURCES = Path(__file__).parent
+_STAMP, _LOCK = "cosched-machine-code", "cosched-machine-code.lock"
+
+
+def ready() -> bool:
+    """Whether this source's machine code for this processor has been kept."""
+    return any(_read(folder / _STAMP) == _fingerprint() for folder in _folders())
+
+
+def keep() -> None:
+    """Compile everything that the searches need, or read it from the disk, and note that it is there."""
+    from cosched.scheduling.mapping import dual_price
+    from cosched.scheduling.search import genetic_search, titan_classic  # they load the compiler
+
+    for module in (genetic_search, dual_price, titan_classic):
+        module.warm_up()
+    for folder in _folders():
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / _STAMP).write_text(_fingerprint(), encoding="ascii")
+            return
+
+
+def keep_in_background() -> bool:
+    """Start a process that does what `keep` does and outlives this one; where one is at it already, it ends at once.
+
+    Returns:
+        False if there is no folder that can be written: nothing is started then, as nothing could be kept.
+    """
+    if not any(_can_be_written(folder) for folder in _folders()):
+        return False
+    command = [sys.executable, "-m", "cosched.scheduling.kernel_cache"]
+    quiet = subprocess.DEVNULL
+    subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
+    return True
+
+
+def _can_be_written(folder: Path) -> bool:
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    return there.is_dir() and os.access(there, os.W_OK)
+
+
+def _folders() -> list[Path]:
+    """Return where numba may keep machine code, the likeliest first (see `jit.compiled`)."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return [Path(chosen)]
+    users = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return [_SOURCES / "kernels" / "__pycache__", users / "cosched"]
+
+
+def _fingerprint() -> str:
+    """Return what changes whenever numba would compile anew."""
+    digest = hashlib.sha256("\n".join(_causes()).encode())
+    return digest.hexdigest()
+
+
+def _causes() -> Iterator[str]:
+    yield from (platform.python_version(), version("numba"), str(_SOURCES))
+    with suppress(OSError), Path("/proc/cpuinfo").open(encoding="ascii", errors="replace") as lines:
+        yield from sorted({line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))})
+    for path in sorted(_SOURCES.rglob("*.py")):
+        status = path.stat()
+        yield f"{path.relative_to(_SOURCES)} {status.st_mtime_ns} {status.st_size}"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _keep_alone() -> None:
+    """Do `keep` unless another process is at it, as a good neighbour."""
+    os.nice(10)
+    with suppress(OSError, StopIteration):  # no folder to lock in: nothing could be kept either
+        folder = next(folder for folder in reversed(_folders()) if _can_be_written(folder))
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / _LOCK).open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            keep()
+
+
+if __name__ == "__main__":
+    _keep_alone()

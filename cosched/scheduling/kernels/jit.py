@@ -1,0 +1,48 @@
+"""Compile functions with numba, and keep the machine code on disk where some folder can be written."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import numba
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["compiled"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """Return the function compiled at its first call.
+
+    The code is cached in NUMBA_CACHE_DIR where that is set, else in `__pycache__` beside the source, else in the
+    user's cache folder; where none can be written it is compiled anew in each process.
+    """
+    try:
+        fast = numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # numba: "no locator available"
+        without: Callable[P, R] = numba.njit(nogil=True)(function)
+        return without
+    _discard_stale(fast.stats.cache_path)
+    kept: Callable[P, R] = fast
+    return kept
+
+
+@lru_cache
+def _discard_stale(folder: str) -> None:
+    """Remove code in the folder that is older than any source here.
+
+    numba compares a function's code with that function's own file alone; what it calls is compiled into it, so that
+    after a change elsewhere (an upgrade in place) the old code would be run, or fail to be read.
+    """
+    newest = max(path.stat().st_mtime_ns for path in Path(__file__).parents[1].rglob("*.py"))
+    for kept in Path(folder).glob("*.nbi"):
+        with suppress(OSError):  # another process was quicker
+            if kept.stat().st_mtime_ns < newest:
+                kept.unlink()

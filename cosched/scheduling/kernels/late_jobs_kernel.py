@@ -1,0 +1,337 @@
+"""Local search for fewer late tasks on identical hosts, in machine code.
+
+A plan is read task by task: one that can end in time takes the cheapest hosts for that, one that cannot goes to the
+end. Lateness below a tolerance costs a part of a missed deadline, so that the annealing sees how near a plan is.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cosched.scheduling.host_counts import encoded_choices
+from cosched.scheduling.kernels.decode_kernel import free_rows, occupy_first
+from cosched.scheduling.kernels.genetic_operators import random_unit
+from cosched.scheduling.kernels.jit import compiled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.kernels.problem_tables import ProblemTables
+    from cosched.scheduling.problem import Problem
+
+__all__ = [
+    "AnnealedPlan",
+    "LateJobTables",
+    "anneal",
+    "evaluate_from",
+    "move_hopeless_last",
+    "new_annealed_plan",
+    "tabulate_late_jobs",
+]
+
+# ── Whom to keep on time and whom to give up, on identical hosts: how plans are read where deadlines come first.
+#
+# A plan is read as a list of claims. In its order each task takes the hosts that it asks for if it ends in time with
+# them, else the cheapest useful count that does; who cannot end in time on any is given up and goes behind all others,
+# in
+# the way of nobody. How many are given up says little about how near a plan is to one fewer, so lateness is forgiven in
+# part: one of less than `mercy` seconds stays in place, on the hosts with which it ends first, and costs a part of a
+# missed deadline. Loading this module loads numba.
+
+
+class LateJobTables(NamedTuple):
+    """A problem as triage reads it: identical hosts, no dependencies.
+
+    Attributes:
+        seconds: (m, W) run times on 1 … W hosts.
+        free: (N,) when each host becomes free, ascending.
+        release: (m,) earliest starts.
+        deadline: (m,) deadlines.
+        counts: useful host counts of all tasks, those of j in counts[first[j]:first[j+1]], fewest host-seconds first.
+        first: (m+1,) see `counts`.
+        shortest: (m,) each task's shortest run time.
+    """
+
+    seconds: NDArray[np.float64]
+    free: NDArray[np.float64]
+    release: NDArray[np.float64]
+    deadline: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    first: NDArray[np.int64]
+    shortest: NDArray[np.float64]
+
+
+class AnnealedPlan(NamedTuple):
+    """A plan as triage left it, and what it takes to read on from any place of it.
+
+    Attributes:
+        order: (m,) the tasks that are kept, behind them those given up.
+        asked: (m,) by task, the host count to try first; 0 for the cheapest that is in time.
+        counts: (m,) by task, the host count that it takes; those given up keep that of an earlier reading.
+        ends: (m,) by task, when those that are kept end.
+        free: (m+1, 2 N) when hosts become free, ascending, ahead of each place (see `ascending.room`).
+        costs: (m+1,) what the lateness ahead of each place costs.
+        given_up: (m,) room for those given up.
+    """
+
+    order: NDArray[np.int64]
+    asked: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    ends: NDArray[np.float64]
+    free: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    given_up: NDArray[np.int64]
+
+
+def tabulate_late_jobs(problem: Problem, tables: ProblemTables) -> LateJobTables:
+    """Lay out a problem of identical hosts, which has these tables."""
+    seconds = tables.seconds[0]
+    counts, first = encoded_choices(problem)
+    tasks = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    took = seconds[tasks, counts - 1]
+    cheapest_first = np.lexsort((counts * took, tasks))
+    return LateJobTables(
+        np.ascontiguousarray(seconds),
+        tables.free,
+        tables.release,
+        tables.deadline,
+        counts[cheapest_first],
+        first,
+        np.minimum.reduceat(took, first[:-1]),
+    )
+
+
+def new_annealed_plan(problem: LateJobTables, order: NDArray[np.int64]) -> AnnealedPlan:
+    """Return room for a reading; its plan has this order, everybody asks for the cheapest count that is in time."""
+    tasks, hosts = len(order), len(problem.free)
+    free = free_rows(tasks + 1, hosts)
+    free[0, :hosts] = problem.free
+    asked = np.zeros(tasks, dtype=np.int64)
+    cheapest = problem.counts[problem.first[:-1]]
+    return AnnealedPlan(order.copy(), asked, cheapest, np.zeros(tasks), free, np.zeros(tasks + 1), order.copy())
+
+
+@compiled
+def evaluate_from(
+    problem: LateJobTables, mercy: float, limit: float, begin: int, plan: AnnealedPlan
+) -> tuple[int, float]:
+    """Read a plan from some place on, and leave it as it was read.
+
+    Args:
+        problem: see `claims`.
+        mercy: seconds; 0 for none.
+        limit: a cost above which the plan is of no interest.
+        begin: the place; what the reading holds of the places ahead of it is right.
+        plan: from `begin` on only its order and what the tasks ask for are looked at.
+
+    Returns:
+        How many tasks are kept, and the cost; (-1, a part of the cost) as soon as that is above the limit.
+    """
+    seconds, _, release, deadline, useful, first, shortest = problem  # once: a look into a tuple takes its time
+    order, asked, counts, ends, free, costs, given_up = plan
+    cost, kept, lost, hosts = costs[begin], begin, 0, problem.free.shape[0]
+    a_second = 1.0 / mercy if mercy > 0.0 else 0.0
+    for place in range(begin, order.shape[0]):
+        task = order[place]
+        due, ready, count, end = deadline[task], release[task], asked[task], np.inf
+        earliest = max(free[kept, 0], ready) + shortest[task]
+        if earliest <= due or earliest - due < mercy:
+            if count > 0:
+                end = max(free[kept, count - 1], ready) + seconds[task, count - 1]
+            if count == 0 or end > due:
+                asked[task], end = 0, np.inf
+                for index in range(first[task], first[task + 1]):
+                    other = useful[index]
+                    others_end = max(free[kept, other - 1], ready) + seconds[task, other - 1]
+                    if others_end < end:
+                        count, end = other, others_end
+                    if end <= due:
+                        break
+        if end > due and end - due >= mercy:
+            given_up[lost] = task
+            lost += 1
+        else:
+            cost += max(0.0, end - due) * a_second
+            order[kept], counts[task], ends[task] = task, count, end
+            occupy_first(free[kept], hosts, count, end, free[kept + 1])
+            kept += 1
+            costs[kept] = cost
+        if cost + lost > limit:
+            return -1, cost + lost
+    order[kept:] = given_up[:lost]
+    return kept, cost + lost
+
+
+@compiled
+def move_hopeless_last(
+    problem: LateJobTables, room: AnnealedPlan, orders: NDArray[np.int64], counts: NDArray[np.int64]
+) -> None:
+    """Rewrite a population, orders and counts of (P, m) each, by triage without mercy; `room` is any reading."""
+    for plan in range(orders.shape[0]):
+        room.order[:] = orders[plan]
+        room.asked[:] = counts[plan]
+        room.counts[:] = counts[plan]
+        evaluate_from(problem, 0.0, np.inf, 0, room)
+        orders[plan, :] = room.order
+        counts[plan, :] = room.counts
+
+
+# ── Simulated annealing of one plan by `triage`, for fewer missed deadlines; loading this module loads numba.
+
+
+_RECALLED = 0.25  # share of the steps that draw one who was given up ahead, if there is any
+_MOVED, _SWAPPED = 0.5, 0.7  # of the others, shares (the latter with the former) of two kinds; the rest ask anew
+_NEAR = 4  # places that half of the moves do not go beyond
+_CHEAPEST = 0.5  # of those who ask for some host count, the share that turns to the cheapest in time
+_ANY = 0.3  # of the others, the share that takes any useful count, not the next smaller or larger
+
+
+@compiled
+def anneal(
+    state: NDArray[np.uint64],
+    problem: LateJobTables,
+    mercy: float,
+    temperature: float,
+    steps: int,
+    plan: AnnealedPlan,
+    trial: AnnealedPlan,
+    best: AnnealedPlan,
+) -> int:
+    """Change a plan in random steps; one for the worse is kept with probability exp(-difference / temperature).
+
+    Args:
+        state: of the random numbers.
+        problem: see `triage.claims`.
+        mercy: see `triage`.
+        temperature: where a missed deadline costs 1.
+        steps: how many.
+        plan: changed.
+        trial: any reading of this problem; of no use afterwards.
+        best: its order and counts become those of the plan on the way that misses the fewest deadlines.
+
+    Returns:
+        How many that one misses.
+    """
+    kept, cost = evaluate_from(problem, mercy, np.inf, 0, plan)
+    fewest, window = _missed_and_window(problem, plan, kept)
+    _record_best(plan, best)
+    for _ in range(steps):
+        if fewest == 0:
+            break
+        _copy(plan, trial)
+        begin = _change(state, problem, kept, window, trial)
+        trial.free[begin] = plan.free[begin]
+        trial.costs[begin] = plan.costs[begin]
+        limit = cost - temperature * math.log(1.0 - random_unit(state))
+        tried, tried_cost = evaluate_from(problem, mercy, limit, begin, trial)
+        if tried < 0:
+            continue
+        _adopt(trial, begin, tried, plan)
+        kept, cost = tried, tried_cost
+        missed, window = _missed_and_window(problem, plan, kept)
+        if missed < fewest:
+            fewest = missed
+            _record_best(plan, best)
+    return fewest
+
+
+@compiled
+def _missed_and_window(problem: LateJobTables, plan: AnnealedPlan, kept: int) -> tuple[int, int]:
+    """Return how many deadlines a plan misses, and how many tasks it places before the last of these.
+
+    Only a change among those, or ahead of one of them, can help to miss fewer.
+    """
+    missed, last = plan.order.shape[0] - kept, 0.0
+    for place in range(plan.order.shape[0]):
+        task = plan.order[place]
+        due = problem.deadline[task]
+        if place >= kept:
+            last = max(last, due)
+        elif plan.ends[task] > due:
+            missed += 1
+            last = max(last, due)
+    window = kept
+    while window > 1 and plan.free[window - 1, 0] >= last:
+        window -= 1
+    return missed, window
+
+
+@compiled
+def _record_best(plan: AnnealedPlan, best: AnnealedPlan) -> None:
+    best.order[:] = plan.order
+    best.counts[:] = plan.counts
+
+
+@compiled
+def _copy(plan: AnnealedPlan, trial: AnnealedPlan) -> None:
+    """Copy what the plan asks for; element by element, of which the compiler makes more than of slices."""
+    order, asked, trial_order, trial_asked = plan.order, plan.asked, trial.order, trial.asked
+    for index in range(order.shape[0]):
+        trial_order[index] = order[index]
+        trial_asked[index] = asked[index]
+
+
+@compiled
+def _adopt(trial: AnnealedPlan, begin: int, kept: int, plan: AnnealedPlan) -> None:
+    """Make the plan the same as the trial, which differs from some place on."""
+    order, asked, counts, ends, free, costs, _ = plan
+    trial_order, trial_asked, trial_counts, trial_ends, trial_free, trial_costs, _ = trial
+    for place in range(begin, order.shape[0]):
+        task = trial_order[place]
+        order[place], asked[task] = task, trial_asked[task]
+        counts[task], ends[task] = trial_counts[task], trial_ends[task]
+    for place in range(begin + 1, kept + 1):
+        costs[place] = trial_costs[place]
+        for host in range(free.shape[1] // 2):
+            free[place, host] = trial_free[place, host]
+
+
+@compiled
+def _change(state: NDArray[np.uint64], problem: LateJobTables, kept: int, window: int, plan: AnnealedPlan) -> int:
+    """Change an order or what a task asks for, in one random way; return the first place that differs."""
+    tasks = plan.order.shape[0]
+    if kept < tasks and (kept == 0 or random_unit(state) < _RECALLED):
+        origin = kept + int(random_unit(state) * (tasks - kept))
+        return _move(plan.order, origin, int(random_unit(state) * (window + 1)))
+    kind, place = random_unit(state), int(random_unit(state) * window)
+    if kind < _MOVED:
+        other = int(random_unit(state) * kept)
+        if random_unit(state) < 0.5:
+            other = min(max(place - _NEAR + int(random_unit(state) * (2 * _NEAR + 1)), 0), kept - 1)
+        return _move(plan.order, place, other) if random_unit(state) < 0.5 else _move(plan.order, other, place)
+    if kind < _SWAPPED:
+        other = int(random_unit(state) * tasks)
+        plan.order[place], plan.order[other] = plan.order[other], plan.order[place]
+        return min(place, other)
+    _change_count(state, problem, plan.asked, plan.order[place])
+    return place
+
+
+@compiled
+def _move(order: NDArray[np.int64], origin: int, target: int) -> int:
+    task = order[origin]
+    step = 1 if target > origin else -1
+    for place in range(origin, target, step):
+        order[place] = order[place + step]
+    order[target] = task
+    return min(origin, target)
+
+
+@compiled
+def _change_count(state: NDArray[np.uint64], problem: LateJobTables, asked: NDArray[np.int64], task: int) -> None:
+    """Let a task ask for the cheapest count that is in time, for the next cheaper or dearer one, or for any."""
+    counts, least, above = problem.counts, problem.first[task], problem.first[task + 1]
+    wish = asked[task]
+    if wish > 0 and random_unit(state) < _CHEAPEST:
+        asked[task] = 0
+        return
+    index = least + int(random_unit(state) * (above - least))
+    if wish > 0 and random_unit(state) >= _ANY:
+        index = least
+        while counts[index] != wish:
+            index += 1
+        index += 1 if random_unit(state) < 0.5 else -1
+    asked[task] = counts[min(max(index, least), above - 1)]

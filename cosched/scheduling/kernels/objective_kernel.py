@@ -1,0 +1,157 @@
+"""Objectives of whole populations of plans in machine code: the same values as `objective.metrics`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.host_counts import class_base, narrowed, single_class
+from cosched.scheduling.kernels.availability_kernel import tabulate_windows
+from cosched.scheduling.kernels.decode_kernel import population_spans
+from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.problem_tables import ProblemTables
+from cosched.scheduling.objective.metrics import MISSED
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.objective.weights import Weights
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["evaluate_population", "plan_figures", "repair_orders", "tabulate"]
+
+
+def tabulate(problem: Problem, weights: Weights, bound: float) -> ProblemTables:
+    """Lay a problem out for the compiled code; `bound` as in `metrics.objective`."""
+    only = single_class(problem)
+    ascending = np.lexsort((np.arange(len(problem.hosts)), problem.free))
+    before = problem.depends_on or ((),) * len(problem.tasks)
+    with_deadline = int(np.isfinite(problem.deadline).sum())
+    scale = np.array([1 / bound, 1 / len(problem.hosts), 1 / (max(with_deadline, 1) * bound)])
+    weight = np.array([weights.makespan, weights.idle, weights.lateness])
+    seconds = narrowed(problem).seconds  # the less memory, the quicker
+    return ProblemTables(
+        seconds=_plain(seconds if only is None else seconds[only : only + 1]),
+        host_class=problem.host_class[ascending] if only is None else np.zeros(len(ascending), dtype=np.int64),
+        host_index=ascending.astype(np.int64),
+        free=_plain(problem.free[ascending]),
+        release=_plain(problem.release),
+        deadline=_plain(problem.deadline),
+        before=np.array([other for others in before for other in others], dtype=np.int64),
+        first=np.cumsum([0, *[len(others) for others in before]], dtype=np.int64),
+        base=class_base(problem),
+        absences=_plain(np.array(problem.absences, dtype=np.float64).reshape(-1, 3)),
+        windows=tabulate_windows(problem),
+        waits=any(problem.depends_on) or bool(problem.release.any()),
+        due=with_deadline > 0,
+        weights=np.append(weight * scale / weight.sum(), MISSED if weights.deadlines_first else 0.0),
+    )
+
+
+def _plain(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the one memory layout and type that the code below is compiled for."""
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+@compiled
+def evaluate_population(
+    problem: ProblemTables, orders: NDArray[np.int64], counts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the objective of each plan of a population.
+
+    Args:
+        problem: see `tables`.
+        orders: (P, m) permutations in which every task is behind its predecessors.
+        counts: (P, m) widths by task, each usable.
+    """
+    starts, ends = np.empty(orders.shape), np.empty(orders.shape)
+    population_spans(problem, orders, counts, starts, ends)
+    return _objectives(problem, counts, starts, ends)
+
+
+@compiled
+def plan_figures(
+    problem: ProblemTables, order: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[float, float, float, float]:
+    """Return makespan, number of missed deadlines, lateness and front-weighted idle share of one plan."""
+    starts, ends = np.empty((1, order.shape[0])), np.empty((1, order.shape[0]))
+    population_spans(problem, order.reshape(1, -1), counts.reshape(1, -1), starts, ends)
+    makespan, over = ends.max(), ends[0] - problem.deadline
+    idle = _front_idle(problem, counts, starts[0], ends[0], makespan) / problem.free.shape[0]
+    return makespan, float((over > 0).sum()), np.maximum(over, 0.0).sum(), idle
+
+
+@compiled
+def repair_orders(problem: ProblemTables, orders: NDArray[np.int64]) -> None:
+    """Draw every task's predecessors ahead of it in each order, as `decoder.dependency_order` does."""
+    if problem.before.shape[0] == 0:
+        return
+    tasks = orders.shape[1]
+    stack = np.empty(tasks + 1, dtype=np.int64)
+    placed = np.empty(tasks, dtype=np.int64)
+    for plan in range(orders.shape[0]):
+        seen = np.zeros(tasks, dtype=np.bool_)
+        done = 0
+        for position in range(tasks):
+            stack[0] = orders[plan, position]
+            depth = 1
+            while depth > 0:
+                top = stack[depth - 1]
+                missing = -1
+                for index in range(problem.first[top], problem.first[top + 1]):
+                    if not seen[problem.before[index]]:
+                        missing = problem.before[index]
+                        break
+                if missing >= 0:
+                    stack[depth] = missing
+                    depth += 1
+                    continue
+                depth -= 1
+                if not seen[top]:
+                    seen[top] = True
+                    placed[done] = top
+                    done += 1
+        orders[plan, :] = placed
+
+
+@compiled
+def _objectives(
+    problem: ProblemTables, widths: NDArray[np.int64], starts: NDArray[np.float64], ends: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the objective of each plan; `metrics` has the formulas and explains the idle one."""
+    weights, deadline, due = problem.weights, problem.deadline, problem.due
+    plans, tasks = ends.shape
+    costs = np.empty(plans)
+    for plan in range(plans):
+        makespan, late, idle, missed = 0.0, 0.0, 0.0, 0
+        for task in range(tasks):
+            makespan = max(makespan, ends[plan, task])
+        for task in range(tasks if due else 0):
+            missed += ends[plan, task] > deadline[task]
+            late += max(0.0, ends[plan, task] - deadline[task])
+        if weights[1] > 0.0:
+            idle = _front_idle(problem, widths[plan], starts[plan], ends[plan], makespan)
+        costs[plan] = weights[3] * missed + (weights[0] * makespan + weights[1] * idle + weights[2] * late)
+    return costs
+
+
+@compiled
+def _front_idle(
+    problem: ProblemTables,
+    widths: NDArray[np.int64],
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    makespan: float,
+) -> float:
+    """Return Titan's φ; `metrics` explains it."""
+    used, available = 0.0, 0.0
+    counts = widths if problem.seconds.shape[0] == 1 else widths % problem.base
+    for task in range(widths.shape[0]):
+        used += counts[task] * ((makespan - starts[task]) ** 2 - (makespan - ends[task]) ** 2)
+    for host in range(problem.free.shape[0]):
+        available += (makespan - min(float(problem.free[host]), makespan)) ** 2
+    for index in range(problem.absences.shape[0]):
+        available -= (makespan - min(float(problem.absences[index, 1]), makespan)) ** 2
+        available += (makespan - min(float(problem.absences[index, 2]), makespan)) ** 2
+    return max(0.0, available - used) / (makespan * makespan)

@@ -1,0 +1,269 @@
+"""The dual-price search: which machine runs which of many independent tasks, so that the last ends soonest.
+
+Prices on the machines' time (see `prices`) say where a task may go at little loss; it keeps only machines where its
+priced time is near its minimum. Among these, simulated annealing (Kirkpatrick, Gelatt, Vecchi: Science 220, 1983) moves
+and exchanges tasks in machine code. What it minimises is the priced time above the lower bound, summed over the
+machines: it is nothing but the loss against the bound, and changes with every move, while the makespan seldom does.
+Loading this module loads numba.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cosched.scheduling.kernels.genetic_operators import random_unit
+from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.machine_prices import machine_prices
+from cosched.scheduling.objective.comparison import PlanFigures
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["PriceSearch", "warm_up"]
+
+# The coarser the grain (machines ÷ tasks), the further from the prices a good assignment lies. Found on 512 x 16.
+_NEAR = 12.8  # grains by which a task's priced time may exceed its minimum: 40 %
+_LEAST_NEAR = 0.1
+_HOT, _COLD = 0.1, 0.01  # temperatures, in grains, of losses relative to the bound
+_SQUARED = 1.0  # weight of the squared excess, per grain, in every other round: it evens the machines out
+_EXCHANGES = 0.3  # share of moves that bring another task back
+_MOVES = 100  # tried in a round for each task
+_FEWEST = 5_000
+_LONGER_AFTER = 8  # rounds; then they are twice as long, and so on
+_LONGEST = 6  # times
+
+
+class _MappingTables(NamedTuple):
+    """What does not change.
+
+    Attributes:
+        seconds: (m, N) run times.
+        prices: (N,) with a mean of 1.
+        tasks: (C,) the task of each choice that there is.
+        machines: (C,) the machine of each choice.
+        allowed: (m, N) which choices there are.
+        bound: of the linear program, in seconds.
+        grain: machines ÷ tasks.
+    """
+
+    seconds: NDArray[np.float64]
+    prices: NDArray[np.float64]
+    tasks: NDArray[np.int64]
+    machines: NDArray[np.int64]
+    allowed: NDArray[np.bool_]
+    bound: float
+    grain: float
+
+
+class _Assignment(NamedTuple):
+    """An assignment on its way.
+
+    Attributes:
+        machine: (m,) of each task.
+        loads: (N,) when each machine ends, in seconds.
+        members: (N, m) the movable tasks of each machine in any order, as many as its size.
+        sizes: (N,) see `members`.
+        place: (m,) where a movable task stands in its machine's row of `members`.
+    """
+
+    machine: NDArray[np.int64]
+    loads: NDArray[np.float64]
+    members: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    place: NDArray[np.int64]
+
+
+class PriceSearch:
+    """A search for the assignment with the smallest makespan; seed and number of rounds decide its outcome.
+
+    Attributes:
+        bound: lower bound of the makespan in seconds: the linear program's, or the task that must take the longest.
+        machine: (m,) the machine of each task in the best assignment so far.
+        makespan: of that assignment, in seconds.
+        generations: rounds of annealing done so far.
+        evaluations: assignments compared so far.
+    """
+
+    def __init__(
+        self, seconds: NDArray[np.float64], seed: int = 0, deadline: NDArray[np.float64] | None = None
+    ) -> None:
+        """Find the prices; the first assignment is each task's cheapest machine.
+
+        Args:
+            seconds: (m, N) run time of each task on each machine, infinite where it cannot run.
+            seed: of the random numbers.
+            deadline: (m,) in seconds, of no use to the search: just to tell how many are missed.
+        """
+        self._deadline = np.full(len(seconds), np.inf) if deadline is None else deadline
+        prices, spread = machine_prices(seconds)
+        self.bound = max(spread, float(seconds.min(axis=1).max()))
+        priced = seconds * prices
+        self._cheapest = priced.argmin(axis=1)
+        grain = seconds.shape[1] / seconds.shape[0]
+        allowed = priced <= (1 + max(_NEAR * grain, _LEAST_NEAR)) * priced.min(axis=1, keepdims=True)
+        allowed[allowed.sum(axis=1) == 1] = False  # nothing to choose: such a task is never moved
+        tasks, machines = np.nonzero(allowed)
+        self._ground = _MappingTables(
+            np.ascontiguousarray(seconds), prices * len(prices), tasks, machines, allowed, spread, grain
+        )
+        self._random = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
+        self.machine = self._cheapest.copy()
+        self.makespan = self._makespan(self.machine)
+        self.generations = 0
+        self.evaluations = 1
+
+    @property
+    def finished(self) -> bool:
+        """True when nothing can get better: the bound is reached, or no task has a choice."""
+        return self.makespan <= self.bound * (1 + 1e-12) or not len(self._ground.tasks)
+
+    @property
+    def order(self) -> NDArray[np.int64]:
+        """(m,) the tasks, the shortest first, as each machine of the best assignment so far runs its own."""
+        return np.argsort(self._taken(), kind="stable")
+
+    def figures(self) -> PlanFigures:
+        """Return what the best assignment so far is judged by."""
+        late = np.zeros(0)
+        if np.isfinite(self._deadline).any():
+            late = np.maximum(_ends(self.machine, self._taken(), self.order) - self._deadline, 0.0)
+        loads = _loads(self._ground.seconds, self.machine)
+        idle = float(((1 - loads / self.makespan) ** 2).mean())  # all of it lies at the end
+        return PlanFigures(self.makespan, int((late > 0).sum()), float(late.sum()), idle)
+
+    def step(self, generations: int = 1) -> bool:
+        """Do so many rounds; return whether a better assignment was found. A finished search has nothing to do."""
+        before = self.makespan
+        for _ in range(generations):
+            self._round()
+        return self.makespan < before
+
+    def _round(self) -> None:
+        """Start from the cheapest machines and from the best assignment by turns."""
+        if self.finished:
+            return
+        again = self.generations % 2 == 1
+        state = _initial_assignment(self._ground, self.machine if again else self._cheapest)
+        moves = max(_FEWEST, _MOVES * len(self.machine)) << min(self.generations // _LONGER_AFTER, _LONGEST)
+        found = state.machine.copy()
+        _anneal(self._ground, state, self._random, _SQUARED / self._ground.grain if again else 0.0, moves, found)
+        self.generations += 1
+        self.evaluations += moves
+        makespan = self._makespan(found)
+        if makespan < self.makespan:
+            self.machine, self.makespan = found, makespan
+
+    def _taken(self) -> NDArray[np.float64]:
+        seconds: NDArray[np.float64] = self._ground.seconds[np.arange(len(self.machine)), self.machine]
+        return seconds
+
+    def _makespan(self, machine: NDArray[np.int64]) -> float:
+        return float(_loads(self._ground.seconds, machine).max())
+
+
+def warm_up() -> None:
+    """Compile everything, or load it from the disk, so that the searches to come start at once."""
+    PriceSearch(np.array([[2.0, 2.0], [2.0, 2.0], [1.0, 1.0]])).step()
+
+
+def _loads(seconds: NDArray[np.float64], machine: NDArray[np.int64]) -> NDArray[np.float64]:
+    taken = seconds[np.arange(len(machine)), machine]
+    loads = np.zeros(seconds.shape[1])
+    np.add.at(loads, machine, taken)
+    return loads
+
+
+def _ends(machine: NDArray[np.int64], taken: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return when each task ends, where every machine runs its own one after the other."""
+    ends = np.empty(len(machine))
+    for number in np.unique(machine):
+        here = order[machine[order] == number]
+        ends[here] = np.cumsum(taken[here])
+    return ends
+
+
+def _initial_assignment(ground: _MappingTables, machine: NDArray[np.int64]) -> _Assignment:
+    tasks, machines = ground.seconds.shape
+    members, sizes = np.zeros((machines, tasks), dtype=np.int64), np.zeros(machines, dtype=np.int64)
+    place = np.zeros(tasks, dtype=np.int64)
+    movable = np.unique(ground.tasks)
+    for number in range(machines):
+        here = movable[machine[movable] == number]
+        members[number, : len(here)] = here
+        place[here] = np.arange(len(here))
+        sizes[number] = len(here)
+    return _Assignment(machine.astype(np.int64), _loads(ground.seconds, machine), members, sizes, place)
+
+
+@compiled
+def _anneal(
+    ground: _MappingTables,
+    state: _Assignment,
+    random: NDArray[np.uint64],
+    squared: float,
+    moves: int,
+    found: NDArray[np.int64],
+) -> None:
+    """Try so many moves while the temperature falls; leave the assignment with the smallest makespan in `found`."""
+    best = state.loads.max()
+    temperature = _HOT * ground.grain
+    cooling = (_COLD / _HOT) ** (64.0 / moves)
+    for move in range(moves):
+        if move % 64 == 63:
+            temperature *= cooling
+        choice = int(random_unit(random) * ground.tasks.shape[0])
+        task, target = ground.tasks[choice], ground.machines[choice]
+        origin = state.machine[task]
+        if target == origin:
+            continue
+        back = _partner(ground, state, random, origin, target)
+        if back == -2:
+            continue
+        left = state.loads[origin] - ground.seconds[task, origin]
+        right = state.loads[target] + ground.seconds[task, target]
+        if back >= 0:
+            left += ground.seconds[back, origin]
+            right -= ground.seconds[back, target]
+        change = _loss(ground, origin, left, squared) - _loss(ground, origin, state.loads[origin], squared)
+        change += _loss(ground, target, right, squared) - _loss(ground, target, state.loads[target], squared)
+        if change > 0 and random_unit(random) >= np.exp(-change / temperature):
+            continue
+        state.loads[origin], state.loads[target] = left, right
+        _carry_out(state, task, back, origin, target)
+        if left < best and right < best and state.loads.max() < best:
+            best = state.loads.max()
+            found[:] = state.machine
+
+
+@compiled
+def _partner(ground: _MappingTables, state: _Assignment, random: NDArray[np.uint64], origin: int, target: int) -> int:
+    """Return the task that comes back in exchange, -1 for none, -2 for one that must not."""
+    if random_unit(random) >= _EXCHANGES or state.sizes[target] == 0:
+        return -1
+    back = state.members[target, int(random_unit(random) * state.sizes[target])]
+    return int(back) if ground.allowed[back, origin] else -2
+
+
+@compiled
+def _loss(ground: _MappingTables, machine: int, load: float, squared: float) -> float:
+    excess = max(load / ground.bound - 1.0, 0.0)
+    return float(ground.prices[machine] * excess * (1.0 + squared * excess))
+
+
+@compiled
+def _carry_out(state: _Assignment, task: int, back: int, origin: int, target: int) -> None:
+    here = state.place[task]
+    state.machine[task] = target
+    if back >= 0:
+        there = state.place[back]
+        state.machine[back] = origin
+        state.members[target, there], state.place[task] = task, there
+        state.members[origin, here], state.place[back] = back, here
+        return
+    state.sizes[origin] -= 1
+    last = state.members[origin, state.sizes[origin]]
+    state.members[origin, here], state.place[last] = last, here
+    state.members[target, state.sizes[target]], state.place[task] = task, state.sizes[target]
+    state.sizes[target] += 1

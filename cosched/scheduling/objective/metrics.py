@@ -1,0 +1,152 @@
+"""How good a schedule is: makespan, idle time, lateness, deadlines met, and the one number the search minimises.
+
+The front-weighted idle time and the weighted sum follow the Titan scheduler (Spooner et al., IEE Proc. Computers and
+Digital Techniques 150(2), 2003) as reconstructed from the published descriptions. There, seconds are added to a pure
+number; here each term is made a number of order one first, so that weights mean the same for every queue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.decoding.decoder import spans
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.objective.weights import Weights
+    from cosched.scheduling.plan import Plan
+    from cosched.scheduling.problem import Problem
+    from cosched.scheduling.schedule import Schedule
+
+__all__ = ["MISSED", "Metrics", "measure", "measure_plan", "measure_times", "objective"]
+
+MISSED = 1e6
+"""What a missed deadline costs where deadlines come first: far above the other terms, far below the end of a float."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Figures of one schedule.
+
+    Attributes:
+        makespan: when the last task ends, in seconds after the origin.
+        idle: share of the time up to the makespan in which hosts are free, and there, in which they run nothing, 0…1.
+        front_idle: Titan's φ divided by the number of hosts: idle time whose weight falls linearly from the origin to
+            zero at the makespan, 0…1.
+        lateness: Σ max(0, end - deadline) in seconds.
+        with_deadline: number of tasks that have a deadline.
+        on_time: how many of them end by it.
+        average_delay: mean of deadline - end over them in seconds, positive when early; None without any.
+    """
+
+    makespan: float
+    idle: float
+    front_idle: float
+    lateness: float
+    with_deadline: int
+    on_time: int
+    average_delay: float | None
+
+    @property
+    def on_time_share(self) -> float | None:
+        """Share of the tasks with a deadline that meet it; None where no task has one."""
+        return self.on_time / self.with_deadline if self.with_deadline else None
+
+
+def measure(problem: Problem, schedule: Schedule) -> Metrics:
+    """Measure a schedule."""
+    place = {name: task for task, name in enumerate(problem.tasks)}
+    items = schedule.assignments
+    return _measure(
+        problem,
+        np.array([place[item.task] for item in items], dtype=np.int64),
+        np.array([item.start for item in items], dtype=np.float64),
+        np.array([item.end for item in items], dtype=np.float64),
+        np.array([len(item.hosts) for item in items], dtype=np.int64),
+    )
+
+
+def measure_plan(problem: Problem, plan: Plan) -> Metrics:
+    """Measure the schedule that a plan stands for without saying which hosts it uses: several times quicker.
+
+    Raises:
+        ValueError: a host count cannot be used for its task.
+    """
+    starts, ends = (np.array(times, dtype=np.float64)[plan.order] for times in spans(problem, plan))
+    return _measure(problem, plan.order, starts, ends, plan.counts[plan.order])
+
+
+def measure_times(
+    problem: Problem, starts: NDArray[np.float64], ends: NDArray[np.float64], counts: NDArray[np.int64]
+) -> Metrics:
+    """Measure what starts, ends and host counts of the tasks, (m,) each, say of a schedule."""
+    return _measure(problem, np.arange(len(starts)), starts, ends, counts)
+
+
+def objective(metrics: Metrics, weights: Weights, bound: float) -> float:
+    """Return the weighted mean of makespan ÷ bound, front-weighted idle share and mean lateness ÷ bound.
+
+    Where deadlines come first, each that is missed adds `MISSED`.
+
+    Args:
+        metrics: of the schedule.
+        weights: not negative, not all zero.
+        bound: a lower bound of the makespan in seconds (> 0), the unit that makes times pure numbers.
+    """
+    late = metrics.lateness / (max(metrics.with_deadline, 1) * bound)
+    total = weights.makespan + weights.idle + weights.lateness
+    missed = MISSED * (metrics.with_deadline - metrics.on_time) if weights.deadlines_first else 0.0
+    terms = weights.makespan * metrics.makespan / bound + weights.idle * metrics.front_idle + weights.lateness * late
+    return missed + terms / total
+
+
+def _measure(
+    problem: Problem,
+    tasks: NDArray[np.int64],
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    counts: NDArray[np.int64],
+) -> Metrics:
+    """Measure tasks by their places in the problem, starts, ends and host counts."""
+    makespan = float(ends.max(initial=0.0))
+    idle, available, front = _idle(problem, makespan, starts, ends, counts)
+    early = problem.deadline[tasks] - ends
+    early = early[np.isfinite(early)]
+    return Metrics(
+        makespan=makespan,
+        idle=idle / available if available > 0 else 0.0,
+        front_idle=front,
+        lateness=float(np.maximum(-early, 0.0).sum()),
+        with_deadline=len(early),
+        on_time=int((early >= 0).sum()),
+        average_delay=float(early.mean()) if len(early) else None,
+    )
+
+
+def _absent(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return begins and ends of all absences."""
+    times = np.array([(absence.begin, absence.end) for absence in problem.absences]).reshape(-1, 2)
+    return times[:, 0], times[:, 1]
+
+
+def _idle(
+    problem: Problem, makespan: float, starts: NDArray[np.float64], ends: NDArray[np.float64], counts: NDArray[np.int64]
+) -> tuple[float, float, float]:
+    """Return idle host-seconds, available host-seconds and the front-weighted idle share.
+
+    An idle pocket from a to b adds ((w-a)² - (w-b)²)/w² to φ at a makespan of w (Titan's ΔT(2w - 2T - ΔT)/w²), so φ is
+    what is available less what is used, and no pocket needs to be found.
+    """
+    if makespan <= 0:
+        return 0.0, 0.0, 0.0
+    left = makespan - np.minimum(problem.free, makespan)
+    gone, back = (makespan - np.minimum(times, makespan) for times in _absent(problem))
+    available = float(left.sum() - gone.sum() + back.sum())
+    used = float((counts * (ends - starts)).sum())
+    busy = counts * ((makespan - starts) ** 2 - (makespan - ends) ** 2)
+    front = float((left**2).sum() - (gone**2 - back**2).sum() - busy.sum())
+    return max(0.0, available - used), available, max(0.0, front / (len(left) * makespan**2))

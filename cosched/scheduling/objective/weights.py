@@ -1,0 +1,40 @@
+"""Weights of the objective, and the objectives that users choose by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["ObjectiveName", "Weights"]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Weights of the objective: each term is normalised to a pure number of order one before it is weighted.
+
+    Attributes:
+        makespan: of makespan ÷ lower bound.
+        idle: of the front-weighted idle share.
+        lateness: of the mean lateness ÷ lower bound.
+        deadlines_first: fewer missed deadlines are always better; the weighted terms decide between equals.
+    """
+
+    makespan: float = 1.0
+    idle: float = 0.2
+    lateness: float = 5.0
+    deadlines_first: bool = False
+
+
+class ObjectiveName(StrEnum):
+    """What the genetic search minimises."""
+
+    BALANCED = "balanced"
+    DEADLINES_FIRST = "deadlines-first"
+    MAKESPAN = "makespan"
+
+    @property
+    def weights(self) -> Weights:
+        """The weights that an objective stands for."""
+        if self is ObjectiveName.MAKESPAN:
+            return Weights(makespan=1.0, idle=0.0, lateness=0.0)
+        return Weights(deadlines_first=self is ObjectiveName.DEADLINES_FIRST)

@@ -1,0 +1,291 @@
+"""The genetic search: a DEAP recipe whose operators work on whole populations in machine code.
+
+A chromosome is an order of the tasks and a width for each: a host count and, on several classes, whose hosts. It starts
+from the heuristics' plans and the last best one, so that it is never worse than any of them, and goes on for as
+long as it is given generations. Loading this module loads numba and DEAP; the first search in a process compiles, or
+reads compiled code from the disk.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from deap import base, tools
+
+from cosched.errors import UserError
+from cosched.scheduling.bounds import fewest_missed, lower_bound, tight_bound
+from cosched.scheduling.decoding.decoder import spans
+from cosched.scheduling.host_counts import encoded_choices, with_decoded_classes, with_encoded_classes
+from cosched.scheduling.kernels import genetic_operators, objective_kernel
+from cosched.scheduling.mapping import dual_price
+from cosched.scheduling.objective.comparison import PlanFigures
+from cosched.scheduling.objective.metrics import MISSED
+from cosched.scheduling.objective.weights import Weights
+from cosched.scheduling.problem import Problem
+from cosched.scheduling.search.class_assignment import assign_classes
+from cosched.scheduling.search.initial_population import Population, initial_plans
+from cosched.scheduling.search.late_jobs import LateJobSearch, late_job_search_applies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.kernels.problem_tables import ProblemTables
+    from cosched.scheduling.plan import Plan
+
+    _Operator = Callable[..., None]
+
+__all__ = ["Search", "warm_up"]
+
+_POPULATION = 40
+_CROSSED = 0.9  # share of children with a second parent
+_ELITE = 8  # distinct seeds that the first population is made of
+_THRESHOLDS = 6  # of the two-phase method, each with three or four lists
+_PATIENCE = 200  # generations without a better plan before new blood comes in
+_LINES = 1.01  # generations at a line of the logbook, as a multiple of those at the one before
+_KICKS = 8  # mutations of an immigrant
+_SHARED = 4  # of so many generations all but one are the scout's at first, later one
+_EAGER = 4  # annealings that the scout is eager for
+
+
+class _Cost(base.Fitness):  # type: ignore[misc]  # DEAP has no types
+    weights = (-1.0,)
+
+
+class _Individual:
+    """A plan as DEAP's hall of fame wants it: something with a fitness."""
+
+    def __init__(self, plan: Plan, cost: float) -> None:
+        self.plan = plan
+        self.fitness = _Cost((cost,))
+
+
+class Search:
+    """A search for the best plan of one problem; the same seed and number of generations give the same plan.
+
+    Attributes:
+        bound: lower bound of the makespan in seconds, the `tight_bound`. The objective's unit is the `lower_bound`, so
+            that it is the same number where plans are judged without machine code.
+        generations: done so far.
+        evaluations: plans decoded so far.
+        logbook: DEAP's record: generation, evaluations, and of the population's objectives mean, standard deviation
+            and minimum; a line for every step, later for every hundredth part of the generations so far.
+    """
+
+    def __init__(
+        self, problem: Problem, weights: Weights | None = None, seed: int = 0, warm: Plan | None = None
+    ) -> None:
+        """Evaluate the seeds; `best` is the best of them from here on.
+
+        Args:
+            problem: at least one task.
+            weights: of the objective.
+            seed: of the random numbers.
+            warm: the last best plan, of every task of this problem; it is not changed.
+
+        Raises:
+            UserError: a weight is negative, or all are zero.
+            ValueError: the warm plan is not of this problem.
+        """
+        self._problem = problem
+        scale = lower_bound(problem)
+        self.bound = tight_bound(problem, scale)
+        self.generations = 0
+        self.evaluations = 0
+        self.logbook = tools.Logbook()
+        self._statistics = _statistics()
+        self._next_line = 0.0
+        self._fame = tools.HallOfFame(1)
+        self._stale = 0
+        self._state = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
+        checked = _checked(weights or Weights())
+        share = checked.makespan / (checked.makespan + checked.idle + checked.lateness)
+        self._least = share * self.bound / scale
+        tables = objective_kernel.tabulate(problem, checked, scale)
+        self._toolbox = _toolbox(problem, tables, self._state)
+        self._seeds = self._sorted(_seeds(problem, warm))
+        self._remember(self._seeds, 0)
+        self._people = self._settle()
+        self._children = self._people.copy()
+        self._scout, self._unavoidable = None, 0
+        if checked.deadlines_first and late_job_search_applies(problem):
+            self._scout = LateJobSearch(problem, tables, scale, self._state, self._best.order)
+            self._unavoidable = fewest_missed(problem)
+        self._log()
+
+    @property
+    def best(self) -> Plan:
+        """The best plan found so far."""
+        return with_decoded_classes(self._problem, self._best)
+
+    @property
+    def _best(self) -> Plan:
+        plan: Plan = self._fame[0].plan
+        return plan
+
+    @property
+    def objective(self) -> float:
+        """The objective of the best plan (see `metrics.objective`)."""
+        return float(self._fame[0].fitness.values[0])
+
+    @property
+    def finished(self) -> bool:
+        """True when no plan can be better: the makespan is the bound, nothing idle, nothing late."""
+        return self.objective <= self._least * (1 + 1e-12)
+
+    def figures(self) -> PlanFigures:
+        """Return what the best plan is judged by."""
+        makespan, late, lateness, idle = self._toolbox.figures(self._best.order, self._best.counts)
+        return PlanFigures(makespan, int(late), lateness, idle)
+
+    def step(self, generations: int = 1) -> bool:
+        """Go on for so many generations; return whether a better plan was found."""
+        before = self.objective
+        for _ in range(generations):
+            self._generation()
+        if self.generations >= self._next_line:
+            self._log()
+        return self.objective < before
+
+    def _generation(self) -> None:
+        self.generations += 1
+        if self._scout is not None and self._scouts_turn(self._scout):
+            self._follow(self._scout)
+            return
+        people, children = self._people, self._children
+        self._toolbox.mate(people.orders, people.counts, children.orders, children.counts)
+        self._toolbox.mutate(children.orders, children.counts)
+        if self._scout is not None and self._missed > 0:
+            self._scout.rescue(children)
+        children.costs = self._toolbox.evaluate(children.orders, children.counts)
+        best = self._toolbox.select(
+            people.orders, people.counts, people.costs, children.orders, children.counts, children.costs
+        )
+        self.evaluations += len(children.costs)
+        self._stale += 1
+        if people.costs[best] < self.objective:
+            self._remember(people, best)
+        elif self._stale >= _PATIENCE:
+            self._stale = 0
+            self._immigrate()
+
+    @property
+    def _missed(self) -> int:
+        """Deadlines that the best plan misses, where they come first."""
+        return int(self.objective // MISSED)
+
+    def _scouts_turn(self, scout: LateJobSearch) -> bool:
+        """Return whether this generation is the scout's: most are, until it has looked for long or nothing is left."""
+        eager = scout.annealings < _EAGER
+        return self._missed > self._unavoidable and (self.generations % _SHARED > 0) == eager
+
+    def _follow(self, scout: LateJobSearch) -> None:
+        """Let the scout go on for a generation; a plan of its that misses fewer deadlines is where all settle."""
+        self.evaluations += scout.generation()
+        if scout.missed < self._missed:
+            found = Population.of([scout.best()])
+            found.costs = self._toolbox.evaluate(found.orders, found.counts)
+            self._remember(found, 0)
+            self._immigrate()
+
+    def _remember(self, people: Population, index: int) -> None:
+        self._stale = 0
+        cost = float(people.costs[index])
+        self._fame.update([_Individual(people.plan(index), cost)])
+
+    def _log(self) -> None:
+        figures = self._statistics.compile(self._people.costs)
+        self.logbook.record(generation=self.generations, evaluations=self.evaluations, **figures)
+        self._next_line = self.generations * _LINES
+
+    def _immigrate(self) -> None:
+        """Keep the best; the others become mutants of it and of the seeds, by turns."""
+        settled = self._settle()
+        settled.orders[::2], settled.counts[::2] = self._best.order, self._best.counts
+        for _ in range(_KICKS):
+            self._toolbox.mutate(settled.orders, settled.counts)
+        settled.orders[0], settled.counts[0] = self._best.order, self._best.counts
+        settled.costs = self._toolbox.evaluate(settled.orders, settled.counts)
+        self.evaluations += len(settled.costs)
+        self._people = settled
+
+    def _sorted(self, plans: Sequence[Plan]) -> Population:
+        seeds = Population.of(plans)
+        self._toolbox.repair(seeds.orders)
+        seeds.costs = self._toolbox.evaluate(seeds.orders, seeds.counts)
+        self.evaluations += len(seeds.costs)
+        ascending = np.argsort(seeds.costs, kind="stable")
+        return Population(seeds.orders[ascending], seeds.counts[ascending], seeds.costs[ascending])
+
+    def _settle(self) -> Population:
+        """Return a population made of the best seeds."""
+        chosen = np.arange(_POPULATION) % min(_ELITE, len(self._seeds.costs))
+        return Population(self._seeds.orders[chosen], self._seeds.counts[chosen], self._seeds.costs[chosen])
+
+
+def warm_up() -> None:
+    """Compile every operator, or load it from the disk, so that the searches to come start at once."""
+    # One of the two is late, though there would be time for both: the scout has its turn.
+    seconds, due = np.array([[[np.inf, 2.0], [3.0, np.inf]]]), np.array([2.0, 4.0])
+    both = Problem(
+        ("wide", "long"), ("h1", "h2"), ("class",), np.zeros(2, dtype=np.int64), np.zeros(2), seconds, np.zeros(2), due
+    )
+    search = Search(both, Weights(deadlines_first=True))
+    search.step(_SHARED)
+    search.figures()
+    dual_price.warm_up()  # for bounds and seeds on several classes
+
+
+def _statistics() -> tools.Statistics:
+    statistics = tools.Statistics()
+    for name, figure in (("mean", np.mean), ("std", np.std), ("min", np.min)):
+        statistics.register(name, figure)
+    return statistics
+
+
+def _toolbox(problem: Problem, tables: ProblemTables, state: NDArray[np.uint64]) -> base.Toolbox:
+    """Register the operators, each on a whole population."""
+    toolbox = base.Toolbox()
+    toolbox.register("repair", objective_kernel.repair_orders, tables)
+    toolbox.register("evaluate", objective_kernel.evaluate_population, tables)
+    toolbox.register("figures", objective_kernel.plan_figures, tables)
+    toolbox.register("mate", genetic_operators.crossover, state, _CROSSED, _POPULATION)
+    toolbox.register("mutate", genetic_operators.mutate, state, *encoded_choices(problem))
+    toolbox.register("select", genetic_operators.replace_parents)
+    if any(problem.depends_on):
+        toolbox.decorate("mutate", _then_repair(tables))
+    return toolbox
+
+
+def _then_repair(tables: ProblemTables) -> Callable[[_Operator], _Operator]:
+    """Decorate an operator so that the orders it leaves behind respect the dependencies."""
+
+    def decorate(operator: _Operator) -> _Operator:
+        def repaired(*arguments: Any) -> None:
+            operator(*arguments)
+            objective_kernel.repair_orders(tables, arguments[-2])
+
+        return repaired
+
+    return decorate
+
+
+def _seeds(problem: Problem, warm: Plan | None) -> list[Plan]:
+    plans = initial_plans(problem, _THRESHOLDS)
+    apart = assign_classes(problem, _THRESHOLDS)
+    plans += [] if apart is None else [apart]
+    if warm is None:
+        return [with_encoded_classes(problem, plan) for plan in plans]
+    spans(problem, warm)  # machine code does not look before it leaps: counts must be possible
+    if sorted(warm.order.tolist()) != list(range(len(problem.tasks))):
+        raise ValueError("the warm plan is not an order of all tasks")
+    return [with_encoded_classes(problem, plan) for plan in (warm, *plans)]
+
+
+def _checked(weights: Weights) -> Weights:
+    values = (weights.makespan, weights.idle, weights.lateness)
+    if not all(np.isfinite(value) and value >= 0 for value in values) or not sum(values) > 0:
+        raise UserError(f"the objective's weights are {values}: give numbers of 0 or more, not all 0")
+    return weights

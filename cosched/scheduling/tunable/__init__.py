@@ -1,0 +1,1 @@
+"""Tunable tasks: chains of rigid stages with alternatives (MILAN). Start at `tasks`."""

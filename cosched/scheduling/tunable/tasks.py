@@ -1,0 +1,175 @@
+"""Tunable tasks: chains of stages with alternatives, admitted where one of them fits before its deadlines.
+
+After Chang, Karamcheti and Kedem, "Exploiting Application Tunability for Efficient, Predictable Parallel Resource
+Management" (MILAN). A tunable task is an OR-graph: a sequence of stages and choices between sequences; each way through
+it is a chain. Stages are rigid and not preempted; a task is admitted with all its stages or not at all.
+
+Of the chains that fit, the one of the highest quality is taken; of equals the one that ends first; of these the one
+that keeps the hosts busiest until then; of these the one that needs less for its first stages (section 5.2, which has
+one quality for all).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import accumulate, product
+from typing import TYPE_CHECKING
+
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.scheduling.decoding.holes import Holes
+
+__all__ = [
+    "MOST_CHAINS",
+    "Chain",
+    "Stage",
+    "StageChoice",
+    "TunablePlacement",
+    "TunableQueue",
+    "TunableTask",
+    "admit",
+    "chains",
+]
+
+MOST_CHAINS = 1000
+"""Ways through one task at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A rigid, non-preemptible piece of work.
+
+    Attributes:
+        hosts: how many it occupies, 1 or more.
+        seconds: for how long, above 0.
+        deadline: seconds after the task's release by which it and all before it must have ended; infinite for none.
+        quality: of its output, above 0; the quality of a chain is the product.
+        name: for people; may be empty.
+    """
+
+    hosts: int
+    seconds: float
+    deadline: float = math.inf
+    quality: float = 1.0
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StageChoice:
+    """One of several sequences is run."""
+
+    sequences: tuple[tuple[Stage | StageChoice, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """One way through a tunable task."""
+
+    stages: tuple[Stage, ...]
+
+    @property
+    def quality(self) -> float:
+        """The product of the stages' qualities."""
+        return math.prod(stage.quality for stage in self.stages)
+
+
+@dataclass(frozen=True, slots=True)
+class TunableTask:
+    """A task with at least one chain.
+
+    Attributes:
+        id: its name.
+        release: when it arrives, seconds.
+        chains: the ways through it, in order of preference between equals.
+    """
+
+    id: str
+    release: float
+    chains: tuple[Chain, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TunablePlacement:
+    """Where an admitted task runs.
+
+    Attributes:
+        task: its name.
+        chain: index of the chain chosen.
+        stages: the stages of that chain.
+        starts: when each begins, seconds; it ends its `seconds` later.
+    """
+
+    task: str
+    chain: int
+    stages: tuple[Stage, ...]
+    starts: tuple[float, ...]
+
+    @property
+    def end(self) -> float:
+        """When the last stage ends, seconds."""
+        return self.starts[-1] + self.stages[-1].seconds
+
+
+def chains(sequence: Sequence[Stage | StageChoice]) -> tuple[Chain, ...]:
+    """Return every way through an OR-graph.
+
+    Args:
+        sequence: stages and choices, one after the other; not empty, nor any sequence in it.
+
+    Raises:
+        UserError: there are more than `MOST_CHAINS`.
+    """
+    return tuple(Chain(stages) for stages in _ways(sequence))
+
+
+def admit(holes: Holes, task: TunableTask) -> TunablePlacement | None:
+    """Place a task in the holes and occupy them; None, and nothing occupied, where no chain meets its deadlines."""
+    placed = [placement for index in range(len(task.chains)) if (placement := _fit(holes, task, index)) is not None]
+    if not placed:
+        return None
+    best = placed[0] if len(placed) == 1 else min(placed, key=lambda placement: _rank(task, placement))
+    for stage, start in zip(best.stages, best.starts, strict=True):
+        holes.take(stage.hosts, start, start + stage.seconds)
+    return best
+
+
+def _ways(sequence: Sequence[Stage | StageChoice]) -> list[tuple[Stage, ...]]:
+    parts = [
+        [(part,)] if isinstance(part, Stage) else [way for inner in part.sequences for way in _ways(inner)]
+        for part in sequence
+    ]
+    if math.prod(len(part) for part in parts) > MOST_CHAINS:
+        raise UserError(f"there are more than {MOST_CHAINS} ways through it: offer fewer alternatives")
+    return [tuple(stage for part in way for stage in part) for way in product(*parts)]
+
+
+def _fit(holes: Holes, task: TunableTask, index: int) -> TunablePlacement | None:
+    """Place each stage as early as can be: no later placement lets the chain end earlier."""
+    stages = task.chains[index].stages
+    ready = task.release
+    starts = []
+    for stage in stages:
+        start = holes.earliest(stage.hosts, stage.seconds, ready)
+        ready = start + stage.seconds
+        if ready > task.release + stage.deadline or start == math.inf:
+            return None
+        starts.append(start)
+    return TunablePlacement(task.id, index, stages, tuple(starts))
+
+
+def _rank(task: TunableTask, placement: TunablePlacement) -> tuple[float, ...]:
+    """Order placements; at equal ends the window is the same, and so busiest is the chain of the largest area."""
+    prefixes = list(accumulate(stage.hosts * stage.seconds for stage in placement.stages))
+    return (-task.chains[placement.chain].quality, placement.end, -prefixes[-1], *prefixes)
+
+
+@dataclass(frozen=True, slots=True)
+class TunableQueue:
+    """Tunable tasks and the names of the identical hosts that they are to run on."""
+
+    hosts: tuple[str, ...]
+    tasks: tuple[TunableTask, ...]

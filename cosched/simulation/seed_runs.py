@@ -1,0 +1,39 @@
+"""An experiment's tables for several seeds, side by side in processes."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import repeat
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+
+from cosched.simulation.experiments import EXPERIMENT_NAMES, load_experiment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.simulation.experiment import Experiment, ResultRow
+
+__all__ = ["tables_by_seed"]
+
+
+def tables_by_seed(
+    chosen: Experiment, seeds: Sequence[int], options: Mapping[str, float], processes: int
+) -> list[list[ResultRow]]:
+    """Return the rows of each seed, in the order of the seeds.
+
+    Args:
+        chosen: one of `NAMES`, or another: that runs in this process.
+        seeds: at least one.
+        options: of the experiment.
+        processes: how many at once; with 1, and for one seed, all is done in this one.
+    """
+    if min(processes, len(seeds)) == 1 or chosen.name not in EXPERIMENT_NAMES:
+        return [chosen.run(seed, options) for seed in seeds]
+    with ProcessPoolExecutor(min(processes, len(seeds)), get_context("spawn")) as pool:
+        return list(pool.map(partial(_rows_of_seed, chosen.name), seeds, repeat(options)))
+
+
+def _rows_of_seed(name: str, seed: int, options: Mapping[str, float]) -> list[ResultRow]:
+    return load_experiment(name).run(seed, options)

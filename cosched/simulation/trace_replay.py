@@ -1,0 +1,347 @@
+"""A recorded workload run again under another policy: same arrivals, hosts and work.
+
+Start at `replay_trace`. What a trace does not say is drawn from the seed and the job's number: run times on other
+numbers of processors (`Moldability`: rigid, Amdahl, Downey 1997), errors of prediction, deadlines.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.core_settings import CoreSettings
+from cosched.coscheduler.events import TaskSubmitted
+from cosched.coscheduler.task import Task
+from cosched.drawing.plot import Line, line_plot
+from cosched.errors import UserError
+from cosched.prediction.profile import PredictionSource, Profile
+from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES
+from cosched.scheduling.policies import MAPPED, REPLANNED, SEARCHED, PolicyName
+from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
+from cosched.simulation.kernel_batch import SIMULATED_INSTANCE, run_time_factors
+from cosched.simulation.simulated_domain import SimulatedDomain, SimulatedPlanner
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.scheduling.formats.swf import RecordedJob, WorkloadTrace
+    from cosched.simulation.simulated_domain import SimulatedRun
+
+__all__ = [
+    "MOST_PROCESSORS",
+    "ONLINE_POLICIES",
+    "Moldability",
+    "ReplayConditions",
+    "TraceReplay",
+    "downey_speedup",
+    "moldable_times",
+    "replay_trace",
+    "trace_experiment",
+    "wait_charts",
+]
+
+# ── How long a recorded job would have taken on other numbers of processors: a trace does not know, so a model says.
+#
+# Whatever the model, the recorded time holds on the recorded number. What is drawn is drawn from the seed and the job's
+# number.
+#
+# rigid: the recorded number or none.
+# amdahl: a serial share f, log-uniform in 0.001…0.2; T(p) ∝ f + (1 - f)/p.
+# downey: Downey's speed-up S(p; A, s) ("A model for speedup of parallel programs", 1997), T(p) ∝ 1/S(p), with the
+# average
+# parallelism A log-uniform between half and twice the recorded number (users choose sensible sizes) and the variance s
+# uniform in 0…2.
+
+
+class Moldability(StrEnum):
+    """The model of run times on other numbers of processors."""
+
+    RIGID = "rigid"
+    AMDAHL = "amdahl"
+    DOWNEY = "downey"
+
+
+def moldable_times(model: Moldability, seconds: float, recorded: int, most: int, seed: str) -> tuple[float, ...]:
+    """Return run times on 1…`most` processors.
+
+    Args:
+        model: which.
+        seconds: recorded run time.
+        recorded: number of processors it was recorded on, at most `most`.
+        most: processors of the machine.
+        seed: of what is drawn for this job.
+
+    Returns:
+        Seconds; infinite where that number cannot be used.
+    """
+    if model is Moldability.RIGID:
+        return tuple(seconds if count == recorded else math.inf for count in range(1, recorded + 1))
+    draw = random.Random(seed)  # noqa: S311  a repeatable draw, not a secret
+    if model is Moldability.AMDAHL:
+        serial = math.exp(draw.uniform(math.log(0.001), math.log(0.2)))
+        relative = [serial + (1 - serial) / count for count in range(1, most + 1)]
+    else:
+        parallelism = math.exp(draw.uniform(math.log(max(1.0, recorded / 2)), math.log(2.0 * recorded)))
+        variance = draw.uniform(0.0, 2.0)
+        relative = [1 / downey_speedup(count, parallelism, variance) for count in range(1, most + 1)]
+    return tuple(seconds * (value / relative[recorded - 1]) for value in relative)
+
+
+def downey_speedup(count: int, parallelism: float, variance: float) -> float:
+    """Return the speed-up on `count` processors (Downey 1997, equations for low and high variance).
+
+    Args:
+        count: 1 or more.
+        parallelism: A, the average parallelism, 1 or more.
+        variance: the coefficient of variance of the parallelism, 0 or more; up to 1 it is called low.
+    """
+    if variance <= 1:
+        if count <= parallelism:
+            return parallelism * count / (parallelism + variance / 2 * (count - 1))
+        if count <= 2 * parallelism - 1:
+            return parallelism * count / (variance * (parallelism - 0.5) + count * (1 - variance / 2))
+        return parallelism
+    if count <= parallelism + parallelism * variance - variance:
+        return count * parallelism * (variance + 1) / (variance * (count + parallelism - 1) + parallelism)
+    return parallelism
+
+
+# ── A recorded workload again, under another policy: the same arrivals, hosts and work, by the daemon's own core.
+#
+# Times are seconds of the trace. What a trace does not know is drawn from the seed and the job's number, the same under
+# every policy: run times on other numbers of processors (`moldability`), how wrong predictions are, and deadlines.
+
+
+MOST_PROCESSORS = 16_384  # each is a host of its own
+ONLINE_POLICIES = frozenset((*SEARCHED, *USER_COUNT_POLICIES, *REPLANNED, *MAPPED))
+"""Policies that can run a domain as tasks come and go."""
+
+_SHORTEST_COUNTED = 10.0  # bounded slowdown counts shorter jobs as so long (Feitelson, Rudolph: JSSPP 1998), seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayConditions:
+    """What a replay assumes.
+
+    Attributes:
+        moldability: model of run times on other numbers of processors.
+        requested: predictions are the times that users asked for where they did, else the recorded ones.
+        noise: standard deviation of ln(actual ÷ predicted); predictions are then wrong even where not `requested`.
+        least_slack: a deadline is submission + slack · recorded run time (counted as 10 s at least), the slack
+            uniform from here…
+        most_slack: …to here.
+        generations: of the search at each change.
+        seed: of everything drawn.
+    """
+
+    moldability: Moldability = Moldability.RIGID
+    requested: bool = False
+    noise: float = 0.0
+    least_slack: float = 2.0
+    most_slack: float = 20.0
+    generations: int = 10
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TraceReplay:
+    """What came of it: the row of figures, and each job's wait in seconds by the job's place in the trace."""
+
+    row: ResultRow
+    waits: tuple[float, ...]
+
+
+def replay_trace(
+    trace: WorkloadTrace, policy: PolicyName, conditions: ReplayConditions, jobs: int = 0, processors: int = 0
+) -> TraceReplay:
+    """Run a trace under a policy.
+
+    Args:
+        trace: at least one record.
+        policy: any that can run a domain as tasks come and go; `MAPPED` ones for jobs that can run on one processor.
+        conditions: what is assumed.
+        jobs: only so many from the start; 0 for all.
+        processors: of the machine; 0 for the trace's own.
+
+    Raises:
+        UserError: the policy places no queue of such tasks, the machine is too large, or a job is wider than it.
+    """
+    if policy not in ONLINE_POLICIES:
+        known = ", ".join(sorted(ONLINE_POLICIES))
+        raise UserError(f"{policy} cannot run a domain as tasks come and go: choose one of {known}")
+    records = trace.records[: jobs or None]
+    processors = processors or trace.processors
+    _refuse_wide_jobs(records, processors)
+    if policy in MAPPED and conditions.moldability is Moldability.RIGID:
+        _refuse_parallel_jobs(records, policy)
+    settings = CoreSettings(SIMULATED_INSTANCE, policy=str(policy), seed=conditions.seed, margin=0.0)
+    planner = SimulatedPlanner(conditions.generations, conditions.seed) if policy in SEARCHED else None
+    tasks = [_task(place, record, processors, conditions) for place, record in enumerate(records, start=1)]
+    actual = run_time_factors(conditions.noise, conditions.seed)
+
+    def seconds(task: Task, count: int) -> float:
+        assert task.profile is not None
+        record = records[task.number - 1]
+        return task.profile.on(count) * (record.seconds / _predicted(record, conditions)) * actual(task)
+
+    domain = SimulatedDomain(settings, processors, seconds, planner)
+    for task in tasks:
+        domain.post(TaskSubmitted(task.submitted, task))
+    domain.run()
+    waits = [0.0] * len(tasks)
+    for run in domain.runs:
+        waits[int(run.task) - 1] = run.started - tasks[int(run.task) - 1].submitted
+    return TraceReplay(_measured_row(policy, domain.runs, tasks, records, processors, waits), tuple(waits))
+
+
+def wait_charts(replays: Mapping[str, TraceReplay], title: str) -> dict[str, str]:
+    """Return SVG by name: the share of the jobs that wait at most so long, by policy."""
+    lines = []
+    for name, found in replays.items():
+        ordered = sorted(found.waits)
+        steps = sorted({round(index * (len(ordered) - 1) / 200) for index in range(201)})
+        lines.append(
+            Line(name, [max(ordered[step], 1.0) for step in steps], [(step + 1) / len(ordered) for step in steps])
+        )
+    return {"waits": line_plot(lines, f"{title}: waits", "wait at most (s)", "share of the jobs", log_x=True)}
+
+
+def _predicted(record: RecordedJob, conditions: ReplayConditions) -> float:
+    return record.requested if conditions.requested and record.requested is not None else record.seconds
+
+
+def _task(place: int, record: RecordedJob, processors: int, conditions: ReplayConditions) -> Task:
+    seed = f"{conditions.seed}/{record.number}"
+    predicted = moldable_times(
+        conditions.moldability, _predicted(record, conditions), record.processors, processors, seed
+    )
+    slack = random.Random(f"{seed}/slack").uniform(conditions.least_slack, conditions.most_slack)  # noqa: S311  repeatable
+    return Task(
+        id=str(place),
+        number=place,
+        name=f"job {record.number}",
+        application="job",
+        command=("job",),
+        submitted=record.submitted,
+        profile=Profile(predicted, PredictionSource.USER),
+        deadline=record.submitted + slack * max(record.seconds, _SHORTEST_COUNTED),
+    )
+
+
+def _refuse_wide_jobs(records: Sequence[RecordedJob], processors: int) -> None:
+    if processors > MOST_PROCESSORS:
+        raise UserError(
+            f"the trace's machine has {processors} processors, and {MOST_PROCESSORS} are the most that can "
+            "be simulated: give fewer with --set processors=N if its jobs fit"
+        )
+    for record in records:
+        if record.processors > processors:
+            raise UserError(
+                f"job {record.number} needs {record.processors} of {processors} processors: "
+                "give more with --set processors=N"
+            )
+
+
+def _refuse_parallel_jobs(records: Sequence[RecordedJob], policy: PolicyName) -> None:
+    for record in records:
+        if record.processors > 1:
+            needs = f"{policy} places a job on one processor, and job {record.number} needs {record.processors}"
+            raise UserError(f"{needs}: choose another policy, or a --moldability other than rigid")
+
+
+def _measured_row(
+    policy: PolicyName,
+    runs: Sequence[SimulatedRun],
+    tasks: Sequence[Task],
+    records: Sequence[RecordedJob],
+    processors: int,
+    waits: Sequence[float],
+) -> ResultRow:
+    ended = {int(run.task) - 1: run.finished for run in runs}
+    began, finished = tasks[0].submitted, max(ended.values())
+    busy = sum(len(run.hosts) * (run.finished - run.started) for run in runs)
+    slowdowns = [
+        max(1.0, (ended[place] - record.submitted) / max(record.seconds, _SHORTEST_COUNTED))
+        for place, record in enumerate(records)
+    ]
+    ordered = sorted(waits)
+    return {
+        "policy": str(policy),
+        "jobs": len(tasks),
+        "wait": statistics.fmean(ordered),
+        "wait_median": statistics.median(ordered),
+        "wait_95": ordered[min(int(0.95 * len(ordered)), len(ordered) - 1)],
+        "bounded_slowdown": statistics.fmean(slowdowns),
+        "utilisation": busy / (processors * (finished - began)),
+        "on_time": sum(ended[place] <= (task.deadline or 0.0) for place, task in enumerate(tasks)) / len(tasks),
+        "makespan": finished - began,
+    }
+
+
+# ── The replay of a trace as an experiment: a row for each policy.
+
+
+def trace_experiment(
+    trace: WorkloadTrace, title: str, policies: Sequence[PolicyName], moldability: Moldability, *, requested: bool
+) -> Experiment:
+    """Return an experiment that replays a trace.
+
+    Args:
+        trace: at least one record.
+        title: for people, the trace's name.
+        policies: each is a row.
+        moldability: model of run times on other numbers of processors.
+        requested: predictions are the times that users asked for.
+    """
+    done: dict[
+        tuple[float, ...], dict[str, TraceReplay]
+    ] = {}  # a picture is drawn of what has been replayed for its row
+
+    def replays(seed: int, options: Mapping[str, float]) -> dict[str, TraceReplay]:
+        key = (seed, *options.values())
+        if key not in done:
+            done[key] = replays_anew(seed, options)
+        return done[key]
+
+    def replays_anew(seed: int, options: Mapping[str, float]) -> dict[str, TraceReplay]:
+        conditions = ReplayConditions(
+            moldability,
+            requested,
+            options["noise"],
+            options["least_slack"],
+            options["most_slack"],
+            int(options["generations"]),
+            seed,
+        )
+        jobs, processors = int(options["jobs"]), int(options["processors"])
+        return {str(policy): replay_trace(trace, policy, conditions, jobs, processors) for policy in policies}
+
+    def run(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
+        return [found.row for found in replays(seed, options).values()]
+
+    def draw(_rows: Sequence[ResultRow], seed: int, options: Mapping[str, float]) -> dict[str, str]:
+        return wait_charts(replays(seed, options), title)
+
+    predicted = "predicted as users asked for" if requested else "predicted as recorded"
+    jobs = f"{len(trace.records)} jobs recorded on {trace.processors} processors"
+    return Experiment(
+        name="trace",
+        reproduces=f"{title}: {jobs}, {moldability}, {predicted}",
+        keys=("policy", "jobs"),
+        run=run,
+        searches=any(policy in SEARCHED for policy in policies),
+        options={
+            "jobs": ExperimentOption(0, "only so many from the start; 0: all", 0, 5e6),
+            "processors": ExperimentOption(0, "of the machine; 0: the trace's own", 0, MOST_PROCESSORS),
+            "noise": ExperimentOption(0.0, "standard deviation of ln(actual ÷ predicted)", 0, 2),
+            "least_slack": ExperimentOption(2.0, "deadline = submission + slack · run time, slack from here", 0, 1e6),
+            "most_slack": ExperimentOption(20.0, "to here", 0, 1e6),
+            "generations": ExperimentOption(10, "of the search at each change", 0, 100000),
+        },
+        pictures=draw,
+        note=f"{trace.left_out} jobs that never ran are left out" if trace.left_out else "",
+    )

@@ -1,0 +1,57 @@
+"""The store reads hand-overs and guests, and counts the agent's lives.
+
+They are written with their tasks, by `Store.save`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, insert, select
+
+from cosched.agents.records import Guest, GuestState, Handover
+from cosched.store import tables
+from cosched.store.rows import HANDOVERS, HANDOVERS_OF, guest_of, handover_of, task_of
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.task import Task
+    from cosched.store.store import Store
+
+__all__ = ["HandoverTable"]
+
+"""The hand-overs of a task, oldest first."""
+
+
+class HandoverTable:
+    """Reads them; they are written with the tasks they belong to, by `Store.save`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def begin_life(self, time: float) -> int:
+        """Return the number of the life that begins now; it is greater than any before, also after a crash."""
+        last = self._store.read(select(func.max(tables.lives.c.number).label("last")))[0]["last"]
+        number = int(last or 0) + 1
+        self._store.write(insert(tables.lives).values(number=number, begun=time))
+        return number
+
+    def handovers(self, task: str = "") -> tuple[Handover, ...]:
+        """Return the hand-overs of a task, oldest first; where none is named, of all tasks that live."""
+        if task:
+            return tuple(map(handover_of, self._store.read(HANDOVERS_OF, {"task": task})))
+        live = select(tables.tasks.c.id).where(tables.tasks.c.state.not_in(("completed", "failed", "cancelled")))
+        return tuple(map(handover_of, self._store.read(HANDOVERS.where(tables.handovers.c.task.in_(live)))))
+
+    def guest(self, peer: str, uuid: str) -> Guest | None:
+        """Return a neighbour's task that has come here, settled or not."""
+        guests = tables.guests.c
+        rows = self._store.read(select(tables.guests).where(guests.peer == peer, guests.uuid == uuid))
+        return guest_of(rows[0]) if rows else None
+
+    def guests(self) -> tuple[tuple[Guest, ...], dict[str, Task]]:
+        """Return the guests that are not settled, and the tasks of those that have ended, by identifier."""
+        open_ = tables.guests.c.state != str(GuestState.SETTLED)
+        guests = tuple(map(guest_of, self._store.read(select(tables.guests).where(open_))))
+        ended = [guest.task for guest in guests if guest.state is GuestState.ENDED]
+        rows = self._store.read(select(tables.tasks).where(tables.tasks.c.id.in_(ended))) if ended else ()
+        return guests, {row["id"]: task_of(row) for row in rows}

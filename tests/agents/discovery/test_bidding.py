@@ -1,0 +1,125 @@
+"""Places for neighbours' tasks, a letter at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from cosched.agents import Peer, PeerRole, PeersChanged
+from cosched.agents.protocol.messages import (
+    Accepted,
+    Advertisement,
+    Commit,
+    Decline,
+    Fenced,
+    Offer,
+    Refused,
+    Report,
+    Request,
+    Reserve,
+    Reserved,
+)
+from tests.agents.makers import DOCUMENT, UUID, Domain, a_domain, a_guest, a_service, a_task
+
+REQUEST = Request(UUID, 1, 3, ("b",), DOCUMENT)
+COMMIT = Commit(UUID, 1, 3, ("b",), DOCUMENT)
+UNFIT = "the task needs at least 8 hosts and the domain has 1"
+
+
+def a_middle() -> Domain:
+    """Return a domain between b and c that knows what c has."""
+    domain = a_domain(others=[Peer("c")])
+    domain.say(Advertisement((a_service("c"),)), by="c")
+    return domain
+
+
+def test_why_no_offer_is_made_is_said() -> None:
+    domain = a_domain()
+    assert domain.say(Request(UUID, 1, 3, ("a", "b"), DOCUMENT), a_guest()) == [Decline(UUID, 1, "it has been in a")]
+    assert domain.say(REQUEST, None, "not ours") == [Decline(UUID, 1, "not ours")]
+
+
+def test_who_is_paused_is_declined_but_what_was_promised_holds() -> None:
+    domain = a_domain()
+    domain.say(REQUEST, a_guest())
+    domain.say(Reserve(UUID, 1))
+    domain.happen(PeersChanged(domain.time, (Peer("b", paused=True),)))
+    assert Accepted(UUID, 1) in domain.say(COMMIT, a_guest())
+    (answer,) = domain.say(Request(UUID.replace("0", "1"), 1, 3, ("b",), DOCUMENT), a_guest())
+    assert isinstance(answer, Decline)
+
+
+def test_a_place_is_kept_for_a_while_and_not_without_an_offer() -> None:
+    domain = a_domain()
+    assert isinstance(domain.say(Reserve(UUID, 1))[0], Refused)
+    domain.say(REQUEST, a_guest())
+    domain.time += 11.0
+    assert isinstance(domain.say(Reserve(UUID, 1))[0], Refused)
+
+
+def test_a_place_that_need_not_be_kept_is_free_and_can_be_asked_for_again() -> None:
+    domain = a_domain()
+    other = Request(UUID.replace("0", "1"), 1, 3, ("b",), DOCUMENT)
+    domain.say(REQUEST, a_guest())
+    assert domain.say(Reserve(UUID, 1)) == [Reserved(UUID, 1, 20.0, 10.0)]
+    domain.say(Fenced(UUID, 2))  # that is another hand-over
+    assert domain.say(other, a_guest()) == [Offer(other.task, 1, 40.0, "a")]
+    domain.say(Fenced(UUID, 1))
+    assert domain.say(other, a_guest()) == [Offer(other.task, 1, 20.0, "a")]
+    assert domain.say(Reserve(UUID, 1)) == [Reserved(UUID, 1, 20.0, 10.0)]
+
+
+def test_what_cannot_run_here_is_offered_further_on_by_what_is_known() -> None:
+    domain = a_middle()
+    assert domain.say(REQUEST, None, UNFIT) == [Offer(UUID, 1, 20.0, "c")]
+    assert domain.say(Reserve(UUID, 1)) == [Reserved(UUID, 1, 20.0, 10.0)]
+    domain.say(COMMIT, None, UNFIT)
+    assert domain.said_to("b") == [Accepted(UUID, 1)]
+    (onward,) = domain.said_to("c")
+    assert isinstance(onward, Request)
+    assert (onward.hops, onward.visited) == (2, ("b", "a"))
+    assert domain.started == []
+    assert domain.broker.core.tasks["100"].in_transit
+
+
+@pytest.mark.parametrize("hops", [0, 1])
+def test_a_task_that_may_go_no_further_is_not_offered_further_on(hops: int) -> None:
+    (answer,) = a_middle().say(Request(UUID, 1, hops, ("b",), DOCUMENT), None, UNFIT)
+    assert isinstance(answer, Offer if hops else Decline)
+
+
+def test_what_would_be_late_here_is_offered_where_it_is_not() -> None:
+    domain = a_middle()
+    domain.submit(a_task(1, None, 1000.0))  # takes the only host
+    assert domain.say(REQUEST, a_guest()) == [Offer(UUID, 1, 20.0, "c")]
+
+
+def test_what_cannot_run_here_is_taken_only_by_promise() -> None:
+    domain = a_middle()
+    assert domain.say(COMMIT, None, UNFIT) == [Refused(UUID, 1, UNFIT)]
+    domain.say(REQUEST, a_guest())
+    domain.say(Reserve(UUID, 1))
+    assert domain.say(COMMIT, None, "not any more") == [Refused(UUID, 1, "not any more")]  # the place was ours
+
+
+def test_what_nobody_takes_goes_back() -> None:
+    domain = a_middle()
+    domain.say(REQUEST, None, UNFIT)
+    domain.say(Reserve(UUID, 1))
+    domain.say(COMMIT, None, UNFIT)
+    domain.say(Decline(UUID, 1, "not now"), by="c")
+    (report,) = domain.said_to("b")
+    assert isinstance(report, Report)
+    assert [(str(one.state), one.reason) for one in report.statuses] == [
+        ("returned", "a knows nobody that takes it (c: not now)")
+    ]
+    assert domain.state("100") == "gone"
+
+
+def test_what_nothing_is_known_of_is_asked_and_the_answer_passed_back() -> None:
+    domain = a_domain(others=[Peer("up", PeerRole.UPPER)])
+    domain.say(REQUEST, None, UNFIT)
+    assert domain.said_to("b") == []
+    assert domain.said_to("up") == [Request(UUID, 0, 2, ("b", "a"), DOCUMENT)]
+    domain.time += 0.5
+    assert domain.say(Offer(UUID, 0, 7.5, "far"), by="up") == [Offer(UUID, 1, 7.5, "far")]
+    assert domain.say(Reserve(UUID, 1)) == [Reserved(UUID, 1, 7.5, 10.0)]

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cosched.agents import Agent, LetterReceived, Peer, PeersChanged
+from cosched.agents.agent_settings import AdvertisingSettings
+from cosched.agents.outbox import LetterSequence
+from cosched.agents.protocol.messages import Advertisement, Inquiry
+from tests.agents.makers import Domain, a_domain, a_service
+
+
+def agent_of(domain: Domain) -> Agent:
+    agent = domain.broker.agent
+    assert agent is not None
+    return agent
+
+
+def told(domain: Domain, seconds: int) -> int:
+    """Return how many advertisements leave within so many seconds."""
+    return sum(isinstance(body, Advertisement) for _ in range(seconds) for body in domain.pass_time(1.0))
+
+
+def test_a_new_neighbour_is_asked_what_it_offers() -> None:
+    domain = a_domain()
+    assert [type(body) for body in domain.happen(PeersChanged(domain.time, (Peer("b"), Peer("c"), Peer("a"))))] == [
+        Inquiry
+    ]
+    assert agent_of(domain).peers.keys() == {"b", "c"}  # nobody is its own neighbour
+
+
+def test_letters_of_strangers_and_for_others_are_not_read() -> None:
+    domain = a_domain()
+    stranger = LetterSequence("x", "a", 1).write(Advertisement((a_service("x"),)))
+    for letter in (stranger, replace(domain.links["b"].write(Advertisement()), receiver="z")):
+        domain.happen(LetterReceived(domain.time, letter))
+    assert [entry.service.domain for entry in agent_of(domain).known(domain.time)] == ["b"]
+
+
+def test_who_is_no_neighbour_any_more_is_forgotten() -> None:
+    domain = a_domain()
+    domain.happen(PeersChanged(domain.time, ()))
+    assert agent_of(domain).known(domain.time) == []
+
+
+def test_what_is_free_is_told_at_intervals_and_when_much_has_changed() -> None:
+    domain = a_domain(period=10.0)
+    told(domain, 5)
+    assert told(domain, 30) == 3
+    domain.say(Advertisement((a_service(), replace(a_service("far"), distance=1))))  # one domain more is known
+    assert told(domain, 3) == 1
+
+
+def test_who_only_answers_is_asked_and_asks() -> None:
+    domain = a_domain(push=False, period=10.0, lifetime=20.0)
+    assert told(domain, 60) == 0
+    assert isinstance(domain.say(Inquiry())[0], Advertisement)
+
+
+def test_the_silent_are_asked() -> None:
+    domain = a_domain(push=False, period=5.0, lifetime=20.0)
+    asked = sum(isinstance(body, Inquiry) for _ in range(30) for body in domain.pass_time(1.0))
+    assert 4 <= asked <= 5  # from half the life of what they said on, once a period
+
+
+def test_a_paused_neighbour_is_told_of_nothing() -> None:
+    domain = a_domain()
+    domain.happen(PeersChanged(domain.time, (Peer("b", paused=True),)))
+    (answer,) = domain.say(Inquiry())
+    assert isinstance(answer, Advertisement)
+    assert answer.services[0].classes == ()
+    assert agent_of(domain).usable() == {}
+
+
+def test_settings_of_advertising_change_while_it_runs() -> None:
+    domain = a_domain()
+    agent = agent_of(domain)
+    agent.advertise_by(AdvertisingSettings(5.0, push=False, scope=0, lifetime=1.0))
+    assert agent.settings.advertising == AdvertisingSettings(5.0, False, 0, 1.0)
+    assert (agent.settings.name, agent.settings.fanout) == ("a", 3)
+    assert agent.known(domain.time + 2.0) == []

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from cosched.agents.domain_view import DomainView
+from cosched.agents.protocol.advertisement import AvailabilityStep
+from cosched.connector.interface import Host
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.core_settings import CoreSettings
+from cosched.coscheduler.events import HostsObserved, TaskSubmitted
+from tests.agents.makers import INSTANCE, NOW, a_task
+
+
+def a_core(staging: float = 0.0) -> Coscheduler:
+    """Return one of two hosts, the first of which is busy for 40 s."""
+    core = Coscheduler(CoreSettings(INSTANCE, staging=staging))
+    core.handle(HostsObserved(NOW, (Host("h1"), Host("h2"))))
+    core.handle(TaskSubmitted(NOW, a_task(deadline=None)))
+    return core
+
+
+def test_free_hosts_over_time_are_told_by_class() -> None:
+    (found,) = DomainView(a_core(), "fast").classes(NOW, ())
+    assert found.hardware == "fast"
+    assert found.free == (AvailabilityStep(0.0, 1), AvailabilityStep(40.0, 2))
+    (booked,) = DomainView(a_core(), "fast").classes(NOW, (a_task(9, None, 25.0),))
+    assert booked.free == (AvailabilityStep(25.0, 1), AvailabilityStep(40.0, 2))
+
+
+def test_one_more_task_goes_where_it_makes_nobody_late() -> None:
+    domain = DomainView(a_core(), "fast")
+    assert domain.place(a_task(2, None, 10.0), NOW, ()) == NOW + 10.0
+    assert domain.place(a_task(3, None, 10.0), NOW, (a_task(2, None, 30.0),)) == NOW + 40.0
+    assert domain.place(replace(a_task(4), profile=None), NOW, ()) == math.inf
+
+
+def test_who_is_late_and_who_waits() -> None:
+    core = a_core()
+    for number, deadline in ((2, NOW + 90.0), (3, NOW + 70.0), (4, None), (5, NOW + 1e4)):
+        core.handle(TaskSubmitted(NOW, a_task(number, deadline)))
+    domain = DomainView(core, "fast")
+    expected = domain.expected(NOW)
+    assert {one.task.id for one in expected} == {name for name in ("2", "3", "5") if domain.waits(name)}
+    late = {one.task.id: one.end for one in expected if one.late}
+    waiting = {name for name in core.tasks if domain.waits(name)}
+    assert late.keys() <= waiting
+    assert all(end > (core.tasks[name].deadline or math.inf) for name, end in late.items())
+    assert late
+    assert not domain.waits("absent")
+    assert domain.ends(NOW).keys() == core.tasks.keys()
+    assert domain.hosts() == 2
+
+
+def test_what_comes_after_another_task_stays_with_it() -> None:
+    core = a_core()
+    core.handle(TaskSubmitted(NOW, replace(a_task(2, NOW + 10.0), after=("1",))))
+    domain = DomainView(core, "fast")
+    assert domain.ends(NOW)["2"] > NOW + 10.0
+    assert not domain.expected(NOW)
+    assert not domain.waits("2")

@@ -1,0 +1,39 @@
+"""Real sockets and real TLS on loopback."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from typing import TYPE_CHECKING
+
+from cosched.agents.protocol.messages import Inquiry, Letter
+from cosched.agents.transport.peer_client import LetterSender
+
+if TYPE_CHECKING:
+    from cosched.agents.transport.peer_server import PeerServer
+    from tests.agents.identities import Box, Identity
+
+
+def test_a_letter_arrives(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:
+    office = LetterSender(a.certificate, a.key)
+    office.serve([b.entry(server.port)])
+    letter = Letter("a", "b", 1, 0, 1, Inquiry())
+    office.send(letter)
+    assert box.came.wait(20)
+    assert box.letters == [letter]
+    assert office.faults() == {}
+    office.stop()
+
+
+def test_a_neighbour_that_cannot_be_reached_is_named(a: Identity, b: Identity) -> None:
+    office = LetterSender(a.certificate, a.key)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # and so nobody else's
+        office.serve([b.entry(silent.getsockname()[1])])
+        office.send(Letter("a", "b", 1, 0, 1, Inquiry()))
+        for _ in range(400):
+            if office.faults():
+                break
+            threading.Event().wait(0.05)
+        assert "refused" in office.faults()["b"]
+        office.stop()

@@ -1,0 +1,117 @@
+"""Real sockets and real TLS on loopback: who is not pinned does not get a word in."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.agents.protocol.messages import Inquiry, Letter
+from cosched.agents.protocol.xml_documents import MAX_DOCUMENT_BYTES, write_letter
+from cosched.agents.transport import tls
+from cosched.agents.transport.peer_client import call_peer
+from cosched.agents.transport.peer_server import PeerServer
+from cosched.agents.transport.remote_output import OutputQuery, read_output_reply
+from cosched.connector.interface import Output
+from cosched.errors import SystemFault, UserError
+from tests.agents.identities import UUID, Box, Identity, an_identity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def a_call(server: PeerServer, who: Identity, whom: Identity, path: str, body: bytes = b"") -> tuple[int, bytes]:
+    context = tls.client_context(who.certificate, who.key, whom.certificate.read_text())
+    return call_peer(whom.entry(server.port), context, "POST" if body else "GET", path, body)[:2]
+
+
+def test_ping_names_the_domain(server: PeerServer, a: Identity, b: Identity) -> None:
+    assert a_call(server, a, b, "/ping") == (200, b"b")
+
+
+def test_what_a_task_wrote_is_given_to_the_domain_it_came_from(server: PeerServer, a: Identity, b: Identity) -> None:
+    def asked(query: OutputQuery) -> Output | None:
+        context = tls.client_context(a.certificate, a.key, b.certificate.read_text())
+        return read_output_reply(call_peer(b.entry(server.port), context, "GET", query.path), query)
+
+    assert asked(OutputQuery(UUID, "out", limit=6)) == Output(b"\0line\n", 3, 9)
+    assert asked(OutputQuery(UUID, "err")) is None
+    with pytest.raises(SystemFault, match=r"404: no task .* has come from a"):
+        asked(OutputQuery(UUID.replace("9", "8"), "out"))
+    assert a_call(server, a, b, "/output?task=x&stream=out")[0] == 404
+
+
+def test_a_stranger_is_shut_out(server: PeerServer, b: Identity, tmp_path: Path) -> None:
+    with pytest.raises((OSError, http.client.HTTPException)):
+        a_call(server, an_identity(tmp_path, "stranger"), b, "/ping")
+
+
+def test_a_stranger_with_the_name_of_a_neighbour_is_shut_out(server: PeerServer, b: Identity, tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    with pytest.raises((OSError, http.client.HTTPException)):
+        a_call(server, an_identity(tmp_path / "x", "a"), b, "/ping")
+
+
+def test_without_a_certificate_nobody_is_heard(server: PeerServer) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with (
+        socket.create_connection(("127.0.0.1", server.port), timeout=10) as plain,
+        context.wrap_socket(plain) as connection,
+        pytest.raises((ssl.SSLError, ConnectionError)),  # with TLS 1.3 the refusal comes when something is read
+    ):
+        connection.recv(1)
+
+
+def test_we_talk_to_nobody_who_only_listens_at_the_right_place(server: PeerServer, a: Identity, tmp_path: Path) -> None:
+    other = an_identity(tmp_path, "other")
+    with pytest.raises(ssl.SSLError):
+        a_call(server, a, other, "/ping")
+
+
+def test_who_is_removed_is_shut_out(server: PeerServer, a: Identity, b: Identity) -> None:
+    server.admit([])
+    with pytest.raises((OSError, http.client.HTTPException)):
+        a_call(server, a, b, "/ping")
+
+
+def test_nobody_writes_in_the_name_of_another(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:
+    status, said = a_call(server, a, b, "/letters", write_letter(Letter("c", "b", 1, 0, 1, Inquiry())))
+    assert (status, box.letters) == (400, [])
+    assert b"the certificate is of a" in said
+
+
+@pytest.mark.parametrize("body", [b"<letter/>", b'<!DOCTYPE a SYSTEM "http://127.0.0.1/">' + b"<a/>", b"\xff" * 100])
+def test_what_is_no_letter_is_refused_in_one_line(
+    server: PeerServer, a: Identity, b: Identity, box: Box, body: bytes
+) -> None:
+    status, said = a_call(server, a, b, "/letters", body)
+    assert (status, box.letters) == (400, [])
+    assert b"\n" not in said
+
+
+def test_size_is_looked_at_before_a_byte_is_read(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:
+    context = tls.client_context(a.certificate, a.key, b.certificate.read_text())
+    connection = http.client.HTTPSConnection("127.0.0.1", server.port, context=context, timeout=10)
+    connection.putrequest("POST", "/letters")
+    connection.putheader("Content-Length", str(MAX_DOCUMENT_BYTES + 1))
+    connection.endheaders()
+    assert connection.getresponse().status == 413
+    connection.close()
+
+
+def test_there_is_nothing_else(server: PeerServer, a: Identity, b: Identity) -> None:
+    assert a_call(server, a, b, "/etc/passwd")[0] == 404
+
+
+def test_a_place_that_is_taken_is_a_clear_fault(server: PeerServer, b: Identity, box: Box) -> None:
+    with pytest.raises(SystemFault, match="choose another in"):
+        PeerServer(("127.0.0.1", server.port), b.certificate, b.key, "b", box.put, box.output)
+
+
+def test_a_missing_key_says_how_to_make_one(tmp_path: Path, box: Box) -> None:
+    with pytest.raises(UserError, match="cosched peer init"):
+        PeerServer(("127.0.0.1", 0), tmp_path / "none.crt", tmp_path / "none.key", "b", box.put, box.output)

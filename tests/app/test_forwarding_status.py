@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from cosched.agents import Agent, AgentSettings, Broker, DomainView, Peer, PeersChanged, UserFiguresKnowledge
+from cosched.app.forwarding_status import explain_forwarding, forwarding_obstacle
+from cosched.connector.interface import Host
+from cosched.connector.values import NativeDescription
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.core_settings import CoreSettings
+from cosched.coscheduler.events import HostsObserved, TaskSubmitted, Tick
+from cosched.coscheduler.task import Task
+from cosched.prediction.profile import PredictionSource, Profile
+
+NOW = 1000.0
+INSTANCE = "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e"
+TASK = Task("1", 1, "t", "a", ("/bin/a",), NOW, deadline=NOW + 10, profile=Profile((40.0, 20.0), PredictionSource.USER))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"deadline": None}, "no deadline"),
+        ({"profile": None}, "no prediction"),
+        ({"native": NativeDescription("slurm")}, ""),
+    ],
+)
+def test_what_may_travel(changes: dict[str, object], words: str) -> None:
+    said = forwarding_obstacle(replace(TASK, **changes))  # type: ignore[arg-type]  # fields by name
+    assert words in said
+    assert bool(said) == bool(words)
+
+
+def a_domain(*peers: Peer) -> tuple[Broker, Agent]:
+    """Return one of two hosts, with staging so long that nothing leaves."""
+    core = Coscheduler(CoreSettings(INSTANCE, staging=1e6))
+    agent = Agent(
+        AgentSettings("here", INSTANCE),
+        DomainView(core, "fast"),
+        UserFiguresKnowledge(),
+        1,
+        itertools.count(1).__next__,
+    )
+    broker = Broker(core, agent)
+    broker.handle(PeersChanged(NOW, peers))
+    broker.handle(HostsObserved(NOW, (Host("h1"), Host("h2"))))
+    return broker, agent
+
+
+def why(broker: Broker, agent: Agent | None, task: Task) -> str:
+    broker.handle(TaskSubmitted(NOW, task))
+    found = explain_forwarding(broker.core, agent, task.id, NOW + 1)
+    assert found is not None
+    return "; ".join(found.waits_for)
+
+
+def test_why_a_late_task_has_not_gone_elsewhere() -> None:
+    broker, agent = a_domain(Peer("there"))
+    native = replace(TASK, native=NativeDescription("slurm"))
+    assert "no other domain is known that runs files of others' users for 'slurm'" in why(broker, agent, native)
+    assert "other domain" not in why(broker, agent, replace(TASK, id="2", number=2, deadline=NOW + 1e4))
+    assert "other domain" not in why(broker, agent, replace(TASK, id="3", number=3, deadline=None))
+
+
+def test_who_was_asked_in_vain_is_said() -> None:
+    core = Coscheduler(CoreSettings(INSTANCE, staging=0.0))
+    agent = Agent(
+        AgentSettings("here", INSTANCE),
+        DomainView(core, "fast"),
+        UserFiguresKnowledge(),
+        1,
+        itertools.count(1).__next__,
+    )
+    broker = Broker(core, agent)
+    broker.handle(PeersChanged(NOW, (Peer("there"),)))
+    broker.handle(HostsObserved(NOW, (Host("h1"), Host("h2"))))
+    broker.handle(
+        TaskSubmitted(NOW, replace(TASK, deadline=NOW + 1e4, profile=Profile((50.0, 50.0), PredictionSource.USER)))
+    )
+    broker.handle(TaskSubmitted(NOW, replace(TASK, id="2", number=2)))
+    broker.handle(TaskSubmitted(NOW, replace(TASK, id="3", number=3)))
+    broker.handle(Tick(NOW + 2))
+    broker.handle(Tick(NOW + 4))
+    waits = [task.id for task in core.tasks.values() if core.attempt_of(task.id) is None]
+    found = explain_forwarding(core, agent, waits[-1], NOW + 4)
+    assert found is not None
+    assert any(sentence.startswith("no other domain has offered to end it sooner") for sentence in found.waits_for)
+
+
+def test_without_neighbours_nothing_is_said_of_them() -> None:
+    broker, agent = a_domain()
+    assert "other domain" not in why(broker, agent, TASK)
+    assert "other domain" not in why(broker, None, replace(TASK, id="2", number=2))
+    assert explain_forwarding(broker.core, agent, "absent", NOW) is None
+
+
+def test_a_task_that_comes_after_others_stays_with_them() -> None:
+    broker, agent = a_domain(Peer("there"))
+    broker.handle(TaskSubmitted(NOW, TASK))
+    said = why(broker, agent, replace(TASK, id="2", number=2, after=("1",)))
+    assert said.startswith("task 1, which it comes after; that is queued")
+    assert said.endswith("it is not offered to other domains before all that it comes after have completed")

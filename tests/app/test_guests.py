@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched import resources
+from cosched.agents.protocol.messages import DocumentParameter, ModelBundle, ModelBundleFile, TaskDocument
+from cosched.app.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge
+from cosched.app.validation import DomainState, TaskValidator
+from cosched.connector.values import NativeDescription
+from cosched.coscheduler.task import Task
+from cosched.errors import UserError
+from cosched.prediction.catalogue import Catalogue
+from cosched.prediction.model_predictor import ModelPredictor
+from cosched.prediction.profile import PredictionSource, Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HARDWARE = "sgi_origin2000"
+NOW = 1_750_000_000.0
+ENTRY = """
+model = "sweep3d"
+command = ["/opt/{place}/sweep3d", "{{iterations}}"]
+hosts = {{ min = 1, max = 16 }}
+[parameters.iterations]
+type = "integer"
+default = 12
+"""
+
+
+class Domain:
+    """A domain with one application in its catalogue, of which it has the model or not."""
+
+    def __init__(self, folder: Path, place: str, terms: GuestTerms, manager: str = "") -> None:
+        applications = folder / place / "applications.d"
+        applications.mkdir(parents=True)
+        (applications / "sweep3d.toml").write_text(ENTRY.format(place=place))
+        self.catalogue = Catalogue([applications])
+        library, predictor = [resources.models()], ModelPredictor([resources.models()])
+        self.models = CarriedModels(folder / place / "carried", library, predictor)
+        intake = TaskValidator(self.catalogue, predictor, HARDWARE, manager)
+        self.guests = GuestValidator(intake, self.catalogue, self.models, terms, HARDWARE)
+        self.knowledge = ModelKnowledge(self.catalogue, self.models)
+        self.state = DomainState(NOW, 8)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Domain]:
+    domain = Domain(tmp_path, "home", GuestTerms())
+    yield domain
+    domain.knowledge.close()
+
+
+@pytest.fixture
+def away(tmp_path: Path) -> Domain:
+    return Domain(tmp_path, "away", GuestTerms())
+
+
+def a_task(domain: Domain, iterations: int = 12) -> Task:
+    entry = domain.catalogue.get("sweep3d")
+    values = entry.values({"iterations": iterations})
+    profile = ModelPredictor([resources.models()]).profile(entry, values, HARDWARE, 8)
+    return Task("7", 7, "s", "sweep3d", entry.arguments(values), NOW, "ann", values, deadline=NOW + 60, profile=profile)
+
+
+def test_a_task_travels_with_its_model_and_runs_the_other_domains_command(home: Domain, away: Domain) -> None:
+    task = a_task(home, 24)
+    document = home.knowledge.document(task, 8)
+    assert document is not None
+    assert document.model is not None
+    assert {file.name for file in document.model.files} > {"sweep3d.psl"}
+    guest = away.guests.task(replace(document, deadline=60.0), "home", away.state)
+    assert guest.command == ("/opt/away/sweep3d", "24")
+    assert guest.owner == "ann@home"
+    assert guest.deadline == NOW + 60.0
+    assert task.profile is not None
+    assert guest.profile is not None
+    assert guest.profile.seconds == pytest.approx(task.profile.seconds)
+
+
+def a_document(**changes: object) -> TaskDocument:
+    document = TaskDocument("t", "sweep3d", "ann", 60.0, seconds=(10.0, 5.0))
+    return replace(document, **changes)  # type: ignore[arg-type]  # fields by name
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"application": "unknown"}, "'unknown' is not run for others"),
+        ({"least": 9}, "at least 9 hosts"),
+        ({"seconds": ()}, "neither a model nor figures"),
+        ({"parameters": (DocumentParameter("volume", "3", True),)}, "volume"),
+        ({"seconds": (math.inf,)}, "no host count"),
+        ({"model": ModelBundle("m", (ModelBundleFile("m.psl", "nonsense"),))}, "m.psl"),
+        ({"model": ModelBundle("m", (ModelBundleFile("x.psl", ""),))}, "no file m.psl"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_one_line(away: Domain, changes: dict[str, object], words: str) -> None:
+    with pytest.raises(UserError, match=words) as caught:
+        away.guests.task(a_document(**changes), "home", away.state)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_command_of_a_neighbour_runs_only_where_that_is_allowed(tmp_path: Path, away: Domain) -> None:
+    document = a_document(application="their own", command=("/bin/true", "x"))
+    with pytest.raises(UserError, match="not run for others"):
+        away.guests.task(document, "home", away.state)
+    open_domain = Domain(tmp_path, "open", GuestTerms(commands=True))
+    assert open_domain.guests.task(document, "home", open_domain.state).command == ("/bin/true", "x")
+
+
+def test_what_is_not_just_as_the_catalogue_has_it_travels_as_a_command(home: Domain, away: Domain) -> None:
+    task = a_task(home)
+    for changed in (
+        replace(task, command=("/home/ann/sweep3d",)),
+        replace(task, prepare=("/bin/fetch",)),
+        replace(task, environment={"SIZE": "5"}),
+        replace(task, directory="/data"),
+    ):
+        document = home.knowledge.document(changed, 8)
+        assert document is not None
+        assert document.application == ""
+        with pytest.raises(UserError, match="commands of others are not run"):
+            away.guests.task(replace(document, deadline=60.0), "home", away.state)
+
+
+def test_a_command_takes_its_preparation_along(home: Domain, tmp_path: Path) -> None:
+    task = replace(a_task(home), command=("/bin/own", "1"), prepare=("/bin/fetch", "x"), environment={"SIZE": "5"})
+    document = home.knowledge.document(task, 8)
+    assert document is not None
+    there = Domain(tmp_path, "open", GuestTerms(commands=True))
+    guest = there.guests.task(replace(document, deadline=60.0), "home", there.state)
+    assert (guest.command, guest.prepare, guest.environment) == (task.command, task.prepare, task.environment)
+    assert guest.correction == ""  # what this command teaches says nothing of any other
+
+
+def test_a_users_own_model_travels_as_any(home: Domain, tmp_path: Path) -> None:
+    text = (resources.models() / "applications/jacobi.psl").read_text()
+    predicted = ModelPredictor([resources.models()]).text_profile(text, {}, HARDWARE, 8)
+    task = Task("8", 8, "own", "run", ("/opt/run",), NOW, "ann", deadline=NOW + 60, profile=predicted, model=text)
+    document = home.knowledge.document(task, 8)
+    assert document is not None
+    assert document.model is not None
+    there = Domain(tmp_path, "open", GuestTerms(commands=True))
+    guest = there.guests.task(replace(document, deadline=60.0), "home", there.state)
+    assert guest.profile is not None
+    assert guest.profile.seconds == pytest.approx(predicted.seconds)
+    assert home.knowledge.document(replace(task, model="nonsense"), 8) is None
+
+
+NATIVE = NativeDescription("slurm", {"partition": "long", "mem": "2G"}, "#!/bin/sh\nsrun ./sweep3d\n")
+
+
+def test_a_users_own_file_travels_to_a_domain_of_the_same_manager(home: Domain, tmp_path: Path) -> None:
+    document = home.knowledge.document(replace(a_task(home), native=NATIVE), 8)
+    assert document is not None
+    assert document.application == ""  # what runs is the file, whatever the catalogue has there
+    there = Domain(tmp_path, "there", GuestTerms(commands=True), "slurm")
+    guest = there.guests.task(replace(document, deadline=60.0), "home", there.state)
+    assert guest.native == NATIVE
+    assert guest.profile is not None
+
+
+@pytest.mark.parametrize(
+    ("terms", "manager", "native", "words"),
+    [
+        (GuestTerms(commands=True), "condor", NATIVE, "written for 'slurm', and this domain's .* 'condor'"),
+        (GuestTerms(), "slurm", NATIVE, "files of others' users are not run for others"),
+        (GuestTerms(commands=True), "slurm", NativeDescription("slurm", {"x\n#SBATCH": "1"}), "names are letters"),
+        (GuestTerms(commands=True), "slurm", NativeDescription("slurm", {"comment": "a\nb"}), "leave it out"),
+    ],
+)
+def test_a_users_own_file_is_refused_where_it_does_not_fit(
+    home: Domain, tmp_path: Path, terms: GuestTerms, manager: str, native: NativeDescription, words: str
+) -> None:
+    document = home.knowledge.document(replace(a_task(home), native=native), 8)
+    assert document is not None
+    there = Domain(tmp_path, "there", terms, manager)
+    with pytest.raises(UserError, match=words):
+        there.guests.task(replace(document, deadline=60.0), "home", there.state)
+
+
+def test_a_command_is_checked_as_any_users(tmp_path: Path) -> None:
+    domain = Domain(tmp_path, "open", GuestTerms(commands=True))
+    with pytest.raises(UserError, match="absolute path"):
+        domain.guests.task(a_document(application="x", command=("-h",)), "home", domain.state)
+
+
+def test_what_is_allowed_may_be_some_of_the_catalogue(tmp_path: Path) -> None:
+    domain = Domain(tmp_path, "narrow", GuestTerms(applications=("fft",)))
+    with pytest.raises(UserError, match="not run for others"):
+        domain.guests.task(a_document(), "home", domain.state)
+
+
+def test_times_on_other_hardware_are_found_out_beside_the_engine(home: Domain) -> None:
+    document = home.knowledge.document(a_task(home), 8)
+    assert document is not None
+    assert home.knowledge.profile(document, HARDWARE, 4) is None
+    home.knowledge._pool.shutdown(wait=True)
+    found = home.knowledge.profile(document, HARDWARE, 4)
+    assert found is not None
+    assert len(found.seconds) == 4
+
+
+def test_models_of_one_name_are_told_apart(home: Domain) -> None:
+    text = "application model { var numeric: Nproc; proc exec init { step cpu { confdev %d * 1e6 / Nproc; } } }"
+    documents = [
+        a_document(model=ModelBundle("model", (ModelBundleFile("model.psl", text % work),))) for work in (80, 160)
+    ]
+    for document in documents:
+        home.knowledge.profile(document, HARDWARE, 1)
+    home.knowledge._pool.submit(lambda: None).result(60)
+    first, second = (home.knowledge.profile(document, HARDWARE, 1) for document in documents)
+    assert first is not None
+    assert second is not None
+    assert second.seconds == pytest.approx((2 * first.shortest,))
+
+
+def test_nothing_more_is_found_out_once_the_daemon_ends(home: Domain) -> None:
+    document = home.knowledge.document(a_task(home), 8)
+    assert document is not None
+    home.knowledge.close()
+    assert home.knowledge.profile(document, HARDWARE, 4) is None
+    assert home.knowledge.profile(document, HARDWARE, 4) is None
+
+
+def test_figures_of_the_user_hold_anywhere(home: Domain) -> None:
+    assert home.knowledge.profile(a_document(), "anything", 1) == Profile((10.0,), PredictionSource.USER)

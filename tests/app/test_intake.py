@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import math
+import re
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cosched.api.documents import TaskRequest
+from cosched.app.validation import DomainState, TaskValidator, offered_notice
+from cosched.connector.values import NativeDescription
+from cosched.coscheduler.task import TaskState
+from cosched.errors import SystemFault, UserError
+from cosched.prediction.calibration import Correction
+from cosched.prediction.profile import PredictionSource
+from tests.daemon.makers import Halving, catalogue
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = 1_750_000_000.0
+DOMAIN = DomainState(NOW, hosts=16)
+
+
+@pytest.fixture
+def intake(tmp_path: Path) -> TaskValidator:
+    return TaskValidator(catalogue(tmp_path / "applications.d"), Halving(), "fast")
+
+
+def test_an_application_is_predicted_within_its_host_range(intake: TaskValidator) -> None:
+    task = intake.task(TaskRequest(application="halving", parameters={"work": "40"}, deadline=NOW + 100), DOMAIN)
+    assert task.profile is not None
+    assert task.profile.seconds == tuple(40 / count for count in range(1, 9))
+    assert (task.profile.source, task.profile.hardware) == (PredictionSource.MODEL, "fast")
+    assert task.correction == "halving/fast"
+    assert task.command == ("/opt/halving", "--work=40")
+    assert (task.name, task.state, task.deadline) == ("halving", TaskState.QUEUED, NOW + 100)
+
+
+def test_the_user_narrows_the_host_range(intake: TaskValidator) -> None:
+    task = intake.task(TaskRequest(application="halving", hosts="2-4"), DOMAIN)
+    assert task.profile is not None
+    assert task.profile.seconds == (math.inf, 40.0, 80 / 3, 20.0)
+
+
+def test_the_slowest_class_of_a_mixed_domain_decides(intake: TaskValidator) -> None:
+    task = intake.task(TaskRequest(application="halving"), replace(DOMAIN, classes=("fast", "slow")))
+    assert task.profile is not None
+    assert task.profile.on(1) == 160.0
+    assert task.correction == "halving/fast+slow"
+    assert [(each.hardware, each.on(1)) for each in task.profile.classes] == [("fast", 80.0), ("slow", 160.0)]
+
+
+def test_a_deadline_that_the_fastest_class_can_meet_is_accepted(intake: TaskValidator) -> None:
+    mixed = replace(DOMAIN, classes=("fast", "slow"))
+    request = TaskRequest(application="halving", hosts=1, deadline=NOW + 100)
+    assert intake.task(request, mixed).deadline == NOW + 100
+    with pytest.raises(UserError, match=r"shortest prediction is 80 s"):
+        intake.task(replace(request, deadline=NOW + 70), mixed)
+
+
+def test_the_users_own_figures_stand_in_for_a_model(intake: TaskValidator) -> None:
+    task = intake.task(TaskRequest(command=("/bin/prog", "-x"), profile=(50, None, 30)), DOMAIN)
+    assert task.profile is not None
+    assert task.profile.seconds == (50.0, math.inf, 30.0)
+    assert task.profile.source is PredictionSource.USER
+    assert task.correction == ""
+    assert task.application == "prog"
+
+
+def test_what_has_no_model_passes_through(intake: TaskValidator) -> None:
+    assert intake.task(TaskRequest(command=("/bin/prog",), hosts=3), DOMAIN).count == 3
+    plain = intake.task(TaskRequest(application="plain"), DOMAIN)
+    assert (plain.profile, plain.count) == (None, 1)
+
+
+def test_a_deadline_that_cannot_be_met_is_answered_with_the_earliest(intake: TaskValidator) -> None:
+    request = TaskRequest(application="halving", deadline=NOW + 9)
+    with pytest.raises(UserError, match=r"shortest prediction is 10 s, on 8 hosts; the earliest deadline .* is 2025-"):
+        intake.task(request, DOMAIN)
+    assert intake.task(replace(request, best_effort=True), DOMAIN).best_effort
+    # Where there are neighbours it is offered to them, also from a user's own file.
+    offering = replace(DOMAIN, offers=True)
+    assert "here, late, if none of them" in offered_notice(intake.task(request, offering), offering)
+    assert offered_notice(intake.task(replace(request, deadline=NOW + 11), offering), offering) == ""
+    from_a_file = replace(request, command=("/job.sh",), native=NativeDescription("local", script="#!/bin/sh\ntrue\n"))
+    assert "here, late, if none of them" in offered_notice(intake.task(from_a_file, offering), offering)
+    with pytest.raises(UserError, match="cannot be met"):
+        intake.task(from_a_file, DOMAIN)
+    # Runs have shown that the model is too slow by a factor of two.
+    assert intake.task(request, replace(DOMAIN, corrections={"halving/fast": Correction(0.5, 1)})).deadline == NOW + 9
+
+
+REFUSED = [
+    (TaskRequest(), "give an application of the catalogue, or a command"),
+    (TaskRequest(application="halving", command=("/bin/true",)), "not both"),
+    (TaskRequest(application="halvign"), r"no application 'halvign' \(did you mean halving\?\)"),
+    (TaskRequest(application="halving", parameters={"work": 0}), "work is 0: give a value from 1"),
+    (TaskRequest(application="halving", parameters={"wrok": 1}), r"no parameter 'wrok' \(did you mean work\?\)"),
+    (TaskRequest(application="broken"), r"models/broken.psl:3:7: 'Nprok' is not declared"),
+    (TaskRequest(command=("/bin/true",), parameters={"a": 1}), "parameters belong to applications"),
+    (TaskRequest(command=("-h",)), "give the program's absolute path"),
+    (TaskRequest(command=("../../etc/passwd",)), "give the program's absolute path"),
+    (TaskRequest(command=("",)), "give the program's absolute path"),
+    (TaskRequest(command=("/bin/true", "a\0b")), "contains a zero byte"),
+    (TaskRequest(command=("/bin/true", "\ud800")), "half of a surrogate pair"),
+    (TaskRequest(command=("/bin/true", "x" * 200_000)), "more than 131072 bytes: put it into a file"),
+    (TaskRequest(command=("/bin/true",), hosts=17), "hosts is 17, and this domain can use 1 to 16 hosts"),
+    (TaskRequest(application="halving", hosts=9), "hosts is 9, and halving can use 1 to 8 hosts"),
+    (TaskRequest(application="halving", hosts=0), "hosts is 0: give a number from 1"),
+    (TaskRequest(application="halving", hosts="5-1"), "hosts is '5-1': give a number"),
+    (TaskRequest(application="halving", hosts="1-4294967295"), "hosts is '1-4294967295': give a number"),
+    (TaskRequest(application="halving", hosts="1-10%0"), "hosts is '1-10%0': give a number"),
+    (TaskRequest(application="halving", profile=()), "the profile is empty"),
+    (
+        TaskRequest(command=("/bin/true",), profile=(1e-320,)),
+        "prediction for 1 hosts is 1e-320 s: it must be at least 1e-09 and at most",
+    ),
+    (TaskRequest(application="halving", profile=(None, None)), "no time for 1 to 8 hosts"),
+    (TaskRequest(application="halving", profile=(5.0,), hosts=2), "no time for 2 hosts: it covers 1 to 1"),
+    (TaskRequest(application="halving", profile=(0.0,)), "prediction for 1 hosts is 0.0 s"),
+    (TaskRequest(application="halving", profile=(-0.0,)), "prediction for 1 hosts is -0.0 s"),
+    (TaskRequest(application="halving", profile=(1e308,)), r"prediction for 1 hosts is 1e\+308 s"),
+    (TaskRequest(application="halving", profile=(math.nan, 1.0)), "prediction for 1 hosts is nan s"),
+    (TaskRequest(application="halving", name="x\n#SBATCH --uid=0"), r"task name contains '\\n'"),
+    (TaskRequest(application="halving", name="$ENV(PATH)"), r"task name contains '\$'"),
+    (TaskRequest(application="halving", name="\u202egnp.exe"), "task name contains"),
+    (TaskRequest(application="halving", name="x" * 201), "task name has 201 characters"),
+    (TaskRequest(application="halving", directory="tmp"), "not an absolute path"),
+    (TaskRequest(application="halving", environment={"A B": "1"}), "'A B' cannot name an environment variable"),
+    (TaskRequest(application="halving", environment={"COSCHED_RANK": "1"}), "COSCHED_RANK is set by cosched itself"),
+    (TaskRequest(application="halving", environment={"A": "\0"}), "A has a zero byte"),
+    (TaskRequest(application="halving", time_limit=0), "the time limit is 0"),
+    (TaskRequest(application="halving", time_limit="soon"), "'soon' is not a duration"),
+    (TaskRequest(application="halving", deadline=NOW), "is past, it is"),
+    (TaskRequest(application="halving", deadline="2030-01-31T18:00"), "has no zone: write 2030-01-31T18:00"),
+]
+
+
+@pytest.mark.parametrize(("request_", "expected"), REFUSED, ids=[message[:40] for _, message in REFUSED])
+def test_what_cannot_be_done_is_refused_in_one_line(
+    intake: TaskValidator, request_: TaskRequest, expected: str
+) -> None:
+    with pytest.raises(UserError) as caught:
+        intake.task(request_, DOMAIN)
+    assert re.search(expected, str(caught.value))
+    assert "\n" not in str(caught.value)
+
+
+def test_more_hosts_than_exist_are_refused(intake: TaskValidator) -> None:
+    with pytest.raises(UserError, match="needs at least 4 hosts and the domain has 3: ask for fewer"):
+        intake.task(TaskRequest(application="halving", hosts="4-8"), replace(DOMAIN, hosts=3))
+
+
+def test_before_the_hosts_are_known_no_model_can_be_asked(intake: TaskValidator) -> None:
+    with pytest.raises(SystemFault, match="has not said yet which hosts there are: try again"):
+        intake.task(TaskRequest(application="halving"), replace(DOMAIN, hosts=0))
+
+
+@given(
+    st.builds(
+        TaskRequest,
+        application=st.sampled_from(["halving", "plain", ""]) | st.text(),
+        command=st.lists(st.text(), max_size=3).map(tuple),
+        deadline=st.none() | st.floats() | st.text(),
+        hosts=st.none() | st.integers() | st.text(),
+        profile=st.none() | st.lists(st.none() | st.floats(), max_size=4).map(tuple),
+        name=st.text(),
+        directory=st.text(),
+        time_limit=st.none() | st.floats() | st.text(),
+    )
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_request_makes_a_sound_task_or_a_refusal(intake: TaskValidator, request_: TaskRequest) -> None:
+    with suppress(UserError):
+        task = intake.task(request_, DOMAIN)
+        assert task.command[0].startswith("/")
+        assert 1 <= task.count <= 16
+        assert task.deadline is None or task.deadline > NOW
+        assert task.profile is None or len(task.profile.seconds) <= 16
+
+
+def test_a_command_may_bring_a_model_of_its_own(intake: TaskValidator) -> None:
+    request = TaskRequest(command=("/bin/true",), model="a model", parameters={"work": "40"}, hosts="2-4")
+    task = intake.task(request, DOMAIN)
+    assert task.profile is not None
+    assert task.profile.seconds == (math.inf, 20.0, 40 / 3, 10.0)
+    for wrong, why in (
+        ({"model": "else"}, "your model:1:1"),
+        ({"parameters": {"work": "much"}}, "work is 'much': give a number"),
+        ({"profile": (1.0,)}, "without figures of your own"),
+        ({"command": (), "application": "halving"}, "goes with a command"),
+    ):
+        with pytest.raises(UserError, match=re.escape(why)):
+            intake.task(replace(request, **wrong), DOMAIN)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from cosched.app.notifier import late_notices
+from cosched.connector.interface import Host
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.core_settings import CoreSettings
+from cosched.coscheduler.events import HostsObserved, TaskSubmitted
+from cosched.coscheduler.task import Task
+from cosched.prediction.profile import PredictionSource, Profile
+
+NOW = 1_750_000_000.0
+
+
+def task(number: int, deadline: float | None, *notify: str) -> Task:
+    return Task(
+        str(number),
+        number,
+        "n",
+        "a",
+        ("/x",),
+        NOW,
+        profile=Profile((10.0,), PredictionSource.USER),
+        notify=notify,
+        deadline=None if deadline is None else NOW + deadline,
+        best_effort=True,
+    )
+
+
+def test_who_is_planned_to_end_too_late_is_named() -> None:
+    core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0))
+    core.handle(HostsObserved(NOW, (Host("h1"),)))
+    for each in (
+        task(1, 60, "mailto:a@b"),
+        task(2, 15, "mailto:a@b", "https://h"),
+        task(3, 5),
+        task(4, None, "mailto:a@b"),
+    ):
+        core.handle(TaskSubmitted(NOW, each))
+    assert {(notice.task, notice.kind, notice.target) for notice in late_notices(core, NOW)} == {
+        ("2", "late", "mailto:a@b"),
+        ("2", "late", "https://h"),
+    }
+    assert {notice.task for notice in late_notices(core, NOW + 61)} == {"1", "2"}
+
+
+def test_nobody_to_tell_takes_no_look_at_the_plan() -> None:
+    core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341"))
+    core.handle(TaskSubmitted(NOW, task(1, 5)))
+    assert late_notices(core, NOW + 10) == []

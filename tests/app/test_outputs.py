@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.agents.protocol.messages import TaskDocument
+from cosched.agents.records import Guest, GuestState, Handover, HandoverState
+from cosched.agents.transport.remote_output import OutputQuery
+from cosched.api.problems import NotFoundError
+from cosched.app.outputs import TaskOutputs
+from cosched.connector.interface import Output
+from cosched.coscheduler.task import Attempt, AttemptState, Task
+from cosched.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+UUID = "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e"
+HERE, THERE = Output(b"here", 0, 4), Output(b"there", 0, 5)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A task that was tried once here, then handed to b, having come from a."""
+    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    task = Task("1", 1, "t", "a", ("/x",), 1.0, origin="a")
+    attempt = Attempt("u1", "1", ("h1",), 1, None, 2.0, AttemptState.FAILED)
+    document = TaskDocument("t", "a", "ann", 60.0, seconds=(1.0,))
+    guest = Guest(UUID, 1, "a", "1", GuestState.SETTLED, 3, ("a",), document, 1.0)
+    store.save([task], [attempt], handovers=[a_handover(HandoverState.GRANTED)], guests=[guest])
+    yield store
+    store.close()
+
+
+def a_handover(state: HandoverState) -> Handover:
+    return Handover(UUID, 1, "1", "b", state, "why", 3.0)
+
+
+def outputs_of(store: Store) -> tuple[TaskOutputs, list[tuple[str, OutputQuery]]]:
+    asked: list[tuple[str, OutputQuery]] = []
+    outputs = TaskOutputs(store, lambda uuid, *_: HERE if uuid == "u1" else None)
+    outputs.ask = lambda peer, query: asked.append((peer, query)) or THERE  # type: ignore[func-returns-value]  # in one line
+    return outputs, asked
+
+
+def test_what_ran_elsewhere_is_asked_for_there(store: Store) -> None:
+    outputs, asked = outputs_of(store)
+    assert outputs.read("1", "err", 2, 0, -9, 10**9) == THERE
+    assert outputs.read("1", "out", 0, 3, 0, 5) == THERE
+    assert asked == [("b", OutputQuery(UUID, "err", 2, 0, -9, 1 << 20)), ("b", OutputQuery(UUID, "out", 0, 2, 0, 5))]
+
+
+def test_tries_here_are_read_here(store: Store) -> None:
+    outputs, asked = outputs_of(store)
+    assert outputs.read("1", "out", 0, 1, 0, 5) == HERE
+    store.save([], [], handovers=[a_handover(HandoverState.RECLAIMED)])
+    assert outputs.read("1", "out", 0, 0, 0, 5) == HERE
+    assert asked == []
+    with pytest.raises(NotFoundError, match="no attempt 2"):
+        outputs.read("1", "out", 0, 2, 0, 5)
+
+
+def test_a_neighbour_reads_what_it_gave_and_nothing_else(store: Store) -> None:
+    outputs, asked = outputs_of(store)
+    assert outputs.for_peer("a", OutputQuery(UUID, "out")) == THERE  # through us
+    assert len(asked) == 1
+    for peer, uuid in (("b", UUID), ("a", UUID.replace("9", "8"))):
+        with pytest.raises(NotFoundError):
+            outputs.for_peer(peer, OutputQuery(uuid, "out"))

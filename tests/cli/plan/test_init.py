@@ -1,0 +1,277 @@
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from cosched.cli import plan
+from cosched.cli.plan import command
+from cosched.errors import SystemFault, UserError
+from cosched.scheduling import kernel_cache
+from cosched.scheduling.schedule import Assignment, Schedule
+from cosched.scheduling.search.run import SearchStatistics
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+TASKS = [
+    {"id": "fft-1", "profile": [4, 3], "deadline": 5},
+    {"id": "fft-2", "profile": [4, 3], "deadline": 2},
+    {"id": "cpi-1", "profile": [6, 2]},
+]
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Path:
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps({"hosts": 2, "tasks": TASKS}))
+    return path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled() -> None:
+    if not kernel_cache.ready():
+        kernel_cache.keep()
+
+
+def run(*arguments: str | Path) -> Result:
+    app = typer.Typer()
+    app.command()(command)
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "genetic",
+        "heuristic",
+        "two-phase",
+        "edf",
+        "fcfs-arbitrary",
+        "fcfs-maximum",
+        "fcfs-calculated",
+        "easy",
+        "conservative",
+    ],
+)
+def test_json_has_the_keys_of_the_contract(problem: Path, policy: str) -> None:
+    result = run(problem, "--json", "--policy", policy, "--budget", "0.01", "--seed", "3")
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    assert list(document) == [
+        "policy",
+        "makespan",
+        "lower_bound",
+        "gap",
+        "on_time",
+        "idle",
+        "average_delay",
+        "evaluations",
+        "generations",
+        "elapsed",
+        "improvements",
+        "assignments",
+    ]
+    assert document["policy"] == policy
+    assert {item["task"] for item in document["assignments"]} == {"fft-1", "fft-2", "cpi-1"}
+    assert all(set(item) == {"task", "hosts", "start", "end"} for item in document["assignments"])
+    assert document["makespan"] == max(item["end"] for item in document["assignments"])
+    assert document["gap"] == pytest.approx(document["makespan"] / document["lower_bound"] - 1)
+
+
+def test_the_figures_are_those_of_the_schedule(problem: Path) -> None:
+    document = json.loads(run(problem, "--json", "--generations", "30").stdout)
+    assert document["makespan"] == 6.0
+    assert document["on_time"] == 0.5
+    assert document["average_delay"] == pytest.approx(-0.5)
+    assert document["idle"] == pytest.approx(0.0)
+
+
+def test_without_deadlines_those_figures_are_null(tmp_path: Path) -> None:
+    path = tmp_path / "matrix.etc"
+    path.write_text("2 2 0\n1 2\n3 4\n")
+    document = json.loads(run(path, "--json", "--policy", "two-phase").stdout)
+    assert (document["on_time"], document["average_delay"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "policy", ["genetic", "dual-price", "min-min", "max-min", "sufferage", "a-mm", "a-mm-execution"]
+)
+def test_a_matrix_is_planned_by_the_policies_for_independent_tasks(tmp_path: Path, policy: str) -> None:
+    path = tmp_path / "matrix.etc"
+    path.write_text("4 2 0\n2 9\n2 9\n9 2\n9 2\n")
+    document = json.loads(run(path, "--json", "--policy", policy, "--generations", "30").stdout)
+    assert document["makespan"] == 4.0
+    assert document["lower_bound"] == pytest.approx(4.0)
+    assert [len(item["hosts"]) for item in document["assignments"]] == [1] * 4
+
+
+def test_a_policy_for_independent_tasks_refuses_others(tmp_path: Path) -> None:
+    path = tmp_path / "late.json"
+    path.write_text(json.dumps({"hosts": 2, "tasks": [{"id": "a", "profile": [1], "release": 3}]}))
+    result = run(path, "--policy", "min-min")
+    assert isinstance(result.exception, UserError)
+    assert "a is released later; choose another policy" in str(result.exception)
+
+
+@pytest.mark.parametrize(("objective", "on_time"), [("balanced", 1 / 3), ("deadlines-first", 2 / 3)])
+def test_the_objective_is_the_users_choice(tmp_path: Path, objective: str, on_time: float) -> None:
+    tasks = [
+        {"id": "a", "profile": [1], "deadline": 1},
+        {"id": "b", "profile": [10], "deadline": 10},
+        {"id": "c", "profile": [10], "deadline": 20},
+    ]
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps({"hosts": 1, "tasks": tasks}))
+    document = json.loads(run(path, "--json", "--objective", objective, "--generations", "30").stdout)
+    assert document["on_time"] == pytest.approx(on_time)
+
+
+def test_text_is_a_table_and_a_summary(problem: Path) -> None:
+    result = run(problem, "--policy", "edf")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["task", "start", "(s)", "end", "(s)", "count", "hosts"]
+    assert any(line.startswith("fft-1") for line in lines)
+    assert "lower bound" in result.stdout
+    assert "on time" in result.stdout
+
+
+def test_the_picture_shows_one_colour_an_application(problem: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "plan.svg"
+    assert run(problem, "--policy", "edf", "--gantt", picture).exit_code == 0
+    root = ET.parse(picture).getroot()
+    words = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"fft", "cpi"} <= set(words)
+    assert root.attrib["role"] == "img"
+
+
+def test_a_bad_problem_is_the_users_fault_and_names_the_element(tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps({"hosts": 2, "tasks": [{"id": "a", "profile": [1, -2]}]}))
+    result = run(path)
+    assert isinstance(result.exception, UserError)
+    assert str(result.exception).startswith(f"{path}: tasks[0].profile[1]: -2 is no time")
+
+
+def test_a_picture_that_cannot_be_written_is_the_users_fault(problem: Path, tmp_path: Path) -> None:
+    result = run(problem, "--policy", "edf", "--gantt", tmp_path / "none" / "plan.svg")
+    assert isinstance(result.exception, UserError)
+    assert "cannot be written" in str(result.exception)
+    assert "makespan" in result.stdout, "the plan is not lost with its picture"
+
+
+def test_uncertain_times_are_planned_at_a_quantile(tmp_path: Path) -> None:
+    path = tmp_path / "problem.json"
+    times = {"low": [2], "expected": [4], "high": [16]}
+    path.write_text(json.dumps({"hosts": 1, "tasks": [{"id": "a", "profile": times}]}))
+    makespans = [
+        json.loads(run(path, "--policy", "two-phase", "--json", *option).stdout)["makespan"]
+        for option in ([], ["--quantile", "0.95"])
+    ]
+    assert makespans == pytest.approx([4.0, 16.0])
+    refused = run(path, "--quantile", "1").exception
+    assert isinstance(refused, UserError)
+    assert "--quantile 1: give a number between 0 and 1" in str(refused)
+
+
+def test_a_search_says_how_fast_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "problem.json"
+    tasks = [{"id": str(number), "profile": [3 + number, 2.5]} for number in range(5)]
+    path.write_text(json.dumps({"hosts": 2, "tasks": tasks}))
+    assert "generations a second" in run(path, "--generations", "30").stdout
+    assert "generations" not in run(path, "--policy", "edf").stdout
+
+
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Have no machine code; return how often its compilation has been started."""
+    found: list[bool] = []
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "none"))
+
+    def start() -> bool:
+        found.append(True)
+        return True
+
+    monkeypatch.setattr(kernel_cache, "keep_in_background", start)
+    return found
+
+
+@pytest.mark.parametrize("policy", ["genetic", "titan-classic", "dual-price"])
+def test_where_nothing_is_compiled_a_heuristic_answers(problem: Path, started: list[bool], policy: str) -> None:
+    result = run(problem, "--json", "--policy", policy)
+    assert (result.exit_code, started) == (0, [True])
+    assert json.loads(result.stdout)["policy"] == "heuristic"
+    assert f"{policy} has not been compiled" in result.stderr
+    assert "best heuristic" in result.stderr
+
+
+def test_where_nothing_can_be_kept_nobody_is_told_to_wait(
+    problem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was said to be compiled now, each time, and never was."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file" / "none"))
+    result = run(problem, "--json")
+    assert json.loads(result.stdout)["policy"] == "heuristic"
+    assert "can be kept nowhere: set NUMBA_CACHE_DIR to a folder that you can write" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("policy", "tasks", "message"),
+    [
+        ("dual-price", [{"id": "a", "profile": [3]}, {"id": "b", "profile": [3], "depends_on": ["a"]}], "independent"),
+        ("titan-classic", [{"id": "a", "profile": [3]}], "hosts that come and go"),
+    ],
+)
+def test_a_policy_that_does_not_fit_is_refused_before_anything_is_compiled(
+    tmp_path: Path, started: list[bool], policy: str, tasks: list[object], message: str
+) -> None:
+    path = tmp_path / "problem.json"
+    reserved = [{"hosts": ["host1"], "from": 1, "until": 2}]
+    path.write_text(json.dumps({"hosts": 1, "tasks": tasks, "reservations": reserved}))
+    result = run(path, "--policy", policy)
+    assert isinstance(result.exception, UserError)
+    assert message in str(result.exception)
+    assert started == []
+
+
+def test_it_tells_of_each_better_plan_and_why(tmp_path: Path) -> None:
+    times = [[40 - task, 25 - task % 7, 17 + task % 3, 14 + task % 5] for task in range(24)]
+    path = tmp_path / "queue.json"
+    path.write_text(
+        json.dumps(
+            {
+                "hosts": 7,
+                "tasks": [
+                    {"id": str(task), "profile": row, "deadline": 30 + 3 * task} for task, row in enumerate(times)
+                ],
+            }
+        )
+    )
+    result = run(path, "--json", "--verbose", "--generations", "300")
+    document = json.loads(result.stdout)
+    first, *better = document["improvements"]
+    assert first["why"] == ""
+    assert better, "the search finds something better than the heuristics here"
+    assert all(item["why"] for item in better)
+    assert document["makespan"] == pytest.approx(document["improvements"][-1]["makespan"])
+    assert len(result.stderr.splitlines()) == len(document["improvements"])
+
+
+def test_a_schedule_that_cannot_be_is_not_printed(problem: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def both_at_once(*_: object, **__: object) -> tuple[Schedule, SearchStatistics]:
+        times = {"fft-1": 4.0, "fft-2": 4.0, "cpi-1": 6.0}
+        items = [Assignment(task, ("host1",), 0.0, seconds) for task, seconds in times.items()]
+        return Schedule(tuple(items)), SearchStatistics(1.0, 1, 0, 0.0)
+
+    monkeypatch.setattr(plan, "make_plan", both_at_once)
+    result = run(problem, "--policy", "edf")
+    assert isinstance(result.exception, SystemFault)
+    assert "fft-1 and fft-2 are on host1 at the same time: choose another policy" in str(result.exception)
+    assert result.stdout == ""

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from cosched.api.documents import ExplanationView, Forecast, PlacementView, ProfileView, TaskDetail
+from cosched.cli.task.text import explanation_lines, forecast_lines, task_lines, task_rows
+
+TASK = TaskDetail(
+    id="7",
+    name="night run",
+    application="sweep3d",
+    state="queued",
+    reason="",
+    owner="",
+    submitted=1e9,
+    deadline=1e9 + 100,
+    best_effort=False,
+    hosts=(),
+    count=1,
+    predicted=None,
+    actual=None,
+    dispatched=None,
+    started=None,
+    finished=None,
+    exit_code=None,
+    attempts=0,
+    on_time=None,
+    command=("/x", "a b"),
+    parameters={"nx": 5},
+    environment={},
+    directory="",
+    prepare=(),
+    notify=(),
+    native=None,
+    time_limit=None,
+    profile=None,
+    tries=(),
+    log=(),
+)
+PROFILE = ProfileView(seconds=(None, 40.0, 10.0), source="model", hardware="hw")
+
+
+def test_a_row_shows_the_planned_end_and_what_is_in_hand() -> None:
+    place = PlacementView(task="7", hosts=("a", "b"), start=1e9, end=1e9 + 40, deadline=None, running=False)
+    ((number, name, state, hosts, _, end, in_hand, _),) = task_rows([TASK], {"7": place})
+    assert (number, name, state, hosts, in_hand) == ("7", "night run", "queued", "2", "1m")
+    assert end.startswith("~2001-09-")
+
+
+def test_a_row_shows_the_real_end_and_by_how_much_it_was_late() -> None:
+    late = replace(TASK, state="completed", finished=1e9 + 175, on_time=False)
+    (row,) = task_rows([late], {})
+    assert row[5].startswith("2001-09-")
+    assert row[6] == "-1m 15s"
+
+
+def test_a_row_says_from_and_to_where_a_task_was_forwarded() -> None:
+    def note(**changes: Any) -> str:
+        return task_rows([replace(TASK, **changes)], {})[0][-1]
+
+    assert note() == ""
+    assert note(state="completed", peer="south") == "in south"
+    assert note(origin="north") == "from north"
+    assert note(origin="a", peer="c", reason="b cannot run it") == "from a, in c: b cannot run it"
+
+
+def test_a_task_leaves_out_what_is_not_known() -> None:
+    text = "\n".join(task_lines(TASK))
+    assert "command:     /x 'a b'" in text
+    assert "prediction:  none: the resource manager places it" in text
+    assert "finished" not in text
+    assert "prediction:  none: it cannot run here" in "\n".join(task_lines(replace(TASK, origin="north")))
+    done = replace(TASK, state="completed", finished=1e9 + 40, on_time=True, exit_code=0, profile=PROFILE)
+    text = "\n".join(task_lines(done))
+    assert "met with 1m in hand" in text
+    assert "exit code:   0" in text
+    assert "prediction:  40s on 2 hosts, at best 10s on 3 hosts (model, hw)" in text
+
+
+@pytest.mark.parametrize(("slack", "words"), [(75.0, "met with 1m 15s in hand"), (-75.0, "missed by 1m 15s")])
+def test_an_explanation_says_how_the_deadline_stands(slack: float, words: str) -> None:
+    hosts = tuple(f"h{number}" for number in range(8))
+    lines = explanation_lines(
+        ExplanationView(
+            task="7",
+            state="queued",
+            waits_for=("task 3",),
+            planned_start=1e9,
+            planned_end=1e9 + 40,
+            planned_hosts=hosts,
+            slack=slack,
+            would_change=("more hosts",),
+        )
+    )
+    assert lines[1] == "it waits for:  task 3"
+    assert lines[2].endswith("on h0, h1, h2, h3, h4, h5 and 2 more")
+    assert words in lines[4]
+    assert lines[5] == "would change:  more hosts"
+
+
+def test_a_forecast_without_room_says_so() -> None:
+    forecast = Forecast(
+        application="a",
+        name="n",
+        profile=PROFILE,
+        planned_start=None,
+        planned_end=None,
+        planned_hosts=(),
+        deadline=None,
+        meets_deadline=None,
+        earliest_deadline=1e9,
+    )
+    assert forecast_lines(forecast)[1] == "start:         not now, too few hosts are up"
+    assert "no model" in forecast_lines(replace(forecast, profile=None))[0]
+    late = replace(forecast, deadline=1e9, meets_deadline=False, offered=True)
+    assert forecast_lines(late)[-1].endswith("missed as things stand: neighbouring domains would be asked")
+
+
+def test_what_is_uncertain_is_shown_with_its_range() -> None:
+    unsure = replace(PROFILE, low=(None, 35.0, 9.0), high=(None, 60.0, 14.0))
+    text = "\n".join(task_lines(replace(TASK, profile=unsure)))
+    assert "prediction:  40s (35s to 1m) on 2 hosts, at best 10s (9s to 14s) on 3 hosts (model, hw)" in text
+    found = ExplanationView(
+        task="7",
+        state="queued",
+        waits_for=(),
+        planned_start=1e9,
+        planned_end=1e9 + 40,
+        slack=None,
+        end_low=1e9 + 35,
+        end_high=1e9 + 60,
+        planned_hosts=("a",),
+        would_change=(),
+    )
+    (end,) = (line for line in explanation_lines(found) if line.startswith("end:"))
+    assert end.endswith("in nine runs of ten)")
+    assert end.count("2001-09-") == 3
+
+
+def test_an_explanation_without_known_hosts_names_none() -> None:
+    found = ExplanationView(
+        task="7",
+        state="completed",
+        waits_for=(),
+        planned_start=1e9,
+        planned_end=None,
+        slack=None,
+        planned_hosts=(),
+        would_change=(),
+    )
+    (start,) = (line for line in explanation_lines(found) if line.startswith("start:"))
+    assert not start.endswith((" on", " on "))

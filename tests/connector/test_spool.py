@@ -1,0 +1,48 @@
+"""Folders of attempts: as open as their spool, made once, fenced for good."""
+
+from __future__ import annotations
+
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector.spool import AttemptFolders
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o770, 0o1777])
+def test_folders_and_scripts_are_as_open_as_the_spool(tmp_path: Path, mode: int) -> None:
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    spool.chmod(mode)
+    folders = AttemptFolders(spool)
+    assert folders.create("a")
+    script = folders.write("a", "run.sh", "text")
+    assert stat.S_IMODE(folders.folder("a").stat().st_mode) == mode
+    assert stat.S_IMODE(script.stat().st_mode) == mode & 0o755
+
+
+def test_an_attempt_has_one_folder_and_a_fence_stays(tmp_path: Path) -> None:
+    folders = AttemptFolders(tmp_path / "spool")
+    assert not folders.known("a")
+    folders.fence("a")
+    folders.fence("a")
+    assert folders.fenced("a")
+    assert folders.known("a")
+    assert not folders.create("a")
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    """Where attempts' folders are their owners', what these put there must lead nowhere."""
+    folders = AttemptFolders(tmp_path / "spool")
+    folders.create("a")
+    for name in ("cancelled", "run.sh"):
+        (folders.folder("a") / name).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match=r"symbolic|loop"):
+        folders.fence("a")
+    with pytest.raises(OSError, match=r"symbolic|loop"):
+        folders.write("a", "run.sh", "text")
+    assert not (tmp_path / "elsewhere").exists()

@@ -1,0 +1,163 @@
+"""News from the queue alone, on a scheduler and slots that are played."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
+
+from cosched.connector import JobState
+from cosched_condor import job_events as module
+from cosched_condor.job_events import QueueEvents
+from cosched_condor.jobs import OutputFetcher, SchedulerJobs
+
+if TYPE_CHECKING:
+    from cosched_condor.htcondor_client import CondorClient
+    from cosched_condor.spool import CondorAttemptFolders
+
+_BEGUN = {"JobCurrentStartDate": 1, "JobCurrentStartExecutingDate": 2}
+
+
+class Pool:
+    """Answers from three lists."""
+
+    def __init__(self) -> None:
+        self.queue: list[dict[str, Any]] = []
+        self.history: list[dict[str, Any]] = []
+        self.slots: list[dict[str, Any]] = []
+        self.calls: list[str] = []
+
+    def call(self, verb: str, wait: float = 0.0, **_arguments: object) -> Any:
+        self.calls.append(verb)
+        return None if verb == "retrieve" else list(getattr(self, verb))
+
+
+class Clock:
+    """Time that passes only where somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def pool() -> Pool:
+    return Pool()
+
+
+@pytest.fixture
+def news(pool: Pool, attempts: CondorAttemptFolders, clock: Clock) -> QueueEvents:
+    worker = cast("CondorClient", pool)
+    fetching = OutputFetcher(worker, attempts)
+    return QueueEvents(worker, SchedulerJobs(worker, attempts, 30.0, fetching), fetching, attempts, lambda _slot: True)
+
+
+def _ad(attempts: CondorAttemptFolders, **values: Any) -> dict[str, Any]:
+    attempt = str(uuid.uuid4())
+    attempts.create(attempt)
+    return {"ClusterId": 7, "ProcId": 0, "CoschedAttempt": attempt, "CoschedCount": 1, **values}
+
+
+def _states(news: QueueEvents, timeout: float = 2.0) -> list[JobState]:
+    return [report.state for report in news.read(timeout)]
+
+
+def test_a_life_is_told_step_by_step_and_fetched_at_its_end(
+    news: QueueEvents, pool: Pool, attempts: CondorAttemptFolders
+) -> None:
+    ad = _ad(attempts, JobStatus=1)
+    pool.queue = [ad]
+    assert _states(news) == [JobState.QUEUED]
+    pool.queue = [{**ad, "JobStatus": 2, **_BEGUN}]
+    pool.slots = [{"JobId": "7.0", "Machine": "a"}]
+    assert _states(news) == [JobState.RUNNING]
+    assert _states(news, 5.0) == []
+    pool.queue = [{**ad, "JobStatus": 4, "ExitCode": 0, "CompletionDate": 9, **_BEGUN}]
+    pool.slots = []
+    assert _states(news) == [JobState.COMPLETED]
+    assert "retrieve" not in pool.calls  # the end is told first
+    assert _states(news) == []
+    assert pool.calls.count("retrieve") == 1
+
+
+def test_while_nothing_changes_the_queue_is_left_alone(
+    news: QueueEvents, pool: Pool, attempts: CondorAttemptFolders
+) -> None:
+    pool.queue = [_ad(attempts, JobStatus=2, **_BEGUN)]
+    pool.slots = [{"JobId": "7.0", "Machine": "a"}]
+    assert _states(news) == [JobState.RUNNING]
+    pool.calls.clear()
+    assert _states(news, 3600.0) == []
+    assert "queue" not in pool.calls
+    assert "history" not in pool.calls
+
+
+def test_what_waits_for_its_host_is_asked_for_once_a_minute(
+    news: QueueEvents, pool: Pool, attempts: CondorAttemptFolders
+) -> None:
+    pool.queue = [_ad(attempts, JobStatus=1)]
+    assert _states(news) == [JobState.QUEUED]
+    _states(news, 120.0)
+    pool.calls.clear()
+    assert _states(news, 3600.0) == []
+    assert 59 <= pool.calls.count("queue") <= 61
+
+
+def test_what_is_too_short_to_be_seen_on_a_slot_is_told_all_the_same(
+    news: QueueEvents, pool: Pool, attempts: CondorAttemptFolders
+) -> None:
+    assert _states(news) == []
+    ad = _ad(attempts, JobStatus=4, ExitCode=0, CompletionDate=9, **_BEGUN)
+    news.stirred([ad["CoschedAttempt"]], 1.0)
+    pool.queue = [ad]
+    assert _states(news) == [JobState.COMPLETED]
+
+
+def test_a_host_that_is_taken_is_not_yet_a_program_that_runs(
+    news: QueueEvents, pool: Pool, attempts: CondorAttemptFolders
+) -> None:
+    """Regression: slots and queue agreed, the question was settled, and the start was never told."""
+    ad = _ad(attempts, JobStatus=2)
+    pool.queue, pool.slots = [ad], [{"JobId": "7.0", "Machine": "a"}]
+    assert _states(news) == [JobState.QUEUED]
+    pool.queue = [{**ad, **_BEGUN}]
+    assert _states(news) == [JobState.RUNNING]
+
+
+def test_what_left_the_queue_is_found_in_the_history(
+    news: QueueEvents, pool: Pool, attempts: CondorAttemptFolders
+) -> None:
+    ad = _ad(attempts, JobStatus=2, **_BEGUN)
+    pool.queue, pool.slots = [ad], [{"JobId": "7.0", "Machine": "a"}]
+    assert _states(news) == [JobState.RUNNING]
+    pool.queue, pool.slots = [], []
+    pool.history = [{**ad, "JobStatus": 3, "RemoveReason": "by hand"}]
+    (report,) = news.read(3.0)
+    assert (report.state, report.reason) == (JobState.REMOVED, "by hand")
+    pool.calls.clear()
+    assert _states(news, 600.0) == []
+    assert "queue" not in pool.calls
+
+
+def test_what_nobody_knows_is_given_up_and_others_jobs_are_none_of_ours(news: QueueEvents, pool: Pool) -> None:
+    news.stirred([str(uuid.uuid4())])
+    pool.queue = [{"ClusterId": 9, "ProcId": 0, "CoschedAttempt": str(uuid.uuid4()), "CoschedCount": 1, "JobStatus": 1}]
+    assert _states(news, 60.0) == []
+    pool.calls.clear()
+    assert _states(news, 600.0) == []
+    assert "queue" not in pool.calls

@@ -1,0 +1,61 @@
+"""Whose jobs have which hosts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cosched_slurm.foreign_jobs import ForeignClaim, ForeignJobs, foreign_claims
+from cosched_slurm.jobs import job_comment
+
+OURS = "12345678-1234-1234-1234-123456789abc"
+OLD: dict[str, Any] = {"job_id": 5, "user_name": "eve", "job_state": "RUNNING", "nodes": "n[1-2]", "end_time": 900}
+NEW: dict[str, Any] = {
+    "job_id": {"set": True, "infinite": False, "number": 6},
+    "user_name": "eve",
+    "nodes": "n3",
+    "job_state": ["RUNNING", "COMPLETING"],
+    "end_time": {"set": False, "infinite": False, "number": 0},
+}
+
+
+def test_hosts_of_others_jobs_are_theirs_until_their_time_limit() -> None:
+    assert foreign_claims([OLD, NEW], lambda _: True) == {
+        "n1": ForeignClaim("taken by job 5 of eve", 900.0),
+        "n2": ForeignClaim("taken by job 5 of eve", 900.0),
+        "n3": ForeignClaim("taken by job 6 of eve", None),
+    }
+
+
+def test_our_own_jobs_and_those_that_have_no_host_are_nobodys_claim() -> None:
+    own = {**OLD, "comment": job_comment(OURS, 2)}
+    assert (
+        foreign_claims([own, {**OLD, "job_state": "PENDING"}, {**OLD, "job_state": "COMPLETED"}], lambda _: True) == {}
+    )
+    assert set(foreign_claims([own], lambda _: False)) == {"n1", "n2"}
+
+
+def test_a_job_without_a_time_limit_may_go_on() -> None:
+    for endless in (0xFFFFFFFF, {"set": False, "infinite": True, "number": 0}):
+        assert foreign_claims([{**OLD, "time_limit": endless}], lambda _: True)["n1"].until is None
+    assert foreign_claims([{**OLD, "time_limit": 15}], lambda _: True)["n1"].until == 900.0
+
+
+def test_the_longest_claim_counts() -> None:
+    endless = {**OLD, "job_id": 7, "end_time": 0}
+    assert foreign_claims([endless, OLD], lambda _: True)["n1"].reason == "taken by job 7 of eve"
+    assert foreign_claims([OLD, endless], lambda _: True)["n1"].until is None
+
+
+def test_slurm_is_asked_only_for_what_is_not_explained_and_not_again_at_once() -> None:
+    asked = []
+
+    def jobs() -> list[dict[str, Any]]:
+        asked.append(1)
+        return [OLD]
+
+    strangers = ForeignJobs(jobs, lambda _: True, poll=100.0)
+    assert strangers.claims(set()) == {}
+    assert not asked
+    assert set(strangers.claims({"n1", "n9"})) == {"n1"}
+    assert set(strangers.claims({"n2"})) == {"n2"}
+    assert len(asked) == 1

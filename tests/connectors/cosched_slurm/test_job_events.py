@@ -1,0 +1,149 @@
+"""What is told of jobs, and how seldom Slurm is asked for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector import ConnectorError, JobReport, JobState
+from cosched_slurm.job_events import JobWatch, merged_report
+from cosched_slurm.jobs import JobRecord
+from cosched_slurm.spool import SlurmAttemptFolders
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NEVER = 3600.0
+
+
+class Cluster:
+    """Slurm as the watch sees it."""
+
+    def __init__(self, attempts: SlurmAttemptFolders) -> None:
+        self.attempts = attempts
+        self.jobs: dict[str, JobRecord] = {}
+        self.asked = 0
+        self.away = False
+
+    def ask(self) -> dict[str, JobRecord]:
+        self.asked += 1
+        if self.away:
+            raise ConnectorError("down", transient=True)
+        return dict(self.jobs)
+
+    def report(self, attempt: str, record: JobRecord | None) -> JobReport | None:
+        stamps = self.attempts.stamps(attempt)
+        return merged_report(attempt, record, stamps, fenced=self.attempts.fenced(attempt), now=1000.0)
+
+    def stamp(self, attempt: str, name: str, text: str) -> None:
+        (self.attempts.folder(attempt) / name).write_text(text)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    attempts = SlurmAttemptFolders(tmp_path / "spool")
+    attempts.create("a")
+    return Cluster(attempts)
+
+
+def _watch(cluster: Cluster, poll: float = _NEVER) -> JobWatch:
+    return JobWatch(cluster.attempts, cluster.ask, cluster.report, poll)
+
+
+def _record(state: JobState, attempt: str = "a", exit_code: int | None = None) -> JobRecord:
+    return JobRecord(attempt, 1, "4711", state, 900.0, 950.0 if state.final else None, exit_code)
+
+
+def _states(reports: list[JobReport]) -> list[JobState]:
+    return [report.state for report in reports]
+
+
+def test_a_good_run_is_told_by_its_stamps_without_asking(cluster: Cluster) -> None:
+    watch = _watch(cluster)
+    assert watch.wait(0) == []
+    asked = cluster.asked
+    watch.follow(_record(JobState.QUEUED))
+    assert _states(watch.wait(0)) == [JobState.QUEUED]
+    cluster.stamp("a", "began.0", "901.5 4711 1\n")
+    assert _states(watch.wait(0)) == [JobState.RUNNING]
+    cluster.stamp("a", "ended.0", "902.5 0\n")
+    assert [(report.started, report.finished) for report in watch.wait(0)] == [(901.5, 902.5)]
+    assert watch.wait(0.1) == []
+    assert cluster.asked == asked
+
+
+def test_a_bad_end_is_asked_for(cluster: Cluster) -> None:
+    watch = _watch(cluster)
+    watch.wait(0)
+    watch.follow(_record(JobState.QUEUED))
+    cluster.stamp("a", "began.0", "901.5 4711 1\n")
+    cluster.stamp("a", "ended.0", "902.5 3\n")
+    cluster.jobs["a"] = _record(JobState.FAILED, exit_code=3)
+    assert _states(watch.wait(0)) == [JobState.RUNNING]
+    assert [(report.state, report.exit_code) for report in watch.wait(5)] == [(JobState.FAILED, 3)]
+
+
+def test_a_cancel_is_asked_for(cluster: Cluster) -> None:
+    watch = _watch(cluster)
+    watch.wait(0)
+    watch.follow(_record(JobState.RUNNING))
+    watch.wait(0)
+    cluster.attempts.fence("a")
+    cluster.jobs["a"] = _record(JobState.REMOVED)
+    assert _states(watch.wait(5)) == [JobState.REMOVED]
+
+
+def test_a_new_watch_tells_once_of_what_ended_meanwhile(cluster: Cluster) -> None:
+    cluster.jobs["a"] = _record(JobState.FAILED, exit_code=1)
+    watch = _watch(cluster, poll=0.0)
+    assert _states(watch.wait(0)) == [JobState.FAILED]
+    assert watch.wait(0.1) == []
+
+
+def test_attempts_of_another_spool_are_not_told_of(cluster: Cluster) -> None:
+    cluster.jobs["b"] = _record(JobState.RUNNING, "b")
+    assert _watch(cluster).wait(0) == []
+
+
+def test_nobody_asks_where_there_is_nothing_to_follow(cluster: Cluster) -> None:
+    watch = _watch(cluster, poll=0.0)
+    for _ in range(5):
+        watch.wait(0)
+    assert cluster.asked == 1
+
+
+def test_what_was_told_is_not_told_again(cluster: Cluster) -> None:
+    cluster.jobs["a"] = _record(JobState.RUNNING)
+    watch = _watch(cluster, poll=0.0)
+    assert _states(watch.wait(0)) == [JobState.RUNNING]
+    cluster.jobs["a"] = replace(_record(JobState.RUNNING), reason="other words")
+    assert watch.wait(0) == []
+    cluster.jobs["a"] = _record(JobState.EVICTED)
+    assert _states(watch.wait(0)) == [JobState.EVICTED]
+
+
+def test_a_slurm_that_is_away_loses_no_news(cluster: Cluster) -> None:
+    cluster.away = True
+    watch = _watch(cluster)
+    with pytest.raises(ConnectorError):
+        watch.wait(0)
+    cluster.away = False
+    cluster.jobs["a"] = _record(JobState.COMPLETED, exit_code=0)
+    assert _states(watch.wait(0)) == [JobState.COMPLETED]
+
+
+def test_a_state_that_nobody_knows_and_a_job_that_is_gone_are_no_news(cluster: Cluster) -> None:
+    cluster.jobs["a"] = _record(JobState.RUNNING)
+    watch = _watch(cluster, poll=0.0)
+    watch.wait(0)
+    cluster.jobs["a"] = _record(JobState.UNKNOWN)
+    assert watch.wait(0) == []
+    cluster.jobs.clear()
+    assert watch.wait(0) == []
+    cluster.attempts.fence("a")
+    watch.wait(0)
+    asked = cluster.asked
+    watch.wait(0.1)
+    assert cluster.asked == asked

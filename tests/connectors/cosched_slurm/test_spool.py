@@ -1,0 +1,141 @@
+"""The spool: what runs is what was given, once, and its stamps tell of it."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cosched.connector import Launch
+from cosched.errors import UserError
+from cosched_slurm.spool import ProcessStamps, SlurmAttemptFolders
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _launch(*command: str, hosts: tuple[str, ...] = ("node02", "node01")) -> Launch:
+    return Launch(str(uuid.uuid4()), "17", "jacobi", command or ("/bin/true",), hosts=hosts, count=len(hosts) or 1)
+
+
+@pytest.fixture
+def attempts(tmp_path: Path) -> SlurmAttemptFolders:
+    return SlurmAttemptFolders(tmp_path / "spool")
+
+
+def _run(script: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([script], env={"SLURM_JOB_ID": "4711", **environment}, capture_output=True, check=False)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15, deadline=None)
+@given(
+    st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), max_size=4),
+    st.text("ab\n'\"$`\\ "),
+)
+def test_arguments_and_environment_pass_the_shell_unchanged(
+    attempts: SlurmAttemptFolders, words: list[str], value: str
+) -> None:
+    command = ("/bin/sh", "-c", 'printf "%s\\0" "$MINE" "$@"', "sh", *words)
+    launch = replace(_launch(*command, hosts=()), environment={"MINE": value, "rank": "7", "folder": "/"})
+    attempts.create(launch.attempt)
+    assert _run(attempts.write_script(launch), SLURM_PROCID="1").returncode == 0
+    output = (attempts.folder(launch.attempt) / "out.1").read_bytes()
+    assert output == b"".join(word.encode() + b"\0" for word in (value, *words))
+
+
+def test_the_rank_is_the_place_in_the_list_of_hosts(attempts: SlurmAttemptFolders) -> None:
+    """Slurm numbers processes in its own order of hosts."""
+    launch = replace(_launch("/usr/bin/env"), environment={"COSCHED_RANK": "9", "COSCHED_TASK": "x"})
+    attempts.create(launch.attempt)
+    _run(attempts.write_script(launch), SLURM_PROCID="0", SLURMD_NODENAME="node01")
+    output = (attempts.folder(launch.attempt) / "out.1").read_text()
+    seen = dict(line.split("=", 1) for line in output.splitlines())
+    assert (seen["COSCHED_RANK"], seen["COSCHED_HOSTS"]) == ("1", "node02,node01")
+    assert (seen["COSCHED_TASK"], seen["COSCHED_HOST_COUNT"]) == ("17", "2")
+
+
+def test_stamps_tell_of_all_processes_or_of_none(attempts: SlurmAttemptFolders) -> None:
+    launch = _launch("/bin/sh", "-c", 'exit "$((COSCHED_RANK * 3))"')
+    attempts.create(launch.attempt)
+    script = attempts.write_script(launch)
+    assert attempts.stamps(launch.attempt) == ProcessStamps()
+    _run(script, SLURMD_NODENAME="node02")
+    assert attempts.stamps(launch.attempt) == ProcessStamps()
+    before = attempts.changed(launch.attempt)
+    assert _run(script, SLURMD_NODENAME="node01").returncode == 3
+    assert attempts.changed(launch.attempt) != before
+    stamps = attempts.stamps(launch.attempt)
+    assert (stamps.code, stamps.job) == (3, "4711")
+    assert stamps.started is not None
+    assert stamps.finished is not None
+    assert stamps.started <= stamps.finished
+
+
+def test_a_stamp_that_is_being_written_is_none(attempts: SlurmAttemptFolders) -> None:
+    attempts.create("a")
+    (attempts.folder("a") / "began.0").write_text("1795215377.5 4711 1")
+    assert attempts.stamps("a") == ProcessStamps()
+    (attempts.folder("a") / "began.0").write_text("1795215377.5 4711 1\n")
+    assert attempts.stamps("a") == ProcessStamps(1795215377.5, job="4711")
+
+
+def test_nothing_runs_twice(attempts: SlurmAttemptFolders) -> None:
+    launch = _launch("/bin/sh", "-c", "echo ran >> diary", hosts=())
+    attempts.create(launch.attempt)
+    script = attempts.write_script(launch)
+    assert [_run(script).returncode, _run(script).returncode] == [0, 143]
+    assert (attempts.folder(launch.attempt) / "diary").read_text() == "ran\n"
+
+
+def test_a_fenced_attempt_does_not_begin(attempts: SlurmAttemptFolders, tmp_path: Path) -> None:
+    launch = _launch("/usr/bin/touch", str(tmp_path / "ran"), hosts=())
+    attempts.create(launch.attempt)
+    script = attempts.write_script(launch)
+    attempts.fence(launch.attempt)
+    assert _run(script).returncode == 143
+    assert not (tmp_path / "ran").exists()
+    assert attempts.stamps(launch.attempt) == ProcessStamps()
+
+
+def test_a_directory_that_is_not_there_fails_with_its_name(attempts: SlurmAttemptFolders) -> None:
+    launch = replace(_launch(hosts=()), directory="/no/such place")
+    attempts.create(launch.attempt)
+    assert _run(attempts.write_script(launch)).returncode == 126
+    assert "/no/such place" in (attempts.folder(launch.attempt) / "err.0").read_text()
+
+
+def test_others_see_nothing_of_an_attempt(attempts: SlurmAttemptFolders) -> None:
+    launch = replace(_launch(), environment={"SECRET": "x"})
+    attempts.create(launch.attempt)
+    script = attempts.write_script(launch)
+    for path in (attempts.root, attempts.folder(launch.attempt), script):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("program", ["-h", "--help"])
+def test_a_program_that_looks_like_an_option_is_refused(attempts: SlurmAttemptFolders, program: str) -> None:
+    launch = _launch(program)
+    attempts.create(launch.attempt)
+    with pytest.raises(UserError, match="starts with '-'"):
+        attempts.write_script(launch)
+
+
+def test_an_attempt_has_one_folder(attempts: SlurmAttemptFolders) -> None:
+    assert not attempts.known("a")
+    assert attempts.create("a")
+    assert not attempts.create("a")
+    assert attempts.known("a")
+    assert attempts.changed("b") == 0
+
+
+@pytest.mark.parametrize("text", ["x y z\n", "nan 4711 many\n", "1.5 4711 999999999 n\n", "\x00\n"])
+def test_a_stamp_that_makes_no_sense_is_none(attempts: SlurmAttemptFolders, text: str) -> None:
+    attempts.create("a")
+    (attempts.folder("a") / "began.0").write_text(text)
+    assert attempts.stamps("a") == ProcessStamps()

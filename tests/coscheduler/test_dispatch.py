@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.coscheduler.dispatch import ImmediateStart, RunTimeTable, first_on_idle_hosts, starts_in_order, starts_now
+from cosched.scheduling.decoding.decoder import decode
+from cosched.scheduling.plan import Plan
+from cosched.scheduling.schedule import Assignment
+from tests.scheduling.problems import a_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.scheduling.problem import Problem
+
+
+def anyone(_task: str) -> bool:
+    return True
+
+
+def leaving(plan: list[Assignment], idle: list[str], ready: Callable[[str], bool] = anyone) -> list[ImmediateStart]:
+    """Return who leaves where all hosts are alike."""
+    hosts = {*idle, *(host for item in plan for host in item.hosts)}
+    seconds = np.array([[[item.end - item.start] * len(hosts) for item in plan]]).reshape(1, len(plan), len(hosts))
+    places = {item.task: place for place, item in enumerate(plan)}
+    return starts_now(plan, idle, ready, RunTimeTable(dict.fromkeys(hosts, 0), places, seconds))
+
+
+def test_a_planned_start_that_has_come_leaves() -> None:
+    plan = [Assignment("1", ("a",), 0.0, 5.0), Assignment("2", ("b",), 1.0, 5.0)]
+    assert [item.task for item in leaving(plan, ["a"])] == ["1"]
+
+
+def test_a_task_fills_hosts_that_the_plan_does_not_need_before_it_ends() -> None:
+    plan = [Assignment("wide", ("a", "b"), 4.0, 9.0), Assignment("short", ("a",), 9.0, 13.0)]
+    assert leaving(plan, ["a"]) == [("short", ("a",), 4.0)]
+
+
+def test_a_task_does_not_delay_what_is_planned() -> None:
+    plan = [Assignment("wide", ("a", "b"), 4.0, 9.0), Assignment("long", ("a",), 9.0, 13.5)]
+    assert leaving(plan, ["a"]) == []
+
+
+def test_the_tightest_gap_is_filled() -> None:
+    plan = [
+        Assignment("x", ("a", "z", "y"), 9.0, 10.0),
+        Assignment("y", ("b", "y", "z"), 3.0, 4.0),
+        Assignment("short", ("z",), 10.0, 12.0),
+    ]
+    assert leaving(plan, ["a", "b"]) == [("short", ("b",), 2.0)]
+
+
+def test_a_task_that_may_not_leave_yet_keeps_its_hosts() -> None:
+    plan = [Assignment("new", ("a",), 0.0, 5.0), Assignment("old", ("a",), 5.0, 6.0)]
+    assert leaving(plan, ["a"], lambda task: task == "old") == []
+
+
+def test_nobody_fills_a_host_that_others_need_before_it_ends() -> None:
+    plan = [Assignment("x", ("a", "b"), 9.0, 13.0)]
+    hosts = {"a": 0, "b": 0}
+    speeds = RunTimeTable(hosts, {"x": 0, "y": 1}, np.full((1, 2, 2), 4.0))
+    plan.append(Assignment("y", ("a",), 13.0, 17.0))
+    assert starts_now(plan, ["a", "b"], anyone, speeds, {"a": 3.0}) == [("y", ("b",), 4.0)]
+
+
+def test_in_order_the_fastest_hosts_are_taken_that_nobody_needs_before_it_ends() -> None:
+    speeds = RunTimeTable({"a": 0, "b": 1, "c": 1}, {"1": 0}, np.array([[[2.0, 2.0]], [[6.0, 6.0]]]))
+    hosts = ["a", "b", "c"]
+    assert starts_in_order([("1", 1)], hosts, anyone, speeds, {"a": 2.0}) == [("1", ("a",), 2.0)]
+    assert starts_in_order([("1", 1)], hosts, anyone, speeds, {"a": 1.0}) == [("1", ("b",), 6.0)]
+    assert starts_in_order([("1", 2)], hosts, anyone, speeds, {"a": 5.0}) == [("1", ("b", "c"), 6.0)]
+    assert starts_in_order([("1", 2)], hosts, anyone, speeds, {"a": 5.0, "b": 1.0}) == []
+
+
+def test_in_order_the_head_blocks() -> None:
+    queue = [("1", 1), ("2", 3), ("3", 1)]
+    speeds = RunTimeTable({"a": 0, "b": 0, "c": 0}, {"1": 0, "2": 1, "3": 2}, np.full((1, 3, 3), 5.0))
+    assert starts_in_order(queue, ["b", "a", "c"], anyone, speeds) == [("1", ("a",), 5.0)]
+
+
+def test_in_order_the_fastest_hosts_are_taken_first_and_the_slowest_of_them_decides() -> None:
+    speeds = RunTimeTable({"a": 1, "b": 0, "c": 0}, {"1": 0, "2": 1}, np.array([[[3.0, 2.0]] * 2, [[9.0, 7.0]] * 2]))
+    taken = starts_in_order([("1", 1), ("2", 2)], ["a", "b", "c"], anyone, speeds)
+    assert taken == [("1", ("b",), 3.0), ("2", ("c", "a"), 7.0)]
+
+
+def two_classes() -> RunTimeTable:
+    """`long` runs 4 s on the fast host f, 9 s on the slow ones s and t."""
+    return RunTimeTable({"f": 0, "s": 1, "t": 1}, {"first": 0, "long": 1}, np.array([[[5.0], [4.0]], [[20.0], [9.0]]]))
+
+
+@pytest.mark.parametrize(("busy_until", "leaves"), [(5.0, [("long", ("s",), 9.0)]), (4.0, [])])
+def test_a_slower_host_is_taken_only_where_the_task_ends_no_later_there(
+    busy_until: float, leaves: list[ImmediateStart]
+) -> None:
+    plan = [Assignment("long", ("f",), busy_until, busy_until + 4.0)]
+    assert starts_now(plan, ["s", "t"], anyone, two_classes()) == leaves
+
+
+starts = st.sampled_from([0.0, 1.0, 2.0, 5.0])
+
+
+@given(
+    st.lists(st.tuples(st.sets(st.sampled_from("abcd"), min_size=1), starts, starts), max_size=6),
+    st.sets(st.sampled_from("abcd")),
+)
+def test_no_host_twice_none_that_is_taken_and_no_delay(
+    rows: list[tuple[set[str], float, float]], idle: set[str]
+) -> None:
+    plan = [
+        Assignment(str(n), tuple(sorted(hosts)), start, start + length + 1)
+        for n, (hosts, start, length) in enumerate(rows)
+    ]
+    left = leaving(plan, sorted(idle))
+    used = [host for item in left for host in item.hosts]
+    assert len(used) == len(set(used))
+    assert idle.issuperset(used)
+    gone = {item.task for item in left}
+    for item in left:
+        for later in plan:
+            if later.task not in gone and later.start > 0 and set(item.hosts) & set(later.hosts):
+                planned = next(p for p in plan if p.task == item.task)
+                assert item.seconds <= later.start or planned.start == 0
+
+
+def _a_queue(draw: np.random.Generator, tasks: int) -> tuple[Problem, Plan, list[str]]:
+    """Return a long queue in whole seconds on some hosts of which some are idle, and these."""
+    count = int(draw.integers(1, 9))
+    free = draw.integers(0, 4, count).astype(float)
+    profiles = draw.integers(1, 9, (tasks, count)).astype(float)
+    names = tuple(str(task) for task in range(tasks))
+    release = (draw.integers(0, 9, tasks) * (draw.random(tasks) < draw.random())).astype(float)
+    problem = a_problem(profiles.tolist(), hosts=count, free=free.tolist(), release=release.tolist())
+    problem = replace(problem, tasks=names)
+    after = [(int(draw.integers(task)),) if task and draw.random() < 0.1 else () for task in range(tasks)]
+    problem = replace(problem, depends_on=tuple(after) if draw.random() < 0.3 else ())
+    plan = Plan(draw.permutation(tasks), draw.integers(1, count + 1, tasks))
+    return problem, plan, [host for host, time in zip(problem.hosts, free, strict=True) if not time]
+
+
+@given(st.integers(0, 1 << 32), st.integers(1, 200))
+def test_those_leave_that_would_if_all_of_the_plan_were_decoded(seed: int, tasks: int) -> None:
+    draw = np.random.default_rng(seed)
+    problem, plan, idle = _a_queue(draw, tasks)
+    share = draw.random()
+    able = {name for name in problem.tasks if draw.random() < share}
+    kept = {host: float(draw.integers(0, 9)) for host in idle if draw.random() < 0.2}
+    speeds = RunTimeTable.of(problem)
+    whole = starts_now(decode(problem, plan).assignments, idle, able.__contains__, speeds, kept)
+    first, behind = first_on_idle_hosts(problem, plan, idle)
+    assert starts_now(first, idle, able.__contains__, speeds, kept, behind) == whole
+
+
+def test_of_a_long_queue_only_those_are_decoded_that_are_the_first_on_an_idle_host() -> None:
+    problem, plan, _ = _a_queue(np.random.default_rng(1), 200)
+    first, behind = first_on_idle_hosts(problem, plan, problem.hosts)
+    assert len(first) + len(behind) == 200
+    assert len(first) == 32

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from cosched.connector.interface import JobState
+from cosched.coscheduler.events import HostsReserved, ScheduleImproved, SubmitFailed
+from cosched.coscheduler.explain import explain
+from cosched.coscheduler.reservations import Reservation
+from cosched.coscheduler.task import TaskState
+from cosched.prediction.profile import PredictionSource, Profile
+from tests.coscheduler.makers import a_core, a_task, dispatched, report, start, submit
+
+
+def test_a_waiting_task_says_what_runs_where_it_will_and_what_would_help() -> None:
+    core = a_core(1)
+    (running,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, running, 0.0)
+    submit(core, a_task(2, [4.0]))
+    submit(core, a_task(3, [5.0], deadline=16.0))
+    core.handle(ScheduleImproved(1.0, ("2", "3"), (1, 1)))
+    found = explain(core, "3", 2.0)
+    assert found is not None
+    assert found.waits_for == ("running on hosts it will use: 1", "planned before it on those hosts: 2")
+    assert (found.planned_start, found.planned_end, found.planned_hosts) == (14.0, 19.0, ("node01",))
+    assert found.slack == -3.0
+    assert found.would_change == ("first in the queue it would end 4.0 s earlier",)
+
+
+def test_a_reservation_that_it_waits_for_is_named() -> None:
+    core = a_core(1)
+    core.handle(HostsReserved(0.0, Reservation("r1", ("node01",), 0.0, 20.0, "course")))
+    submit(core, a_task(1, [4.0]), 1.0)
+    found = explain(core, "1", 2.0)
+    assert found is not None
+    assert found.waits_for == ("reserved: node01 for course, another 18 s",)
+    assert (found.planned_start, found.would_change) == (20.0, ("without reservations it would end 18.0 s earlier",))
+
+
+def test_a_reservation_that_it_does_not_fit_in_before_is_named() -> None:
+    core = a_core(2)
+    (running,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, running, 0.0)
+    core.handle(HostsReserved(0.0, Reservation("r1", ("node02",), 3.0, 20.0)))
+    submit(core, a_task(2, [4.0]))
+    found = explain(core, "2", 0.0)
+    assert found is not None
+    assert found.planned_hosts == ("node01",)
+    assert found.waits_for == ("running on hosts it will use: 1", "reserved: node02 for r1, in 3 s for 17 s")
+    assert found.would_change == ("without reservations it would end 10.0 s earlier",)
+
+
+def test_a_reservation_that_is_in_nobodys_way_is_not_named() -> None:
+    core = a_core(1, staging=9.0)
+    core.handle(HostsReserved(0.0, Reservation("r1", ("node01",), 30.0, 40.0)))
+    submit(core, a_task(1, [4.0]))
+    found = explain(core, "1", 0.0)
+    assert found is not None
+    assert (found.waits_for, found.would_change) == (("nothing: it leaves as soon as the search has looked at it",), ())
+
+
+def test_a_faster_host_count_is_named() -> None:
+    core = a_core(4)
+    (running,) = dispatched(submit(core, a_task(1, [math.inf, math.inf, 10.0])))
+    start(core, running, 0.0)
+    submit(core, a_task(2, [10.0, 6.0, 5.0, 4.0]))
+    found = explain(core, "2", 0.0)
+    assert found is None or found.state is not TaskState.QUEUED or "on 4 hosts" in " ".join(found.would_change)
+
+
+def test_a_task_that_needs_more_hosts_says_so() -> None:
+    core = a_core(2)
+    submit(core, a_task(1, [math.inf, math.inf, 1.0]))
+    found = explain(core, "1", 0.0)
+    assert found is not None
+    assert found.waits_for == ("it needs at least 3 hosts and 2 are up: it starts when more come back",)
+
+
+def test_a_running_and_a_held_task_name_their_job() -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0], deadline=12.0)))
+    start(core, attempt, 1.0)
+    found = explain(core, "1", 2.0)
+    assert found is not None
+    assert (found.waits_for, found.planned_end, found.slack) == (("job 1.0 is running",), 11.0, 1.0)
+    report(core, attempt, JobState.HELD, 3.0, reason="out of quota")
+    found = explain(core, "1", 4.0)
+    assert found is not None
+    assert found.waits_for == ("the resource manager holds job 1.0: out of quota; release or cancel it",)
+
+
+def test_an_absent_manager_is_named() -> None:
+    core = a_core(1, retry=30.0)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    core.handle(SubmitFailed(0.0, attempt.uuid, "unreachable", transient=True))
+    submit(core, a_task(2, [10.0]))
+    found = explain(core, "2", 10.0)
+    assert found is not None
+    assert found.waits_for[0] == "the resource manager does not answer; asked again in 20 s"
+
+
+def test_a_task_that_has_ended_is_not_explained() -> None:
+    assert explain(a_core(), "1", 0.0) is None
+
+
+def test_the_range_of_the_end_is_that_of_the_run() -> None:
+    unsure = Profile((10.0,), PredictionSource.MODEL, "test", (8.0,), (15.0,))
+    core = a_core(1)
+    (running,) = dispatched(submit(core, replace(a_task(1), profile=unsure)))
+    start(core, running, 2.0)
+    submit(core, replace(a_task(2), profile=unsure))
+    found = explain(core, "1", 3.0)
+    assert found is not None
+    assert (found.planned_end, found.end_low, found.end_high) == pytest.approx((12.0, 10.0, 17.0))
+    found = explain(core, "2", 3.0)
+    assert found is not None
+    assert found.planned_start is not None
+    assert found.planned_end is not None
+    begin = found.planned_end - 10.0  # after the hand-over
+    assert (found.end_low, found.end_high) == pytest.approx((begin + 8.0, begin + 15.0))
+    submit(core, a_task(3, [5.0]))
+    certain = explain(core, "3", 3.0)
+    assert certain is not None
+    assert certain.end_low is certain.end_high is None

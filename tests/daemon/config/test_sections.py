@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from cosched.daemon.config.layers import defaults
+from cosched.daemon.config.sections import Configuration
+
+HOME = {"HOME": "/home/ann"}
+
+
+def with_value(section: str, key: str, value: Any) -> dict[str, Any]:
+    values = defaults(HOME, None).values
+    values[section][key] = value
+    return values
+
+
+def test_the_defaults_are_sound() -> None:
+    configuration = Configuration.model_validate(defaults(HOME, None).values)
+    assert configuration.connector.table == {"hosts": 16, "spool": "/home/ann/.local/state/cosched/local"}
+
+
+def test_the_table_of_the_kind_in_force_is_handed_over() -> None:
+    values = with_value("connector", "condor", {"spool": "/x"})
+    values["connector"]["kind"] = "condor"
+    assert Configuration.model_validate(values).connector.table == {"spool": "/x"}
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value"),
+    [
+        ("domain", "name", ""),
+        ("domain", "name", "x" * 65),
+        ("domain", "name", "x\n"),
+        ("domain", "state", ""),
+        ("database", "url", ""),
+        ("objective", "makespan", -1),
+        ("objective", "makespan", float("inf")),
+        ("planning", "share", 0),
+        ("planning", "nice", 20),
+        ("planning", "seed", -1),
+        ("dispatch", "attempts", 0),
+        ("dispatch", "grace", "soon"),
+        ("server", "listen", "127.0.0.1:70000"),
+        ("agent", "advise_shortest", 1000.0),
+        ("agent", "advise_lifetime", 60.0),
+        ("models", "folders", "models"),
+    ],
+)
+def test_what_is_out_of_bounds_is_refused(section: str, key: str, value: Any) -> None:
+    with pytest.raises(ValidationError):
+        Configuration.model_validate(with_value(section, key, value))

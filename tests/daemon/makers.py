@@ -1,0 +1,173 @@
+"""A daemon without a resource manager: store, core, engine and desk are real, what the core decides is recorded."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from cosched import resources
+from cosched.access.authentication import AccessSettings, Authenticator
+from cosched.addresses import ListenAddress
+from cosched.app.outputs import TaskOutputs
+from cosched.app.queries import DomainQueries
+from cosched.app.task_service import TaskService
+from cosched.app.validation import TaskValidator
+from cosched.connector.interface import Host, Output
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.core_settings import CoreSettings
+from cosched.coscheduler.events import HostsObserved
+from cosched.daemon.clock import Clock
+from cosched.daemon.engine import Engine
+from cosched.daemon.server import WebServer, open_socket
+from cosched.errors import UserError
+from cosched.portal.application import build_application
+from cosched.prediction.catalogue import Catalogue
+from cosched.prediction.model_predictor import ModelPredictor
+from cosched.prediction.profile import PredictionSource, Profile
+from cosched.store import Store
+from cosched.store.credentials import Credentials
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.prediction.catalogue import CatalogueEntry, ParameterValue
+
+HALVING = """
+model = "halving"
+command = ["/opt/halving", "--work={work}"]
+hosts = { min = 1, max = 8 }
+[parameters.work]
+default = 80.0
+min = 1
+max = 1e6
+"""
+PLAIN = 'command = ["/bin/true"]\n'
+BROKEN = 'model = "broken"\ncommand = ["/bin/true"]\n'
+
+
+class Halving:
+    """Predicts work / n on n hosts, twice that on the class "slow"; the model "broken" is at fault."""
+
+    def profile(
+        self, application: CatalogueEntry, values: Mapping[str, ParameterValue], hardware: str, hosts: int
+    ) -> Profile:
+        if application.model == "broken":
+            raise UserError("models/broken.psl:3:7: 'Nprok' is not declared: did you mean Nproc?")
+        factor = 2.0 if hardware == "slow" else 1.0
+        work = float(values["work"]) * factor
+        return Profile(tuple(work / count for count in range(1, hosts + 1)), PredictionSource.MODEL, hardware)
+
+    def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        if text != "a model":
+            raise UserError("your model:1:1: a model is wanted")
+        return Profile(tuple(values["work"] / count for count in range(1, hosts + 1)), PredictionSource.MODEL, hardware)
+
+
+@dataclass
+class RecordingManager:
+    """Takes the core's decisions and does nothing."""
+
+    submitted: list[tuple[Attempt, Task]] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+    written: dict[tuple[str, str, int], bytes] = field(default_factory=dict)
+
+    def submit(self, leaving: Iterable[tuple[Attempt, Task]]) -> None:
+        self.submitted += leaving
+
+    def cancel(self, uuid: str) -> None:
+        self.cancelled.append(uuid)
+
+    def output(self, uuid: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
+        written = self.written.get((uuid, stream, rank))
+        return None if written is None else Output(written[offset : offset + limit], offset, len(written))
+
+    def locate(self, uuid: str, *, fence: bool) -> None:
+        raise AssertionError(f"nothing here is restored, and {uuid} is asked for")
+
+
+@dataclass
+class Daemon:
+    """What a test needs to reach."""
+
+    desk: TaskService
+    engine: Engine
+    store: Store
+    manager: RecordingManager
+    clock: Clock
+    faults: list[str]
+
+
+def access_to(store: Store, settings: AccessSettings | None = None) -> Authenticator:
+    return Authenticator(Credentials(store), settings or AccessSettings(), time.time)
+
+
+def catalogue(folder: Path) -> Catalogue:
+    folder.mkdir(exist_ok=True)
+    for name, text in (("halving", HALVING), ("plain", PLAIN), ("broken", BROKEN)):
+        (folder / f"{name}.toml").write_text(text)
+    return Catalogue([folder])
+
+
+@contextmanager
+def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: int = 10**6) -> Iterator[Daemon]:
+    """Run one; with so long a staging no task leaves by itself."""
+    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    clock = Clock()
+    engine = Engine(Coscheduler(CoreSettings(store.instance, staging=staging)), store, clock)
+    manager = RecordingManager()
+    engine.manager = cast("Any", manager)
+    faults: list[str] = []
+    desk = TaskService(
+        engine,
+        store,
+        TaskValidator(catalogue(tmp_path / "applications.d"), Halving(), "fast"),
+        domain="here",
+        connector="none",
+        policy="genetic",
+        faults=lambda: faults,
+        outputs=TaskOutputs(store, manager.output),
+        waiting=waiting,
+    )
+    engine.restore()
+    engine.start()
+    if hosts:
+        names = tuple(Host(f"h{number:02}") for number in range(1, hosts + 1))
+        engine.do(HostsObserved(clock.now(), names)).result(10)
+    try:
+        yield Daemon(desk, engine, store, manager, clock, faults)
+    finally:
+        engine.stop()
+        store.close()
+        assert engine not in threading.enumerate()
+
+
+def insight_of(running: Daemon, folder: Path) -> DomainQueries:
+    """Return what is told of a daemon beside what it does; its models are those of the package."""
+    folders = [resources.models()]
+    return DomainQueries(
+        running.engine,
+        running.engine._core,
+        running.store,
+        catalogue(folder / "applications.d"),
+        ModelPredictor(folders),
+        folders,
+    )
+
+
+@contextmanager
+def serving(tmp_path: Path, hosts: int = 16, staging: float = 1000.0) -> Iterator[tuple[Daemon, str]]:
+    """Run one with its API on a socket; gives it and its address."""
+    with daemon(tmp_path, hosts, staging) as running:
+        listen = ListenAddress(path=str(tmp_path / "cosched.sock"))
+        app = build_application(running.desk, access_to(running.store), insight=insight_of(running, tmp_path))
+        server = WebServer(app, [open_socket(listen)])
+        server.start()
+        try:
+            yield running, f"unix:{listen.path}"
+        finally:
+            server.stop()

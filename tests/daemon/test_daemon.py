@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cosched.api.documents import TaskRequest
+from cosched.daemon.config.configuration import load_configuration
+from cosched.daemon.main import Daemon, _core_settings
+from cosched.errors import SystemFault
+from demo.site import Site
+from tests.history import faults, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+# The HTTP library leaves the socket to the garbage collector where nobody listens.
+pytestmark = pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning")
+
+
+def until(holds: Callable[[], object]) -> None:
+    give_up = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < give_up, "it did not come about in time"
+        time.sleep(0.02)
+
+
+def search_of(daemon: int) -> int | None:
+    """Return the process of a daemon's search."""
+    return child_of(daemon, "cosched.daemon.planner")
+
+
+def child_of(daemon: int, module: str) -> int | None:
+    """Return a process that a daemon has started for one of its modules."""
+    for task in Path(f"/proc/{daemon}/task").iterdir():
+        with suppress(OSError):
+            for child in (task / "children").read_text().split():
+                if module.encode() in Path(f"/proc/{child}/cmdline").read_bytes():
+                    return int(child)
+    return None
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2][:1] not in b"ZX"
+    except (FileNotFoundError, ProcessLookupError):  # the latter where it goes between being opened and read
+        return False
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with Site("local", scale=0.05) as site:
+        yield site
+
+
+def test_tasks_leave_while_the_search_keeps_dying_and_it_comes_back(site: Site) -> None:
+    with site.client() as client:
+        ids = [task.id for task in client.submit_all([TaskRequest(application="jacobi", hosts="1-4")] * 24)]
+        killed = set()
+        while client.status().tasks["queued"]:
+            search = search_of(site.pid)
+            if search is not None and search not in killed:
+                os.kill(search, signal.SIGKILL)
+                killed.add(search)
+            time.sleep(0.01)
+        assert {task.state for task in client.wait(ids, timeout=30)} == {"completed"}
+        assert killed
+        until(lambda: search_of(site.pid) not in (None, *killed))
+        assert not faults(read(site.journal), [task.id for task in client.tasks(limit=1000).tasks])
+
+
+def test_a_daemon_that_is_killed_leaves_no_search_behind(site: Site) -> None:
+    until(lambda: search_of(site.pid) is not None)
+    search = search_of(site.pid)
+    assert search is not None
+    site.kill()
+    until(lambda: not alive(search))
+    site.start()
+
+
+def test_two_daemons_never_work_on_one_state(site: Site) -> None:
+    command = [sys.executable, "-m", "cosched.cli.main", "serve", "--config", str(site.config)]
+    second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert second.returncode == 2
+    assert "another cosched runs with" in second.stderr
+    with site.client() as client:
+        assert client.status().faults == ()
+
+
+def test_a_signal_that_woke_nobody_ends_it_all_the_same(site: Site) -> None:
+    # Taken by another thread than the main one, a SIGTERM interrupts no wait: so does one that comes a moment early.
+    other = next(int(task.name) for task in Path(f"/proc/{site.pid}/task").iterdir() if int(task.name) != site.pid)
+    assert ctypes.CDLL(None).tgkill(site.pid, other, int(signal.SIGTERM)) == 0
+    until(lambda: not alive(site.pid))
+    site.stop()
+    site.start()
+
+
+def test_whoever_waits_for_a_model_is_told_that_the_daemon_ends(site: Site) -> None:
+    text = "application endless { var numeric: Nproc; proc exec init { while (1) { } } }"
+    request = TaskRequest(command=("/bin/true",), model=text, hosts="1-16")
+
+    def ask() -> None:
+        with site.client() as client:
+            client.submit(request)
+
+    with ThreadPoolExecutor(5) as pool:
+        asked = [pool.submit(ask) for _ in range(5)]
+        # Stopped: it ends by itself after so many steps, on a quick machine before those who wait are told.
+        until(lambda: child_of(site.pid, "cosched.daemon.predictors") is not None)
+        evaluating = child_of(site.pid, "cosched.daemon.predictors")
+        assert evaluating is not None
+        os.kill(evaluating, signal.SIGSTOP)
+        # One more than may wait: when that is sent away, the others have come, and not only their connections.
+        until(lambda: any(each.done() for each in asked))
+        (refused,) = (each for each in asked if each.done())
+        assert "models of users are being evaluated" in str(refused.exception(0))
+        site.stop()
+        assert all("cosched is ending" in str(each.exception(60)) for each in asked if each is not refused)
+    site.start()
+
+
+def test_jobs_outlive_the_daemon_and_are_taken_up_again(site: Site) -> None:
+    with site.client() as client:
+        task = client.submit(TaskRequest(command=("/bin/sleep", "2"), profile=(2.0,)))
+        until(lambda: client.task(task.id).state == "running")
+        attempt = client.task(task.id).tries[0].uuid
+        site.stop()
+        site.start()
+        (done,) = client.wait([task.id], timeout=30)
+        assert (done.state, [attempt.uuid for attempt in done.tries]) == ("completed", [attempt])
+
+
+def test_it_ends_at_a_mistake_of_its_own_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "cosched.toml"
+    config.write_text(
+        f'[domain]\nstate = "{tmp_path}/state"\n[planning]\npolicy = "fcfs-maximum"\n'
+        f'[connector.local]\nspool = "{tmp_path}/spool"\n'
+    )
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # this process keeps its own
+    daemon = Daemon(load_configuration(config, {}))
+
+    def mistake(*_arguments: Any) -> None:
+        raise IndexError("nobody thought of that")
+
+    monkeypatch.setattr(daemon._core, "handle", mistake)
+    with pytest.raises(SystemFault, match=r"made a mistake \(IndexError\('nobody thought of that'\).*nothing .* lost"):
+        daemon.run()
+    for thread in threading.enumerate():  # on a busy machine longer than the manager waits for its own
+        if thread.name.startswith("manager"):
+            thread.join(20)
+    left = [thread.name for thread in threading.enumerate()]
+    assert not {"engine", "web", "manager-actions", "manager-events", "manager-hosts"}.intersection(left)
+
+
+def test_what_is_set_about_planning_reaches_the_core(tmp_path: Path) -> None:
+    config = tmp_path / "cosched.toml"
+    config.write_text("[planning]\nquantile = 0.8\nmargin = 0.1\nstaging = '2s'\nseed = 7\n[objective]\nidle = 0.5\n")
+    found = _core_settings(load_configuration(config, {}), "instance")
+    assert (found.quantile, found.margin, found.staging, found.seed, found.weights.idle) == (0.8, 0.1, 2.0, 7, 0.5)

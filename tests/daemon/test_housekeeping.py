@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.task import Task, TaskState
+from cosched.daemon import housekeeping
+from cosched.daemon.housekeeping import Housekeeping
+from cosched.errors import SystemFault
+from cosched.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+NOW = 1e9
+
+
+def ended(number: int, days: float) -> Task:
+    return Task(str(number), number, "n", "a", ("/x",), 1.0, state=TaskState.FAILED, finished=NOW - days * 86400)
+
+
+def test_all_that_is_old_enough_goes_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(housekeeping, "_AT_ONCE", 2)
+    monkeypatch.setattr(housekeeping, "_BREATH", 0.0)
+    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store.save([ended(number, 8) for number in range(1, 6)] + [ended(6, 6)])
+    assert Housekeeping(store, 7, lambda: NOW).sweep() == 5
+    assert [task.id for task in store.tasks()] == ["6"]
+    store.close()
+
+
+def test_what_else_there_is_to_do_is_done_also_where_tasks_are_kept(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store.save([ended(1, 8), ended(2, 1)])
+    keeper, done = Housekeeping(store, 0, lambda: NOW), threading.Event()
+
+    def fails() -> None:
+        raise SystemFault("not now")
+
+    keeper.others += [fails, done.set]
+    keeper.start()
+    assert done.wait(20)
+    keeper.stop()
+    assert len(store.tasks()) == 2
+    store.close()
+
+
+def test_it_runs_by_itself_unless_everything_is_kept(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store.save([ended(1, 8), ended(2, 1)])
+    forever = Housekeeping(store, 0, lambda: NOW)
+    forever.start()
+    assert not forever.is_alive()
+    forever.stop()
+    week = Housekeeping(store, 7, lambda: NOW)
+    week.start()
+    while len(store.tasks()) > 1:
+        pass
+    week.stop()
+    assert not week.is_alive()
+    store.close()

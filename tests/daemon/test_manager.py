@@ -1,0 +1,387 @@
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+from unittest.mock import MagicMock
+
+import pytest
+from structlog.testing import capture_logs
+
+from cosched.connector.interface import ConnectorError, Host, JobReport, JobState
+from cosched.coscheduler.events import (
+    AttemptAbsent,
+    AttemptMissing,
+    AttemptSubmitted,
+    Event,
+    HostsObserved,
+    JobReported,
+    SubmitFailed,
+)
+from cosched.coscheduler.task import Attempt
+from cosched.daemon.clock import Clock
+from cosched.daemon.manager import ResourceManager
+from cosched.errors import UserError
+from tests.coscheduler.makers import a_task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from cosched.connector.interface import Launch
+
+ATTEMPT = Attempt(uuid="u", task="1", hosts=("h1",), count=1, predicted=10.0, created=0.0)
+TASK = a_task(1)
+DOWN = ConnectorError("the manager does not answer", transient=True)
+FULL = ConnectorError("the queue is full", transient=True, refused=True)
+MISTAKE = ZeroDivisionError("of the connector")
+
+
+class Scripted:
+    """A connector whose answers a test lays down: a value, an error to raise, or a list of those, the last for ever."""
+
+    name = "scripted"
+
+    def __init__(self, **script: Any) -> None:
+        self.script: dict[str, Any] = {
+            "hosts": [[Host("h1")]],
+            "submit": ["7.0"],
+            "cancel": [None],
+            "find": [None],
+            "status": [{}],
+            "events": [[]],
+            **script,
+        }
+        self.calls: list[str] = []
+        self.launches: list[Launch] = []
+        self.closed = False
+
+    def _answer(self, verb: str) -> Any:
+        self.calls.append(verb)
+        answers = self.script[verb]
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def hosts(self) -> Any:
+        return self._answer("hosts")
+
+    def submit(self, launch: Launch) -> Any:
+        self.launches.append(launch)
+        return self._answer("submit")
+
+    def cancel(self, _attempt: str) -> Any:
+        return self._answer("cancel")
+
+    def find(self, _attempt: str) -> Any:
+        return self._answer("find")
+
+    def status(self, attempts: Sequence[str]) -> Any:
+        self.calls.append(f"status of {','.join(attempts)}")
+        return self._answer("status")
+
+    def events(self, timeout: float) -> Any:
+        time.sleep(timeout)
+        return self._answer("events")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in (("_FIND_AGAIN", 0.005), ("_UNREACHABLE_AGAIN", 0.005), ("_LISTEN", 0.01)):
+        monkeypatch.setattr(f"cosched.daemon.manager.{name}", seconds)
+
+
+class Told:
+    """What the manager has told the core; hosts apart, which it looks at all the time."""
+
+    def __init__(self) -> None:
+        self.hosts: queue.SimpleQueue[HostsObserved] = queue.SimpleQueue()
+        self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.order: list[Event] = []
+
+    def post(self, event: Event) -> None:
+        self.order.append(event)
+        if isinstance(event, HostsObserved):
+            self.hosts.put(event)
+        else:
+            self.events.put(event)
+
+    def next(self) -> Event:
+        return self.events.get(timeout=20)
+
+
+@contextmanager
+def manager(
+    connector: Scripted, *, grace: float = 0.03, status: float = 1000.0, live: Callable[[], list[str]] = list
+) -> Iterator[tuple[ResourceManager, Told]]:
+    told = Told()
+    running = ResourceManager(
+        cast("Any", connector), told.post, Clock(), grace=grace, watch=0.01, status=status, live=live
+    )
+    running.start()
+    try:
+        yield running, told
+    finally:
+        running.stop()
+        assert connector.closed
+        for thread in threading.enumerate():  # on a busy machine longer than `stop` waits
+            if thread.name.startswith("manager"):
+                thread.join(20)
+        assert not [thread for thread in threading.enumerate() if thread.name.startswith("manager")]
+
+
+def actions(connector: Scripted) -> list[str]:
+    return [verb for verb in connector.calls if verb in ("submit", "cancel", "find")]
+
+
+def found(state: JobState) -> JobReport:
+    return JobReport("u", state, "7.0")
+
+
+def test_a_cancel_never_overtakes_its_submit() -> None:
+    connector = Scripted(find=[found(JobState.REMOVED)])
+    with manager(connector) as (running, told):
+        running.submit([(ATTEMPT, TASK)])
+        running.cancel("u")
+        running.locate("u", fence=True)
+        assert isinstance(told.next(), AttemptSubmitted)
+        assert isinstance(told.next(), JobReported)
+    assert actions(connector) == ["submit", "cancel", "find"]
+
+
+@pytest.mark.parametrize(
+    ("error", "transient"),
+    [
+        (DOWN, True),
+        (ConnectorError("no such queue", transient=False), False),
+        (UserError("bad name"), False),
+        (MISTAKE, True),
+        (FULL, True),
+    ],
+)
+def test_a_submit_that_fails_is_told_with_what_may_come_of_it(error: Exception, transient: bool) -> None:
+    with manager(Scripted(submit=[error])) as (running, told):
+        running.submit([(ATTEMPT, TASK)])
+        event = told.next()
+        assert isinstance(event, SubmitFailed)
+        assert (event.attempt, event.transient, event.refused) == ("u", transient, error is FULL)
+        assert str(error) in event.message
+
+
+def test_what_is_not_found_is_missing_only_after_the_grace_and_not_fenced_unasked() -> None:
+    connector = Scripted()
+    with manager(connector, grace=1000.0) as (running, told):
+        running.locate("u", fence=False)
+        until = time.monotonic() + 20
+        while len(actions(connector)) < 3:
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        assert told.events.empty()  # the grace is not over
+        running._grace = 0.0
+        assert isinstance(told.next(), AttemptMissing)
+    assert "cancel" not in connector.calls
+
+
+def test_what_turns_up_within_the_grace_is_found() -> None:
+    with manager(Scripted(find=[None, None, found(JobState.RUNNING)]), grace=1000.0) as (running, told):
+        running.locate("u", fence=False)
+        event = told.next()
+        assert isinstance(event, JobReported)
+        assert event.report.state is JobState.RUNNING
+
+
+def test_what_may_be_fenced_is_fenced_and_looked_for_once_more() -> None:
+    connector = Scripted()
+    with manager(connector) as (running, told):
+        running.locate("u", fence=True)
+        assert isinstance(told.next(), AttemptAbsent)
+    assert actions(connector)[-3:] == ["find", "cancel", "find"]
+
+
+def test_what_turns_up_behind_the_fence_is_found() -> None:
+    with manager(Scripted(find=[None, found(JobState.REMOVED)]), grace=0.0) as (running, told):
+        running.locate("u", fence=True)
+        event = told.next()
+        assert isinstance(event, JobReported)
+        assert event.report.state is JobState.REMOVED
+
+
+@pytest.mark.parametrize("trouble", [DOWN, MISTAKE, UserError("odd"), found(JobState.UNKNOWN)])
+def test_trouble_is_not_absence(trouble: object) -> None:
+    """A search goes on through it, however much longer than the grace it lasts, and through the connector's bugs."""
+    with manager(Scripted(find=[*[trouble] * 5, found(JobState.RUNNING)]), grace=0.0) as (running, told):
+        running.locate("u", fence=False)
+        event = told.next()
+        assert isinstance(event, JobReported)
+        assert event.report.state is JobState.RUNNING
+
+
+def test_a_fence_that_cannot_be_laid_is_tried_again() -> None:
+    connector = Scripted(cancel=[DOWN, None])
+    with manager(connector, grace=0.0) as (running, told):
+        running.locate("u", fence=True)
+        assert isinstance(told.next(), AttemptAbsent)
+    assert actions(connector) == ["find", "cancel", "find", "cancel", "find"]
+
+
+def test_an_attempt_is_looked_for_once_at_a_time_and_again_when_asked_again() -> None:
+    connector = Scripted(find=[None, None, found(JobState.QUEUED)])
+    with manager(connector, grace=1000.0) as (running, told):
+        for _ in range(5):
+            running.locate("u", fence=False)
+        told.next()
+        running.locate("u", fence=False)
+        told.next()
+        assert told.events.empty()
+
+
+@pytest.mark.parametrize("error", [DOWN, MISTAKE])
+def test_events_are_heard_after_an_error(error: Exception) -> None:
+    with manager(Scripted(events=[error, [found(JobState.RUNNING)], []])) as (_running, told):
+        assert isinstance(told.next(), JobReported)
+
+
+@pytest.mark.parametrize("error", [DOWN, MISTAKE])
+def test_hosts_are_watched_after_an_error_and_told_when_they_change(error: Exception) -> None:
+    one, two = [Host("h1")], [Host("h2"), Host("h1")]
+    with manager(Scripted(hosts=[one, error, one, two])) as (running, told):
+        assert told.hosts.get(timeout=20).hosts == (Host("h1"),)
+        assert told.hosts.get(timeout=20).hosts == (Host("h1"), Host("h2"))
+        assert running.fault == ""
+    assert told.hosts.empty()
+
+
+def test_a_manager_that_does_not_answer_is_named() -> None:
+    with manager(Scripted(hosts=[DOWN])) as (running, _told):
+        until = time.monotonic() + 20
+        while running.fault != str(DOWN):
+            assert time.monotonic() < until
+            time.sleep(0.005)
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_hosts_are_looked_at_before_a_lost_job_is_told(answers: bool) -> None:
+    """Told first, the core would send the task to the host that is gone."""
+    gone = [Host("h1", up=False)] if answers else DOWN
+    connector = Scripted(hosts=[[Host("h1")], gone], events=[[found(JobState.EVICTED)]])
+    told = Told()
+    running = ResourceManager(cast("Any", connector), told.post, Clock(), grace=1.0, watch=1.0, status=1.0, live=list)
+    running._look_at_hosts()
+    listening = threading.Thread(target=running._listen)  # alone: no watch
+    listening.start()
+    told.next()
+    running._stopped.set()
+    listening.join()
+    kinds = [type(event) for event in told.order]
+    assert kinds[: 2 + answers] == [HostsObserved] * (1 + answers) + [JobReported]
+
+
+def test_live_attempts_are_asked_for_now_and_then() -> None:
+    connector = Scripted(status=[{"u": found(JobState.COMPLETED)}])
+    with manager(connector, status=0.0, live=lambda: ["u", "v"]) as (_running, told):
+        event = told.next()
+        assert isinstance(event, JobReported)
+        assert event.report == found(JobState.COMPLETED)
+    assert "status of u,v" in connector.calls
+
+
+@pytest.mark.parametrize("verb", ["events", "find", "hosts"])
+def test_a_fault_that_lasts_is_logged_once(verb: str) -> None:
+    """At a look every other second, a manager that was away for a night filled the log."""
+    connector = Scripted(**{verb: [DOWN]})
+    with capture_logs() as lines, manager(connector) as (running, _told):
+        running.locate("u", fence=False)
+        until = time.monotonic() + 20
+        while connector.calls.count(verb) < 4:
+            assert time.monotonic() < until
+            time.sleep(0.005)
+    assert [line["event"] for line in lines if line["log_level"] == "warning"] == [verb]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        {"events": [None, [found(JobState.RUNNING)]]},
+        {"events": [[None], [found(JobState.RUNNING)]]},
+        {"status": [None, {"u": found(JobState.RUNNING)}]},
+        {"hosts": [None, [Host("h1", up=False)]], "events": [[], [found(JobState.RUNNING)]]},
+    ],
+)
+def test_an_answer_of_a_wrong_form_ends_no_thread(script: dict[str, Any]) -> None:
+    """Nobody missed the thread: the daemon went on, and heard no more of its jobs."""
+    with manager(Scripted(**script), status=0.0) as (_running, told):
+        event = told.next()
+        assert isinstance(event, JobReported)
+        assert event.report == found(JobState.RUNNING)
+        assert told.hosts.get(timeout=20).hosts
+
+
+def test_a_connector_that_cannot_be_closed_does_not_keep_the_daemon_from_ending() -> None:
+    connector = Scripted()
+    running = ResourceManager(cast("Any", connector), Told().post, Clock(), grace=1, watch=0.01, status=1000, live=list)
+    connector.close = MagicMock(side_effect=MISTAKE)  # type: ignore[method-assign]  # a mock is a method, too
+    running.start()
+    running.stop()
+    connector.close.assert_called_once()
+
+
+def test_what_leaves_at_the_same_time_leaves_together() -> None:
+    """Whoever waits while a submit is under way goes with the next; pinned attempts go before the others."""
+    under_way, go_on = threading.Event(), threading.Event()
+    together: list[list[str]] = []
+
+    class Many(Scripted):
+        def submit_many(self, launches: Sequence[Launch]) -> dict[str, Any]:
+            together.append([launch.attempt for launch in launches])
+            under_way.set()
+            go_on.wait(20)
+            return {launch.attempt: DOWN if launch.attempt == "3" else "7.0" for launch in launches}
+
+    attempts = [replace(ATTEMPT, uuid=str(place), hosts=("h1",) if place % 2 else ()) for place in range(5)]
+    with manager(Many()) as (running, told):
+        running.submit([(attempts[0], TASK)])
+        assert under_way.wait(20)
+        running.submit([(attempt, TASK) for attempt in attempts[1:3]])
+        running.submit([(attempt, TASK) for attempt in attempts[3:]])
+        go_on.set()
+        events = [told.next() for _ in attempts]
+    assert together == [["0"], ["1", "3"], ["2", "4"]]
+    assert [isinstance(event, SubmitFailed) for event in events] == [False, False, True, False, False]
+
+
+def test_a_launch_carries_the_attempt_and_the_task() -> None:
+    connector = Scripted()
+    task = replace(TASK, environment={"A": "1"}, directory="/tmp", time_limit=60.0)
+    with manager(connector) as (running, told):
+        running.submit([(ATTEMPT, task)])
+        told.next()
+    (launch,) = connector.launches
+    assert (launch.attempt, launch.task, launch.hosts, launch.command) == ("u", "1", ("h1",), task.command)
+    assert (launch.environment, launch.directory, launch.time_limit) == ({"A": "1"}, "/tmp", 60.0)
+    assert launch.predicted == 10.0
+
+
+def test_after_a_restart_many_attempts_are_asked_for_at_once() -> None:
+    names = [f"u{number}" for number in range(50)]
+    known = {name: JobReport(name, JobState.RUNNING, "7.0") for name in names}
+    held = threading.Event()
+    connector = Scripted(status=[known])
+
+    def hold() -> None:
+        held.wait(20)
+
+    with manager(connector) as (running, told):
+        running._actions.put(hold)
+        for name in names:
+            running.locate(name, fence=False)
+        held.set()
+        reported = [told.next() for _ in names]
+    assert {event.report.attempt for event in reported if isinstance(event, JobReported)} == set(names)
+    assert [call for call in connector.calls if call.startswith(("find", "status"))].count("status") == 1
+    assert "find" not in connector.calls

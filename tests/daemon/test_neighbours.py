@@ -1,0 +1,370 @@
+"""Whole daemons that are neighbours: real processes, real mutual TLS, real jobs of the local connector."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks import storm
+from cosched.agents.protocol.messages import (
+    Accepted,
+    Commit,
+    Decline,
+    Fenced,
+    Granted,
+    Offer,
+    Refused,
+    RemoteTaskState,
+    RemoteTaskStatus,
+    Report,
+    Request,
+    Reserve,
+    Reserved,
+    Start,
+)
+from cosched.api.documents import TaskRequest
+from demo.grid import await_neighbours, peer
+from tests.testbed.federation import federation
+from tests.testbed.liar import Liar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from cosched.agents.protocol.messages import Body
+    from cosched.api.documents import TaskDetail
+    from tests.testbed.federation import Domain, Federation
+
+# The HTTP library leaves the socket to the garbage collector where nobody listens.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(400),
+    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
+]
+PATIENCE = 90.0
+# Tests that share domains run in one worker: each would have its own otherwise.
+PAIR, TREE, DECEIVED = (pytest.mark.xdist_group(f"neighbours-{name}") for name in ("pair", "tree", "deceived"))
+
+
+def until(holds: Callable[[], object]) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < give_up, "it did not come about in time"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Federation]:
+    """Two domains: one host against eight."""
+    with federation({"north": 1, "south": 8}, [("north", "south", "neighbour")]) as found:
+        yield found
+
+
+def submit(domain: Domain, label: str, allowance: float, scale: float = 0.05, kernel: str = "jacobi") -> str:
+    """Submit a task that takes 40 × scale seconds on one host and 13 × scale on eight."""
+    request = TaskRequest(
+        application=kernel, parameters={"Label": label, "Scale": scale}, deadline=time.time() + allowance
+    )
+    with domain.client() as client:
+        return client.submit(request).id
+
+
+def task(domain: Domain, name: str) -> TaskDetail:
+    with domain.client() as client:
+        return client.task(name)
+
+
+def ended(domain: Domain, name: str) -> TaskDetail:
+    with domain.client() as client:
+        client.wait([name], PATIENCE)
+        return client.task(name)
+
+
+def begun(domain: Domain, name: str) -> TaskDetail:
+    """Wait until a task runs, wherever that is, and return what is known of it at that moment."""
+    give_up = time.monotonic() + PATIENCE
+    while (seen := task(domain, name)).started is None:
+        assert time.monotonic() < give_up, "it did not come about in time"
+        time.sleep(0.05)
+    return seen
+
+
+def guest_of(domain: Domain, origin: str) -> TaskDetail:
+    """Return the newest task that has come from there."""
+    with domain.client() as client:
+        found = [one for one in client.tasks(limit=1000).tasks if one.origin == origin]
+        return client.task(max(found, key=lambda one: int(one.id)).id)
+
+
+@contextmanager
+def busy(*domains: Domain) -> Iterator[None]:
+    """Take all hosts of some domains: what is submitted meanwhile waits there until another domain has it."""
+    request = TaskRequest(command=("/bin/sleep", "100"), profile=(100.0,))
+    blockers = []
+    for domain in domains:
+        with domain.client() as client:
+            blockers.append((domain, client.submit(request).id))
+    until(lambda: all(task(domain, name).state == "running" for domain, name in blockers))
+    yield
+    for domain, name in blockers:
+        with domain.client() as client:
+            client.cancel(name)
+
+
+@PAIR
+def test_a_task_that_would_be_late_is_run_by_the_neighbour_and_all_that_it_did_comes_back(pair: Federation) -> None:
+    north, south = pair.domains["north"], pair.domains["south"]
+    with busy(north):
+        name = submit(north, "away", allowance=8.0, scale=0.3)
+        seen = begun(north, name)
+        assert (seen.state, seen.peer) == ("forwarded", "south")
+        done = ended(north, name)
+    assert (done.state, done.exit_code) == ("completed", 0)
+    guest = guest_of(south, "north")
+    assert done.hosts == guest.hosts
+    assert done.actual == guest.actual
+    assert guest.owner == f"{done.owner}@north"
+    assert (done.handovers[-1].state, done.handovers[-1].outcome) == ("ended", "completed in south")
+    with north.client() as client:
+        for rank in range(len(guest.hosts)):
+            written = client.output(name, "out", rank=rank)
+            assert written is not None
+            assert written.data.decode().startswith(f"jacobi rank {rank} of {len(guest.hosts)}: ")
+    assert pair.ran()["away"] == ["south"]
+
+
+@PAIR
+def test_a_task_that_runs_at_the_neighbour_is_cancelled_from_home(pair: Federation) -> None:
+    north, south = pair.domains["north"], pair.domains["south"]
+    with busy(north):
+        name = submit(north, "cancelled", allowance=60.0, scale=2.0)
+        begun(north, name)
+        until(lambda: any(line.task == "cancelled" for line in pair.history()))  # it itself, and not only its runner
+    with north.client() as client:
+        client.cancel(name)
+    assert ended(north, name).state == "cancelled"
+    until(lambda: guest_of(south, "north").state == "cancelled")
+    kinds = [line.kind for line in pair.history() if line.task == "cancelled"]
+    assert set(kinds) == {"start"}
+
+
+@PAIR
+def test_a_failure_at_the_neighbour_is_one_at_home(pair: Federation) -> None:
+    north = pair.domains["north"]
+    with busy(north):
+        name = submit(north, "failing", allowance=4.0, scale=0.15)
+        done = ended(north, name)
+    assert (done.state, done.peer, done.exit_code) == ("failed", "south", 3)
+    assert guest_of(pair.domains["south"], "north").reason == done.reason
+
+
+def test_daemons_killed_and_cut_off_run_every_task_exactly_once() -> None:
+    report = storm.run(faults=28, seconds=30.0, seed=1)
+    print(report)
+    assert not report.wrong
+    assert report.forwarded + report.came_back
+
+
+@pytest.fixture(scope="module")
+def tree() -> Iterator[Federation]:
+    """A root with two below it, and a leaf below the left one; all but the right one have one host."""
+    hosts = {"root": 1, "left": 1, "right": 8, "leaf": 1}
+    links = [("left", "root", "upper"), ("right", "root", "upper"), ("leaf", "left", "upper")]
+    with federation(hosts, links, agent={"hops": 3, "scope": 2, "lease": "20s"}) as found:
+        yield found
+
+
+def visited(domain: Domain) -> list[list[str]]:
+    """Return the domains in which each guest has been before, by the daemon's database."""
+    with closing(sqlite3.connect(f"file:{domain.folder}/state/cosched.db?mode=ro", uri=True)) as database:
+        return [json.loads(row[0]) for row in database.execute("SELECT visited FROM guests ORDER BY created")]
+
+
+def restart(domain: Domain, configuration: str) -> None:
+    domain.stop()
+    domain.config.write_text(configuration)
+    domain.start()
+
+
+def offered_in_vain(domain: Domain, name: str) -> bool:
+    with domain.client() as client:
+        return any("no other domain has offered" in reason for reason in client.explain(name).waits_for)
+
+
+@TREE
+def test_a_request_climbs_to_the_head_and_down_to_the_domain_that_can(tree: Federation) -> None:
+    leaf, left, root, right = (tree.domains[name] for name in ("leaf", "left", "root", "right"))
+    with busy(leaf, left, root):
+        name = submit(leaf, "climbs", allowance=30.0, scale=0.1)
+        assert (ended(leaf, name).state, task(leaf, name).peer) == ("completed", "right")
+        with leaf.client() as client:
+            written = client.output(name, "out")
+    assert tree.ran()["climbs"] == ["right"]
+    assert visited(right) == [["leaf", "left", "root"]]
+    assert task(leaf, name).handovers[-1].peer == "left"
+    assert "right through left" in task(leaf, name).handovers[-1].why
+    assert guest_of(left, "leaf").handovers[-1].peer == "root"
+    assert guest_of(root, "left").handovers[-1].peer == "right"
+    assert written is not None  # fetched through two domains
+    assert written.data.startswith(b"jacobi rank 0 of ")
+
+
+@TREE
+def test_a_domain_in_the_middle_that_does_not_run_it_hands_it_on(tree: Federation) -> None:
+    leaf, left, root, right = (tree.domains[name] for name in ("leaf", "left", "root", "right"))
+    before = left.config.read_text()
+    restart(left, before.replace("[agent]\n", '[agent]\napplications = ["sweep3d"]\n'))
+    await_neighbours(list(tree.domains.values()))
+    with busy(leaf, root):
+        name = submit(leaf, "through", allowance=30.0, scale=0.1)
+        assert (ended(leaf, name).state, task(leaf, name).peer) == ("completed", "right")
+    assert tree.ran()["through"] == ["right"]
+    assert visited(right)[-1] == ["leaf", "left", "root"]
+    guest = guest_of(left, "leaf")
+    assert (guest.state, guest.profile, guest.attempts) == ("completed", None, 0)
+    assert "left cannot run it, right through root" in guest.handovers[-1].why
+    restart(left, before)
+
+
+@TREE
+def test_no_task_goes_further_than_it_may(tree: Federation) -> None:
+    leaf, left, root, right = (tree.domains[name] for name in ("leaf", "left", "root", "right"))
+    before = len(visited(right))
+    restart(leaf, leaf.config.read_text().replace("hops = 3", "hops = 2"))
+    await_neighbours(list(tree.domains.values()))
+    with busy(leaf, left, root):
+        name = submit(leaf, "stays near", allowance=30.0, scale=0.1)
+        until(lambda: offered_in_vain(leaf, name) or task(leaf, name).peer)
+    assert ended(leaf, name).state == "completed"
+    assert tree.ran()["stays near"] != ["right"]
+    assert len(visited(right)) == before
+
+
+@TREE
+def test_a_loop_is_cut_where_it_would_close(tree: Federation) -> None:
+    leaf, root = tree.domains["leaf"], tree.domains["root"]
+    peer(leaf, "add", str(root.folder / "peer.toml"))
+    peer(root, "add", str(leaf.folder / "peer.toml"))
+    await_neighbours(list(tree.domains.values()))
+    with busy(tree.domains["right"]):
+        names = [submit(leaf, f"round-{number}", allowance=2.0) for number in range(8)]  # too many for all of them
+        assert {ended(leaf, name).state for name in names} == {"completed"}
+    ran = tree.ran()
+    assert [len(ran[f"round-{number}"]) for number in range(8)] == [1] * 8
+    for name, domain in tree.domains.items():
+        for been in visited(domain):
+            assert len(set(been)) == len(been)
+            assert name not in been
+    assert visited(root)
+
+
+@pytest.fixture(scope="module")
+def deceived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Federation, Liar]]:
+    """A domain of one host whose only neighbour advertises what it does not have."""
+    with federation({"north": 1}, [], agent={"lease": "2s"}) as found:
+        liar = Liar(tmp_path_factory.mktemp("liar"), found.domains["north"])
+        await_neighbours(list(found.domains.values()))
+        yield found, liar
+        liar.stop()
+
+
+def takes(*afterwards: Callable[[Commit], Body]) -> Callable[[Body], list[Body]]:
+    """Promise everything, take the task, and say this about it then."""
+
+    def manner(body: Body) -> list[Body]:
+        match body:
+            case Request() as word:
+                return [Offer(word.task, word.epoch, 0.5, "liar")]
+            case Reserve() as word:
+                return [Reserved(word.task, word.epoch, 0.5, 30.0)]
+            case Commit() as word:
+                return [each(word) for each in afterwards]
+        return []
+
+    return manner
+
+
+def takes_no_place(body: Body) -> list[Body]:
+    if isinstance(body, Reserve):
+        return [Refused(body.task, body.epoch, "it is gone")]
+    return takes()(body)
+
+
+def declines(body: Body) -> list[Body]:
+    return [Decline(body.task, body.epoch, "not mine")] if isinstance(body, Request) else []
+
+
+def accepted(word: Commit) -> Body:
+    return Accepted(word.task, word.epoch)
+
+
+def refused(word: Commit) -> Body:
+    return Refused(word.task, word.epoch, "changed my mind")
+
+
+def reported(state: RemoteTaskState) -> Callable[[Commit], Body]:
+    return lambda word: Report(
+        (RemoteTaskStatus(word.task, word.epoch, state, "liar", finished=0.0, actual=0.1, exit_code=0),)
+    )
+
+
+LIES = {
+    "never answers": (lambda _body: [], Request),
+    "declines": (declines, Request),
+    "takes no place": (takes_no_place, Reserve),
+    "does not answer to a commit": (takes(), Commit),
+    "refuses what it has promised": (takes(refused), Commit),
+    "falls silent with it": (takes(accepted), Commit),
+    "gives it back": (takes(accepted, reported(RemoteTaskState.RETURNED)), Commit),
+    "says that it runs": (takes(accepted, reported(RemoteTaskState.RUNNING)), Commit),
+    "says that it has ended": (takes(accepted, reported(RemoteTaskState.COMPLETED)), Commit),
+    "says that it has failed": (takes(reported(RemoteTaskState.FAILED)), Commit),
+}
+
+
+@DECEIVED
+@pytest.mark.parametrize("lie", LIES)
+def test_a_neighbour_that_lies_costs_time_and_never_a_task(deceived: tuple[Federation, Liar], lie: str) -> None:
+    found, liar = deceived
+    north = found.domains["north"]
+    liar.heard.clear()
+    liar.manner, comes_to = LIES[lie]
+    with busy(north):
+        name = submit(north, lie, allowance=1.0)
+        until(lambda: liar.heard[comes_to])
+    assert ended(north, name).state == "completed"
+    assert liar.heard[comes_to]
+    assert found.ran()[lie] == ["north"]
+    assert not [fault for fault in found.faults([lie]) if lie in fault and "never submitted" not in fault]
+
+
+@DECEIVED
+def test_who_asks_to_start_what_was_taken_back_is_refused(deceived: tuple[Federation, Liar]) -> None:
+    found, liar = deceived
+    north = found.domains["north"]
+    commits: list[Commit] = []
+    fenced: list[str] = []
+    promise = takes(accepted)
+
+    def manner(body: Body) -> list[Body]:
+        if isinstance(body, Commit):
+            commits.append(body)
+        if isinstance(body, Fenced):
+            fenced.append(body.task)
+        return promise(body)
+
+    liar.heard.clear()
+    liar.manner = manner
+    with busy(north):
+        name = submit(north, "asked for late", allowance=1.0)
+        until(lambda: commits and commits[0].task in fenced)  # silent for too long
+        before = fenced.count(commits[0].task)
+        liar.say(Start(commits[0].task, commits[0].epoch, 1))
+        until(lambda: fenced.count(commits[0].task) > before)
+    assert ended(north, name).state == "completed"
+    assert not liar.heard[Granted]
+    assert found.ran()["asked for late"] == ["north"]

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from benchmarks.kernels import queue
+from cosched.coscheduler.events import ScheduleImproved
+from cosched.daemon.planner import PlanningSnapshot
+from cosched.scheduling.decoding.decoder import decode
+from cosched.scheduling.objective.weights import Weights
+from cosched.scheduling.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from cosched.scheduling.problem import Problem
+
+
+def snapshot(tasks: int = 6, time: float = 100.0) -> PlanningSnapshot:
+    problem = queue(tasks, 16, seed=1)
+    plan = Plan(np.arange(tasks), np.ones(tasks, dtype=np.int64))
+    return PlanningSnapshot(time, problem, plan, Weights(), 0)
+
+
+@contextmanager
+def planner(converged: float = 0.2) -> Iterator[subprocess.Popen[bytes]]:
+    command = [sys.executable, "-m", "cosched.daemon.planner", "0", "1.0", str(converged)]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            assert stream is not None
+            stream.close()
+
+
+def give(process: subprocess.Popen[bytes], what: bytes) -> None:
+    assert process.stdin is not None
+    process.stdin.write(what)
+    process.stdin.flush()
+
+
+def said(process: subprocess.Popen[bytes]) -> str:
+    assert process.stderr is not None
+    return process.stderr.read().decode()
+
+
+def makespan(problem: Problem, improved: ScheduleImproved) -> float:
+    place = {name: number for number, name in enumerate(problem.tasks)}
+    counts = np.zeros(len(problem.tasks), dtype=np.int64)
+    for task, count in zip(improved.order, improved.counts, strict=True):
+        counts[place[task]] = count
+    schedule = decode(problem, Plan(np.array([place[task] for task in improved.order]), counts))
+    return max(spot.end for spot in schedule.assignments)
+
+
+def test_a_snapshot_is_answered_with_plans_that_are_what_they_say() -> None:
+    with planner() as process:
+        asked = snapshot()
+        give(process, pickle.dumps(asked))
+        assert process.stdout is not None
+        answer: Any = pickle.load(process.stdout)
+        assert isinstance(answer, ScheduleImproved)
+        assert sorted(answer.order) == sorted(asked.problem.tasks)
+        assert answer.since == asked.time
+        assert answer.makespan == pytest.approx(makespan(asked.problem, answer))
+        assert answer.makespan >= answer.bound > 0
+
+
+def test_without_machine_code_on_disk_a_heuristic_answers_before_it_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    with planner() as process:
+        asked = snapshot()
+        give(process, pickle.dumps(asked))
+        assert process.stdout is not None
+        answer: Any = pickle.load(process.stdout)
+        assert not answer.settled
+        assert answer.evaluations == 3
+        assert answer.makespan == pytest.approx(makespan(asked.problem, answer))
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5, 1.0], ids=["before", "in-mid-word", "at-work"])
+def test_it_ends_with_the_daemon(part: float) -> None:
+    """Whatever it does when its input ends; cut off in mid-word, it once went on for ever."""
+    with planner(converged=60.0) as process:
+        words = pickle.dumps(snapshot(tasks=50))
+        give(process, words[: int(len(words) * part)])
+        if part == 1.0:
+            assert process.stdout is not None
+            pickle.load(process.stdout)
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = open("/dev/null", "wb")  # noqa: PTH123, SIM115  closed with the others
+        assert process.wait(30) == 0
+        assert said(process) == ""
+
+
+def test_it_ends_quietly_where_nobody_reads_its_plans() -> None:
+    with planner(converged=60.0) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        give(process, pickle.dumps(snapshot(tasks=50)))
+        assert process.wait(30) == 0
+        assert said(process) == ""
+
+
+def test_it_ends_at_a_snapshot_that_it_does_not_understand() -> None:
+    """Deaf, it would live on, and the daemon would plan no more."""
+    with planner() as process:
+        give(process, b"ccosched.service.planner\nNoLonger\n.")
+        assert process.wait(30) == 1
+        assert "NoLonger" in said(process)

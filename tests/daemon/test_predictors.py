@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.daemon import predictors
+from cosched.daemon.predictors import ModelProcesses
+from cosched.errors import SystemFault, UserError
+from cosched.prediction.model_predictor import ModelPredictor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MODEL = """
+application halves {
+    var numeric: Work = 80, Nproc;
+    proc exec init {
+        step cpu { confdev Work * 1e6 / Nproc; }
+    }
+}
+"""
+ENDLESS = "application endless { var numeric: Nproc; proc exec init { while (1) { } } }\n"
+HARDWARE = "config plain { hardware { Tclk = 1; } clc { CMLL = 1; } }\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "halves.psl").write_text(MODEL)
+    (tmp_path / "plain.hmcl").write_text(HARDWARE)
+    return tmp_path
+
+
+@pytest.fixture
+def models(folder: Path) -> Iterator[ModelProcesses]:
+    with closing(ModelProcesses([folder])) as models:
+        yield models
+
+
+def test_answers_and_faults_are_those_of_a_predictor(models: ModelProcesses, folder: Path) -> None:
+    here = ModelPredictor([folder])
+    assert models.model_profile("halves", {"Work": 8.0}, "plain", 3) == here.model_profile(
+        "halves", {"Work": 8.0}, "plain", 3
+    )
+    assert models.text_profile(MODEL, {"Work": 8.0}, "plain", 3) == here.text_profile(MODEL, {"Work": 8.0}, "plain", 3)
+    path = folder / "halves.psl"
+    assert models.file_profile(path, {"Work": 8.0}, "plain", 3) == here.file_profile(path, {"Work": 8.0}, "plain", 3)
+    for text, hardware in (("application half {", "plain"), ("é\ud800", "plain"), (MODEL, "none")):
+        with pytest.raises(UserError) as expected:
+            here.text_profile(text, {}, hardware, 1)
+        with pytest.raises(UserError) as found:
+            models.text_profile(text, {}, hardware, 1)
+        assert str(found.value) == str(expected.value)
+    with pytest.raises(UserError, match="no application"):
+        models.model_profile("none", {}, "plain", 1)
+
+
+def test_a_model_that_takes_too_long_is_ended_and_the_next_one_answered(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(ModelProcesses([folder])) as models:
+        monkeypatch.setattr(models._texts, "_timeout", 0.0)  # less than any evaluation takes
+        with pytest.raises(UserError, match="let it take fewer steps"):
+            models.text_profile(ENDLESS, {}, "plain", 4)
+        monkeypatch.undo()
+        assert models.text_profile(MODEL, {"Work": 8.0}, "plain", 1).seconds == pytest.approx((8.0,))
+
+
+def test_a_long_line_is_not_made_longer_and_the_librarys_models_do_not_stand_in_it(
+    models: ModelProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrived, over = threading.Semaphore(0), threading.Event()
+
+    def stuck(*_: object, **__: object) -> dict[str, str]:
+        arrived.release()
+        over.wait(60)
+        return {"fault": "over"}
+
+    monkeypatch.setattr(models._texts, "call", stuck)
+
+    def ask() -> None:
+        with pytest.raises(UserError, match="over"):
+            models.text_profile(MODEL, {}, "plain", 1)
+
+    threads = [threading.Thread(target=ask) for _ in range(predictors._LINE)]
+    for thread in threads:
+        thread.start()
+        arrived.acquire()
+    with pytest.raises(SystemFault, match="try again"):
+        models.text_profile(MODEL, {}, "plain", 1)
+    assert models.model_profile("halves", {"Work": 8.0}, "plain", 1).seconds == pytest.approx((8.0,))
+    over.set()
+    for thread in threads:
+        thread.join()
+    ask()  # there is room again
+
+
+def test_whoever_waits_when_the_daemon_ends_is_told_so_at_once(models: ModelProcesses) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(models.text_profile, ENDLESS, {}, "plain", 4)
+        while not models._texts.calls:
+            time.sleep(0.001)
+        models.close()
+        with pytest.raises(SystemFault, match="cosched is ending"):
+            waiting.result(10)
+    with pytest.raises(SystemFault, match="cosched is ending"):
+        models.model_profile("halves", {}, "plain", 1)

@@ -1,0 +1,87 @@
+"""What an evaluation side by side takes on, and what it leaves to the other evaluator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from cosched.evaluation.budget import TooManyStepsError, UnbatchableError
+from cosched.evaluation.clocks.clocks import timed_segments
+from cosched.evaluation.clocks.pricing import Prices
+from cosched.evaluation.interpreter.interpreter import InterpreterState
+from cosched.evaluation.interpreter.loop_analysis import LoopAnalysis
+from cosched.evaluation.layout import layout
+from cosched.evaluation.sites import sites
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.evaluation import Application, Hardware
+
+HOSTS = np.array([1, 2, 4])
+
+
+def clocks(application: Application, hardware: Hardware, steps: int = 10_000) -> list[float]:
+    """Return the clocks of the 1 + 2 + 4 processors after a program."""
+    where = sites(application.root)
+    batch = InterpreterState(LoopAnalysis(), where, hardware, HOSTS, steps)
+    found = np.zeros(batch.processors)
+    with np.errstate(all="ignore"):
+        program = batch.run(application.root, {}, HOSTS, batch.offset)
+    for plan in timed_segments(program, Prices(layout(hardware, HOSTS.tolist()), where.all), batch.processors):
+        found = plan.advance(found)
+    return list(found)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("step cpu { confdev Nproc; }", [1, 2, 2, 4, 4, 4, 4]),
+        ("step cpu on Nproc { confdev 8; }", [8, 0, 8, 0, 0, 0, 8]),
+        ("var numeric: p; for (p = 1; p <= Nproc; p = p + 2) step cpu on p { confdev p; }", [1, 1, 0, 1, 0, 3, 0]),
+        ("var numeric: d; for (d = 1; d < Nproc; d = 2 * d) step cpu on d { confdev 5; }", [0, 5, 0, 5, 5, 0, 0]),
+        ("var numeric: x = 1; if (Nproc > 1) { x = Nproc; } step cpu on 1 { confdev x; }", [1, 2, 0, 4, 0, 0, 0]),
+        ("if (Nproc == 2) step cpu { confdev 3; } else step cpu on 1 { confdev f(2); }", [2, 3, 3, 9, 0, 0, 0]),
+        # TSEND(0) = 1, COMM(0) = 10, TRECV(0) = 3 us; to and from processor 0 nothing happens.
+        (
+            "step mpisend { confdev 1, Nproc % 4, 0; } step mpirecv { confdev 1, Nproc % 4, 0; }",
+            [14, 1, 14, 0, 0, 0, 0],
+        ),
+    ],
+)
+def test_lanes_part_and_meet(
+    model: Callable[[str], Application], plain: Hardware, body: str, expected: list[float]
+) -> None:
+    more = "proc exec f(x) { if (Nproc == 4) return 9; return x; }"
+    assert clocks(model(f"proc exec init {{ {body} }} {more}"), plain) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "var vector: v = [1, 2]; step cpu { confdev v[1]; }",
+        "step cpu { confdev t(); }",
+        "if (Nproc > 1) call below;",
+        "while (1) { }",
+        "call init;",
+        "step cpu { confdev -1; }",
+        "step cpu on 0 { confdev 1; }",
+        "step cpu on 5 { confdev 1; }",
+        "step pvmsend { confdev 1, 1, 8; }",
+        "var numeric: p; for (p = 1; p <= 2; p = p + 1) step cpu { confdev 1; } step cpu { confdev p; }",
+    ],
+)
+def test_left_to_the_other_evaluator(model: Callable[[str], Application], plain: Hardware, body: str) -> None:
+    application = model(f"""application model {{ include below; proc exec init {{ {body} }}
+        proc cflow t {{ measured (Nproc) {{ 1: 5, 2: 3, 4: 2 }} }} }}
+        partmp below {{ proc exec init {{ step cpu {{ confdev 1; }} }} }}""")
+    with pytest.raises(UnbatchableError):
+        clocks(application, plain)
+
+
+def test_too_many_steps_are_told_apart(model: Callable[[str], Application], plain: Hardware) -> None:
+    application = model("var numeric: i; proc exec init { for (i = 1; i <= 99; i = i + 1) step cpu { confdev 1; } }")
+    with pytest.raises(TooManyStepsError):
+        clocks(application, plain, steps=200)

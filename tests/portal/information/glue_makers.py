@@ -1,0 +1,39 @@
+"""Domains to be published."""
+
+from __future__ import annotations
+
+from cosched.api.documents import HostView
+from cosched.app.interface import Published
+
+ADDRESS = "https://north.example:8080/api/v1"
+
+
+def host(name: str, host_class: str = "", *, up: bool = True, task: str = "", free_at: float | None = None) -> HostView:
+    return HostView(name=name, host_class=host_class, up=up, reason="", task=task, free_at=free_at)
+
+
+def published(
+    *hosts: HostView,
+    applications: tuple[tuple[str, str], ...] = (("sweep3d", "Neutronen für <alle> & 1"),),
+    faults: tuple[str, ...] = (),
+) -> Published:
+    tasks = {"queued": 3, "forwarded": 7, "dispatching": 1, "running": 2, "cancelling": 1, "completed": 9}
+    return Published(
+        domain="north",
+        version="1.2",
+        connector="local",
+        time=1_500_000_000.9,
+        hosts=hosts,
+        tasks=tasks,
+        applications=applications,
+        faults=faults,
+    )
+
+
+MIXED = published(
+    host("a", "fast"),
+    host("b", "fast", task="1", free_at=5.0),
+    host("c", "fast", up=False),
+    host("d", "größe, x+y", free_at=6.0),
+    host("e", "größe, x+y", up=False, free_at=6.0),
+)

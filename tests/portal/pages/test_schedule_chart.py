@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import re
+from zoneinfo import ZoneInfo
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.api.documents import ReservationView
+from cosched.portal.pages.schedule_chart import CHART_WIDTH, ChartBlock, schedule_chart
+from tests.portal.pages.makers import NOW, host
+
+UTC = ZoneInfo("UTC")
+HOSTS = [host(f"h{number}") for number in range(8)]
+
+
+def block(hosts: tuple[str, ...], start: float = 0.0, end: float = 50.0, **changes: object) -> ChartBlock:
+    values = {"task": "1", "name": "night", "application": "b", "deadline": None, "kind": "planned", **changes}
+    return ChartBlock(hosts=hosts, start=NOW + start, end=NOW + end, **values)  # type: ignore[arg-type]  # of the right types
+
+
+def test_neighbouring_hosts_are_one_rectangle_of_one_path() -> None:
+    drawn = schedule_chart([block(("h0", "h1", "h2", "h5"))], HOSTS, (NOW, NOW + 100), NOW, ["a", "b"], UTC)
+    (bar,) = drawn.bars
+    assert bar.path.count("M") == 2
+    assert bar.colour == 1
+    assert bar.label == "night"
+    assert bar.y < drawn.row * 3  # in the larger of the two
+
+
+def test_what_lies_outside_or_on_no_host_is_left_out() -> None:
+    blocks = [block(("h0",), -50, -10), block(("h0",), 200, 300), block(("gone",)), block(())]
+    assert schedule_chart(blocks, HOSTS, (NOW, NOW + 100), NOW, [], UTC).bars == ()
+
+
+def test_a_bar_is_cut_at_the_edges() -> None:
+    (bar,) = schedule_chart([block(("h0",), -1000, 1000)], HOSTS, (NOW, NOW + 100), NOW, [], UTC).bars
+    assert f"h{CHART_WIDTH:.1f}v" in bar.path
+    assert bar.path.startswith("M0.0 ")
+
+
+def test_a_missed_deadline_is_marked_and_told() -> None:
+    (bar,) = schedule_chart([block(("h0",), deadline=NOW + 20)], HOSTS, (NOW, NOW + 100), NOW, [], UTC).bars
+    assert bar.late
+    assert bar.tip == "1 night\nplanned on 1 host, 50 s\n15:06:40 to 15:07:30\n30 s after its deadline"
+
+
+def test_another_users_task_has_no_name() -> None:
+    (bar,) = schedule_chart(
+        [block(("h0",), task="", name="", application="")], HOSTS, (NOW, NOW + 100), NOW, [], UTC
+    ).bars
+    assert bar.tip.startswith("another user's task\n")
+    assert bar.label == ""
+
+
+def test_hosts_that_are_down_are_said_to_be() -> None:
+    hosts = [*HOSTS, host("h8", up=False, reason="<taken>")]
+    assert [text for _, _, text in schedule_chart([], hosts, (NOW, NOW + 100), NOW, [], UTC).down] == [
+        "h8 is down: <taken>"
+    ]
+
+
+def test_a_domain_without_hosts_is_a_chart_all_the_same() -> None:
+    assert schedule_chart([], [], (NOW, NOW + 100), NOW, [], UTC).rows == ()
+
+
+@given(st.floats(10, 1e7), st.sampled_from(["UTC", "Asia/Kolkata", "America/St_Johns"]))
+def test_ticks_are_few_round_and_inside(span: float, zone: str) -> None:
+    ticks = schedule_chart([], HOSTS, (NOW, NOW + span), NOW, [], ZoneInfo(zone)).ticks
+    assert 1 <= len(ticks) <= 11
+    assert all(0 <= x <= CHART_WIDTH + 0.1 for x, _ in ticks)
+
+
+def test_a_thousand_tasks_on_256_hosts_are_a_thousand_paths_of_few_bytes() -> None:
+    hosts = [host(f"node{number:03}") for number in range(256)]
+    sets = [tuple(f"node{(number * 7 + step) % 256:03}" for step in range(number % 32 + 1)) for number in range(1000)]
+    blocks = [block(held, number, number + 60, task=str(number)) for number, held in enumerate(sets)]
+    drawn = schedule_chart(blocks, hosts, (NOW, NOW + 1100), NOW, [], UTC)
+    assert len(drawn.bars) == 1000
+    assert sum(len(bar.path) for bar in drawn.bars) < 100_000
+    assert len(drawn.rows) <= 52  # names that have room
+    assert all(re.fullmatch(r"(M[\d.]+ [\d.]+h[\d.]+v[\d.]+h-[\d.]+z)+", bar.path) for bar in drawn.bars)
+
+
+def test_a_reservation_is_a_band_with_its_name() -> None:
+    kept = [
+        ReservationView(
+            id="r1",
+            name="course",
+            hosts=("h1", "h2", "gone"),
+            start=NOW + 20,
+            end=NOW + 900,
+            owner="chief",
+            created=NOW,
+        ),
+        ReservationView(id="r2", name="", hosts=("gone",), start=NOW, end=NOW + 9, owner="c", created=NOW),
+        ReservationView(id="r3", name="", hosts=("h1",), start=NOW + 200, end=NOW + 900, owner="c", created=NOW),
+    ]
+    (band,) = schedule_chart([], HOSTS, (NOW, NOW + 100), NOW, [], UTC, kept).bands
+    assert (band.label, band.path.count("M"), band.path.startswith("M240.0 ")) == ("course", 1, True)
+    assert f"h{CHART_WIDTH * 0.8:.1f}" in band.path
+    assert band.tip.startswith("course\n3 hosts reserved by chief\n")

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from cosched.access import Principal, Role
+from cosched.app.event_feed import EventFeed, FeedEvent
+from cosched.portal.routes import events
+from cosched.portal.routes.events import event_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pytest
+
+ME = Principal("me", Role.USER)
+CHIEF = Principal("chief", Role.OPERATOR)
+
+
+def happening(owner: str | None, name: str) -> FeedEvent:
+    return FeedEvent("task" if owner else "plan", name, lambda: {"id": name}, owner)
+
+
+def heard(
+    asker: Principal, say: Callable[[EventFeed], None], feed: EventFeed | None = None, last: str = ""
+) -> list[str]:
+    """Return the frames of a stream that begins before something is said and ends with the feed."""
+
+    async def follow() -> list[str]:
+        told = feed or EventFeed()
+        frames = []
+        async for frame in event_stream(told, asker, 60, last):
+            frames.append(frame)
+            if frame.startswith("id") and ("ready" in frame or "reset" in frame):
+                say(told)
+            elif "last" in frame:
+                told.close()
+        return frames
+
+    return asyncio.run(follow())
+
+
+def kinds(frames: list[str]) -> list[str]:
+    return [line.removeprefix("event: ") for frame in frames for line in frame.splitlines() if line.startswith("event")]
+
+
+def test_users_hear_of_their_own_tasks_and_of_the_plan() -> None:
+    said = [happening("you", "1"), happening("me", "2"), happening(None, "last")]
+    frames = heard(ME, lambda feed: feed.publish(said))
+    assert kinds(frames) == ["ready", "task", "plan"]
+    assert [json.loads(line[6:]) for line in frames[1].splitlines() if line.startswith("data: ")] == [{"id": "2"}]
+    assert kinds(heard(CHIEF, lambda feed: feed.publish(said))) == ["ready", "task", "task", "plan"]
+
+
+def test_only_the_last_frame_says_how_far_it_is() -> None:
+    frames = heard(ME, lambda feed: feed.publish([happening("me", "1"), happening(None, "last")]))
+    assert [frame.startswith("id: ") for frame in frames] == [True, False, True]
+
+
+def test_who_knows_another_daemon_looks_anew() -> None:
+    frames = heard(ME, lambda feed: feed.publish([happening(None, "last")]), last="abc-7")
+    assert kinds(frames) == ["reset", "plan"]
+
+
+def test_a_stream_ends_by_itself_and_is_never_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter(range(100))
+    monkeypatch.setattr(events, "_KEEP_ALIVE", 0.01)
+    monkeypatch.setattr(events, "time", SimpleNamespace(monotonic=lambda: 0.05 * next(looks)))
+
+    async def follow() -> list[str]:
+        return [frame async for frame in event_stream(EventFeed(), ME, 0.2)]
+
+    frames = asyncio.run(follow())
+    assert kinds(frames) == ["ready"]
+    assert frames[1:] == [":\n\n"] * 2  # 0.1 and 0.05 s before its end

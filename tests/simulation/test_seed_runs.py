@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cosched.simulation.experiments import load_experiment
+from cosched.simulation.seed_runs import tables_by_seed
+
+
+def test_processes_give_the_rows_that_one_gives_in_the_order_of_the_seeds() -> None:
+    chosen = load_experiment("milan-figures-7-10")
+    options = chosen.settings({"jobs": "20"})
+    alone = tables_by_seed(chosen, (3, 1), options, 1)
+    assert tables_by_seed(chosen, (3, 1), options, 2) == alone
+    assert alone[0] != alone[1]
+
+
+def test_what_has_no_name_runs_here() -> None:
+    chosen = replace(load_experiment("milan-figure-5"), name="trace", run=lambda seed, _options: [{"seed": seed}])
+    assert tables_by_seed(chosen, (1, 2), {}, 2) == [[{"seed": 1}], [{"seed": 2}]]

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.connector.interface import Host
+from cosched.coscheduler.events import CancelRequested, TaskSubmitted
+from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES
+from cosched.scheduling.policies import REPLANNED
+from cosched.simulation.simulated_domain import SimulatedDomain, SimulatedPlanner
+from tests.coscheduler.makers import a_task, on_both, settings
+from tests.simulation.makers import exact
+
+
+def test_tasks_run_one_after_the_other_on_one_host() -> None:
+    domain = SimulatedDomain(settings(), 1, exact)
+    for number in (1, 2):
+        domain.post(TaskSubmitted(0.0, a_task(number, [10.0])))
+    domain.run()
+    assert [(run.task, run.started, run.finished) for run in domain.runs] == [("1", 0.0, 10.0), ("2", 10.0, 20.0)]
+
+
+def test_two_classes_share_the_work_as_fast_as_each_is() -> None:
+    hosts = [Host("quick", "fast"), Host("slow", "slow")]
+    domain = SimulatedDomain(settings(), hosts, exact, SimulatedPlanner(generations=30, seed=1))
+    for number in range(1, 9):
+        domain.post(TaskSubmitted(0.0, on_both(number, [2.0], [6.0])))
+    domain.run()
+    by_host = {host.name: [run for run in domain.runs if run.hosts == (host.name,)] for host in hosts}
+    assert {run.finished - run.started for run in by_host["quick"]} == {2.0}
+    assert {run.finished - run.started for run in by_host["slow"]} == {6.0}
+    assert max(run.finished for run in domain.runs) == 12.0  # six and two; all as slow as the slow one: 24
+
+
+def test_a_host_that_is_taken_off_and_given_back() -> None:
+    domain = SimulatedDomain(settings(), 2, exact)
+    domain.post(TaskSubmitted(0.0, a_task(1, [10.0])))
+    domain.run(until=3.0)
+    domain.set_hosts(("node01",), up=False)
+    domain.run()
+    (run,) = domain.runs
+    assert (run.hosts, run.started) == (("node02",), 3.0)
+
+
+def test_a_task_nothing_can_run_does_not_go_on_for_ever() -> None:
+    domain = SimulatedDomain(settings(), 1, exact)
+    domain.post(TaskSubmitted(0.0, a_task(1, [float("inf"), 5.0])))
+    domain.run()
+    assert not domain.runs
+
+
+def test_a_cancelled_task_does_not_complete() -> None:
+    domain = SimulatedDomain(settings(), 1, exact)
+    domain.post(TaskSubmitted(0.0, a_task(1, [10.0])))
+    domain.post(CancelRequested(5.0, "1"))
+    domain.run()
+    assert not domain.runs
+    assert not domain.core.tasks
+
+
+@given(
+    st.lists(st.tuples(st.lists(st.floats(1.0, 9.0), min_size=1, max_size=4), st.floats(0.0, 20.0)), max_size=12),
+    st.sampled_from(["genetic", *USER_COUNT_POLICIES, *sorted(REPLANNED)]),
+)
+def test_every_task_runs_once_and_no_host_runs_two_at_a_time(
+    rows: list[tuple[list[float], float]], policy: str
+) -> None:
+    domain = SimulatedDomain(settings(policy=policy), 4, exact)
+    for number, (seconds, when) in enumerate(rows, start=1):
+        domain.post(TaskSubmitted(when, a_task(number, seconds, submitted=when)))
+    domain.run()
+    assert sorted(int(run.task) for run in domain.runs) == list(range(1, len(rows) + 1))
+    for host in ("node01", "node02", "node03", "node04"):
+        mine = sorted((run.started, run.finished) for run in domain.runs if host in run.hosts)
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(mine))

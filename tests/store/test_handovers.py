@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cosched.agents.protocol.messages import DocumentParameter, ModelBundle, ModelBundleFile, TaskDocument
+from cosched.agents.records import Guest, GuestState, Handover, HandoverState
+from cosched.coscheduler.task import Task, TaskState
+from cosched.store import Store
+from cosched.store.handovers import HandoverTable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+UUID = "6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11"
+TASK = Task("1", 1, "t", "app", ("/x",), 5.0, state=TaskState.FORWARDED, peer="b")
+HANDOVER = Handover(UUID, 1, "1", "b", HandoverState.COMMITTING, "b is faster", 5.0)
+DOCUMENT = TaskDocument(
+    "t",
+    "app",
+    "ann",
+    60.0,
+    model=ModelBundle("m", (ModelBundleFile("m.psl", "a < b\n"),)),
+    parameters=(DocumentParameter("n", "5.0", number=True, entry=5.0),),
+)
+GUEST = Guest(UUID, 2, "c", "1", GuestState.HELD, 3, ("c", "d"), DOCUMENT, 7.0)
+
+
+def a_store(folder: Path) -> Store:
+    return Store(f"sqlite:///{folder}/cosched.db")
+
+
+def test_records_come_back_as_they_were(tmp_path: Path) -> None:
+    store = a_store(tmp_path)
+    store.save([TASK], handovers=[HANDOVER], guests=[GUEST])
+    store.save(handovers=[replace(HANDOVER, state=HandoverState.GRANTED)])
+    store.close()
+    store = a_store(tmp_path)
+    exchange = HandoverTable(store)
+    assert exchange.handovers() == exchange.handovers("1") == (replace(HANDOVER, state=HandoverState.GRANTED),)
+    assert exchange.guests() == ((GUEST,), {})
+    store.close()
+
+
+def test_what_is_settled_or_has_ended_is_not_taken_up_again(tmp_path: Path) -> None:
+    store = a_store(tmp_path)
+    ended = replace(TASK, state=TaskState.COMPLETED, finished=9.0)
+    store.save([ended], handovers=[HANDOVER], guests=[replace(GUEST, state=GuestState.ENDED)])
+    exchange = HandoverTable(store)
+    assert exchange.handovers() == ()
+    assert exchange.guests()[1] == {"1": ended}
+    store.save(guests=[replace(GUEST, state=GuestState.SETTLED)])
+    assert exchange.guests() == ((), {})
+    store.close()
+
+
+def test_every_life_has_a_greater_number(tmp_path: Path) -> None:
+    store = a_store(tmp_path)
+    assert [HandoverTable(store).begin_life(1.0), HandoverTable(store).begin_life(1.0)] == [1, 2]
+    store.close()
+    store = a_store(tmp_path)
+    assert HandoverTable(store).begin_life(0.0) == 3
+    store.close()

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from cosched.agents.records import Guest, Handover
+from cosched.coscheduler.task import Attempt, Task
+from cosched.store import database, tables
+from cosched.store.database import open_engine
+from cosched.store.journal import LogEntry
+from cosched.store.store import KeyedSubmission
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+
+
+def test_nothing_is_left_to_migrate(tmp_path: Path) -> None:
+    """Tables, columns, their types, indexes, foreign keys and what is unique."""
+    engine = open_engine(f"sqlite:///{tmp_path}/cosched.db")
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        assert compare_metadata(context, tables.metadata) == []
+    engine.dispose()
+
+
+def test_migrations_follow_one_another_without_a_fork() -> None:
+    scripts = ScriptDirectory(str(Path(database.__file__).parent / "migrations"))
+    assert len(scripts.get_heads()) == len(scripts.get_bases()) == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "kind", "own"),
+    [
+        (tables.tasks, Task, set()),
+        (tables.attempts, Attempt, set()),
+        (tables.events, LogEntry, {"id"}),
+        (tables.submission_keys, KeyedSubmission, set()),
+        (tables.handovers, Handover, set()),
+        (tables.guests, Guest, set()),
+    ],
+)
+def test_a_table_keeps_every_field_and_nothing_else(table: Table, kind: type, own: set[str]) -> None:
+    assert {column.name for column in table.columns} == {field.name for field in fields(kind)} | own
+
+
+def test_postgresql_has_words_for_all_of_it() -> None:
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy's own
+    for table in tables.metadata.sorted_tables:
+        assert str(CreateTable(table).compile(dialect=dialect))
+        assert all(str(CreateIndex(index).compile(dialect=dialect)) for index in table.indexes)
