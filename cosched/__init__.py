@@ -1,7 +1,6 @@
 """cosched: a predictive co-scheduler that runs beside HTCondor and Slurm and schedules towards deadlines.
 
-The house, from top to bottom (imports never point up): `language`, `evaluation`, `prediction`, `scheduling`,
-`connector`, `coscheduler`, `store`, `portal`, `simulation`, `service`, `cli`. ARCHITECTURE.md is the guide.
+`import cosched` offers what users need, each name loaded when it is first used. ARCHITECTURE.md is the map of the rest.
 """
 
 from __future__ import annotations
@@ -9,27 +8,92 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from cosched.errors import SystemFault, UserError
+from cosched.version import __version__
+
 if TYPE_CHECKING:
-    from cosched.client import Client
+    from cosched.api.documents import (
+        ExplanationView,
+        Forecast,
+        HostView,
+        PlacementView,
+        PlanView,
+        ReservationRequest,
+        ReservationView,
+        RunView,
+        Status,
+        TaskDetail,
+        TaskPage,
+        TaskRequest,
+        TaskView,
+    )
+    from cosched.client import Client, NotRunningError
     from cosched.evaluation import load, predict
     from cosched.language import check_files as check
+    from cosched.scheduling.policies import plan
+    from cosched.scheduling.problem import Problem
 
-__all__ = ["Client", "__version__", "check", "load", "predict"]
+__all__ = [
+    "Client",
+    "ExplanationView",
+    "Forecast",
+    "HostView",
+    "NotRunningError",
+    "PlacementView",
+    "PlanView",
+    "Problem",
+    "ReservationRequest",
+    "ReservationView",
+    "RunView",
+    "Status",
+    "SystemFault",
+    "TaskDetail",
+    "TaskPage",
+    "TaskRequest",
+    "TaskView",
+    "UserError",
+    "__version__",
+    "check",
+    "load",
+    "plan",
+    "predict",
+]
 
-__version__ = "0.1.0"
-
-
-_LATE = {
-    "Client": ("cosched.client", "Client"),
-    "check": ("cosched.language", "check_files"),
-    "load": ("cosched.evaluation", "load"),
-    "predict": ("cosched.evaluation", "predict"),
+_MODULES = {
+    "cosched.api.documents": (
+        "ExplanationView",
+        "Forecast",
+        "HostView",
+        "PlacementView",
+        "PlanView",
+        "ReservationRequest",
+        "ReservationView",
+        "RunView",
+        "Status",
+        "TaskDetail",
+        "TaskPage",
+        "TaskRequest",
+        "TaskView",
+    ),
+    "cosched.client": ("Client", "NotRunningError"),
+    "cosched.evaluation": ("load", "predict"),
+    "cosched.language": ("check",),
+    "cosched.scheduling.policies": ("plan",),
+    "cosched.scheduling.problem": ("Problem",),
 }
+_RENAMED = {"check": "check_files"}
+# No name of a submodule may stand here: importing the submodule would replace the value.
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    # Late: most of what imports cosched needs neither an HTTP client nor models.
-    if name in _LATE:
-        module, known_as = _LATE[name]
-        return getattr(import_module(module), known_as)
-    raise AttributeError(f"module 'cosched' has no attribute {name!r}")
+    # Late: most of what imports cosched needs neither an HTTP client nor models nor numpy.
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'cosched' has no attribute {name!r}")
+    value = getattr(import_module(_MODULE_OF[name]), _RENAMED.get(name, name))
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

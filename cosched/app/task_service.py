@@ -12,7 +12,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from cosched import __version__
 from cosched.api.documents import Effect, Forecast, Status, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError, QuotaError
 from cosched.app import reservations
@@ -43,6 +42,7 @@ from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.what_if import predict_placement
 from cosched.errors import SystemFault, UserError
 from cosched.store.store import KeyedSubmission, TaskSelection
+from cosched.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

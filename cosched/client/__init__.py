@@ -1,6 +1,6 @@
 """A Python client for the daemon's API.
 
-with cosched.Client() as client:
+with Client() as client:
     task = client.submit(TaskRequest(application="sweep3d", deadline=time.time() + 7200))
     print(client.wait([task.id])[0].on_time)
 """
@@ -17,5 +17,5 @@ class Client(TaskCalls, DomainCalls, LibraryCalls, AccessCalls):
     """Talks to one daemon. Not for use from several threads at once; each may have its own.
 
     Every method raises `UserError` where the daemon refuses, `SystemFault` where it or the manager fails, and
-    `AbsentError` where nobody answers.
+    `NotRunningError` where nobody answers.
     """

@@ -16,9 +16,9 @@ from urllib.parse import quote
 
 import httpx2
 
-from cosched import __version__
 from cosched.errors import SystemFault, UserError
 from cosched.secret_files import read_secret
+from cosched.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,6 @@ from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from cosched import __version__
 from cosched.access.authentication import COOKIE, Authenticator
 from cosched.api.problems import PROBLEM_MEDIA_TYPE
 from cosched.app.credential_service import CredentialService
@@ -32,6 +31,7 @@ from cosched.portal.responses import error_response, problem_response
 from cosched.portal.routes import credentials, domain, events, glue, library, login, metrics, tasks
 from cosched.portal.routes.domain import domain_routes
 from cosched.portal.routes.tasks import TaskResponses, task_routes
+from cosched.version import __version__
 
 __all__ = ["DescribedApplication", "build_application"]
 

@@ -13,11 +13,12 @@ from urllib.parse import urlencode
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
-from cosched import __version__, resources
+from cosched import resources
 from cosched.api.problems import NotFoundError
 from cosched.errors import CoschedError
 from cosched.markup import environment
 from cosched.portal.pages import wording
+from cosched.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
