@@ -33,7 +33,7 @@ from demo.site import Site
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_SUBMISSIONS, _READS = 300.0, 1000.0  # promised a second
+_SUBMISSIONS, _READS = 300.0, 500.0  # promised a second
 _CONNECTIONS = 16
 
 

@@ -24,13 +24,12 @@ from cosched.portal.middleware.guard import RequestGuard
 from cosched.portal.middleware.headers import SecureHeaders
 from cosched.portal.middleware.identity import IdentityMiddleware
 from cosched.portal.middleware.metering import MeterMiddleware, RequestMetrics
-from cosched.portal.middleware.short_way import ShortWay
 from cosched.portal.pages.error_pages import with_error_pages
 from cosched.portal.pages.rendering import Renderer
 from cosched.portal.responses import error_response, problem_response
-from cosched.portal.routes import credentials, domain, events, glue, library, login, metrics, tasks
+from cosched.portal.routes import credentials, domain, events, glue, library, login, metrics
 from cosched.portal.routes.domain import domain_routes
-from cosched.portal.routes.tasks import TaskResponses, task_routes
+from cosched.portal.routes.tasks import task_routes
 from cosched.version import __version__
 
 __all__ = ["DescribedApplication", "build_application"]
@@ -109,8 +108,6 @@ def build_application(
         title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None
     )
     # The last one added sees a request first: headers go on every answer, those of the guard among them.
-    answers = TaskResponses(service)
-    app.add_middleware(ShortWay, answers=answers)
     app.add_middleware(IdentityMiddleware, gate=access)
     app.add_middleware(RequestGuard, largest_body=_LARGEST_BODY, host_names=host_names)
     app.add_middleware(SecureHeaders)
@@ -118,9 +115,7 @@ def build_application(
     app.add_middleware(MeterMiddleware, requests=RequestMetrics(registry))
     handlers = {CoschedError: error_response, RequestValidationError: _validation_problem, HTTPException: _http_problem}
     routers = [
-        tasks.submission_routes(answers),
-        task_routes(service, answers),
-        tasks.output_routes(service),
+        task_routes(service),  # first: a router tries its routes in order, and these are asked for most
         domain_routes(service),
         domain.reservation_routes(service, access),
         glue.glue_routes(service, portal),

@@ -1,6 +1,11 @@
-"""Say who asks, for every route of API and pages; refuse where the scope does not allow it."""
+"""Routes take the principal of a request here, and refuse it where its scopes do not allow the route.
+
+`Reader`, `Submitter` and `Manager` are principals with that scope; `Asker` is any known one.
+"""
 
 import secrets
+from collections.abc import Awaitable, Callable
+from functools import cache
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -10,7 +15,7 @@ from cosched.access.principals import Principal, Scope
 from cosched.api.problems import RequestError
 from cosched.portal.middleware.identity import CSRF_REFUSAL, is_form, needs_csrf
 
-__all__ = ["Asker", "csrf_checked", "current_principal", "needs", "sender"]
+__all__ = ["Asker", "Manager", "Reader", "Submitter", "csrf_checked", "current_principal", "needs", "sender"]
 
 
 def sender(request: Request) -> str:
@@ -34,17 +39,27 @@ async def current_principal(request: Request) -> Principal:
     return found
 
 
+@cache
+def _principal_with(scope: Scope) -> Callable[[Request], Awaitable[Principal]]:
+    # One function for each scope: FastAPI calls it once a request, however many dependencies name it.
+    async def principal_with_scope(request: Request) -> Principal:
+        principal = await current_principal(request)
+        if scope not in principal.scopes:
+            raise RequestError(HTTPStatus.FORBIDDEN, f"this token may not be used for that: it has no scope {scope}")
+        return principal
+
+    return principal_with_scope
+
+
 Asker = Annotated[Principal, Depends(current_principal)]
+Reader = Annotated[Principal, Depends(_principal_with(Scope.READ))]
+Submitter = Annotated[Principal, Depends(_principal_with(Scope.SUBMIT))]
+Manager = Annotated[Principal, Depends(_principal_with(Scope.MANAGE))]
 
 
 def needs(scope: Scope) -> Any:
-    """Return a dependency that refuses credentials without this scope."""
-
-    async def check(request: Request) -> None:
-        if scope not in (await current_principal(request)).scopes:
-            raise RequestError(HTTPStatus.FORBIDDEN, f"this token may not be used for that: it has no scope {scope}")
-
-    return Depends(check)
+    """Return a dependency that refuses credentials without this scope, for routes that take no principal."""
+    return Depends(_principal_with(scope))
 
 
 async def csrf_checked(request: Request) -> None:

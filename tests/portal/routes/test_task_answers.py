@@ -1,51 +1,72 @@
+"""Answers of the routes that are asked for most: one task, the list, a submission."""
+
 from __future__ import annotations
 
 import json
 from typing import Any
 
 import pytest
-from fastapi import Request
+from fastapi.testclient import TestClient
 
-from cosched.access import Principal, ProofOfIdentity, Role
+from cosched.access import Principal, ProofOfIdentity, Role, Scope
 from cosched.api.problems import RequestError
-from cosched.portal.routes.tasks import _MOST_QUERIES, TaskResponses
-from cosched.store.store import TaskSelection
+from cosched.portal.application import build_application
+from cosched.portal.routes.tasks import submit_body
+from tests.access.memory import Trusting
 from tests.portal.test_application import Recorder
 
 ANN = Principal("ann", Role.USER, how=ProofOfIdentity.SOCKET)
-LISTING = TaskSelection((), None, ""), 5, 0
+TASK = {"command": ["/bin/true"]}
+JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
-def answers() -> TaskResponses:
-    return TaskResponses(Recorder())
+def service() -> Recorder:
+    return Recorder()
 
 
-def asked(query: bytes) -> Request:
-    return Request({"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": query})
-
-
-def test_what_a_query_means_is_remembered_of_few_and_short_ones(answers: TaskResponses) -> None:
-    answers.page(asked(b"limit=5"), ANN, LISTING)
-    answers.page(asked(b"x" * 10_000), ANN, LISTING)
-    assert (answers.listing(b"limit=5"), answers.listing(b"x" * 10_000)) == (LISTING, None)
-    for number in range(2 * _MOST_QUERIES):
-        answers.page(asked(str(number).encode()), ANN, LISTING)
-    known = [number for number in range(2 * _MOST_QUERIES) if answers.listing(str(number).encode()) is not None]
-    assert len(known) == _MOST_QUERIES - 1
+def client_of(service: Recorder, principal: Principal | None = None) -> TestClient:
+    return TestClient(build_application(service, Trusting(principal), None), base_url="http://localhost")
 
 
 @pytest.mark.parametrize(("body", "kind"), [(b' {"command": ["/bin/true"]}', dict), (b'\n[{"command": ["/x"]}]', list)])
 @pytest.mark.parametrize(("dry_run", "status"), [(False, 201), (True, 200)])
 def test_one_is_answered_by_itself_and_a_list_by_a_list(
-    answers: TaskResponses, body: bytes, kind: type, dry_run: bool, status: int
+    service: Recorder, body: bytes, kind: type, dry_run: bool, status: int
 ) -> None:
-    answer = answers.submit(ANN, body, "", dry_run=dry_run)
+    answer = submit_body(service, ANN, body, "", dry_run=dry_run)
     found: Any = json.loads(bytes(answer.body))
     assert (answer.status_code, type(found)) == (status, kind)
 
 
 @pytest.mark.parametrize("key", ["a key", "\x7f", "ü", "k" * 256, "a\nb"])
-def test_a_key_is_short_and_printable(answers: TaskResponses, key: str) -> None:
+def test_a_key_is_short_and_printable(service: Recorder, key: str) -> None:
     with pytest.raises(RequestError, match="Idempotency-Key must be"):
-        answers.submit(ANN, b"{}", key)
+        submit_body(service, ANN, b"{}", key)
+
+
+def test_a_token_without_the_scope_is_refused_tasks_and_submissions(service: Recorder) -> None:
+    asker = Principal("ann", Role.USER, frozenset({Scope.METRICS}), ProofOfIdentity.TOKEN)
+    client = client_of(service, asker)
+    for path in ("/api/v1/tasks/1", "/api/v1/tasks"):
+        assert client.get(path).status_code == 403
+    assert client.post("/api/v1/tasks", json=TASK).status_code == 403
+    assert not service.asked
+
+
+def test_a_body_in_parts_is_bounded(service: Recorder) -> None:
+    client = client_of(service)
+    parts = (b" " * (1 << 20) for _ in range(17))  # nobody says beforehand how large it is
+    assert client.post("/api/v1/tasks", content=parts, headers=JSON).status_code == 413
+    assert not service.asked
+    small = iter([b'{"command": ', b'["/bin/true"]}'])
+    assert client.post("/api/v1/tasks", content=small, headers=JSON).status_code == 201
+
+
+def test_a_browser_is_not_tricked_into_submitting(service: Recorder) -> None:
+    asker = Principal("ann", Role.USER, frozenset(Scope), ProofOfIdentity.SESSION)
+    client = client_of(service, asker)
+    assert client.post("/api/v1/tasks", json=TASK, headers={"X-CSRF-Token": "x"}).status_code == 403
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert client.post("/api/v1/tasks", content='{"command": ["/bin/true"]}', headers=form).status_code == 415
+    assert not service.asked
