@@ -28,7 +28,7 @@ def show(
     json: JsonOption = False,
 ) -> None:
     """Print every value in force, checked; exit 1 names all that is wrong."""
-    from cosched.daemon.config.configuration import configuration_values
+    from cosched.daemon.config.loading import configuration_values
 
     found = configuration_values(config)
     if json:

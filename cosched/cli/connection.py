@@ -43,7 +43,7 @@ def address(environment: Mapping[str, str]) -> str:
     configured = any(name.startswith(ENVIRONMENT_PREFIX) and "__" in name for name in environment)
     if not configured and configuration_file(environment) is None:
         return default_socket(environment)  # the same answer without loading what reads configurations
-    from cosched.daemon.config.configuration import load_configuration
+    from cosched.daemon.config.loading import load_configuration
 
     server = load_configuration(environment=environment).server
     unix = next((text for text in server.listen if text.startswith("unix:")), None)

@@ -223,7 +223,7 @@ def remove(name: NameArgument, config: ConfigOption = None) -> None:
 
 
 def _configuration(config: Path | None) -> Any:
-    from cosched.daemon.config.configuration import load_configuration
+    from cosched.daemon.config.loading import load_configuration
 
     configuration = load_configuration(config)
     if not configuration.agent.listen:

@@ -21,7 +21,7 @@ def command(
     log_json: Annotated[bool, typer.Option("--log-json", help="Log one JSON object a line.")] = False,
 ) -> None:
     """Run the daemon until it is ended with SIGTERM or Ctrl-C; its jobs go on and it finds them again."""
-    from cosched.daemon.config.configuration import load_configuration
+    from cosched.daemon.config.loading import load_configuration
     from cosched.daemon.main import Daemon
 
     renderer = (

@@ -45,7 +45,7 @@ from cosched.store.store import Store
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cosched.daemon.config.configuration import Configuration
+    from cosched.daemon.config.sections import Configuration
     from cosched.store.rows import Notice
 
 __all__ = ["Daemon", "notification_settings", "tune_runtime"]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
     from cosched.daemon.clock import Clock
-    from cosched.daemon.config.configuration import Configuration
+    from cosched.daemon.config.sections import Configuration
     from cosched.daemon.engine import Engine
     from cosched.prediction.catalogue import Catalogue
     from cosched.prediction.model_predictor import ModelPredictor

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from cosched.addresses import ListenAddress
     from cosched.app.interface import DomainInsight, DomainService
     from cosched.daemon.clock import Clock
-    from cosched.daemon.config.configuration import Configuration
+    from cosched.daemon.config.sections import Configuration
     from cosched.store.store import Store
 
 __all__ = ["TlsFiles", "WebServer", "host_names", "open_socket", "open_sockets", "web_server"]

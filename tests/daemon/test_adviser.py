@@ -17,7 +17,6 @@ from cosched.coscheduler.events import HostsObserved
 from cosched.coscheduler.task import Task
 from cosched.daemon.adviser import Adviser
 from cosched.daemon.clock import Clock
-from cosched.daemon.config.layers import defaults
 from cosched.daemon.config.sections import AgentSection
 from cosched.daemon.engine import Engine
 from cosched.prediction.profile import PredictionSource, Profile
@@ -52,7 +51,7 @@ def engine(tmp_path: Path) -> Iterator[tuple[Engine, Agent, Store]]:
 
 
 def an_adviser(engine: Engine, agent: Agent, store: Store, mode: str) -> Adviser:
-    section = AgentSection.model_validate({**defaults({"HOME": "/nowhere"}, None).values["agent"], "adviser": mode})
+    section = AgentSection.model_validate({"adviser": mode})
     return Adviser(section, agent, engine, store, UserFiguresKnowledge(), Clock())
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cosched.api.documents import TaskRequest
-from cosched.daemon.config.configuration import load_configuration
+from cosched.daemon.config.loading import load_configuration
 from cosched.daemon.main import Daemon, _core_settings
 from cosched.errors import SystemFault
 from demo.site import Site

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from cosched.daemon.config.configuration import load_configuration
+from cosched.daemon.config.loading import load_configuration
 from cosched.daemon.server import web_server
 from cosched.errors import UserError
 from tests.daemon.makers import daemon, insight_of

@@ -6,14 +6,14 @@ import pytest
 
 from cosched.app.notifier import NotificationSettings
 from cosched.app.transports import MailServer, NotificationTargets
-from cosched.daemon.config.configuration import load_configuration
+from cosched.daemon.config.loading import load_configuration
 from cosched.daemon.main import notification_settings
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cosched.daemon.config.configuration import Configuration
+    from cosched.daemon.config.sections import Configuration
 
 
 def configured(folder: Path, text: str) -> Configuration:

@@ -114,7 +114,7 @@ def model_folders(config: Path | None = None) -> tuple[Path, ...]:
     set_here = any(name.startswith(f"{ENVIRONMENT_PREFIX}MODELS__") for name in os.environ)
     if config is None and not set_here and configuration_file(os.environ) is None:
         return default_library()  # without loading what reads configurations
-    from cosched.daemon.config.configuration import load_configuration
+    from cosched.daemon.config.loading import load_configuration
 
     return tuple(load_configuration(config).models.folders)
 
@@ -128,7 +128,7 @@ def catalogued(config: Path | None) -> tuple[list[Path], Path]:
     Raises:
         UserError: what is wrong with the configuration or the catalogue, or a model or hardware that cannot be found.
     """
-    from cosched.daemon.config.configuration import load_configuration
+    from cosched.daemon.config.loading import load_configuration
     from cosched.prediction.catalogue import Catalogue
 
     configuration = load_configuration(config)

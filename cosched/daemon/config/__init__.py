@@ -1,1 +1,1 @@
-"""The daemon's configuration: keys and bounds (sections), sources (layers), merging (configuration)."""
+"""The daemon's configuration: its keys, bounds and defaults (sections), and where it is read from (loading)."""

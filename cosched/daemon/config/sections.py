@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from cosched import resources
 from cosched.access.principals import checked_user_name
 from cosched.access.proxies import parse_proxies
 from cosched.addresses import ListenAddress, parse_listen_address
@@ -17,19 +18,27 @@ from cosched.errors import UserError
 from cosched.secret_files import check_private
 
 __all__ = [
+    "STATE",
     "AccessSection",
     "AgentSection",
+    "ApplicationsSection",
     "Configuration",
     "ConnectorSection",
     "DatabaseSection",
     "DispatchSection",
     "DomainSection",
-    "FoldersSection",
+    "ModelsSection",
     "NotifySection",
     "ObjectiveSection",
     "PlanningSection",
     "ServerSection",
 ]
+
+STATE = "{state}"
+"""Stands for the folder [domain] state in defaults; loading writes the folder, by default the user's state folder."""
+
+_HOUR = 3600.0
+_DAY = 24 * _HOUR
 
 
 def _duration(value: Any) -> float:
@@ -66,7 +75,7 @@ def _text_or_list(value: Any) -> Any:
 
 
 def _optional(value: Any) -> Path | None:
-    return None if value == "" else _folder(value)
+    return None if value in ("", None) else _folder(value)
 
 
 def _user(value: str) -> str:
@@ -110,9 +119,9 @@ class _Section(BaseModel):
 class DomainSection(_Section):
     """[domain]: name, resource model of its hosts, folder for state."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-    hardware: Annotated[str, Field(min_length=1)]
-    state: FolderPath
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] = "local"
+    hardware: Annotated[str, Field(min_length=1)] = "sgi_origin2000"
+    state: FolderPath = Path(STATE)
 
 
 class ConnectorSection(_Section):
@@ -120,10 +129,11 @@ class ConnectorSection(_Section):
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
     __pydantic_extra__: dict[str, dict[str, Any]] = Field(init=False)
-    kind: str
+    kind: str = "local"
+    local: dict[str, Any] = Field(default_factory=lambda: {"hosts": 16, "spool": f"{STATE}/local"})
 
     @model_validator(mode="after")
-    def _installed(self) -> ConnectorSection:
+    def _check_installed(self) -> ConnectorSection:
         for kind in (self.kind, *(self.__pydantic_extra__ or ())):
             if kind not in available_connectors():
                 raise ValueError(
@@ -134,26 +144,27 @@ class ConnectorSection(_Section):
     @property
     def table(self) -> dict[str, Any]:
         """The settings of the kind in force."""
-        return dict((self.__pydantic_extra__ or {}).get(self.kind, {}))
+        tables = {"local": self.local, **(self.__pydantic_extra__ or {})}
+        return dict(tables.get(self.kind, {}))
 
 
 class DatabaseSection(_Section):
     """[database]: where tasks survive."""
 
-    url: Annotated[str, Field(min_length=1)]
-    keep_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)]
+    url: Annotated[str, Field(min_length=1)] = f"sqlite:///{STATE}/cosched.db"
+    keep_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)] = 0.0
 
 
 class ObjectiveSection(_Section):
     """[objective]: what the search weighs; each term is a pure number of order one before its weight."""
 
-    makespan: Weight
-    idle: Weight
-    lateness: Weight
-    deadlines_first: bool
+    makespan: Weight = 1.0
+    idle: Weight = 0.2
+    lateness: Weight = 5.0
+    deadlines_first: bool = False
 
     @model_validator(mode="after")
-    def _something(self) -> ObjectiveSection:
+    def _check_weights(self) -> ObjectiveSection:
         if self.makespan == self.idle == self.lateness == 0:
             raise ValueError("all three weights are 0, so that every schedule is as good as any: raise one")
         return self
@@ -162,36 +173,39 @@ class ObjectiveSection(_Section):
 class PlanningSection(_Section):
     """[planning]: how the queue is planned and how much of the machine that may take."""
 
-    policy: Literal["genetic", "fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"]
-    staging: Duration
-    margin: Annotated[float, Field(ge=0, lt=1)]
-    quantile: Annotated[float, Field(gt=0, lt=1)]
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
-    share: Annotated[float, Field(gt=0, le=1)]
-    nice: Annotated[int, Field(ge=0, le=19)]
-    converged: Duration
+    policy: Literal["genetic", "fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"] = "genetic"
+    staging: Duration = 1.0
+    margin: Annotated[float, Field(ge=0, lt=1)] = 0.05
+    quantile: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0
+    share: Annotated[float, Field(gt=0, le=1)] = 0.5
+    nice: Annotated[int, Field(ge=0, le=19)] = 10
+    converged: Duration = 3.0
 
 
 class DispatchSection(_Section):
     """[dispatch]: what happens between a decision and the manager."""
 
-    grace: Duration
-    attempts: Annotated[int, Field(ge=1, le=1000)]
-    retry: Duration
-    retry_longest: Duration
+    grace: Duration = 30.0
+    attempts: Annotated[int, Field(ge=1, le=1000)] = 5
+    retry: Duration = 1.0
+    retry_longest: Duration = 60.0
 
 
 class ServerSection(_Section):
     """[server]: where the API and the pages listen, and under which names."""
 
-    listen: Annotated[tuple[Address, ...], Field(min_length=1), BeforeValidator(_text_or_list)]
-    socket_mode: Annotated[str, Field(pattern=r"^0?6[06][06]$")]
-    names: Annotated[tuple[HostName, ...], BeforeValidator(_text_or_list)]
-    certificate: OptionalPath
-    key: OptionalPath
+    listen: Annotated[tuple[Address, ...], Field(min_length=1), BeforeValidator(_text_or_list)] = (
+        f"unix:{STATE}/cosched.sock",
+        "127.0.0.1:0",
+    )
+    socket_mode: Annotated[str, Field(pattern=r"^0?6[06][06]$")] = "0600"
+    names: Annotated[tuple[HostName, ...], BeforeValidator(_text_or_list)] = ()
+    certificate: OptionalPath = None
+    key: OptionalPath = None
 
     @model_validator(mode="after")
-    def _both(self) -> ServerSection:
+    def _check_certificate(self) -> ServerSection:
         if (self.certificate is None) != (self.key is None):
             raise ValueError("TLS takes both certificate and key: give both, or neither")
         if self.key is not None:
@@ -207,18 +221,18 @@ class ServerSection(_Section):
 class AccessSection(_Section):
     """[access]: who may do what, and how often."""
 
-    administrators: Users
-    operators: Users
-    proxy: Annotated[tuple[str, ...], BeforeValidator(_text_or_list), AfterValidator(_proxies)]
-    proxy_header: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$")]
-    proxy_secret_file: OptionalPath
-    session: PositiveDuration
-    longest_token: PositiveDuration
-    requests: Annotated[float, Field(gt=0, le=1e6)]
-    waiting: Annotated[int, Field(ge=1, le=10**9)]
+    administrators: Users = ()
+    operators: Users = ()
+    proxy: Annotated[tuple[str, ...], BeforeValidator(_text_or_list), AfterValidator(_proxies)] = ()
+    proxy_header: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9-]{0,63}$")] = "X-Remote-User"
+    proxy_secret_file: OptionalPath = None
+    session: PositiveDuration = 12 * _HOUR
+    longest_token: PositiveDuration = 366 * _DAY
+    requests: Annotated[float, Field(gt=0, le=1e6)] = 100.0
+    waiting: Annotated[int, Field(ge=1, le=10**9)] = 10_000
 
     @model_validator(mode="after")
-    def _whole(self) -> AccessSection:
+    def _check_proxies(self) -> AccessSection:
         if self.proxy_secret_file is not None:
             _private(self.proxy_secret_file, "the file with the proxy's secret")
         elif parse_proxies(self.proxy).posed:
@@ -232,17 +246,17 @@ class AccessSection(_Section):
 class NotifySection(_Section):
     """[notify]: whom tasks' owners may have told, and how."""
 
-    webhooks: Annotated[tuple[WebHook, ...], BeforeValidator(_text_or_list)]
-    secret_file: OptionalPath
-    smtp: Annotated[str, Field(pattern=r"^((smtps?|smtp\+starttls)://[A-Za-z0-9.-]+(:[0-9]{1,5})?)?$")]
-    sender: Annotated[str, Field(pattern=r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+$")]
-    recipients: Annotated[tuple[Recipient, ...], BeforeValidator(_text_or_list)]
-    user: str
-    password_file: OptionalPath
-    patience: PositiveDuration
+    webhooks: Annotated[tuple[WebHook, ...], BeforeValidator(_text_or_list)] = ()
+    secret_file: OptionalPath = None
+    smtp: Annotated[str, Field(pattern=r"^((smtps?|smtp\+starttls)://[A-Za-z0-9.-]+(:[0-9]{1,5})?)?$")] = ""
+    sender: Annotated[str, Field(pattern=r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+$")] = "cosched@localhost"
+    recipients: Annotated[tuple[Recipient, ...], BeforeValidator(_text_or_list)] = ()
+    user: str = ""
+    password_file: OptionalPath = None
+    patience: PositiveDuration = _DAY
 
     @model_validator(mode="after")
-    def _whole(self) -> NotifySection:
+    def _check_receivers(self) -> NotifySection:
         if self.webhooks and self.secret_file is None:
             raise ValueError("webhooks are signed: name the file with the secret in secret_file")
         if self.recipients and not self.smtp:
@@ -253,41 +267,47 @@ class NotifySection(_Section):
         return self
 
 
-class FoldersSection(_Section):
-    """[applications] and [models]: folders, later ones count where names meet."""
+class ApplicationsSection(_Section):
+    """[applications]: folders of the catalogue; a later folder's entry replaces one of the same name."""
 
-    folders: list[FolderPath]
+    folders: list[FolderPath] = Field(default_factory=lambda: [resources.etc() / "applications.d"])
+
+
+class ModelsSection(_Section):
+    """[models]: folders with PSL and HMCL models; the first folder that has a model counts."""
+
+    folders: list[FolderPath] = Field(default_factory=lambda: [resources.models()])
 
 
 class AgentSection(_Section):
     """[agent]: neighbouring domains; without `listen` there is no agent."""
 
-    listen: Annotated[str, AfterValidator(_host_and_port)]
-    address: Annotated[str, AfterValidator(_host_and_port)]
-    key: FolderPath
-    certificate: FolderPath
-    peers: FolderPath
-    applications: Annotated[tuple[str, ...], BeforeValidator(_text_or_list)]
-    commands: bool
-    hops: Annotated[int, Field(ge=1, le=64)]
-    fanout: Annotated[int, Field(ge=1, le=64)]
-    scope: Annotated[int, Field(ge=0, le=64)]
-    sooner: Annotated[float, Field(gt=0, le=1)]
-    admit_late: bool
-    push: bool
-    period: PositiveDuration
-    patience: PositiveDuration
-    lease: PositiveDuration
-    keep_models: PositiveDuration
-    adviser: Literal["off", "advise", "adopt"]
-    advise_every: PositiveDuration
-    advise_shortest: PositiveDuration
-    advise_longest: PositiveDuration
-    advise_scope: Annotated[int, Field(ge=0, le=64)]
-    advise_lifetime: PositiveDuration
+    listen: Annotated[str, AfterValidator(_host_and_port)] = ""
+    address: Annotated[str, AfterValidator(_host_and_port)] = ""
+    key: FolderPath = Path(STATE, "agent.key")
+    certificate: FolderPath = Path(STATE, "agent.crt")
+    peers: FolderPath = Path(STATE, "peers.d")
+    applications: Annotated[tuple[str, ...], BeforeValidator(_text_or_list)] = ()
+    commands: bool = False
+    hops: Annotated[int, Field(ge=1, le=64)] = 4
+    fanout: Annotated[int, Field(ge=1, le=64)] = 3
+    scope: Annotated[int, Field(ge=0, le=64)] = 1
+    sooner: Annotated[float, Field(gt=0, le=1)] = 1.0
+    admit_late: bool = True
+    push: bool = True
+    period: PositiveDuration = 10.0
+    patience: PositiveDuration = 10.0
+    lease: PositiveDuration = 60.0
+    keep_models: PositiveDuration = 30 * _DAY
+    adviser: Literal["off", "advise", "adopt"] = "advise"
+    advise_every: PositiveDuration = 1800.0
+    advise_shortest: PositiveDuration = 2.0
+    advise_longest: PositiveDuration = 120.0
+    advise_scope: Annotated[int, Field(ge=0, le=64)] = 3
+    advise_lifetime: PositiveDuration = 600.0
 
     @model_validator(mode="after")
-    def _between(self) -> AgentSection:
+    def _check_advice_bounds(self) -> AgentSection:
         if self.advise_shortest > self.advise_longest:
             raise ValueError("advise_shortest is longer than advise_longest: exchange them")
         if self.advise_lifetime < self.advise_longest:
@@ -304,15 +324,15 @@ class AgentSection(_Section):
 class Configuration(_Section):
     """The whole configuration of one daemon. Durations are seconds."""
 
-    domain: DomainSection
-    connector: ConnectorSection
-    database: DatabaseSection
-    objective: ObjectiveSection
-    planning: PlanningSection
-    dispatch: DispatchSection
-    server: ServerSection
-    access: AccessSection
-    notify: NotifySection
-    agent: AgentSection
-    applications: FoldersSection
-    models: FoldersSection
+    domain: DomainSection = Field(default_factory=DomainSection)
+    connector: ConnectorSection = Field(default_factory=ConnectorSection)
+    database: DatabaseSection = Field(default_factory=DatabaseSection)
+    objective: ObjectiveSection = Field(default_factory=ObjectiveSection)
+    planning: PlanningSection = Field(default_factory=PlanningSection)
+    dispatch: DispatchSection = Field(default_factory=DispatchSection)
+    server: ServerSection = Field(default_factory=ServerSection)
+    access: AccessSection = Field(default_factory=AccessSection)
+    notify: NotifySection = Field(default_factory=NotifySection)
+    agent: AgentSection = Field(default_factory=AgentSection)
+    applications: ApplicationsSection = Field(default_factory=ApplicationsSection)
+    models: ModelsSection = Field(default_factory=ModelsSection)

@@ -5,26 +5,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from cosched.daemon.config.layers import defaults
 from cosched.daemon.config.sections import Configuration
-
-HOME = {"HOME": "/home/ann"}
-
-
-def with_value(section: str, key: str, value: Any) -> dict[str, Any]:
-    values = defaults(HOME, None).values
-    values[section][key] = value
-    return values
-
-
-def test_the_defaults_are_sound() -> None:
-    configuration = Configuration.model_validate(defaults(HOME, None).values)
-    assert configuration.connector.table == {"hosts": 16, "spool": "/home/ann/.local/state/cosched/local"}
 
 
 def test_the_table_of_the_kind_in_force_is_handed_over() -> None:
-    values = with_value("connector", "condor", {"spool": "/x"})
-    values["connector"]["kind"] = "condor"
+    values = {"connector": {"kind": "condor", "condor": {"spool": "/x"}}}
     assert Configuration.model_validate(values).connector.table == {"spool": "/x"}
 
 
@@ -51,4 +36,4 @@ def test_the_table_of_the_kind_in_force_is_handed_over() -> None:
 )
 def test_what_is_out_of_bounds_is_refused(section: str, key: str, value: Any) -> None:
     with pytest.raises(ValidationError):
-        Configuration.model_validate(with_value(section, key, value))
+        Configuration.model_validate({section: {key: value}})

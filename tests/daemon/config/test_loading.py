@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from cosched import resources
-from cosched.daemon.config.configuration import configuration_values, load_configuration
-from cosched.daemon.config.layers import defaults, flatten
+from cosched.daemon.config.loading import configuration_values, load_configuration
 from cosched.daemon.config.sections import Configuration, PlanningSection
 from cosched.errors import UserError
 
@@ -35,11 +34,13 @@ def test_without_a_file_the_state_is_the_users() -> None:
 
 
 def test_every_key_has_a_default_and_stands_in_the_example_file() -> None:
-    keys = {key for key in flatten(defaults(HOME, None).values) if not key.startswith("connector.local.")}
+    values = configuration_values(environment=HOME)
+    keys = {value.key for value in values if not value.key.startswith("connector.local.")}
+    assert {value.origin for value in values} == {"default"}
     sections = {name: field.annotation for name, field in Configuration.model_fields.items()}
     assert keys == {
         f"{name}.{key}" for name, section in sections.items() for key in getattr(section, "model_fields", ())
-    }
+    } - {"connector.local"}
     text = (resources.etc() / "cosched.toml").read_text()
     for key in keys:
         section, name = key.split(".")
@@ -84,6 +85,32 @@ def test_state_moves_the_database_and_the_socket(file: Path) -> None:
     assert configuration.server.listen[0] == f"unix:{file.parent}/state/cosched.sock"
 
 
+def test_state_from_the_environment_moves_the_database_too(file: Path) -> None:
+    file.write_text('[domain]\nstate = "state"\n')
+    configuration = load_configuration(file, HOME | {"COSCHED_DOMAIN__STATE": "/var/state"})
+    assert configuration.database.url == "sqlite:////var/state/cosched.db"
+    assert configuration.connector.table["spool"] == "/var/state/local"
+
+
+def test_relative_paths_start_where_they_are_written(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_text('[applications]\nfolders = ["applications.d", "/opt/catalogue"]\n[agent]\nkey = "agent.key"\n')
+    (file.parent / "elsewhere").mkdir()
+    monkeypatch.chdir(file.parent / "elsewhere")
+    configuration = load_configuration(file, HOME | {"COSCHED_MODELS__FOLDERS": '["models"]'})
+    assert configuration.applications.folders == [file.parent / "applications.d", Path("/opt/catalogue")]
+    assert configuration.agent.key == file.parent / "agent.key"
+    assert configuration.models.folders == [file.parent / "elsewhere" / "models"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [("7", 7), ("0.5", 0.5), ("true", True), ("2m", "2m"), ('["a"]', ["a"]), ("", ""), ("7\nx = 1", "7\nx = 1")],
+)
+def test_values_of_the_environment_are_toml_where_they_can_be(raw: str, value: object) -> None:
+    configuration = load_configuration(environment=HOME | {"COSCHED_CONNECTOR__LOCAL__HOSTS": raw})
+    assert configuration.connector.table["hosts"] == value
+
+
 def test_text_from_the_environment_needs_no_quotes() -> None:
     configuration = load_configuration(
         environment=HOME | {"COSCHED_DOMAIN__NAME": "7", "COSCHED_MODELS__FOLDERS": '["/a", "/b"]'}
@@ -92,11 +119,24 @@ def test_text_from_the_environment_needs_no_quotes() -> None:
     assert configuration.models.folders == [Path("/a"), Path("/b")]
 
 
+def test_a_table_and_a_value_of_one_name_are_refused(file: Path) -> None:
+    message = fault(file, "", COSCHED_CONNECTOR__LOCAL="x", COSCHED_CONNECTOR__LOCAL__HOSTS="3")
+    assert message.endswith("local is set as a value by another variable: unset one")
+    message = fault(file, "planning = 3\n", COSCHED_PLANNING__SEED="1")
+    assert message == f"{file}: planning must be a table: write [planning]"
+
+
+def test_variables_of_jobs_are_not_read() -> None:
+    environment = {"COSCHED_TASK": "17", "COSCHED_SERVER": "unix:/x", "PLANNING__SEED": "3"}
+    assert load_configuration(environment=HOME | environment) == load_configuration(environment=HOME)
+
+
 def test_an_unknown_key_is_named_with_its_file_and_what_was_meant(file: Path) -> None:
     valid = ", ".join(PlanningSection.model_fields)
     message = fault(file, "[planning]\nsede = 1\n")
     assert message == f"{file}: unknown key planning.sede (did you mean seed?): valid here are {valid}"
     assert "unknown key planing (did you mean planning?): valid sections are domain," in fault(file, "[planing]\n")
+    assert fault(file, "[planing]\n").startswith(f"{file}: unknown key")
     assert fault(file, "", COSCHED_PLANNING__SEDE="1").startswith("environment COSCHED_PLANNING__SEDE: unknown key")
 
 
