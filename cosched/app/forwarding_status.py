@@ -26,17 +26,17 @@ def forwarding_obstacle(task: Task) -> str:
     return ""
 
 
-def explain_forwarding(core: Coscheduler, agent: Agent | None, name: str, time: float) -> TaskExplanation | None:
+def explain_forwarding(core: Coscheduler, agent: Agent, name: str, time: float) -> TaskExplanation | None:
     """Explain a live task as `explain` does; of one that will be late, say also why no other domain has it.
 
     Args:
         core: of this domain.
-        agent: of this domain, where there is one.
+        agent: of this domain.
         name: of the task.
         time: now, epoch seconds.
     """
     found = explain(core, name, time)
-    if found is None or agent is None or found.state is not TaskState.QUEUED:
+    if found is None or found.state is not TaskState.QUEUED:
         return found
     stays = "" if found.slack is not None and found.slack >= 0 else _why_not_forwarded(core, name, agent, time)
     return replace(found, waits_for=(*found.waits_for, stays)) if stays else found

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import threading
 import time
-from concurrent.futures import CancelledError
-from concurrent.futures import TimeoutError as NoAnswerError
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from cosched import evaluation
 from cosched.api.documents import Accuracy, CurvesView, ModelView, ParameterView, RecordView, RunView
 from cosched.api.problems import NotFoundError
+from cosched.app.core_access import CoreClient
 from cosched.app.plan_history import PlanHistory
 from cosched.app.views import profile_view
 from cosched.errors import SystemFault, UserError
@@ -21,15 +20,14 @@ from cosched.prediction.model_library import ModelLibrary
 from cosched.store.plan_points import PlanPoints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cosched.access.principals import Principal
     from cosched.api.documents import PlanPoint, ProfileView, SearchPoint
+    from cosched.app.core_access import CoreAccess
     from cosched.coscheduler.core import Coscheduler
-    from cosched.coscheduler.events import Event
     from cosched.coscheduler.task import Attempt, Task
-    from cosched.daemon.engine import Engine
     from cosched.evaluation import ModelParameter
     from cosched.prediction.catalogue import Catalogue, CatalogueEntry
     from cosched.prediction.model_predictor import ModelPredictor
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DomainQueries"]
 
-_T = TypeVar("_T")
-_PATIENCE = 20.0  # seconds to wait for the engine
 _MOST_RUNS = 4000
 _COMPLETED = 2000
 _RATIOS = 60
@@ -55,7 +51,7 @@ class DomainQueries:
 
     def __init__(
         self,
-        engine: Engine,
+        access: CoreAccess,
         core: Coscheduler,
         store: Store,
         catalogue: Catalogue,
@@ -65,14 +61,14 @@ class DomainQueries:
         """Set up, and begin to remember what the engine plans.
 
         Args:
-            engine: owns the core.
-            core: asked on the engine's thread alone.
+            access: to the core.
+            core: read on the engine's thread alone.
             store: what has happened.
             catalogue: the applications known by name.
             predictor: evaluates models.
             folders: of the models.
         """
-        self._engine = engine
+        self._core = CoreClient(access)
         self._store = store
         self._catalogue = catalogue
         self._predictor = predictor
@@ -80,13 +76,7 @@ class DomainQueries:
         self._shelf = ModelLibrary(folders)
         self._evaluating = threading.Lock()  # models may be made to take long: one at a time leaves others their turn
         self.memory = PlanHistory(core, PlanPoints(store))
-        told = engine.on_change
-
-        def changed(tasks: Collection[Task], events: Sequence[Event]) -> None:
-            told(tasks, events)
-            self.memory.heard(tasks, events)
-
-        engine.on_change = changed
+        access.subscribe(self.memory.heard)
 
     def applications(self) -> list[CatalogueEntry]:
         """Return the catalogue; see `Insight`."""
@@ -147,7 +137,7 @@ class DomainQueries:
 
     def accuracy(self) -> list[Accuracy]:
         """Return how well run times were predicted; see `Insight`."""
-        learned = self._ask(lambda core, _time: core.corrections())
+        learned = self._core.ask(lambda core, _time: core.corrections())
         ratios: dict[tuple[str, str, str], list[float]] = {}
         for task in self._store.completed(_COMPLETED):
             if task.profile is not None and task.predicted and task.actual:
@@ -171,12 +161,6 @@ class DomainQueries:
     def search(self) -> list[SearchPoint]:
         """Return how the plan became better; see `Insight`."""
         return self.memory.search()
-
-    def _ask(self, question: Callable[[Coscheduler, float], _T]) -> _T:
-        try:
-            return self._engine.ask(question).result(_PATIENCE)
-        except (NoAnswerError, CancelledError) as error:
-            raise SystemFault("cosched is busy: try again in a moment") from error
 
 
 def _parameter(found: ModelParameter) -> ParameterView:

@@ -6,26 +6,25 @@ Changes go to the engine; what has happened is read from the store. Start at `Ta
 from __future__ import annotations
 
 import threading
-from concurrent.futures import CancelledError, Future
-from concurrent.futures import TimeoutError as NoAnswerError
+from concurrent.futures import Future
 from dataclasses import asdict, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from cosched.api.documents import Effect, Forecast, Status, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError, QuotaError
 from cosched.app import reservations
+from cosched.app.core_access import CoreClient
 from cosched.app.event_feed import EventFeed, feed_events
-from cosched.app.forwarding_status import explain_forwarding, forwarding_obstacle
+from cosched.app.forwarding_status import forwarding_obstacle
 from cosched.app.interface import Published
+from cosched.app.neighbour_access import NoNeighbours
 from cosched.app.validation import DomainState, check_predecessors, offered_notice
 from cosched.app.views import (
     ended_explanation,
     explanation_view,
     host_views,
     listed_view,
-    network_view,
-    peer_views,
     plan_view,
     profile_view,
     task_detail,
@@ -40,7 +39,7 @@ from cosched.coscheduler.events import (
 )
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.what_if import predict_placement
-from cosched.errors import SystemFault, UserError
+from cosched.errors import UserError
 from cosched.store.store import KeyedSubmission, TaskSelection
 from cosched.version import __version__
 
@@ -60,20 +59,18 @@ if TYPE_CHECKING:
         TaskRequest,
         TaskView,
     )
+    from cosched.app.core_access import CoreAccess
+    from cosched.app.neighbour_access import NeighbourAccess
     from cosched.app.outputs import TaskOutputs
     from cosched.app.validation import TaskValidator
     from cosched.connector.interface import Output
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.task import Task
-    from cosched.daemon.engine import Engine
-    from cosched.daemon.neighbours import Neighbours
     from cosched.store.store import Store
 
 __all__ = ["TaskService"]
 
-_T = TypeVar("_T")
-_PATIENCE = 20.0  # seconds to wait for the engine; it writes to disk before it answers
 _LOG_LINES = 200
 
 
@@ -86,7 +83,7 @@ class TaskService:
 
     def __init__(
         self,
-        engine: Engine,
+        core: CoreAccess,
         store: Store,
         intake: TaskValidator,
         *,
@@ -101,7 +98,7 @@ class TaskService:
         """Set up.
 
         Args:
-            engine: owns the core.
+            core: of the domain.
             store: what has happened.
             intake: makes tasks of requests.
             domain: name of the domain.
@@ -113,8 +110,8 @@ class TaskService:
             waiting: how many tasks of one user may wait or run; operators may have more.
         """
         self.feed = EventFeed()
-        self._engine = engine
-        engine.on_change = self._changed
+        self._core = CoreClient(core)
+        core.subscribe(self._changed)
         self._known_domain: DomainState | None = None
         self._changes = 0
         self._store = store
@@ -124,7 +121,7 @@ class TaskService:
         self._calls = calls
         self._outputs = outputs
         self._waiting = waiting
-        self.neighbours: Neighbours | None = None
+        self.neighbours: NeighbourAccess = NoNeighbours()
         self._keys = threading.Lock()
         self._pending: dict[tuple[str, str], tuple[str, Future[tuple[Task, ...]]]] = {}
 
@@ -135,8 +132,8 @@ class TaskService:
         if known is None:
             self._check_quota(asker, len(requests))
             tasks = self._make(asker, requests, self._domain())
-            known = self._engine.accept(tasks) if submission is None else self._accept_once(tasks, submission)
-        accepted, state = self._wait(known), self._domain()
+            known = self._core.accept(tasks) if submission is None else self._accept_once(tasks, submission)
+        accepted, state = self._core.wait(known), self._domain()
         return [
             replace(task_view(task), notice=offered_notice(task, replace(state, time=task.submitted)))
             for task in accepted
@@ -174,46 +171,45 @@ class TaskService:
     def explain(self, asker: Principal, task_id: str) -> ExplanationView:
         """Say why a task is where it is; see `Service`."""
         task = self._find(asker, task_id)
-        agent = None if self.neighbours is None else self.neighbours.agent
 
         def question(core: Coscheduler, time: float) -> ExplanationView | None:
-            found = explain_forwarding(core, agent, task_id, time)
+            found = self.neighbours.explain(core, task_id, time)
             return None if found is None else explanation_view(found, core)
 
-        return self._ask(question) or ended_explanation(self._find(asker, task.id))
+        return self._core.ask(question) or ended_explanation(self._find(asker, task.id))
 
     def cancel(self, asker: Principal, task_id: str) -> TaskView:
         """Take the wish that a task does not run; see `Service`."""
         self._find(asker, task_id)
-        self._wait(self._engine.do(CancelRequested(self._engine.now(), task_id)))
+        self._core.apply(CancelRequested(self._core.now(), task_id))
         return task_view(self._find(asker, task_id))
 
     def hosts(self, asker: Principal) -> list[HostView]:
         """Return all hosts; see `Service`."""
-        return self._ask(partial(host_views, asker))
+        return self._core.ask(partial(host_views, asker))
 
     def reserve(self, asker: Principal, request: ReservationRequest) -> ReservationView:
         """Keep hosts for others; see `Service`."""
         reservations.require_administrator(asker)
-        hosts, there = self._ask(lambda core, time: (set(core.domain.hosts), len(core.reservations.live(time))))
-        now = self._engine.now()
+        hosts, there = self._core.ask(lambda core, time: (set(core.domain.hosts), len(core.reservations.live(time))))
+        now = self._core.now()
         reservation = reservations.new_reservation(request, asker.name, now, hosts, there)
-        self._wait(self._engine.do(HostsReserved(now, reservation)))
+        self._core.apply(HostsReserved(now, reservation))
         return self._reservation(asker, reservation.id)
 
     def reservations(self, asker: Principal) -> list[ReservationView]:
         """Return the reservations that are not over; see `Service`."""
-        return self._ask(partial(reservations.reservation_views, asker))
+        return self._core.ask(partial(reservations.reservation_views, asker))
 
     def release(self, asker: Principal, identifier: str) -> ReservationView:
         """Give a reservation up; see `Service`."""
         reservations.require_administrator(asker)
         known = self._reservation(asker, identifier)
-        self._wait(self._engine.do(ReservationReleased(self._engine.now(), identifier)))
+        self._core.apply(ReservationReleased(self._core.now(), identifier))
         return known
 
     def _reservation(self, asker: Principal, identifier: str) -> ReservationView:
-        return self._ask(lambda core, time: reservations.reservation_view(asker, core, time, identifier))
+        return self._core.ask(lambda core, time: reservations.reservation_view(asker, core, time, identifier))
 
     def published(self, asker: Principal) -> Published:
         """Return what is told of the domain; see `Service`."""
@@ -222,7 +218,7 @@ class TaskService:
             domain=domain,
             version=__version__,
             connector=connector,
-            time=self._engine.now(),
+            time=self._core.now(),
             hosts=tuple(self.hosts(asker)),
             tasks={str(state): count for state, count in self._store.counts(None).items()},
             applications=tuple((each.name, each.description) for each in self._intake.applications()),
@@ -231,11 +227,11 @@ class TaskService:
 
     def plan(self, asker: Principal) -> PlanView:
         """Return the schedule in force; see `Service`."""
-        return self._ask(partial(plan_view, asker))
+        return self._core.ask(partial(plan_view, asker))
 
     def status(self, asker: Principal) -> Status:
         """Return the daemon's state; see `Service`."""
-        time, hosts = self._ask(lambda core, time: (time, list(core.domain.hosts.values())))
+        time, hosts = self._core.ask(lambda core, time: (time, list(core.domain.hosts.values())))
         up = sum(host.up for host in hosts)
         domain, connector, policy = self._names
         counts = self._store.counts(None if asker.oversees else TaskSelection(owner=asker.name))
@@ -264,16 +260,15 @@ class TaskService:
         known = self._known_domain
         if known is None:
             changes = self._changes
-            known = self._ask(_domain_state)
+            known = self._core.ask(_domain_state)
             if changes == self._changes:  # else it may be from before the change
                 self._known_domain = known
-        offers = self.neighbours is not None and self.neighbours.offers
-        return replace(known, time=self._engine.now(), offers=offers)
+        return replace(known, time=self._core.now(), offers=self.neighbours.accepts_late)
 
     def _check_quota(self, asker: Principal, more: int) -> None:
         if asker.oversees:
             return
-        live = self._ask(lambda core, _time: core.owned.get(asker.name, 0))
+        live = self._core.ask(lambda core, _time: core.owned.get(asker.name, 0))
         if live + more > self._waiting:
             raise QuotaError(
                 f"{live} tasks of yours wait or run, and {self._waiting} may: submit {more} more when some have ended"
@@ -285,17 +280,11 @@ class TaskService:
 
     def peers(self) -> list[PeerView]:
         """Return the neighbouring domains; see `Service`."""
-        if self.neighbours is None:
-            return []
-        entries, faults, agent = self.neighbours.entries, self.neighbours.faults(), self.neighbours.agent
-        return self._ask(lambda core, time: peer_views(entries, faults, agent, core, time))
+        return self.neighbours.peers()
 
     def network(self) -> NetworkView | None:
         """Return what our agent has done and how it is advised; see `Service`."""
-        if self.neighbours is None:
-            return None
-        agent, adviser = self.neighbours.agent, self.neighbours.adviser
-        return self._ask(lambda _core, _time: network_view(agent, adviser))
+        return self.neighbours.network()
 
     def _make(self, asker: Principal, requests: Sequence[TaskRequest], state: DomainState) -> list[Task]:
         tasks = []
@@ -331,14 +320,14 @@ class TaskService:
             known = self._known(wanted)
             if known is not None:
                 return known
-            answer = self._engine.accept(tasks, replace(wanted, created=tasks[0].submitted))
+            answer = self._core.accept(tasks, replace(wanted, created=tasks[0].submitted))
             self._pending[name] = (wanted.digest, answer)
         answer.add_done_callback(lambda _answer: self._pending.pop(name, None))
         return answer
 
     def _forecast(self, task: Task, state: DomainState) -> Forecast:
         profile = corrected_profile(task, state.corrections)
-        spot = self._ask(lambda core, time: predict_placement(core, task, time))
+        spot = self._core.ask(lambda core, time: predict_placement(core, task, time))
         meets = None if spot is None or task.deadline is None else spot.end <= task.deadline
         offered = meets is False and state.offers and not forwarding_obstacle(task)
         return Forecast(
@@ -361,21 +350,6 @@ class TaskService:
         if task is None or not asker.may_see(task.owner):
             raise _no_such_task(task_id)
         return task
-
-    def _ask(self, question: Callable[[Coscheduler, float], _T]) -> _T:
-        return self._wait(self._engine.ask(question))
-
-    def _wait(self, answer: Future[_T]) -> _T:
-        try:
-            return answer.result(_PATIENCE)
-        except (NoAnswerError, CancelledError) as error:
-            why = self._engine.store_fault or "it is busy"
-            # Taken back where it has not been begun: else whoever tries again would have it done twice.
-            if answer.cancel():
-                raise SystemFault(f"cosched cannot answer ({why}): try again; nothing was done") from error
-            raise SystemFault(
-                f"cosched cannot answer ({why}): it may yet be done, so look before you try again, or use the same key"
-            ) from error
 
 
 def _no_such_task(task_id: str) -> NotFoundError:

@@ -6,19 +6,15 @@ Tasks (`task_view`), the schedule (`plan_view`), neighbours (`peer_views`).
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, fields
+from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cosched.api.documents import (
-    AdvertisingView,
-    AdviceView,
     AttemptView,
     ExplanationView,
     HandoverView,
     HostView,
-    NetworkView,
-    OutlookView,
     PeerView,
     PlacementView,
     PlanView,
@@ -35,15 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from cosched.access.principals import Principal
-    from cosched.agents.advice import AdvertisingOutcome
     from cosched.agents.agent import Agent
-    from cosched.agents.agent_settings import AdvertisingSettings
     from cosched.agents.records import Handover
     from cosched.agents.transport.allow_list import PeerEntry
     from cosched.coscheduler import explain
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Attempt, Task
-    from cosched.daemon.adviser import Adviser, LatestAdvice
     from cosched.prediction.profile import Profile
     from cosched.store import LogEntry
     from cosched.store.rows import TableRow
@@ -54,7 +47,6 @@ __all__ = [
     "handover_views",
     "host_views",
     "listed_view",
-    "network_view",
     "peer_views",
     "plan_view",
     "profile_view",
@@ -107,43 +99,6 @@ def handover_views(handovers: Iterable[Handover]) -> tuple[HandoverView, ...]:
         )
         for one in handovers
     )
-
-
-def network_view(agent: Agent, adviser: Adviser) -> NetworkView:
-    """Return what an agent has done, and what its adviser found last."""
-    figures = agent.figures()
-    latest = adviser.latest
-    return NetworkView(
-        **asdict(figures),
-        letters_each=figures.letters_each,
-        spreading=figures.spreading,
-        advertising=_advertising(agent.settings.advertising),
-        adviser=adviser.mode,
-        advice=None if latest is None else _advice(latest),
-        fault=adviser.fault,
-    )
-
-
-def _advice(counsel: LatestAdvice) -> AdviceView:
-    advice = counsel.advice
-    return AdviceView(
-        time=counsel.time,
-        present=_advertising(advice.present),
-        present_outlook=_outlook(advice.present_outlook),
-        best=_advertising(advice.best),
-        best_outlook=_outlook(advice.best_outlook),
-        tried=advice.tried,
-        tasks=advice.tasks,
-        adopted=counsel.adopted,
-    )
-
-
-def _advertising(way: AdvertisingSettings) -> AdvertisingView:
-    return AdvertisingView(**asdict(way))
-
-
-def _outlook(outlook: AdvertisingOutcome) -> OutlookView:
-    return OutlookView(**asdict(outlook))
 
 
 # ── From the core's and the store's values to the documents of the API.

@@ -10,7 +10,7 @@ import pickle
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING
@@ -20,6 +20,8 @@ import structlog
 from cosched.agents import AdvertisingChanged
 from cosched.agents.advice import AdviserSnapshot, ObservedDomain, ObservedTask
 from cosched.agents.agent_settings import AdvertisingBounds, PeerRole
+from cosched.api.documents import AdvertisingView, AdviceView, NetworkView, OutlookView
+from cosched.app.core_access import CoreClient
 from cosched.daemon.advising import AdviceRequest
 from cosched.errors import SystemFault
 
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched.agents import Peer, TaskKnowledge
-    from cosched.agents.advice import Advice
+    from cosched.agents.advice import AdvertisingOutcome, Advice
     from cosched.agents.agent import Agent
+    from cosched.agents.agent_settings import AdvertisingSettings
     from cosched.agents.discovery.capability_tables import CapabilityEntry
     from cosched.agents.protocol.advertisement import AdvertisedService
     from cosched.coscheduler.core import Coscheduler
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from cosched.daemon.engine import Engine
     from cosched.store.store import Store
 
-__all__ = ["FEWEST_TASKS", "Adviser", "DomainView", "LatestAdvice", "domain_view", "situation"]
+__all__ = ["FEWEST_TASKS", "Adviser", "DomainView", "LatestAdvice", "domain_view", "network_view", "situation"]
 
 # ── From what the daemon knows to what its adviser simulates.
 
@@ -137,7 +140,6 @@ def _slowness(tasks: Sequence[Task], knowledge: TaskKnowledge, hardware: str, th
 _log = structlog.get_logger("cosched.agents")
 _TASKS = 200  # newest tasks that are looked at
 _SECONDS = 60.0  # of processor time for one advice
-_PATIENCE = 20.0  # seconds for an answer of the engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +218,7 @@ class Adviser(threading.Thread):
         while not self._stopped.wait(self._section.advise_every):
             try:
                 self.once()
-            except (SystemFault, TimeoutError, OSError) as error:
+            except (SystemFault, OSError) as error:
                 self.fault = f"no advice: {error}"
                 _log.warning("adviser", fault=self.fault)
 
@@ -224,11 +226,10 @@ class Adviser(threading.Thread):
         """Ask for advice now, and adopt it where that is wished for.
 
         Raises:
-            SystemFault: the simulation came to nothing, or the database cannot be read.
-            TimeoutError: the engine is busy.
+            SystemFault: the engine is busy, the simulation came to nothing, or the database cannot be read.
             OSError: the process cannot be started.
         """
-        found = self._engine.ask(partial(domain_view, self._agent)).result(_PATIENCE)
+        found = CoreClient(self._engine).ask(partial(domain_view, self._agent))
         now = self._clock.now()
         wanted = situation(self._agent, found, self._store.tasks(limit=_TASKS), self._knowledge, now)
         if wanted is None:
@@ -267,3 +268,40 @@ class Adviser(threading.Thread):
             raise SystemFault(f"the simulation ended with {self._process.returncode}: the log above says why")
         found: Advice = pickle.loads(said)  # noqa: S301  from our own child
         return found
+
+
+def network_view(agent: Agent, adviser: Adviser) -> NetworkView:
+    """Return what an agent has done, and what its adviser found last."""
+    figures = agent.figures()
+    latest = adviser.latest
+    return NetworkView(
+        **asdict(figures),
+        letters_each=figures.letters_each,
+        spreading=figures.spreading,
+        advertising=_advertising(agent.settings.advertising),
+        adviser=adviser.mode,
+        advice=None if latest is None else _advice(latest),
+        fault=adviser.fault,
+    )
+
+
+def _advice(counsel: LatestAdvice) -> AdviceView:
+    advice = counsel.advice
+    return AdviceView(
+        time=counsel.time,
+        present=_advertising(advice.present),
+        present_outlook=_outlook(advice.present_outlook),
+        best=_advertising(advice.best),
+        best_outlook=_outlook(advice.best_outlook),
+        tried=advice.tried,
+        tasks=advice.tasks,
+        adopted=counsel.adopted,
+    )
+
+
+def _advertising(way: AdvertisingSettings) -> AdvertisingView:
+    return AdvertisingView(**asdict(way))
+
+
+def _outlook(outlook: AdvertisingOutcome) -> OutlookView:
+    return OutlookView(**asdict(outlook))

@@ -29,12 +29,13 @@ from cosched.store.handovers import HandoverTable
 from cosched.store.journal import log_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
     from cosched.agents.agent import Agent
     from cosched.agents.broker import AgentEvent, BrokerOutcome
     from cosched.agents.protocol.messages import Letter
     from cosched.agents.records import Guest, Handover
+    from cosched.app.core_access import ChangeListener
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.reservations import Reservation
@@ -77,7 +78,6 @@ class Engine(threading.Thread):
         on_failure: called then, from the thread.
         manager: carries decisions out; set before anything is decided.
         search: gets snapshots; None under a policy that does not search.
-        on_change: called with what has been written down, from the thread; must be quick.
         send: brings letters to neighbours; used where there is an agent.
     """
 
@@ -100,11 +100,15 @@ class Engine(threading.Thread):
         self.manager: ResourceManager | None = None
         self.search: SearchProcess | None = None
         self.send: Callable[[Letter], None] = lambda _letter: None
-        self.on_change: Callable[[Collection[Task], Sequence[Event]], None] = lambda _tasks, _events: None
+        self._listeners: list[ChangeListener] = []
 
     def join_agent(self, agent: Agent) -> None:
         """Have an agent beside the core. Call before `restore`."""
         self._broker = Broker(self._core, agent)
+
+    def subscribe(self, listener: ChangeListener) -> None:
+        """Have a listener called with what has been written down, on this thread; it must be quick."""
+        self._listeners.append(listener)
 
     def next_number(self) -> int:
         """Return the number of a new task; from this thread only."""
@@ -257,7 +261,8 @@ class Engine(threading.Thread):
         for item in step.items:
             item.answer.set_result(item.tasks or None)
         if step.events:
-            self.on_change(step.tasks.values(), step.events)
+            for listener in self._listeners:
+                listener(step.tasks.values(), step.events)
 
     def _save(self, step: _Step) -> None:
         """Write until it is written: to act on what could be forgotten is the one thing never to do.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from cosched.app.core_access import CoreClient
 from cosched.app.notifier import NotificationSettings, Notifier, late_notices
 from cosched.app.outputs import TaskOutputs
 from cosched.app.queries import DomainQueries
@@ -100,7 +101,6 @@ _log = structlog.get_logger("cosched.daemon")
 
 _LOOK = 1.0  # seconds after which a signal that woke nobody is noticed
 _WATCH = 1.0  # seconds between looks at the hosts
-_PATIENCE = 20.0  # seconds that the notifier waits for an answer of the engine
 _MODELS = 2.0  # seconds that evaluations may go on when the daemon ends; answers have five
 _STATUS = 60.0  # seconds between questions for the status of all live attempts; events tell sooner
 
@@ -256,17 +256,13 @@ class Daemon:
 
     def _submitted(self) -> list[str]:
         """Return the attempts that the manager has been given; called from the manager's threads."""
-        given = self._engine.ask(
+        return CoreClient(self._engine).ask(
             lambda core, _time: [a.uuid for a in core.attempts.values() if a.state is not AttemptState.SUBMITTING]
         )
-        return given.result()
 
     def _late(self) -> list[Notice]:
         """Return notices of tasks that will be late; called from the notifier."""
-        try:
-            return self._engine.ask(late_notices).result(_PATIENCE)
-        except TimeoutError as error:
-            raise SystemFault("the engine is busy") from error
+        return CoreClient(self._engine).ask(late_notices)
 
     def _faults(self) -> list[str]:
         faults = []

@@ -15,8 +15,11 @@ from cosched.agents.transport.allow_list import PeerAllowList
 from cosched.agents.transport.peer_client import LetterSender, call_peer
 from cosched.agents.transport.peer_server import PeerServer
 from cosched.agents.transport.remote_output import read_output_reply
+from cosched.app.core_access import CoreClient
+from cosched.app.forwarding_status import explain_forwarding
 from cosched.app.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge
-from cosched.daemon.adviser import Adviser
+from cosched.app.views import peer_views
+from cosched.daemon.adviser import Adviser, network_view
 from cosched.errors import CoschedError, SystemFault, UserError
 from cosched.store.handovers import HandoverTable
 
@@ -26,10 +29,12 @@ if TYPE_CHECKING:
     from cosched.agents.protocol.messages import Letter
     from cosched.agents.transport.allow_list import PeerEntry
     from cosched.agents.transport.remote_output import OutputQuery
+    from cosched.api.documents import NetworkView, PeerView
     from cosched.app.outputs import TaskOutputs
     from cosched.app.validation import DomainState, TaskValidator
     from cosched.connector.interface import Output
     from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.explain import TaskExplanation
     from cosched.coscheduler.task import Task
     from cosched.daemon.clock import Clock
     from cosched.daemon.config.sections import Configuration
@@ -140,7 +145,7 @@ class Neighbours:
         self._knowledge.close()
 
     @property
-    def offers(self) -> bool:
+    def accepts_late(self) -> bool:
         """Whether a task is accepted whose deadline cannot be met here: there is somebody to offer it to."""
         return self._admits and any(not entry.paused for entry in self.entries.values())
 
@@ -148,6 +153,19 @@ class Neighbours:
     def port(self) -> int:
         """Where neighbours are listened to."""
         return self._server.port
+
+    def explain(self, core: Coscheduler, task: str, time: float) -> TaskExplanation | None:
+        """Explain a live task, with what offering it brought; on the core's thread."""
+        return explain_forwarding(core, self.agent, task, time)
+
+    def peers(self) -> list[PeerView]:
+        """Return all neighbours, by name."""
+        entries, faults = self.entries, self.faults()
+        return CoreClient(self._engine).ask(lambda core, time: peer_views(entries, faults, self.agent, core, time))
+
+    def network(self) -> NetworkView:
+        """Return what the agent has done and how it is advised."""
+        return CoreClient(self._engine).ask(lambda _core, _time: network_view(self.agent, self.adviser))
 
     def tidy(self) -> None:
         """Forget the models of others that nobody has asked for in a long time."""

@@ -76,14 +76,14 @@ def test_a_key_used_many_times_at_once_makes_one_task(here: Daemon) -> None:
 def test_a_submission_that_is_not_answered_in_time_is_taken_back_or_said_to_be_open(
     here: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cosched.app.task_service._PATIENCE", 0.3)
+    monkeypatch.setattr("cosched.app.core_access._PATIENCE", 0.3)
     monkeypatch.setattr("cosched.daemon.engine._STORE_AGAIN", 0.02)
     gate = threading.Event()
     here.engine.ask(lambda _core, _time: gate.wait(20))
     with pytest.raises(SystemFault, match="try again; nothing was done"):
         here.desk.submit(ME, [HALVING], "key", "digest")
     gate.set()
-    monkeypatch.setattr("cosched.app.task_service._PATIENCE", 20.0)
+    monkeypatch.setattr("cosched.app.core_access._PATIENCE", 20.0)
     made = here.desk.submit(ME, [HALVING], "key", "digest")
     assert here.desk.tasks(ME, TaskSelection(), 10, 0).total == len(made) == 1
     with (
@@ -91,7 +91,7 @@ def test_a_submission_that_is_not_answered_in_time_is_taken_back_or_said_to_be_o
         monkeypatch.context() as patch,
     ):
         other.execute("BEGIN IMMEDIATE")
-        patch.setattr("cosched.app.task_service._PATIENCE", 0.3)
+        patch.setattr("cosched.app.core_access._PATIENCE", 0.3)
         patch.setattr(here.engine, "accept", begun(here.engine.accept))
         with pytest.raises(SystemFault, match="it may yet be done, so look before you try again, or use the same key"):
             here.desk.submit(ME, [HALVING], "other", "digest")

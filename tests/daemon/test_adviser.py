@@ -9,13 +9,12 @@ import pytest
 from cosched.agents import Agent, AgentSettings, DomainView, LetterReceived, Peer, PeersChanged, UserFiguresKnowledge
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
 from cosched.agents.protocol.messages import Advertisement, Letter
-from cosched.app.views import network_view
 from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved
 from cosched.coscheduler.task import Task
-from cosched.daemon.adviser import Adviser
+from cosched.daemon.adviser import Adviser, network_view
 from cosched.daemon.clock import Clock
 from cosched.daemon.config.sections import AgentSection
 from cosched.daemon.engine import Engine

@@ -48,7 +48,7 @@ def test_times_are_those_of_the_browsers_zone(tmp_path: Path) -> None:
 
 
 def test_a_page_is_shown_although_the_daemon_cannot_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cosched.app.task_service._PATIENCE", 0.1)
+    monkeypatch.setattr("cosched.app.core_access._PATIENCE", 0.1)
     with portal(tmp_path) as here:
         ann = here.person("ann")
         here.daemon.engine.stop()

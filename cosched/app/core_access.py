@@ -1,0 +1,98 @@
+"""Application services reach the core of the domain here, and wait for its answers.
+
+The daemon's engine is the `CoreAccess`; start at `CoreClient.ask`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import CancelledError
+from concurrent.futures import TimeoutError as NoAnswerError
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from cosched.coscheduler.events import Event
+from cosched.coscheduler.task import Task
+from cosched.errors import SystemFault
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.store.store import KeyedSubmission
+
+__all__ = ["ChangeListener", "CoreAccess", "CoreClient"]
+
+ChangeListener = Callable[[Collection[Task], Sequence[Event]], None]
+"""Called with the tasks that changed and the events that were handled, in order."""
+
+_T = TypeVar("_T")
+_PATIENCE = 20.0  # seconds to wait for the core; what it answers is on disk before
+
+
+class CoreAccess(Protocol):
+    """The thread that owns the core, as others see it; its methods may be called from any thread."""
+
+    @property
+    def store_fault(self) -> str:
+        """Why the database cannot be written; empty while it can."""
+        ...
+
+    def now(self) -> float:
+        """Return the time as the core will see it, seconds since the epoch."""
+        ...
+
+    def subscribe(self, listener: ChangeListener) -> None:
+        """Have a listener called with what has been written down, on the core's thread; it must be quick."""
+        ...
+
+    def ask(self, question: Callable[[Coscheduler, float], _T]) -> Future[_T]:
+        """Have a function called with the core and the time, between two events; it must change nothing."""
+        ...
+
+    def do(self, event: Event) -> Future[None]:
+        """Tell the core that something happened; the answer comes when what it changed is on disk."""
+        ...
+
+    def accept(self, tasks: Sequence[Task], submission: KeyedSubmission | None = None) -> Future[tuple[Task, ...]]:
+        """Number new tasks and take them in, all or none; the answer comes when they are on disk."""
+        ...
+
+
+class CoreClient:
+    """Asks the core and waits for its answers, but not for ever."""
+
+    def __init__(self, core: CoreAccess) -> None:
+        self._core = core
+
+    def now(self) -> float:
+        """Return the time as the core will see it, seconds since the epoch."""
+        return self._core.now()
+
+    def ask(self, question: Callable[[Coscheduler, float], _T]) -> _T:
+        """Return what a function says of the core; it is called on the core's thread and must change nothing."""
+        return self.wait(self._core.ask(question))
+
+    def apply(self, event: Event) -> None:
+        """Tell the core that something happened; on return what it changed is on disk."""
+        self.wait(self._core.do(event))
+
+    def accept(self, tasks: Sequence[Task], submission: KeyedSubmission | None = None) -> Future[tuple[Task, ...]]:
+        """Have new tasks taken in, all or none; `wait` for the answer."""
+        return self._core.accept(tasks, submission)
+
+    def wait(self, answer: Future[_T]) -> _T:
+        """Return an answer of the core.
+
+        Raises:
+            SystemFault: it takes too long; says whether the request may yet be carried out.
+        """
+        try:
+            return answer.result(_PATIENCE)
+        except (NoAnswerError, CancelledError) as error:
+            why = self._core.store_fault or "it is busy"
+            # Taken back where it has not been begun: a second try would else have it done twice.
+            if answer.cancel():
+                raise SystemFault(f"cosched cannot answer ({why}): try again; nothing was done") from error
+            raise SystemFault(
+                f"cosched cannot answer ({why}): it may yet be done, so look before you try again, or use the same key"
+            ) from error

@@ -1,0 +1,53 @@
+"""Application services see the neighbouring domains here: through `NeighbourAccess`, agent or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from cosched.coscheduler.explain import explain
+
+if TYPE_CHECKING:
+    from cosched.api.documents import NetworkView, PeerView
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.explain import TaskExplanation
+
+__all__ = ["NeighbourAccess", "NoNeighbours"]
+
+
+class NeighbourAccess(Protocol):
+    """The domain's agent and its neighbours, for the services."""
+
+    @property
+    def accepts_late(self) -> bool:
+        """Whether a task is accepted whose deadline cannot be met here: a neighbour may meet it."""
+        ...
+
+    def explain(self, core: Coscheduler, task: str, time: float) -> TaskExplanation | None:
+        """Explain a live task, with what offering it brought; None for no live task. On the core's thread alone."""
+        ...
+
+    def peers(self) -> list[PeerView]:
+        """Return the neighbouring domains by name; none without an agent."""
+        ...
+
+    def network(self) -> NetworkView | None:
+        """Return what the agent has done and how it is advised; None without an agent."""
+        ...
+
+
+class NoNeighbours:
+    """The neighbours of a domain without an agent."""
+
+    accepts_late = False
+
+    def explain(self, core: Coscheduler, task: str, time: float) -> TaskExplanation | None:
+        """Explain a live task."""
+        return explain(core, task, time)
+
+    def peers(self) -> list[PeerView]:
+        """Return none."""
+        return []
+
+    def network(self) -> NetworkView | None:
+        """Return None."""
+        return None
