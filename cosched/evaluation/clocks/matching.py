@@ -5,7 +5,9 @@ Found once: other parameters, another hardware and most turns of a search change
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from cosched.evaluation.clocks.steps import RECEIVE, SEND, stable_order
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.evaluation.clocks.steps import Steps
+    from cosched.evaluation.clocks.steps import Steps, StepShape
 
     Indices = NDArray[np.int64]
 
@@ -169,12 +171,20 @@ class Topology:
         return Level(edges, own.reshape(-1, nodes.stop - nodes.start) if starts is None else own, starts, nodes)
 
 
+_known: WeakKeyDictionary[StepShape, dict[int, Topology]] = WeakKeyDictionary()
+_using = Lock()
+
+
 def topology(steps: Steps, processors: int) -> Topology:
-    """Return the topology of steps; steps of one shape share it."""
-    known = steps.shape.topologies
-    if processors not in known:
-        known[processors] = Topology(steps, processors)
-    return known[processors]
+    """Return the topology of steps; steps of one shape share it, also those taken apart from it."""
+    shape = steps.shape.origin or steps.shape
+    with _using:
+        found = _known.get(shape, {}).get(processors)
+    if found is None:
+        found = Topology(steps, processors)
+        with _using:
+            _known.setdefault(shape, {})[processors] = found
+    return found
 
 
 def _levelled(out: Indices, into: Indices, follows: NDArray[np.bool_]) -> tuple[Indices, int]:

@@ -6,7 +6,7 @@ reads a clock, so which message matches which does not depend on when a segment 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from cosched.evaluation.clocks.matching import Topology
 
     Floats = NDArray[np.float64]
 
@@ -54,7 +52,7 @@ def stable_order(keys: NDArray[np.int64], bound: int) -> NDArray[np.int64]:
 COMPUTE, SEND, RECEIVE = 0, 1, 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class StepShape:
     """Steps of one object between two calls but for their amounts; a processor's are together and in its order.
 
@@ -68,7 +66,7 @@ class StepShape:
         use: of each step.
         kinds: of each use.
         places: number of each use in the model, see `cosched.evaluation.sites`.
-        topologies: what was found out about who waits for whom, by the number of processors.
+        origin: the shape with the same steps that this one was taken apart from, if any.
     """
 
     kind: NDArray[np.int8]
@@ -77,7 +75,7 @@ class StepShape:
     use: Indices
     kinds: NDArray[np.int8]
     places: NDArray[np.int32]
-    topologies: dict[int, Topology] = field(default_factory=dict)
+    origin: StepShape | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,8 +129,10 @@ class Steps:
     def apart(self, amount: Floats | None = None) -> Steps:
         """Return the same steps as a use each, with their own amounts or those given."""
         shape = self.shape
-        use, place = np.arange(len(self)), self.place
-        return Steps(replace(shape, use=use, kinds=shape.kind, places=place), self.amount if amount is None else amount)
+        apart = replace(
+            shape, use=np.arange(len(self)), kinds=shape.kind, places=self.place, origin=shape.origin or shape
+        )
+        return Steps(apart, self.amount if amount is None else amount)
 
 
 class Recorder:

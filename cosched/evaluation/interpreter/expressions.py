@@ -10,7 +10,7 @@ import numpy as np
 
 from cosched.evaluation.budget import UnbatchableError
 from cosched.evaluation.interpreter import scalar_expressions
-from cosched.language.syntax import Binary, Invoke, Name, Number, Text, Unary
+from cosched.language.syntax import Binary, Invoke, Name, Number, Text, Unary, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,8 +37,6 @@ _ARRAYS: Mapping[str, Callable[..., object]] = {
     ">=": lambda a, b: _truth(a >= b),
     "==": lambda a, b: _truth(a == b),
     "!=": lambda a, b: _truth(a != b),
-    "&&": lambda a, b: _truth(np.not_equal(a, 0) & np.not_equal(b, 0)),  # `logical_and` of floats takes twice as long
-    "||": lambda a, b: _truth(np.not_equal(a, 0) | np.not_equal(b, 0)),
     "/": lambda a, b: np.divide(a, b),
     "%": lambda a, b: np.mod(a, b),
     "mod": lambda a, b: np.mod(a, b),
@@ -49,7 +47,7 @@ _ARRAYS: Mapping[str, Callable[..., object]] = {
     "max": lambda *values: _fold(np.maximum, values),
     "min": lambda *values: _fold(np.minimum, values),
 }
-_TRUTHS = frozenset({"<", ">", "<=", ">=", "==", "!=", "&&", "||"})  # always finite
+_TRUTHS = frozenset({"<", ">", "<=", ">=", "==", "!="})  # always finite
 _FLOATS: Mapping[str, Callable[[float, float], float]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -97,6 +95,8 @@ def evaluate_expression(expression: Expression, get: _Get, invoke: _Invoke) -> f
 
 
 def _binary(expression: Binary, get: _Get, invoke: _Invoke) -> float | Floats:
+    if expression.operator in ("&&", "||"):
+        return _logical(expression, get, invoke)
     left = evaluate_expression(expression.left, get, invoke)
     right = evaluate_expression(expression.right, get, invoke)
     if type(left) is float and type(right) is float and expression.operator in _FLOATS:
@@ -104,6 +104,21 @@ def _binary(expression: Binary, get: _Get, invoke: _Invoke) -> float | Floats:
         if math.isfinite(result):
             return result
     return _apply(expression.operator, [left, right])
+
+
+def _logical(expression: Binary, get: _Get, invoke: _Invoke) -> float | Floats:
+    """Return whether both sides hold, or either; where the left side decides, the right one is not evaluated."""
+    left, decided = number(expression.left, get, invoke), expression.operator == "||"
+    holds = np.not_equal(left, 0)
+    if not isinstance(left, np.ndarray) or holds.all() or not holds.any():
+        if bool(np.all(holds)) is decided:
+            return float(decided)
+        return cast("float | Floats", _truth(np.not_equal(number(expression.right, get, invoke), 0)))
+    called = (node.name for node, _ in walk(expression.right) if isinstance(node, Invoke))
+    if any(name not in scalar_expressions.FUNCTIONS for name in called):
+        raise UnbatchableError  # it may assign variables of lanes that do not call it
+    right = np.not_equal(number(expression.right, get, invoke), 0)
+    return cast("Floats", _truth(holds | right if decided else holds & right))
 
 
 def number(expression: Expression, get: _Get, invoke: _Invoke) -> float | Floats:

@@ -70,7 +70,7 @@ def test_structural_models_of_the_library_do_go_side_by_side(name: str, monkeypa
     assert np.isfinite(profile(load(name), load_hardware("sgi_origin2000"), COUNTS, {})).all()
 
 
-NUMBERS = st.sampled_from(["1", "2", "3", "p", "q", "x", "y", "Nproc", "f(p)", "g(q, x)", "w()", "m(x, p)", "0.5"])
+NUMBERS = st.sampled_from(["1", "2", "3", "p", "q", "x", "y", "Nproc", "f(p)", "g(q, x)", "w()", "m(x, p)", "0.5", "k()"])
 OPERATORS = st.sampled_from(["+", "-", "*", "/", "%", "<", "<=", ">=", "==", "!=", "&&", "||", "^"])
 FUNCTIONS = st.sampled_from(["ceil(%s)", "floor(%s / 2)", "abs(%s)", "sqrt(%s)", "log2(%s)", "-%s", "!%s"])
 EXPRESSIONS = st.recursive(
@@ -134,6 +134,7 @@ partmp t {
     proc exec f(p) { if (p > 2) return p - 1; return x; }
     proc exec g(a, b) { var numeric: c; c = a * b; if (c > 4 || a == 1) { c = c / 2; } return c + y; }
     proc exec h { x = x + y; if (x > 3) y = 1; }
+    proc exec k { x = x + 1; return x % 3; }
     proc cflow w { case (<is clc, IFBR>) { 0.5: compute <is clc, 2*AFDL>; } loop (<is clc, LFOR>, x) call v; }
     proc cflow m(a, b) { compute <is memory, 2 * a, 9 * b>; }
     proc cflow v { compute <is clc, MFDL>; }
@@ -211,3 +212,13 @@ def test_turns_that_call_other_objects(
     found = program(application.root, plain, np.array([5]), values, 1000)
     assert [steps.amount.tolist() for steps in found] == [[time] * 5 for time, times in turns for _ in range(times)]
     assert profile(application, plain, [5])[0] == pytest.approx(sum(time * times for time, times in turns) / 1e6)
+
+
+@pytest.mark.parametrize("condition", ["0 && g()", "1 || g()", "Nproc > 1 && g()", "Nproc > 1 || g()", "Nproc && !g()"])
+def test_a_right_side_that_the_left_one_decides_assigns_nothing(
+    model: Callable[[str], Application], plain: Hardware, condition: str
+) -> None:
+    application = model(f"""var numeric: x = 5, y; proc exec g {{ x = x + 1; return 1; }}
+        proc exec init {{ y = {condition}; if ({condition}) step cpu {{ confdev 1; }} step cpu {{ confdev 100 * x; }} }}""")
+    counts = range(1, 4)
+    assert list(profile(application, plain, counts)) == one_by_one(application, plain, counts)
