@@ -1,4 +1,4 @@
-"""Speed of model evaluation: `python -m benchmarks.evaluation`, about half a minute.
+"""Speed of model evaluation: `python -m benchmarks.evaluation`, about a minute.
 
 Each figure is processor time, the best of fifteen, beside its target. The limit is what the events of an evaluation
 would cost if each were nothing but an addition and a maximum in an array, measured here: no engine with a clock for
@@ -36,6 +36,22 @@ if TYPE_CHECKING:
 REPEATS = 15
 LARGE = {"it_g": 1000, "jt_g": 1000}
 LARGE_STEPS = 100_000_000
+TURNS = 20_000
+LOOPS = {
+    "assigns in a for": "for (i = 1; i <= turns; i = i + 1) x = x + i;",
+    "branches in a while": "while (i < turns) { if (x > 3) x = 1; else x = x + 1; i = i + 1; }",
+    "calls a procedure in each turn": "for (i = 1; i <= turns; i = i + 1) x = f(i);",
+    "emits a step in a while": "while (i < turns) { step cpu on 1 { confdev x; } i = i + 1; }",
+    "emits a step in a for": "for (i = 1; i <= turns; i = i + 1) step cpu on 1 { confdev i; }",
+}
+"""Loops of a sequential model: statements one after another, on a single number of hosts."""
+SEQUENTIAL = """application sequential {{
+    var numeric: turns = 20000;
+
+    proc exec init {{ var numeric: i = 0, x = 1; {} }}
+    proc exec f(a) {{ var numeric: b; b = a + 1; return b; }}
+}}
+"""
 
 
 class _Counting(TimedSegment):
@@ -58,6 +74,7 @@ def main() -> None:
     print(f"\n{'':48}{'measured':>12}{'target':>12}{'limit':>12}")
     _profiles("sweep3d", range(1, 17), ("it_g", 50), 5e-3, an_event)
     _profiles("jacobi", range(1, 257), ("cells", 1000), 50e-3, an_event)
+    _sequential()
     slowest = max(
         (min(_timed(partial(load, path.stem)) for _ in range(REPEATS)), path.stem)
         for root in default_library()
@@ -88,6 +105,21 @@ def _profiles(name: str, hosts: range, varied: tuple[str, float], target: float,
     _row(f"{name} on 1 to {hosts[-1]}, {events} events", taken, target, events * an_event)
     _row(f"{name} on 1 to {hosts[-1]}, as the first of its shape", min(first))
     _row(f"{name} on 1 to {hosts[-1]}, again", min(_timed(known) for _ in range(REPEATS)), 20e-6)
+
+
+def _sequential() -> None:
+    """Print the time of loops whose turns come one after another, and of a model whose times were measured."""
+    hardware = load_hardware("sgi_origin2000")
+    with TemporaryDirectory() as folder:
+        for what, body in LOOPS.items():
+            path = Path(folder) / "sequential.psl"
+            path.write_text(SEQUENTIAL.format(body), encoding="utf-8")
+            run = partial(profile, load(path), hardware, [16])
+            run({"turns": 1})
+            taken = min(_timed(partial(run, {"turns": TURNS + turn})) for turn in range(REPEATS // 3))
+            _row(f"{what}, {TURNS} turns", taken)
+    run = partial(profile, load("sweep3d_measured"), hardware, range(1, 17))
+    _row("sweep3d_measured on 1 to 16", min(_timed(partial(run, {"Scale": turn})) for turn in range(1, REPEATS)))
 
 
 def _parsers() -> None:

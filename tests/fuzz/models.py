@@ -16,7 +16,15 @@ from collections import Counter
 import atheris
 
 # Feedback from where texts are told apart; from every walk over a tree it would halve the speed.
-_OBSERVED = ("recovery", "parser", "builder", "formatter", "procedures", "scope", "linker")
+_OBSERVED = (
+    "parser.recovery",
+    "parser.parse",
+    "parser.tree_builder",
+    "formatter",
+    "checks.procedures",
+    "checks.objects",
+    "linker",
+)
 with atheris.instrument_imports(include=[f"cosched.language.{name}" for name in _OBSERVED]):
     from cosched.language import OPCODES, default_library
     from cosched.language.vocabulary import COLLECTIVES, DEVICES, FUNCTION_ARITIES, KEYWORDS, SETTING_GROUPS, UNITS
