@@ -67,7 +67,8 @@ def _bracket_choices(inside: str) -> list[str]:
 # `"start_time": {"set": true, "infinite": false, "number": 1700000000}`.
 
 
-_COMMENT = re.compile(r"cosched(-array)?:([0-9a-f-]{36}):([1-9][0-9]{0,6})\Z")
+# What follows the count is for people and for managers' own tools; a job whose comment has none is read the same way.
+_COMMENT = re.compile(r"cosched(-array)?:([0-9a-f-]{36}):([1-9][0-9]{0,6})(?: .*)?\Z")
 _INDEX_RANGE = re.compile(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\Z")
 _MOST_ELEMENTS = 4_000_000  # as Slurm has it: an index is never larger
 # The base states of a job, and the flags that Slurm shows beside or instead of them.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.connector import JobState
-from cosched_slurm.jobs import job_comment, job_records, job_state, plain_number, state_words
+from cosched_slurm.jobs import commented_uuid, job_comment, job_records, job_state, plain_number, state_words
 
 _ATTEMPT = str(uuid.UUID(int=7))
 
@@ -142,6 +142,20 @@ def test_a_held_job_says_why() -> None:
 
 def test_the_guess_at_a_start_is_none() -> None:
     assert _one({**_OLD, "job_state": "PENDING"}).started is None
+
+
+@pytest.mark.parametrize("tail", ["", " ", " deadline=1795215376", " deadline=soon x=y : ünknown", " 7 cosched:1:1"])
+def test_the_attempt_is_read_whatever_follows_it_in_the_comment(tail: str) -> None:
+    row = {**_OLD, "comment": f"cosched:{_ATTEMPT}:2{tail}"}
+    assert commented_uuid(row) == _ATTEMPT
+    assert _one(row) == _one(_OLD)
+
+
+@pytest.mark.parametrize("tail", ["3", "x", ":", "=", "\n", "\t", " a\nb"])
+def test_a_comment_that_goes_on_without_a_space_or_on_a_new_line_is_foreign(tail: str) -> None:
+    row = {**_OLD, "comment": f"cosched:{_ATTEMPT}:9999999{tail}"}
+    assert commented_uuid(row) is None
+    assert job_records([row]) == {}
 
 
 def test_jobs_of_others_are_left_out() -> None:
