@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cosched.connector import SafeValue, safe
-from cosched.connector.launches import process_environment
+from cosched.connector.launches import process_environment, shown_application, shown_deadline
 from cosched.connector.templating import render
 from cosched.connector.values import check_native_description
 from cosched.errors import UserError
@@ -255,10 +255,13 @@ def _process_items(
     folder = _safe_path(attempts.folder(launch.attempt), "the spool")
     count = 1 if is_parallel(launch, settings) else launch.count
     hosts = launch.hosts if launch.hosts and count == launch.count else ("",) * count
+    deadline = shown_deadline(launch)
     for rank, host in enumerate(hosts):
         yield {
             "CoschedAttemptId": safe(launch.attempt, "the attempt"),
             "CoschedTaskId": safe(launch.task, "the task's identifier"),
+            "CoschedDue": "undefined" if deadline is None else str(deadline),
+            "CoschedProgram": shown_application(launch),
             "CoschedTitle": safe(launch.name, "the task's name"),
             "CoschedFolder": folder,
             "CoschedDirectory": safe(launch.directory, "the working directory") or folder,

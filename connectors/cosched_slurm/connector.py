@@ -20,6 +20,7 @@ from cosched_slurm.pyslurm_client import PyslurmClient
 from cosched_slurm.slurm_settings import SlurmSettings
 from cosched_slurm.spool import SlurmAttemptFolders
 from cosched_slurm.submission import (
+    ArrayShape,
     array_arguments,
     array_shape,
     job_script,
@@ -82,7 +83,7 @@ class SlurmConnector:
     def submit_many(self, launches: Sequence[Launch]) -> SubmitOutcomes:
         """Submit arrays of launches without hosts that differ in name and command alone, and jobs for the rest."""
         outcomes = SubmitOutcomes()
-        shapes: dict[str, Sequence[str] | None] = {}
+        shapes: dict[str, ArrayShape | None] = {}
         again: list[str] = []
         for launch in launches:
             with outcomes.settle([launch.attempt]):
@@ -167,7 +168,7 @@ class SlurmConnector:
         self._refuse_fenced(attempt)
         return new
 
-    def _hand_over(self, launches: Sequence[Launch], common: Sequence[str] | None, outcomes: SubmitOutcomes) -> None:
+    def _hand_over(self, launches: Sequence[Launch], shape: ArrayShape | None, outcomes: SubmitOutcomes) -> None:
         """Submit launches of one shape, as an array where they are several; in halves where Slurm refuses that.
 
         It may want no arrays, small ones, or fewer jobs than these: then some of them can go.
@@ -177,31 +178,31 @@ class SlurmConnector:
             with outcomes.settle([launch.attempt]):
                 outcomes[launch.attempt] = self._submitted(launch, self._submit_one(launch))
             return
-        assert common is not None
+        assert shape is not None
         try:
-            array = self._submit_array(launches, common)
+            array = self._submit_array(launches, shape)
         except ConnectorError as error:
             if error.transient and not error.refused:
                 raise
-            self._hand_over_halves(launches, common, outcomes, error)
+            self._hand_over_halves(launches, shape, outcomes, error)
         else:
             for index, launch in enumerate(launches):
                 with outcomes.settle([launch.attempt]):
                     outcomes[launch.attempt] = self._submitted(launch, f"{array}_{index}")
 
     def _hand_over_halves(
-        self, launches: Sequence[Launch], common: Sequence[str], outcomes: SubmitOutcomes, error: ConnectorError
+        self, launches: Sequence[Launch], shape: ArrayShape, outcomes: SubmitOutcomes, error: ConnectorError
     ) -> None:
         half = len(launches) // 2
         if "job array" in str(error.__cause__):  # it has none, or smaller ones
             self._largest = min(self._largest, half)
         first, second = launches[:half], launches[half:]
-        self._hand_over(first, common, outcomes)
+        self._hand_over(first, shape, outcomes)
         refused = next((launch.attempt for launch in first if outcomes.refused(launch.attempt)), None)
         if refused is not None:
             outcomes.update(dict.fromkeys((launch.attempt for launch in second), outcomes[refused]))
         else:
-            self._hand_over(second, common, outcomes)
+            self._hand_over(second, shape, outcomes)
 
     def _submit_one(self, launch: Launch) -> str:
         given = sbatch_arguments(launch, self._attempts.folder(launch.attempt), self._settings)
@@ -219,7 +220,7 @@ class SlurmConnector:
             message = f"task {launch.name!r}{where} was not submitted: {error}"
             raise ConnectorError(message, transient=error.transient) from error
 
-    def _submit_array(self, launches: Sequence[Launch], common: Sequence[str]) -> str:
+    def _submit_array(self, launches: Sequence[Launch], shape: ArrayShape) -> str:
         try:
             for launch in launches:
                 self._write_scripts(launch)
@@ -229,7 +230,7 @@ class SlurmConnector:
         except OSError as error:
             raise self._spool_fault(error) from error
         folder = self._attempts.folder(array)
-        given = array_arguments(common, array, folder, len(launches), process_count(launches[0]))
+        given = array_arguments(shape, array, folder, launches)
         try:
             return self._slurm.submit([*given, str(folder / "job.sh")])
         except ConnectorError as error:

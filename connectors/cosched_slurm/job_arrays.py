@@ -15,7 +15,7 @@ from cosched.connector.launches import check_attempt
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from cosched.connector import Launch
     from cosched_slurm.spool import SlurmAttemptFolders
@@ -31,16 +31,16 @@ exec {spool}/"${{attempt:-none}}"/job.sh
 """
 
 
-def array_groups(shapes: Mapping[str, Sequence[str] | None], most: int) -> list[list[str]]:
+def array_groups(shapes: Mapping[str, Hashable | None], most: int) -> list[list[str]]:
     """Put attempts together that may be elements of one array.
 
     Args:
         shapes: what the elements of an array must have in common, by attempt; None for one that cannot be an element.
         most: elements of an array.
     """
-    alike: dict[tuple[str, ...], list[str]] = {}
+    alike: dict[tuple[str, Hashable], list[str]] = {}
     for attempt, shape in shapes.items():
-        alike.setdefault((attempt,) if shape is None else ("", *shape), []).append(attempt)
+        alike.setdefault((attempt if shape is None else "", shape), []).append(attempt)
     return [same[start : start + most] for same in alike.values() for start in range(0, len(same), most)]
 
 

@@ -69,6 +69,7 @@ def _bracket_choices(inside: str) -> list[str]:
 
 # What follows the count is for people and for managers' own tools; a job whose comment has none is read the same way.
 _COMMENT = re.compile(r"cosched(-array)?:([0-9a-f-]{36}):([1-9][0-9]{0,6})(?: .*)?\Z")
+_APPLICATION = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}\Z")
 _INDEX_RANGE = re.compile(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,7}))?)?\Z")
 _MOST_ELEMENTS = 4_000_000  # as Slurm has it: an index is never larger
 # The base states of a job, and the flags that Slurm shows beside or instead of them.
@@ -142,15 +143,25 @@ class JobRecord:
         return self.state.final or self.state is JobState.EVICTED
 
 
-def job_comment(name: str, count: int, *, array: bool = False) -> str:
+def job_comment(
+    name: str, count: int, *, array: bool = False, deadline: int | None = None, application: str = ""
+) -> str:
     """Return the comment that a job carries.
 
     Args:
         name: UUID of the attempt, or of the array.
         count: processes of the attempt, or of each of the array's.
         array: whether it is an array.
+        deadline: epoch seconds, for people; of an array the earliest.
+        application: for people; left out where it is not one plain word.
     """
-    return f"cosched{'-array' if array else ''}:{name}:{count}"
+    # Slurm may print the comment in a line of fields `key=value`, where a name of several words could pass for others.
+    words = [
+        f"cosched{'-array' if array else ''}:{name}:{count}",
+        *([] if deadline is None else [f"deadline={deadline}"]),
+        *([f"application={application}"] if _APPLICATION.match(application) else []),
+    ]
+    return " ".join(words)
 
 
 def job_records(

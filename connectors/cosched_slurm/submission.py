@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.connector import SafeValue, safe
+from cosched.connector.launches import shown_application, shown_deadline
 from cosched.connector.templating import render
 from cosched.errors import UserError
 from cosched_slurm.jobs import job_comment
@@ -20,34 +22,63 @@ if TYPE_CHECKING:
     from cosched.connector import Launch
     from cosched_slurm.slurm_settings import SlurmSettings
 
-__all__ = ["array_arguments", "array_shape", "job_script", "limit_group", "process_count", "sbatch_arguments"]
+__all__ = [
+    "ArrayShape",
+    "array_arguments",
+    "array_shape",
+    "job_script",
+    "limit_group",
+    "process_count",
+    "sbatch_arguments",
+]
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")  # no ranges, no lists, no names of files
 
 
-def array_arguments(shape: Sequence[str], array: str, folder: Path, size: int, count: int) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class ArrayShape:
+    """What attempts must have in common to be elements of one array, which has one comment for all of them.
+
+    Attributes:
+        options: sbatch's options but for those that differ between the attempts.
+        application: their tasks' application.
+        has_deadline: whether their tasks have deadlines. These may differ: else few would share an array.
+    """
+
+    options: tuple[str, ...]
+    application: str
+    has_deadline: bool
+
+
+def array_arguments(shape: ArrayShape, array: str, folder: Path, launches: Sequence[Launch]) -> list[str]:
     """Return sbatch's options for an array.
 
     Args:
-        shape: what `shape` gives for each of its attempts.
+        shape: what `array_shape` returns for each of its attempts.
         array: its UUID.
         folder: its folder.
-        size: how many attempts.
-        count: processes of each.
+        launches: its attempts.
     """
     place = safe(str(folder), "the spool")
+    comment = job_comment(
+        array,
+        process_count(launches[0]),
+        array=True,
+        deadline=min((at for launch in launches if (at := shown_deadline(launch)) is not None), default=None),
+        application=shape.application,
+    )
     return [
-        *shape,
-        f"--array=0-{size - 1}",
+        *shape.options,
+        f"--array=0-{len(launches) - 1}",
         "--job-name=cosched",
-        f"--comment={job_comment(array, count, array=True)}",
+        f"--comment={safe(comment, 'the comment')}",
         f"--chdir={place}",
         f"--output={place}/slurm-%a.log",
     ]
 
 
-def array_shape(launch: Launch, folder: Path, settings: SlurmSettings) -> tuple[str, ...] | None:
-    """Return what attempts must have in common to be elements of one array; None where this one cannot be any's.
+def array_shape(launch: Launch, folder: Path, settings: SlurmSettings) -> ArrayShape | None:
+    """Return the shape of the arrays that an attempt may be an element of; None for none.
 
     Slurm pins all elements of an array to the same nodes, and a user's own script is its own job.
 
@@ -57,7 +88,11 @@ def array_shape(launch: Launch, folder: Path, settings: SlurmSettings) -> tuple[
     if launch.hosts or launch.native is not None:
         return None
     own = ("--job-name=", "--comment=", "--chdir=", "--output=")
-    return tuple(option for option in sbatch_arguments(launch, folder, settings) if not option.startswith(own))
+    return ArrayShape(
+        tuple(option for option in sbatch_arguments(launch, folder, settings) if not option.startswith(own)),
+        shown_application(launch),
+        launch.deadline is not None,
+    )
 
 
 def limit_group(launch: Launch) -> object:
@@ -80,11 +115,17 @@ def sbatch_arguments(launch: Launch, folder: Path, settings: SlurmSettings) -> l
     count = launch.count
     safe(launch.directory, "the working directory")
     own = _user_options(launch)
+    comment = job_comment(
+        launch.attempt,
+        process_count(launch),
+        deadline=shown_deadline(launch),
+        application=shown_application(launch),
+    )
     given = {
         **_default_options(own, folder, settings),
         **own,
         "job-name": safe(launch.name, "the task's name"),
-        "comment": safe(job_comment(launch.attempt, process_count(launch)), "the attempt"),
+        "comment": safe(comment, "the comment"),
         "chdir": safe(str(folder), "the spool"),
         "nodes": str(count),
         "nodelist": ",".join(_node_name(name) for name in launch.hosts),

@@ -107,6 +107,8 @@ class Launch:
         owner: user whose task it is; empty where the daemon does not tell users apart.
         native: the job in the manager's own words; its settings win over the connector's, and its script or program
             runs in place of `command`. None for a task that cosched describes.
+        deadline: of the task as it is submitted, epoch seconds, for the manager's own tools to show; None for none.
+        application: its name, for the same.
     """
 
     attempt: str
@@ -124,6 +126,8 @@ class Launch:
     parameters: Mapping[str, float | str] = field(default_factory=dict)
     owner: str = ""
     native: NativeDescription | None = None
+    deadline: float | None = None
+    application: str = ""
 
 
 class JobState(StrEnum):

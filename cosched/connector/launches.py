@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import uuid
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector.interface import Launch
-from cosched.connector.values import NativeDescription, check_native_description, safe
+from cosched.connector.values import NativeDescription, SafeValue, check_native_description, safe
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["check_attempt", "check_launch", "launch_from_json", "launch_to_json", "process_environment"]
+__all__ = [
+    "check_attempt",
+    "check_launch",
+    "launch_from_json",
+    "launch_to_json",
+    "process_environment",
+    "shown_application",
+    "shown_deadline",
+]
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -24,7 +33,8 @@ def check_launch(launch: Launch) -> None:
     """Refuse a launch that no operating system or resource manager could carry as it is.
 
     Raises:
-        UserError: the UUID, name, command, environment, hosts or count is not usable; the message says which and why.
+        UserError: the UUID, name, command, environment, deadline, hosts or count is not usable; the message says which
+            and why.
     """
     check_attempt(launch.attempt)
     safe(launch.name, "the task's name")
@@ -41,6 +51,8 @@ def check_launch(launch: Launch) -> None:
         _check_text(argument, f"the preparation of task {launch.name!r}")
     if launch.native is not None:
         check_native_description(launch.native)
+    if launch.deadline is not None and not math.isfinite(launch.deadline):
+        raise UserError(f"task {launch.name!r} has the deadline {launch.deadline}: give a time, or none")
     _check_hosts(launch)
 
 
@@ -69,6 +81,22 @@ def process_environment(launch: Launch) -> dict[str, str]:
         "COSCHED_HOST_CLASSES": ",".join(launch.classes),
         **{f"COSCHED_PARAMETER_{name}": _parameter_text(value) for name, value in launch.parameters.items()},
     }
+
+
+def shown_deadline(launch: Launch) -> int | None:
+    """Return the deadline for a job's attributes: whole epoch seconds, rounded down; None for none."""
+    return None if launch.deadline is None else math.floor(launch.deadline)
+
+
+def shown_application(launch: Launch) -> SafeValue:
+    """Return the application for a job's attributes; empty where no manager could carry its name.
+
+    An application is often named after its program, and a file may have any name: a job is not refused for that.
+    """
+    try:
+        return safe(launch.application, "the application")
+    except UserError:
+        return SafeValue("")
 
 
 def launch_to_json(launch: Launch) -> str:

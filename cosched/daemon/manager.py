@@ -372,4 +372,6 @@ def _launch(attempt: Attempt, task: Task, classes: Mapping[str, str]) -> Launch:
         parameters=task.parameters,
         owner=task.owner,
         native=task.native,
+        deadline=task.deadline,
+        application=task.application,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -15,6 +16,8 @@ from cosched.connector.launches import (
     launch_from_json,
     launch_to_json,
     process_environment,
+    shown_application,
+    shown_deadline,
 )
 from cosched.errors import UserError
 
@@ -48,6 +51,8 @@ def test_a_good_launch_passes() -> None:
         (replace(GOOD, hosts=("a", "a")), "names host a twice"),
         (replace(GOOD, count=1), "1 processes on 2 hosts"),
         (replace(GOOD, hosts=(), count=0), "0 processes"),
+        (replace(GOOD, deadline=float("inf")), "has the deadline inf"),
+        (replace(GOOD, deadline=float("nan")), "has the deadline nan"),
     ],
 )
 def test_a_bad_launch_is_named(bad: Launch, words: str) -> None:
@@ -79,5 +84,31 @@ def test_the_place_of_a_process_wins_over_the_users_environment() -> None:
 
 @pytest.mark.parametrize("native", [None, NativeDescription("condor", {"request_cpus": "2"}, "")])
 def test_a_launch_that_was_written_down_is_the_same_again(native: NativeDescription | None) -> None:
-    launch = replace(GOOD, native=native, time_limit=3.5, predicted=None)
+    launch = replace(GOOD, native=native, time_limit=3.5, predicted=None, deadline=1795215376.25, application="jacobi")
     assert launch_from_json(launch_to_json(launch)) == launch
+
+
+def test_a_launch_that_was_written_down_before_there_were_deadlines_is_read() -> None:
+    fields = json.loads(launch_to_json(GOOD))
+    del fields["deadline"], fields["application"]
+    assert launch_from_json(json.dumps(fields)) == GOOD
+
+
+@given(st.floats(0, 1e11))
+def test_the_deadline_shown_is_a_whole_second_and_not_later(deadline: float) -> None:
+    shown = shown_deadline(replace(GOOD, deadline=deadline))
+    assert shown is not None
+    assert shown <= deadline < shown + 1
+    assert shown_deadline(GOOD) is None
+
+
+@pytest.mark.parametrize("name", ["", "jacobi", "my solver-2.sh", "größe"])
+def test_an_application_is_shown_by_its_name(name: str) -> None:
+    assert shown_application(replace(GOOD, application=name)) == name
+
+
+@pytest.mark.parametrize("name", ["$(id)", 'a"b', "it's", "a\nb", "-x", "a" * 5000, "a\u202eb"])
+def test_a_task_is_not_refused_for_the_name_of_its_program(name: str) -> None:
+    launch = replace(GOOD, application=name)
+    check_launch(launch)
+    assert shown_application(launch) == ""

@@ -62,6 +62,8 @@ class Bench:
             command=command,
             hosts=hosts,
             count=len(hosts) or 1 if count is None else count,
+            deadline=time.time() + 3600.0,
+            application="contract",
         )
 
     def shell(self, script: str, *arguments: str, hosts: tuple[str, ...] = (), count: int | None = None) -> Launch:

@@ -91,6 +91,29 @@ def test_the_uuid_travels_with_the_job_and_in_the_log(attempts: CondorAttemptFol
     assert described.items[1]["CoschedNote"] == f"cosched {launch.attempt} 2 1"
 
 
+def test_deadline_and_application_travel_with_each_process(attempts: CondorAttemptFolders) -> None:
+    described = _describe(attempts, replace(_launch(), deadline=1795215376.9, application="jacobi"))
+    assert "My.CoschedDeadlineTime = $(CoschedDue)" in described.text
+    assert 'My.CoschedApplication = "$(CoschedProgram)"' in described.text
+    assert {(item["CoschedDue"], item["CoschedProgram"]) for item in described.items} == {("1795215376", "jacobi")}
+
+
+def test_a_task_without_a_deadline_has_an_undefined_one(attempts: CondorAttemptFolders) -> None:
+    described = _describe(attempts, replace(_launch(), application="run$(x).sh"))
+    assert {(item["CoschedDue"], item["CoschedProgram"]) for item in described.items} == {("undefined", "")}
+
+
+def test_launches_with_other_deadlines_and_applications_are_one_cluster(attempts: CondorAttemptFolders) -> None:
+    launches = [
+        _launch(),
+        replace(_launch(), deadline=1795215376.0),
+        replace(_launch(), deadline=1795215999.0, application="jacobi"),
+    ]
+    (batch,) = cluster_batches({launch.attempt: _describe(attempts, launch) for launch in launches}, 1000)
+    assert [item["CoschedDue"] for item in batch.items[::2]] == ["undefined", "1795215376", "1795215999"]
+    assert len({frozenset(item) for item in batch.items}) == 1
+
+
 def test_a_time_limit_is_whole_seconds(attempts: CondorAttemptFolders) -> None:
     assert "JobCurrentStartDate > 2\n" in _describe(attempts, replace(_launch(), time_limit=1.2)).text
     assert "periodic_remove" not in _describe(attempts, _launch()).text

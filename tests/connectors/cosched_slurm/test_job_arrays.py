@@ -65,7 +65,7 @@ def test_a_place_that_makes_no_sense_is_none(arrays: JobArrays, tmp_path: Path, 
 
 
 def test_alike_are_together_and_the_others_alone() -> None:
-    found = array_groups({"a": ["x"], "b": None, "c": ["y"], "d": ["x"], "e": None, "f": ["x"]}, 2)
+    found = array_groups({"a": "x", "b": None, "c": "y", "d": "x", "e": None, "f": "x"}, 2)
     assert sorted(found) == [["a", "d"], ["b"], ["c"], ["e"], ["f"]]
 
 

@@ -25,6 +25,7 @@ print("pyslurm prints what it likes")
 if os.environ["PLAYED"] == "fatal":
     sys.exit("slurm: fatal: Unable to process configuration file")
 __version__ = "25.11.2"
+COMMENT = "cosched:ATTEMPT:1 deadline=1795215376 application=jacobi"
 
 class RPCError(Exception):
     pass
@@ -42,7 +43,7 @@ class JobSubmitDescription:
 class Job:
     time_limit = None
     def __init__(self, id):
-        self.id, self.comment, self.state, self.state_reason = id, "cosched:ATTEMPT:1", "FAILED", "NonZeroExitCode"
+        self.id, self.comment, self.state, self.state_reason = id, COMMENT, "FAILED", "NonZeroExitCode"
         self.start_time, self.end_time, self.exit_code, self.exit_code_signal = 100, 109, 3, 0
         self.allocated_nodes, self.user_name = "node[01,03]", "ann"
     def cancel(self):
@@ -146,7 +147,7 @@ def test_sbatchs_options_in_pyslurms_words() -> None:
         "--exclusive",
         "--no-requeue",
         "--job-name=a b",
-        f"--comment={job_comment(ATTEMPT, 2)}",
+        f"--comment={job_comment(ATTEMPT, 2, deadline=1795215376, application='jacobi')}",
         "--chdir=/spool/x",
         "--nodes=2",
         "--nodelist=node01,node03",
@@ -163,7 +164,7 @@ def test_sbatchs_options_in_pyslurms_words() -> None:
         "resource_sharing": "exclusive",
         "is_requeueable": False,
         "name": "a b",
-        "comment": f"cosched:{ATTEMPT}:2",
+        "comment": f"cosched:{ATTEMPT}:2 deadline=1795215376 application=jacobi",
         "working_directory": "/spool/x",
         "nodes": 2,
         "required_nodes": "node01,node03",

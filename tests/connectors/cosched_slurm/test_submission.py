@@ -10,9 +10,10 @@ import pytest
 
 from cosched.connector import Launch
 from cosched.errors import UserError
+from cosched_slurm.jobs import commented_uuid
 from cosched_slurm.slurm_settings import SlurmSettings
 from cosched_slurm.spool import SlurmAttemptFolders
-from cosched_slurm.submission import job_script, sbatch_arguments
+from cosched_slurm.submission import ArrayShape, array_arguments, array_shape, job_script, sbatch_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +43,56 @@ def test_a_group_is_pinned_and_has_its_hosts_for_itself(attempts: SlurmAttemptFo
     assert {"--partition=p", "--account=a", "--qos=q"} <= set(given)
     assert f"--comment=cosched:{launch.attempt}:2" in given
     assert not [option for option in given if option.startswith("--time")]
+
+
+def test_deadline_and_application_stand_in_the_comment_behind_the_attempt(attempts: SlurmAttemptFolders) -> None:
+    launch = replace(_launch(), deadline=1795215376.9, application="jacobi")
+    (comment,) = (option for option in _options(attempts, launch) if option.startswith("--comment="))
+    assert comment == f"--comment=cosched:{launch.attempt}:2 deadline=1795215376 application=jacobi"
+    assert commented_uuid({"comment": comment.removeprefix("--comment=")}) == launch.attempt
+
+
+@pytest.mark.parametrize("name", ["my solver", "a=b", "ExitCode=0:0", "größe", "x" * 65, "$(id)", ".", "-x", "a\n"])
+def test_an_application_that_is_not_one_plain_word_is_left_out_of_the_comment(
+    attempts: SlurmAttemptFolders, name: str
+) -> None:
+    launch = replace(_launch(), application=name)
+    assert f"--comment=cosched:{launch.attempt}:2" in _options(attempts, launch)
+
+
+def test_an_array_shows_the_earliest_deadline_of_its_elements(attempts: SlurmAttemptFolders, tmp_path: Path) -> None:
+    array = str(uuid.uuid4())
+    launches = [replace(_launch(hosts=()), deadline=at, application="jacobi") for at in (1795215999.0, 1795215376.5)]
+    first, second = (_shape(attempts, launch) for launch in launches)
+    assert first is not None
+    assert first == second
+    given = array_arguments(first, array, tmp_path, launches)
+    assert f"--comment=cosched-array:{array}:2 deadline=1795215376 application=jacobi" in given
+    assert "--array=0-1" in given
+
+
+def test_attempts_share_an_array_where_application_and_having_a_deadline_are_the_same(
+    attempts: SlurmAttemptFolders,
+) -> None:
+    launch = replace(_launch(hosts=()), application="jacobi")
+    others = [
+        replace(launch, deadline=1795215999.0),
+        replace(launch, application="sweep3d"),
+        replace(launch, count=3),
+        replace(launch, owner="ada"),
+    ]
+    assert [_shape(attempts, launch) == _shape(attempts, other) for other in others] == [False, False, False, True]
+    given = array_arguments(_found(_shape(attempts, launch)), launch.attempt, attempts.root, [launch])
+    assert f"--comment=cosched-array:{launch.attempt}:2 application=jacobi" in given
+
+
+def _shape(attempts: SlurmAttemptFolders, launch: Launch) -> ArrayShape | None:
+    return array_shape(launch, attempts.folder(launch.attempt), SlurmSettings.read({"spool": str(attempts.root)}))
+
+
+def _found(shape: ArrayShape | None) -> ArrayShape:
+    assert shape is not None
+    return shape
 
 
 def test_without_hosts_nothing_is_pinned(attempts: SlurmAttemptFolders) -> None:
