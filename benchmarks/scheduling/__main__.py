@@ -33,7 +33,7 @@ from cosched.scheduling.objective.weights import ObjectiveName, Weights
 from cosched.scheduling.plan import Plan
 from cosched.scheduling.policies import INDEPENDENT, PolicyName, plan
 from cosched.scheduling.schedule import check_schedule
-from cosched.scheduling.search.genetic_search import Search, warm_up
+from cosched.scheduling.search.genetic_search import GeneticSearch, warm_up
 from cosched.scheduling.search.run import Limit
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _long_queue(tasks: int, hosts: int) -> None:
     took = []
     for seed in SEEDS:
         problem, began = queue(tasks, hosts, seed), _clock()
-        Search(problem, MAKESPAN)
+        GeneticSearch(problem, MAKESPAN)
         took.append(_clock() - began)
     print(f"all heuristics for the search to start from: {1e3 * float(np.median(took)):.0f} ms\n")
 
@@ -194,7 +194,7 @@ def _generations() -> None:
 
 def _rate(problem: Problem) -> float:
     """Return generations/s."""
-    search = Search(problem, MAKESPAN)
+    search = GeneticSearch(problem, MAKESPAN)
     began = _clock()
     while _clock() - began < 1.0:
         search.step(10)

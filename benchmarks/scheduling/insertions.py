@@ -17,7 +17,7 @@ from cosched.scheduling.kernels import objective_kernel
 from cosched.scheduling.objective.metrics import MISSED
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.plan import Plan
-from cosched.scheduling.search.genetic_search import Search
+from cosched.scheduling.search.genetic_search import GeneticSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -148,7 +148,7 @@ def _plans(problem: Problem, weights: Weights) -> list[Plan]:
         release=problem.release[:-1],
         deadline=problem.deadline[:-1],
     )
-    search = Search(known, weights)
+    search = GeneticSearch(known, weights)
     search.step(_GENERATIONS if len(known.tasks) <= 300 else _GENERATIONS // 10)
     plans = [earliest_deadline_first(known), two_phase(known), search.best]
     return [

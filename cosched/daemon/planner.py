@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
-    from cosched.scheduling.search.genetic_search import Search
+    from cosched.scheduling.search.genetic_search import GeneticSearch
 
 __all__ = ["PlanningSnapshot", "SearchAllowance", "main"]
 
@@ -127,9 +127,9 @@ class _Planner:
                 newer = self._inbox.take(wait=False)
                 if newer is not None:
                     return newer
-        from cosched.scheduling.search.genetic_search import Search
+        from cosched.scheduling.search.genetic_search import GeneticSearch
 
-        return self._improve(snapshot, Search(snapshot.problem, snapshot.weights, snapshot.seed, snapshot.plan))
+        return self._improve(snapshot, GeneticSearch(snapshot.problem, snapshot.weights, snapshot.seed, snapshot.plan))
 
     def _heuristic(self, snapshot: PlanningSnapshot) -> None:
         problem, bound = snapshot.problem, lower_bound(snapshot.problem)
@@ -137,7 +137,7 @@ class _Planner:
         plan = min(plans, key=lambda plan: objective(measure(problem, decode(problem, plan)), snapshot.weights, bound))
         self._send(snapshot, plan, bound, _SearchEffort(len(plans)), settled=False)
 
-    def _improve(self, snapshot: PlanningSnapshot, search: Search) -> PlanningSnapshot | None:
+    def _improve(self, snapshot: PlanningSnapshot, search: GeneticSearch) -> PlanningSnapshot | None:
         pace = _Progress(search, len(snapshot.problem.tasks))
         while True:
             pace.step()
@@ -187,7 +187,7 @@ class _SearchEffort:
 class _Progress:
     """How far one search has come, and what of it has been told."""
 
-    def __init__(self, search: Search, tasks: int) -> None:
+    def __init__(self, search: GeneticSearch, tasks: int) -> None:
         self._search = search
         self._quiet = max(_QUIET, _QUIET_A_TASK * tasks)
         self._seconds = 0.0

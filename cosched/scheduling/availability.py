@@ -62,7 +62,7 @@ def time_to_offer(
 
     Args:
         free: (N,) when each host becomes free.
-        absences: after that, as of `settled`.
+        absences: after that, as of `normalised_availability`.
         area: in host-seconds.
         prices: (N,) what a second of each host counts, above 0; 1 unless given.
     """

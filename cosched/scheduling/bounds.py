@@ -43,8 +43,8 @@ def tight_bound(problem: Problem, lower: float | None = None) -> float:
     """Return `lower_bound`, or on several classes that of prices where it is larger; these need machine code.
 
     With a price on a second of each class's hosts, by the time that a schedule ends the hosts must have offered as much
-    as the tasks cost, each in the cheapest way that can end by then. The prices are those of `prices`, found for
-    classes that are machines as quick as all their hosts together; any would do for a bound.
+    as the tasks cost, each in the cheapest way that can end by then. `machine_prices` finds the prices for classes that
+    are machines as quick as all their hosts together; any would do for a bound.
 
     Args:
         problem: what is scheduled.

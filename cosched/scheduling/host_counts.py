@@ -154,7 +154,7 @@ def useful_count_seconds(problem: Problem) -> NDArray[np.float64]:
 
 
 def class_base(problem: Problem) -> int:
-    """Return what a class counts in a width (see `choices`): one more than the largest host count."""
+    """Return what a class counts in a width (see `encoded_choices`): one more than the largest host count."""
     return len(problem.hosts) + 1
 
 
@@ -162,7 +162,7 @@ def encoded_choices(problem: Problem) -> tuple[NDArray[np.int64], NDArray[np.int
     """Return the widths that are worth using for each task.
 
     A width is a host count; on several classes it may name the class whose hosts alone are taken, as count +
-    `width_base` * (class + 1). Of these the counts stay that are faster than every smaller one in their class.
+    `class_base` * (class + 1). Of these the counts stay that are faster than every smaller one in their class.
 
     Returns:
         The widths of all tasks, and (m+1,) where each task's begin: those of j are widths[first[j]:first[j+1]],
@@ -179,7 +179,7 @@ def encoded_choices(problem: Problem) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def with_encoded_classes(problem: Problem, plan: Plan) -> Plan:
-    """Return a plan whose counts are widths (see `choices`)."""
+    """Return a plan whose counts are widths (see `encoded_choices`)."""
     if plan.classes is None or single_class(problem) is not None:
         return Plan(plan.order, plan.counts)
     return Plan(plan.order, plan.counts + class_base(problem) * (plan.classes + 1))

@@ -3,7 +3,7 @@
 The three first-come-first-served ones stand for a batch system on its own, whose users say how many hosts they want
 (see `baselines`): tasks start strictly in the order of arrival (release, then position), none before the one ahead.
 Backfilling takes the calculated counts. The policies for independent tasks place each on one host (see `independent`
-and `price_search`) and refuse any other problem. `titan-classic` is for comparison (see there). `heuristic` takes
+and `dual_price`) and refuse any other problem. `titan-classic` is for comparison (see there). `heuristic` takes
 the best of the heuristics and needs nothing compiled.
 """
 
@@ -226,13 +226,13 @@ def _mapped(
 
 def _price_search(problem: Problem, seed: int, limit: Limit, told: _Told) -> tuple[Schedule, SearchStatistics]:
     from cosched.scheduling.mapping.dual_price import (
-        PriceSearch,
+        DualPriceSearch,
         warm_up,  # loads numba
     )
 
     seconds = etc_mapping.single_host_seconds(problem)
     warm_up()
-    search, statistics = run_search(lambda: PriceSearch(seconds, seed, problem.deadline), limit, told)
+    search, statistics = run_search(lambda: DualPriceSearch(seconds, seed, problem.deadline), limit, told)
     schedule = etc_mapping.mapped_schedule(problem, search.machine, search.order)
     return schedule, replace(statistics, bound=tight_bound(problem))  # the search's own is of one host a task
 
@@ -241,12 +241,12 @@ def _search(
     problem: Problem, seed: int, weights: Weights, limit: Limit, told: _Told
 ) -> tuple[Schedule, SearchStatistics]:
     from cosched.scheduling.search.genetic_search import (
-        Search,
+        GeneticSearch,
         warm_up,  # loads numba and DEAP, which no other policy needs
     )
 
     warm_up()
-    search, statistics = run_search(lambda: Search(problem, weights, seed), limit, told, _GENERATIONS)
+    search, statistics = run_search(lambda: GeneticSearch(problem, weights, seed), limit, told, _GENERATIONS)
     return decode(problem, search.best), statistics
 
 

@@ -35,7 +35,8 @@ class Problem:
         deadline: (m,) float64; infinite for none.
         depends_on: for each task the indices of the tasks that must end before it starts; may be empty where none must.
         absences: when hosts are not there, after they have become free: ascending by host, then time, without overlap
-            (see `absences.settled`). Only counts are used that hosts which stay or come back suffice for.
+            (see `availability.normalised_availability`). Only counts are used that the hosts which stay or come back
+            suffice for.
     """
 
     tasks: tuple[str, ...]

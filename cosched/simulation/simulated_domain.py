@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
-    from cosched.scheduling.search.genetic_search import Search
+    from cosched.scheduling.search.genetic_search import GeneticSearch
     from cosched.scheduling.search.titan_classic import TitanClassic
 
 __all__ = ["Calendar", "SimulatedDomain", "SimulatedPlanner", "SimulatedRun"]
@@ -133,15 +133,15 @@ class SimulatedPlanner:
         )
 
 
-def _new_search(problem: Problem, plan: Plan, settings: CoreSettings, seed: int) -> Search | TitanClassic:
+def _new_search(problem: Problem, plan: Plan, settings: CoreSettings, seed: int) -> GeneticSearch | TitanClassic:
     """Return the search that a domain's policy stands for; Titan's begins at random, whatever the plan so far."""
     if settings.policy == PolicyName.TITAN_CLASSIC:
         from cosched.scheduling.search.titan_classic import TitanClassic  # loads numba
 
         return TitanClassic(problem, settings.weights, seed)
-    from cosched.scheduling.search.genetic_search import Search  # loads numba and DEAP, which other policies do without
+    from cosched.scheduling.search.genetic_search import GeneticSearch  # loads numba and DEAP
 
-    return Search(problem, settings.weights, seed, plan)
+    return GeneticSearch(problem, settings.weights, seed, plan)
 
 
 # ── A domain in virtual time: the very core of the daemon, with simulated hosts and jobs for a resource manager.

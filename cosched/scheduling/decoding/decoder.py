@@ -10,7 +10,7 @@ one class nothing but when they are free matters, so that the above holds again.
 as the slowest one allowed, and the choice that ends first is taken (ties: the faster threshold); of hosts that become
 free together, those of an earlier class come first.
 
-Where hosts come and go, it is their windows that become free (see `windows`).
+Where hosts come and go, it is their windows that become free (see `availability_windows`).
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def user_host_count(policy: str, seconds: NDArray[np.float64], seed: str) -> int
 
 
 def calculated_counts(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the calculated count of each task, (m,); `seconds` is (m, N), each row as of `baseline_count`."""
+    """Return the calculated count of each task, (m,); `seconds` is (m, N), each row as of `user_host_count`."""
     area = seconds * np.arange(1, seconds.shape[1] + 1)
     least = area == area.min(axis=1, keepdims=True)
     counts: NDArray[np.int64] = np.where(least, seconds, np.inf).argmin(axis=1) + 1

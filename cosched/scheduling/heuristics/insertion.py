@@ -156,7 +156,7 @@ class _Apart:
 def _placed(free: list[float], tasks: Iterable[tuple[int, float, float]]) -> list[float]:
     """Return when tasks, each a (count, seconds, release), end on hosts whose free times, ascending, are changed.
 
-    The same as `FreeTimes` and `spans` do, in one loop: this is what placing a task takes its time for.
+    The same as `IdenticalFreeHosts` and `spans` do, in one loop: this is what placing a task takes its time for.
     """
     ends = []
     last = -1  # of the entries taken so far: to take them out one by one is slower than to search behind them

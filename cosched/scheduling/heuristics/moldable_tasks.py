@@ -40,12 +40,6 @@ __all__ = [
     "two_phase",
 ]
 
-# ── Good plans at once: what the search starts from, and what answers where there is no time to search.
-#
-# All return a `Plan` and need nothing compiled; the widths that they choose from are those of `widths.useful`. On
-# several classes the greedy ones choose widths as if the fastest hosts were free; the decoder then places in earnest.
-
-
 _MOST_THRESHOLDS = 32
 
 
@@ -77,7 +71,7 @@ def threshold_plans(problem: Problem, most: int = _MOST_THRESHOLDS, lister: _Lis
     Args:
         problem: what is scheduled.
         most: try at most so many thresholds, those with the smallest max(longest run time, area ÷ hosts).
-        lister: does what `listing.list_order` does.
+        lister: does what `list_scheduling.list_order` does.
     """
     return (plan for _, plan in _promising_plans(problem, most, lister))
 

@@ -1,4 +1,4 @@
-"""Decoding in machine code where hosts come and go: the same results as `windows`, bit for bit.
+"""Decoding in machine code where hosts come and go: the same results as `availability_windows`, bit for bit.
 
 Pools and runs are arrays of records: a call that hands on a dozen arrays takes longer than all that it does here.
 """
@@ -34,7 +34,7 @@ _RUN = np.dtype([("when", np.float64), ("width", np.int64)])  # so many hosts be
 
 
 class WindowTables(NamedTuple):
-    """The windows of `windows.pools`, of which those that become free at one time are a run.
+    """The windows of `window_pools`, of which those that become free at one time are a run.
 
     A run never holds less than one window and their number stays: each pool has room for as many runs as it has windows
     and one more, of which those in use are the last, ascending.

@@ -1,4 +1,4 @@
-"""EASY backfilling in machine code: the order that `backfill.easy` finds, of tasks that are all there at the start.
+"""EASY backfilling in machine code: the order that `batch_queue.easy` finds, of tasks that are all there at the start.
 
 Loading this module loads numba.
 """

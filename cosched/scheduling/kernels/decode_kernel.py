@@ -37,7 +37,7 @@ def occupy_first(free: NDArray[np.float64], hosts: int, count: int, end: float, 
     min(max(f[i], end), f[i + count]) is both, and has no branch for the processor to guess.
 
     Args:
-        free: (2 N,) ascending, see `room`; the first `count` are no later than `end`.
+        free: (2 N,) see `free_rows`; the first `count` are no later than `end`.
         hosts: N.
         count: 1 … N.
         end: seconds.
@@ -52,7 +52,7 @@ def occupy_first(free: NDArray[np.float64], hosts: int, count: int, end: float, 
 
 # ── When the tasks of whole populations start and end, in machine code: the same as `decoder.spans`, bit for bit.
 #
-# Identical hosts need no names while searching. Few of them are an ascending row of free times (see `ascending`); many
+# Identical hosts need no names while searching. Few of them are an ascending row of free times (see `free_rows`); many
 # are kept as ascending runs of (time, hosts): a task consumes runs from the front and inserts one, so its cost hardly
 # depends on the number of hosts. Of several classes each has a row.
 #
@@ -74,7 +74,7 @@ def population_spans(
     """Fill in when each task starts and ends under each plan of a population.
 
     Args:
-        problem: see `compiled.tables`.
+        problem: see `objective_kernel.tabulate`.
         orders: (P, m) permutations in which every task is behind its predecessors.
         widths: (P, m) by task, each usable.
         starts: (P, m) by task, filled in.
@@ -265,7 +265,7 @@ def _place(
 def _rows(
     free: NDArray[np.float64], host_class: NDArray[np.int64], classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the free times of each class's hosts as a row of its own (see `ascending.room`), and how many they are."""
+    """Return the free times of each class's hosts as a row of its own (see `free_rows`), and how many they are."""
     rows, sizes = free_rows(classes, free.shape[0]), np.zeros(classes, dtype=np.int64)
     for host in range(free.shape[0]):
         klass = host_class[host]

@@ -72,7 +72,7 @@ class AnnealedPlan(NamedTuple):
         asked: (m,) by task, the host count to try first; 0 for the cheapest that is in time.
         counts: (m,) by task, the host count that it takes; those given up keep that of an earlier reading.
         ends: (m,) by task, when those that are kept end.
-        free: (m+1, 2 N) when hosts become free, ascending, ahead of each place (see `ascending.room`).
+        free: (m+1, 2 N) when hosts become free, ascending, ahead of each place (see `free_rows`).
         costs: (m+1,) what the lateness ahead of each place costs.
         given_up: (m,) room for those given up.
     """
@@ -121,7 +121,7 @@ def evaluate_from(
     """Read a plan from some place on, and leave it as it was read.
 
     Args:
-        problem: see `claims`.
+        problem: see `tabulate_late_jobs`.
         mercy: seconds; 0 for none.
         limit: a cost above which the plan is of no interest.
         begin: the place; what the reading holds of the places ahead of it is right.
@@ -204,7 +204,7 @@ def anneal(
 
     Args:
         state: of the random numbers.
-        problem: see `triage.claims`.
+        problem: see `tabulate_late_jobs`.
         mercy: see `triage`.
         temperature: where a missed deadline costs 1.
         steps: how many.

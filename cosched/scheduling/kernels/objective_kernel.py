@@ -61,7 +61,7 @@ def evaluate_population(
     """Return the objective of each plan of a population.
 
     Args:
-        problem: see `tables`.
+        problem: see `tabulate`.
         orders: (P, m) permutations in which every task is behind its predecessors.
         counts: (P, m) widths by task, each usable.
     """

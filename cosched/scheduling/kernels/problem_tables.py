@@ -17,7 +17,8 @@ __all__ = ["ProblemTables"]
 class ProblemTables(NamedTuple):
     """A problem as the compiled code reads it.
 
-    A plan has one number for each task, its width (see `widths.choices`); on identical hosts that is the host count.
+    A plan has one number for each task, its host count; on several classes the number encodes the class too (see
+    `host_counts.encoded_choices`).
 
     Attributes:
         seconds: (K, m, W) run times on 1 … W hosts, the most that any task can use; K = 1 on identical hosts.

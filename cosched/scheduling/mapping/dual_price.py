@@ -1,9 +1,9 @@
 """The dual-price search: which machine runs which of many independent tasks, so that the last ends soonest.
 
-Prices on the machines' time (see `prices`) say where a task may go at little loss; it keeps only machines where its
-priced time is near its minimum. Among these, simulated annealing (Kirkpatrick, Gelatt, Vecchi: Science 220, 1983) moves
-and exchanges tasks in machine code. What it minimises is the priced time above the lower bound, summed over the
-machines: it is nothing but the loss against the bound, and changes with every move, while the makespan seldom does.
+Prices on the machines' time (see `machine_prices`) say where a task may go at little loss; it keeps only machines
+where its priced time is near its minimum. Among these, simulated annealing (Kirkpatrick, Gelatt, Vecchi: Science 220,
+1983) moves and exchanges tasks in machine code. What it minimises is the priced time above the lower bound, summed over
+the machines: it is nothing but the loss against the bound, and changes with every move, while the makespan seldom does.
 Loading this module loads numba.
 """
 
@@ -21,7 +21,7 @@ from cosched.scheduling.objective.comparison import PlanFigures
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["PriceSearch", "warm_up"]
+__all__ = ["DualPriceSearch", "warm_up"]
 
 # The coarser the grain (machines ÷ tasks), the further from the prices a good assignment lies. Found on 512 x 16.
 _NEAR = 12.8  # grains by which a task's priced time may exceed its minimum: 40 %
@@ -75,7 +75,7 @@ class _Assignment(NamedTuple):
     place: NDArray[np.int64]
 
 
-class PriceSearch:
+class DualPriceSearch:
     """A search for the assignment with the smallest makespan; seed and number of rounds decide its outcome.
 
     Attributes:
@@ -165,7 +165,7 @@ class PriceSearch:
 
 def warm_up() -> None:
     """Compile everything, or load it from the disk, so that the searches to come start at once."""
-    PriceSearch(np.array([[2.0, 2.0], [2.0, 2.0], [1.0, 1.0]])).step()
+    DualPriceSearch(np.array([[2.0, 2.0], [2.0, 2.0], [1.0, 1.0]])).step()
 
 
 def _loads(seconds: NDArray[np.float64], machine: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -71,7 +71,7 @@ def single_host_seconds(problem: Problem, policy: str = "this policy") -> NDArra
 
 
 def single_host_seconds_when_busy(problem: Problem) -> NDArray[np.float64]:
-    """Return (m, N) as `one_host_seconds`, of tasks that wait for hosts which may be busy.
+    """Return (m, N) as `single_host_seconds`, of tasks that wait for hosts which may be busy.
 
     Raises:
         UserError: one cannot run on one host.
@@ -151,7 +151,7 @@ def a_mm(
 def a_mm_at(
     seconds: NDArray[np.float64], critical: float, ready: _Times | None = None, *, execution: bool = False
 ) -> tuple[_Machines, _Machines]:
-    """Return A-MM's mapping for one critical value; other arguments as of `adaptive`, result as of `min_min`."""
+    """Return A-MM's mapping for one critical value; other arguments as of `a_mm`, result as of `min_min`."""
     return _map(seconds, ready, _turning(seconds.min(axis=1), critical, execution=execution))
 
 

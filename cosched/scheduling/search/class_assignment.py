@@ -1,7 +1,7 @@
 """Split a queue over the classes of the hosts, and plan each class on its own: for the search to start from.
 
 A list schedule over all classes lets long tasks end late on slow hosts. Here it is first decided which class runs what,
-as if a class were one machine that is as quick as all its hosts together (see `price_search`); then each class is a
+as if a class were one machine that is as quick as all its hosts together (see `dual_price`); then each class is a
 problem of identical hosts, for which good plans are known. Loading this module loads numba.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from cosched.scheduling.host_counts import single_class
 from cosched.scheduling.kernels import objective_kernel
 from cosched.scheduling.kernels.decode_kernel import population_spans
-from cosched.scheduling.mapping.dual_price import PriceSearch
+from cosched.scheduling.mapping.dual_price import DualPriceSearch
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.plan import Plan
 from cosched.scheduling.problem import Problem
@@ -35,11 +35,11 @@ def assign_classes(problem: Problem, thresholds: int) -> Plan | None:
 
     Args:
         problem: what is scheduled.
-        thresholds: see `seeding.seeds`.
+        thresholds: see `initial_population.initial_plans`.
 
     Returns:
         The plan; None where hosts are alike or come and go, tasks wait for something, some task needs hosts of more
-        than one class, or every task can use but one host: then `price_search` itself does better.
+        than one class, or every task can use but one host: then `dual_price` itself does better.
     """
     constrained = bool(problem.absences) or any(problem.depends_on) or bool(problem.release.any())
     if constrained or single_class(problem) is not None or not np.isfinite(problem.seconds[:, :, 1:]).any():
@@ -72,7 +72,7 @@ def _kinds(problem: Problem, host_class: NDArray[np.int64], areas: NDArray[np.fl
     """Return which class runs each task, so that the last class ends soonest; what hosts are at work on is kept."""
     sizes = np.bincount(host_class)
     at_work = np.where(np.eye(len(sizes), dtype=np.bool_), np.bincount(host_class, problem.free), np.inf)
-    search = PriceSearch(np.concatenate((areas, at_work)) / sizes)
+    search = DualPriceSearch(np.concatenate((areas, at_work)) / sizes)
     for _ in range(_ROUNDS):
         search.step()
     kinds: NDArray[np.int64] = search.machine[: len(areas)]

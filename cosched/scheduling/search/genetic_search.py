@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     _Operator = Callable[..., None]
 
-__all__ = ["Search", "warm_up"]
+__all__ = ["GeneticSearch", "warm_up"]
 
 _POPULATION = 40
 _CROSSED = 0.9  # share of children with a second parent
@@ -62,7 +62,7 @@ class _Individual:
         self.fitness = _Cost((cost,))
 
 
-class Search:
+class GeneticSearch:
     """A search for the best plan of one problem; the same seed and number of generations give the same plan.
 
     Attributes:
@@ -232,7 +232,7 @@ def warm_up() -> None:
     both = Problem(
         ("wide", "long"), ("h1", "h2"), ("class",), np.zeros(2, dtype=np.int64), np.zeros(2), seconds, np.zeros(2), due
     )
-    search = Search(both, Weights(deadlines_first=True))
+    search = GeneticSearch(both, Weights(deadlines_first=True))
     search.step(_SHARED)
     search.figures()
     dual_price.warm_up()  # for bounds and seeds on several classes

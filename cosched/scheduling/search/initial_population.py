@@ -33,7 +33,7 @@ __all__ = ["Population", "compiled_list_order", "initial_plans"]
 
 @dataclass
 class Population:
-    """P plans and their costs: orders (P, m), counts (P, m) that are widths (see `compiled.Tables`), costs (P,)."""
+    """P plans and their costs: orders (P, m), counts (P, m) that are widths (see `ProblemTables`), costs (P,)."""
 
     orders: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -103,7 +103,7 @@ def initial_plans(problem: Problem, thresholds: int) -> list[Plan]:
 def compiled_list_order(
     problem: Problem, priority: Sequence[int], counts: Sequence[int], seconds: Sequence[float]
 ) -> list[int]:
-    """Return what `listing.list_order` returns."""
+    """Return what `list_scheduling.list_order` returns."""
     if _constrained(problem):
         return list_order(problem, priority, counts, seconds)
     widths, rank = np.array(counts, dtype=np.int64), np.empty(len(counts), dtype=np.int64)

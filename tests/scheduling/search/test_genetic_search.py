@@ -19,7 +19,7 @@ from cosched.scheduling.objective.comparison import PlanFigures
 from cosched.scheduling.objective.metrics import measure, objective
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.schedule import check_schedule
-from cosched.scheduling.search.genetic_search import Search
+from cosched.scheduling.search.genetic_search import GeneticSearch
 from tests.scheduling.problems import a_plan, a_problem, plans, problems
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def test_the_best_plan_is_feasible_and_never_worse_than_a_seed(data: st.DataObje
     problem = data.draw(problems())
     warm = data.draw(plans(problem))
     weights = Weights(1.0, 0.2, data.draw(st.sampled_from([0.0, 2.0])), data.draw(st.booleans()))
-    search = Search(problem, weights, seed=1, warm=warm)
+    search = GeneticSearch(problem, weights, seed=1, warm=warm)
     search.step(5)
     assert check_schedule(problem, decode(problem, search.best)) == []
     assert search.objective == pytest.approx(value(problem, search.best, weights), rel=1e-9)
@@ -58,7 +58,7 @@ def test_the_best_plan_is_feasible_and_never_worse_than_a_seed(data: st.DataObje
 @given(problems(tasks=4, hosts=3, classes=1, whole=True))
 def test_small_problems_are_solved(problem: Problem) -> None:
     """As good as the best of many random plans: small problems have few."""
-    search = Search(problem, MAKESPAN, seed=3)
+    search = GeneticSearch(problem, MAKESPAN, seed=3)
     search.step(400)
     draw = np.random.default_rng(0)
     usable = np.isfinite(problem.seconds[problem.host_class[0]])
@@ -69,7 +69,7 @@ def test_small_problems_are_solved(problem: Problem) -> None:
 
 
 def test_the_search_improves_on_its_seeds_and_says_so() -> None:
-    search = Search(a_queue(1), seed=5)
+    search = GeneticSearch(a_queue(1), seed=5)
     before = search.objective
     assert search.step(300)
     assert search.objective < before
@@ -79,7 +79,11 @@ def test_the_search_improves_on_its_seeds_and_says_so() -> None:
 
 
 def test_seed_and_generations_decide_the_plan() -> None:
-    one, other, third = Search(a_queue(2), seed=9), Search(a_queue(2), seed=9), Search(a_queue(2), seed=10)
+    one, other, third = (
+        GeneticSearch(a_queue(2), seed=9),
+        GeneticSearch(a_queue(2), seed=9),
+        GeneticSearch(a_queue(2), seed=10),
+    )
     one.step(700)
     for _ in range(70):
         other.step(10)
@@ -91,9 +95,9 @@ def test_seed_and_generations_decide_the_plan() -> None:
 
 
 def test_a_search_goes_on_from_the_last_best() -> None:
-    first = Search(a_queue(3), seed=1)
+    first = GeneticSearch(a_queue(3), seed=1)
     first.step(500)
-    again = Search(a_queue(3), seed=2, warm=first.best)
+    again = GeneticSearch(a_queue(3), seed=2, warm=first.best)
     assert again.objective == pytest.approx(first.objective)
 
 
@@ -105,21 +109,21 @@ def test_deadlines_come_first_where_that_is_asked() -> None:
 
 
 def missed(problem: Problem, weights: Weights) -> int:
-    search = Search(problem, weights, seed=1)
+    search = GeneticSearch(problem, weights, seed=1)
     search.step(300)
     metrics = measure(problem, decode(problem, search.best))
     return metrics.with_deadline - metrics.on_time
 
 
 def test_a_search_without_deadlines_meets_its_bound_where_that_is_easy() -> None:
-    search = Search(a_problem([[4.0], [4.0], [8.0]]), MAKESPAN)
+    search = GeneticSearch(a_problem([[4.0], [4.0], [8.0]]), MAKESPAN)
     search.step(20)
     assert search.finished
     assert decode(a_problem([[4.0], [4.0], [8.0]]), search.best).makespan == search.bound == 8.0
 
 
 def test_new_blood_comes_in_when_nothing_improves_and_the_best_stays() -> None:
-    search = Search(a_problem([[2.0], [2.0]]), MAKESPAN)
+    search = GeneticSearch(a_problem([[2.0], [2.0]]), MAKESPAN)
     assert not search.step(450)
     assert search.evaluations > 450 * 40 + 40
     assert search.finished
@@ -128,17 +132,17 @@ def test_new_blood_comes_in_when_nothing_improves_and_the_best_stays() -> None:
 @pytest.mark.parametrize("weights", [Weights(-1.0), Weights(0.0, 0.0, 0.0), Weights(float("nan"))])
 def test_bad_weights_are_refused(weights: Weights) -> None:
     with pytest.raises(UserError, match="weights"):
-        Search(a_problem([[1.0]]), weights)
+        GeneticSearch(a_problem([[1.0]]), weights)
 
 
 @pytest.mark.parametrize("warm", [a_plan([0, 0], [1, 1]), a_plan([0], [1, 1]), a_plan([0, 1], [2, 1])])
 def test_a_warm_plan_of_another_problem_is_refused(warm: Plan) -> None:
     with pytest.raises(ValueError, match=r"order of all tasks|cannot run"):
-        Search(a_problem([[1.0], [1.0]]), warm=warm)
+        GeneticSearch(a_problem([[1.0], [1.0]]), warm=warm)
 
 
 def test_the_logbook_has_the_statistics_of_the_population() -> None:
-    search = Search(a_queue(3), MAKESPAN, seed=2)
+    search = GeneticSearch(a_queue(3), MAKESPAN, seed=2)
     for _ in range(1000):
         search.step()
     lines = list(search.logbook)
@@ -153,7 +157,7 @@ def test_the_logbook_has_the_statistics_of_the_population() -> None:
 @given(st.data())
 def test_the_figures_of_the_best_plan_are_those_of_its_schedule(data: st.DataObject) -> None:
     problem = data.draw(problems())
-    search = Search(problem)
+    search = GeneticSearch(problem)
     expected = PlanFigures.of(measure(problem, decode(problem, search.best)))
     assert search.figures() == pytest.approx(expected)
 
@@ -168,11 +172,11 @@ def test_a_class_of_its_own_for_each_task_beats_the_greedy_choice() -> None:
         seconds=seconds,
         release=np.array([0.0, 1.0]),
     )
-    search = Search(problem, MAKESPAN, seed=1)
+    search = GeneticSearch(problem, MAKESPAN, seed=1)
     search.step(50)
     assert decode(problem, search.best).makespan == 11.0
     assert search.best.classes is not None
-    warm = Search(problem, MAKESPAN, seed=1, warm=search.best)
+    warm = GeneticSearch(problem, MAKESPAN, seed=1, warm=search.best)
     assert warm.objective == search.objective
 
 
@@ -191,8 +195,8 @@ def test_once_it_is_warmed_up_a_search_needs_no_more_machine_code() -> None:
     code = """
 import sys
 from benchmarks.kernels import kept, queue
-from cosched.scheduling.problem import Weights
-from cosched.scheduling.search.genetic_search import Search, warm_up
+from cosched.scheduling.objective.weights import Weights
+from cosched.scheduling.search.genetic_search import GeneticSearch, warm_up
 
 def there():
     modules = [module for name, module in sys.modules.items() if name.startswith("cosched.scheduling")]
@@ -202,7 +206,7 @@ def there():
 warm_up()
 before = there()
 for problem in (queue(30, 16, 101, deadlines=True, stretch=0.5), kept(30, 16, 1)):
-    search = Search(problem, Weights(deadlines_first=True))
+    search = GeneticSearch(problem, Weights(deadlines_first=True))
     search.step(8)
     search.figures()
 print(sorted(name for name, _ in there() - before))
