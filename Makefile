@@ -1,7 +1,7 @@
 # Two commands: `make demo` and `make test`. Both install all they need first; a second run finds it there.
 # `make demo CONNECTOR=condor` (or slurm) runs the same on a real HTCondor pool (Slurm cluster) that it sets up from Debian's packages,
 # CONNECTOR=simulated on one where nothing runs.
-.PHONY: demo demo-grid test lint machine-code testbed test-pyslurm peers clean
+.PHONY: demo demo-grid check test lint machine-code testbed test-pyslurm peers clean
 
 CONNECTOR ?= local
 CONNECTORS ?= local,local,local
@@ -15,6 +15,12 @@ demo:
 demo-grid:
 	@tools/setup run
 	@$(PYTHON_IN_VENV) -m demo.grid --connectors $(CONNECTORS) $(DEMO_OPTIONS)
+
+# What an author runs before each commit: everything that needs no pool, browser or daemon.
+check:
+	@tools/setup test
+	@$(MAKE) --no-print-directory -j 2 lint machine-code
+	$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup -m 'not pool and not browser and not daemon' $(PYTEST_OPTIONS)
 
 # What the tests stand on is made ready side by side: the types' check keeps one processor busy, the network the other.
 test:

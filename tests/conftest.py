@@ -1,7 +1,7 @@
 """For all tests: property tests never fail for being slow, and try the same examples each time.
 
-With EXPLORE=1 in the environment they go on looking: what they find becomes a test of its own, not a run that failed by
-chance.
+With EXPLORE=1 in the environment they go on looking, ten times as far: what they find becomes a test of its own, not a
+run that failed by chance.
 
 What a test leaves to the garbage collector by leave (a mark says which warning it ignores) is collected before it ends:
 later its warning would fail whichever test ran by then.
@@ -22,8 +22,13 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_EXPLORES = "EXPLORE" in os.environ
 settings.register_profile(
-    "cosched", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="EXPLORE" not in os.environ
+    "cosched",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=not _EXPLORES,
+    max_examples=400 if _EXPLORES else 40,
 )
 settings.load_profile("cosched")
 

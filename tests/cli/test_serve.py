@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.daemon
+
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:

@@ -12,7 +12,10 @@ from demo.site import Site
 from tests.history import faults, read_pool
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
-pytestmark = pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.daemon,
+    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
+]
 
 _WEATHER = {"busy": 0.1, "lost": 0.2, "repeat": 0.5, "latency": 0.02}
 _TASKS = 60

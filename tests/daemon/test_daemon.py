@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
-pytestmark = pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.daemon,
+    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 def until(holds: Callable[[], object]) -> None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [
+    pytest.mark.daemon,
     pytest.mark.slow,
     pytest.mark.timeout(400),
     pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),

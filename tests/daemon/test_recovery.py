@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [
+    pytest.mark.daemon,
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
 ]

@@ -6,6 +6,10 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
+pytestmark = pytest.mark.daemon
+
 
 def test_the_demonstration_runs_from_end_to_end(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[2]

@@ -12,7 +12,10 @@ from cosched.errors import SystemFault
 from demo.site import Site
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
-pytestmark = pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.daemon,
+    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 def at_work(folder: Path) -> list[int]:

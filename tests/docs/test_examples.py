@@ -11,6 +11,8 @@ from tests.docs.examples import PAGES, ROOT, Example, Workplace, examples
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.daemon
+
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))
 def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ import pytest
 
 from tests.testbed.browser import chromium, main, prefix
 
+pytestmark = pytest.mark.browser
+
 
 def test_what_is_prepared_is_found_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--prepare"]) == 0

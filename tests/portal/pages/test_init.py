@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page, Route
 
 pytestmark = [
+    pytest.mark.browser,
     pytest.mark.xdist_group("browser"),
     # The HTTP library leaves the socket to the garbage collector where nobody listens.
     pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
