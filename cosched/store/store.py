@@ -5,18 +5,16 @@ Start at `Store.save`; `TaskSelection` says which tasks are asked for.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, insert, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DBAPIError
 
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.store import tables
-from cosched.store.database import DriverQuery, database_errors, label, open_engine
+from cosched.store.database import database_errors, label, open_engine
 from cosched.store.journal import LogEntry
 from cosched.store.rows import (
     HANDOVERS_OF,
@@ -33,10 +31,9 @@ from cosched.store.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Executable, RowMapping, Select, Table
-    from sqlalchemy.engine.interfaces import DBAPICursor
 
     from cosched.agents.records import Guest, Handover
     from cosched.coscheduler.task import Attempt, Task
@@ -86,23 +83,17 @@ _LIVE_ATTEMPTS = [str(state) for state in AttemptState if state.live]
 _FINAL_TASKS = [str(state) for state in TaskState if state.final]
 _COUNTS_KEPT = 100  # selections whose counts are remembered until a task changes
 
-# What is asked most often is put together once.
+# Statements that are executed most often are built once.
 _TASK = select(tables.tasks).where(tables.tasks.c.id == bindparam("task"))
 _LONG = ("command", "parameters", "environment", "profile", "prepare", "notify", "native", "model", "after")
 _LISTED = select(*(column for column in tables.tasks.columns if column.name not in _LONG))
-_PAGE = _LISTED.order_by(tables.tasks.c.number.desc()).limit(bindparam("limit")).offset(bindparam("offset"))
-_PAGE_OF = _PAGE.where(tables.tasks.c.owner == bindparam("owner"))
 _ATTEMPTS = (
     select(tables.attempts)
     .where(tables.attempts.c.task == bindparam("task"))
     .order_by(tables.attempts.c.created, tables.attempts.c.uuid)
 )
-_EVENTS = (
-    select(*(column for column in tables.events.columns if column.name != "id"))
-    .order_by(tables.events.c.id.desc())
-    .limit(bindparam("limit"))
-)
-_EVENTS_OF = _EVENTS.where(tables.events.c.task == bindparam("task"))
+_LOG = select(*(column for column in tables.events.columns if column.name != "id")).order_by(tables.events.c.id.desc())
+_LOG_OF = _LOG.where(tables.events.c.task == bindparam("task")).limit(bindparam("limit"))
 _KEY = select(tables.submission_keys).where(
     tables.submission_keys.c.owner == bindparam("owner"), tables.submission_keys.c.key == bindparam("key")
 )
@@ -165,10 +156,6 @@ class Store:
         self.dialect = self._engine.dialect.name
         dialect = postgresql if self.dialect == "postgresql" else sqlite
         self._put_in = insert_notices(self.dialect)
-        asked = (_TASK, _ATTEMPTS, _EVENTS_OF, HANDOVERS_OF, _KEY, _PAGE, _PAGE_OF)
-        questions = (DriverQuery(query, self._engine.dialect) for query in asked)
-        *self._history, self._key, self._page, self._page_of = questions
-        self._task = self._history[0]
         self.instance = str(self.read(select(tables.instance))[0]["uuid"])
         self._save_tasks = _upsert(dialect, tables.tasks, "id")
         self._save_attempts = _upsert(dialect, tables.attempts, "uuid")
@@ -250,24 +237,20 @@ class Store:
 
     def listed(self, selection: TaskSelection | None = None, limit: int = 100, offset: int = 0) -> Sequence[TableRow]:
         """Return of the same tasks the columns that lists show: not what is long and must be taken apart."""
-        selection = selection or TaskSelection()
-        if selection.states or selection.text:
-            return self.read(_page(_LISTED, selection, limit, offset))
-        question = self._page if selection.owner is None else self._page_of
-        with self._cursor() as cursor:
-            return question.ask(cursor, {"owner": selection.owner, "limit": limit, "offset": offset})
+        return self.read(_page(_LISTED, selection, limit, offset))
 
     def task(self, task_id: str) -> Task | None:
         """Return the task, None where there is none of this identifier."""
-        with self._cursor() as cursor:
-            rows = self._task.ask(cursor, {"task": task_id})
+        rows = self.read(_TASK, {"task": task_id})
         return task_of(rows[0]) if rows else None
 
     def history(self, task_id: str, limit: int) -> TaskHistory | None:
         """Return all that is known of a task, with the last lines of its log; None where there is none."""
         given = {"task": task_id, "limit": limit}
-        with self._cursor() as cursor:
-            found, tries, lines, handovers = (question.ask(cursor, given) for question in self._history)
+        with database_errors(self.name), self._engine.begin() as connection:  # one transaction: one moment
+            found, tries, lines, handovers = (
+                connection.execute(query, given).mappings().all() for query in (_TASK, _ATTEMPTS, _LOG_OF, HANDOVERS_OF)
+            )
         if not found:
             return None
         return TaskHistory(
@@ -295,11 +278,6 @@ class Store:
         """Return all attempts at the task, the oldest first."""
         return tuple(map(attempt_of, self.read(_ATTEMPTS, {"task": task_id})))
 
-    def events(self, task_id: str = "", limit: int = 100) -> tuple[LogEntry, ...]:
-        """Return the last `limit` lines of the log (of one task where named), the oldest first."""
-        rows = self.read(_EVENTS_OF if task_id else _EVENTS, {"task": task_id, "limit": limit})
-        return tuple(LogEntry(**row) for row in reversed(rows))
-
     def log(self, owner: str | None = None, limit: int = 100, offset: int = 0) -> tuple[LogEntry, ...]:
         """Return lines of the log, the newest first.
 
@@ -309,11 +287,11 @@ class Store:
             offset: how many of the newest to pass over.
         """
         table, tasks = tables.events, tables.tasks
-        query = select(table.c.time, table.c.kind, table.c.task, table.c.detail)
+        query = _LOG
         if owner is not None:
             query = query.outerjoin(tasks, tasks.c.id == table.c.task)
             query = query.where(or_(table.c.task == "", tasks.c.owner == owner))
-        rows = self.read(query.order_by(table.c.id.desc()).limit(limit).offset(offset))
+        rows = self.read(query.limit(limit).offset(offset))
         return tuple(LogEntry(**row) for row in rows)
 
     def ran(self, since: float, limit: int) -> tuple[tuple[Attempt, Task], ...]:
@@ -327,29 +305,12 @@ class Store:
 
     def by_key(self, key: str, owner: str = "") -> KeyedSubmission | None:
         """Return what an idempotency key of this owner stands for, None while it is unused."""
-        with self._cursor() as cursor:
-            rows = self._key.ask(cursor, {"owner": owner, "key": key})
+        rows = self.read(_KEY, {"owner": owner, "key": key})
         return KeyedSubmission(**{**rows[0], "tasks": tuple(rows[0]["tasks"])}) if rows else None
 
     def forget_counts(self) -> None:
         """Count anew when asked: tasks were removed."""
         self._counted = {}
-
-    @contextmanager
-    def _cursor(self) -> Iterator[DBAPICursor]:
-        """Give a cursor of the driver's for questions about one moment."""
-        with database_errors(self.name):
-            connection = self._engine.raw_connection()
-            try:
-                cursor = connection.cursor()
-                if self.dialect == "sqlite":
-                    cursor.execute("BEGIN")  # the driver begins by itself only for what changes something
-                yield cursor
-            except DBAPIError:
-                connection.invalidate()  # it may be broken: the next one to ask gets another
-                raise
-            finally:
-                connection.close()
 
     def read(self, query: Executable, values: Mapping[str, Any] | None = None) -> Sequence[RowMapping]:
         """Return the rows of a query on the tables of `cosched.store.tables`, with values for what it leaves open."""

@@ -54,7 +54,7 @@ def test_what_ended_long_ago_goes_with_all_that_belongs_to_it(store: Store) -> N
     assert PlanPoints(store).of_several(["1", "2"]) == {"2": [[NEW, NEW, NEW, 1]]}
     assert (left(store), sum(store.counts().values())) == (["2"], 1)
     assert store.attempts("1") == ()
-    assert [(line.task, line.time) for line in store.events()] == [("2", OLD), ("", NEW)]
+    assert [(line.task, line.time) for line in store.log()] == [("", NEW), ("2", OLD)]
     assert {notice.task for notice in Outbox(store).due(1e9, 9)} == {"2"}
 
 
