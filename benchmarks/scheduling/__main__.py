@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.kernels import kept, mixed, queue
-from benchmarks.scheduling import insertions, peers
+from benchmarks.scheduling import peers
 from benchmarks.scheduling.etc_matrices import BEST_KNOWN, matrix
 from benchmarks.scheduling.largest_queue import limit
 from benchmarks.scheduling.stock_deap import stock_deap
@@ -78,8 +78,6 @@ def main() -> None:
     peers.deadlines(_clock)
     peers.mixed_integer_program()
     limit(processor_time=options.processor_time)
-    insertions.times(_clock)
-    insertions.places()
     _generations()
     _decodes()
 

@@ -42,11 +42,10 @@ from cosched.coscheduler.state import CoreState, DomainHosts
 from cosched.coscheduler.task import TaskState
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES, user_host_count
-from cosched.scheduling.heuristics.insertion import insert
+from cosched.scheduling.heuristics.insertion import insert_by_deadline
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.objective.comparison import PlanFigures, describe_difference
 from cosched.scheduling.objective.metrics import measure_plan, objective
-from cosched.scheduling.plan import Plan
 from cosched.scheduling.policies import SEARCHED, PolicyName
 
 if TYPE_CHECKING:
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.submit_limits import OwnerLimit
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.calibration import Correction
+    from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
 
 __all__ = ["Coscheduler"]
@@ -67,9 +67,6 @@ __all__ = ["Coscheduler"]
 # does not wait long behind them while its hosts stay idle.
 _MOST_UNMODELLED = 200
 _ARRIVAL_WINDOW = 0.25  # seconds during which tasks that arrive are looked at together
-_LONGEST_INSERTION = (
-    2000  # waiting tasks among which a new one is given its place at once; in longer queues by the search
-)
 
 
 class Coscheduler:
@@ -94,7 +91,7 @@ class Coscheduler:
         self.changed: tuple[float, str] | None = None
         self.neighbours = False
         self.eager = False
-        self._dispatched_at = self._placed_at = -math.inf
+        self._dispatched_at = -math.inf
         self._ledger = CoreState()
         self._queue = TaskQueue(
             settings.staging, lambda task, time: bool(self.awaited(task)) or self.refused(task, time)
@@ -115,7 +112,7 @@ class Coscheduler:
         self.prospect.forget()
         match event:
             case TaskSubmitted():
-                self._accept(event.task, event.time)
+                self._accept(event.task)
             case CancelRequested():
                 if event.task in self.tasks:
                     self._lifecycle.cancel(self.tasks[event.task], event.reason, event.time)
@@ -221,6 +218,15 @@ class Coscheduler:
         """Return before which time a task is not tried again, epoch seconds; None where it may leave at once."""
         return self._queue.held_back.get(task)
 
+    def new_place(self, task: Task) -> int:
+        """Return how many waiting tasks stay ahead of a new one: it is inserted by deadline, if a search follows.
+
+        Other policies plan what waits in order of arrival.
+        """
+        if task.deadline is None or self.settings.policy not in SEARCHED:
+            return len(self.waiting)
+        return insert_by_deadline(tuple(self.waiting.counts), task.deadline, self._due, task.after)
+
     def staged(self, task: Task, time: float) -> bool:
         """Whether the search has looked at a waiting task, or had its time to."""
         return self._queue.staged(task, time)
@@ -231,29 +237,18 @@ class Coscheduler:
 
     # ── what events do ───────────────────────────────────────────────────────────────────────────────────────
 
-    def _accept(self, task: Task, time: float) -> None:
+    def _accept(self, task: Task) -> None:
         if task.id not in self.tasks:
             self._ledger.put(task)
             self._ledger.replan()
+            place = self.new_place(task)
             self._queue.add(task)
-            if time >= self._placed_at + _ARRIVAL_WINDOW and self.settings.policy in SEARCHED:
-                self._placed_at = time
-                self._place(task.id, time)
+            if task.id in self.waiting:
+                self.waiting.move(task.id, place)
 
-    def _place(self, task: str, time: float) -> None:
-        """Give a task that came last its best place in the plan, where that is quickly found.
-
-        The search will do better; until it has, and where there is none, a task that is in a hurry is not the last.
-        """
-        problem = self.prospect.problem(time) if 0 < len(self.waiting) <= _LONGEST_INSERTION else None
-        if problem is not None and problem.tasks[-1] == task:
-            plan = self.waiting.plan(problem)
-            known = Plan(plan.order[:-1], plan.counts, plan.classes)
-            better = insert(
-                without_distant_reservations(problem, known), known, len(problem.tasks) - 1, self.settings.weights
-            )
-            if better is not None:
-                self.waiting.adopt(problem, better)
+    def _due(self, task: str) -> float:
+        deadline = self.tasks[task].deadline
+        return math.inf if deadline is None else deadline
 
     def _may_wait(self, event: Event) -> bool:
         """Whether the event only adds a task that is still to be searched for, shortly after the last look at the plan.

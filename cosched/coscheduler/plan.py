@@ -145,6 +145,13 @@ class CurrentPlan:
         """Put a task at the end; count 0 leaves the choice to the first plan made of it."""
         self.counts[task] = count
 
+    def move(self, task: str, place: int) -> None:
+        """Put a task of the plan behind so many others, which keep their order."""
+        count, others = self.counts.pop(task), tuple(self.counts)
+        self.counts[task] = count
+        for other in others[place:]:
+            self.counts[other] = self.counts.pop(other)
+
     def add_first(self, task: str) -> None:
         """Put a task that had begun before at the front, its host count to be chosen anew."""
         self.counts = {task: 0, **self.counts}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,15 +59,15 @@ def predict_placement(
 
     Nor is there one where it comes after a task of which nobody can say when it ends.
 
-    It goes behind the queue; where it would miss its deadline there, before the tasks whose deadlines are later.
-    Of the host counts it takes the one that ends first.
+    It goes where the core would insert it, see `Coscheduler.new_place`. Of the host counts it takes the one that ends
+    first, as a search will where hosts are idle.
 
     Args:
         core: the domain.
         task: the new one.
         time: now, epoch seconds.
         booked: tasks that are not there yet and for which a place behind the queue is kept.
-        jumps: whether it may go before others at all.
+        jumps: whether it may go before others; else it is placed behind all.
     """
     if not core.domain.up():
         return None
@@ -82,18 +83,16 @@ def predict_placement(
         problem, plan = _with_booked(problem, plan, _run_times(core, other, problem))
     extended = _with_one_more(problem, rows, deadline, earliest)
     order = plan.order.tolist()
-    ahead = [other for other in order if problem.deadline[other] <= deadline]
     new = len(problem.tasks)
-    best = _soonest(extended, plan, order, new)
+    later = set(islice(core.waiting.counts, core.new_place(task), None)) if jumps else set()
+    ahead = [other for other in order if problem.tasks[other] not in later]  # what is booked, too
+    behind = [other for other in order if problem.tasks[other] in later]
+    best = _soonest(extended, plan, ahead, new)
     effect = QueueDelay(delayed=0, longest=0.0, made_late=0)
-    if best.end > deadline and jumps:
-        sooner = _soonest(extended, plan, ahead, new)
-        if sooner.end < best.end:
-            best = sooner
-            behind = [other for other in order if problem.deadline[other] > deadline]
-            counts = np.append(plan.counts, len(best.hosts))
-            changed = Plan(np.array([*ahead, new, *behind], dtype=np.int64), counts, _with_any_class(plan))
-            effect = _queue_delay(problem, plan, extended, changed)
+    if behind:
+        counts = np.append(plan.counts, len(best.hosts))
+        changed = Plan(np.array([*ahead, new, *behind], dtype=np.int64), counts, _with_any_class(plan))
+        effect = _queue_delay(problem, plan, extended, changed)
     return PredictedPlacement(time + best.start, time + best.end, best.hosts, effect)
 
 
@@ -119,10 +118,10 @@ def _queue_delay(problem: Problem, plan: Plan, extended: Problem, changed: Plan)
     """Compare when the waiting tasks end under their plan and under one with the new task among them."""
     before = np.array(spans(problem, plan)[1])
     after = np.array(spans(extended, changed)[1])[: len(before)]
-    later = after - before
+    delay = after - before
     made_late = (before <= problem.deadline) & (after > problem.deadline)
     return QueueDelay(
-        delayed=int((later > _NOTICEABLE).sum()), longest=float(later.max(initial=0.0)), made_late=int(made_late.sum())
+        delayed=int((delay > _NOTICEABLE).sum()), longest=float(delay.max(initial=0.0)), made_late=int(made_late.sum())
     )
 
 

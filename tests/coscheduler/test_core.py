@@ -110,16 +110,25 @@ def test_a_task_in_a_hurry_has_its_place_before_the_search_has_looked_at_it(poli
     submit(core, a_task(0, [5.0]))  # runs, or will
     submit(core, a_task(1, [10.0]), 1.0)
     submit(core, a_task(2, [3.0], deadline=13.0), 2.0)
-    assert "".join(in_order(core)).removeprefix("0") == behind  # where plans are made at every event it is as it came
+    assert "".join(in_order(core)).replace("0", "") == behind  # where plans are made at every event it is as it came
 
 
-def test_tasks_that_arrive_together_are_behind_until_the_search_has_looked_at_them() -> None:
+def test_tasks_that_arrive_together_are_in_order_of_their_deadlines() -> None:
     core = a_core(1, staging=100.0)
     for number in range(1, 4):
         submit(core, a_task(number, [3.0], deadline=9.1 - number), 0.01 * number)
-    assert in_order(core) == ["1", "2", "3"]
-    submit(core, a_task(4, [3.0], deadline=4.5), 0.26)
-    assert in_order(core) == ["4", "1", "2", "3"]
+    assert in_order(core) == ["3", "2", "1"]
+    submit(core, a_task(4, [3.0]), 0.04)
+    submit(core, a_task(5, [3.0], deadline=7.5), 0.05)
+    assert in_order(core) == ["3", "2", "5", "1", "4"]
+
+
+def test_a_new_task_in_a_hurry_stays_behind_its_predecessors() -> None:
+    core = a_core(1, staging=100.0)
+    submit(core, a_task(1, [10.0]))
+    submit(core, a_task(2, [10.0]))
+    submit(core, a_task(3, [3.0], deadline=4.0, after=("1",)))
+    assert in_order(core) == ["1", "3", "2"]
 
 
 def test_where_hosts_differ_a_new_task_that_is_in_a_hurry_is_first_on_the_fast_one() -> None:
@@ -127,15 +136,9 @@ def test_where_hosts_differ_a_new_task_that_is_in_a_hurry_is_first_on_the_fast_o
     submit(core, on_both(1, [10.0], [20.0]))
     submit(core, on_both(2, [3.0], [9.0], deadline=4.0), 1.0)
     assert in_order(core) == ["2", "1"]
-    assert core.waiting.classes["2"] == "fast"
-
-
-def test_an_order_that_no_host_is_up_for_is_kept() -> None:
-    core = a_core(1, staging=100.0)
-    core.handle(HostsObserved(0.1, hosts(1, down=[1])))
-    submit(core, a_task(1, [10.0]), 1.0)
-    submit(core, a_task(2, [3.0], deadline=4.0), 2.0)
-    assert in_order(core) == ["1", "2"]
+    forecast = core.prospect.forecast(1.0)
+    assert forecast is not None
+    assert [spot.hosts for spot in forecast[1].assignments if spot.task == "2"] == [("node01",)]
 
 
 def test_a_worse_plan_is_not_taken_over() -> None:

@@ -68,9 +68,21 @@ def test_a_deadline_takes_it_before_those_that_have_time() -> None:
     spot = predict_placement(a_core(2, waiting), a_task(9, (10.0,), deadline=NOW + 50), NOW)
     assert spot is not None
     assert (spot.start, spot.end) == (NOW, NOW + 10)
-    behind = predict_placement(a_core(2, waiting), a_task(9, (10.0,), deadline=NOW + 500), NOW)
+    behind = predict_placement(a_core(2, waiting), a_task(9, (10.0,), deadline=NOW + 1000), NOW)
     assert behind is not None
     assert behind.start == NOW + 100
+
+
+def test_a_new_task_is_forecast_where_it_is_then_inserted() -> None:
+    core = a_core(2, *(a_task(number, (10.0,) * 2, NOW + 30 * number) for number in range(1, 6)), a_task(6, (10.0,)))
+    new = a_task(9, (math.inf, 10.0), NOW + 75)
+    spot = predict_placement(core, new, NOW)
+    core.handle(TaskSubmitted(NOW, new))
+    forecast = core.prospect.forecast(NOW)
+    assert spot is not None
+    assert forecast is not None
+    (assignment,) = [item for item in forecast[1].assignments if item.task == "9"]
+    assert (spot.start, spot.end, spot.hosts) == (NOW + assignment.start, NOW + assignment.end, assignment.hosts)
 
 
 @pytest.mark.parametrize("seconds", [None, (math.inf, math.inf, 5.0)])
