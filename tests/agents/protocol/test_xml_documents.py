@@ -34,6 +34,7 @@ from cosched.agents.protocol.xml_documents import (
     write_task_document,
 )
 from cosched.errors import UserError
+from tests.agents.protocol.sample_letters import PUBLISHED, SAMPLE_LETTERS
 
 UUID = "6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11"
 CLASSES = '<advertisement><services domain="a" age="0" distance="0" commands="false"><classes hardware="h">'
@@ -193,7 +194,14 @@ def test_an_impossible_host_count_is_infinite() -> None:
     assert read_task_document(write_task_document(document)).seconds == (math.inf, 3.0)
 
 
-def test_the_schema_is_one() -> None:
+def test_a_letter_of_each_kind_is_written_and_read_as_release_0_1_did() -> None:
+    assert {type(letter.body) for letter in SAMPLE_LETTERS} == set(typing.get_args(Body))
+    published = PUBLISHED.read_bytes().splitlines()
+    assert [write_letter(letter).partition(b"\n")[2] for letter in SAMPLE_LETTERS] == published
+    assert [read_letter(text) for text in published] == list(SAMPLE_LETTERS)
+
+
+def test_the_schema_is_valid() -> None:
     etree.XMLSchema(etree.fromstring(schema_text()))
 
 
