@@ -119,5 +119,5 @@ class AgentOutbox:
         """Have a neighbour told of something, once the records are written."""
         link = self.links.get(peer)
         if link is not None:
-            self.statistics.send(body)
+            self.statistics.count_sent(body)
             self.sends.append(SendLetter(link.write(body)))

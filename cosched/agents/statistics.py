@@ -1,9 +1,9 @@
-"""Statistics of an agent's life, by which its settings can be judged."""
+"""Statistics since an agent's start show how well its settings work."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.agents.protocol.messages import Advertisement, Inquiry
@@ -20,7 +20,7 @@ _SPREADING = frozenset({Advertisement.__name__.lower(), Inquiry.__name__.lower()
 
 @dataclass(slots=True)
 class RunningMean:
-    """Of values that come one by one."""
+    """Mean of values that come one by one."""
 
     count: int = 0
     total: float = 0.0
@@ -32,7 +32,7 @@ class RunningMean:
 
     @property
     def value(self) -> float | None:
-        """None before the first."""
+        """The mean; None before the first value."""
         return self.total / self.count if self.count else None
 
 
@@ -81,54 +81,66 @@ class AgentFigures:
         return about / requests if requests else None
 
 
-@dataclass(slots=True)
 class AgentStatistics:
-    """Counts; see `Figures`."""
+    """Counts what an agent does; `AgentFigures` are read from it."""
 
-    offered: int = 0
-    in_vain: int = 0
-    forwarded: int = 0
-    came_back: int = 0
-    taken: int = 0
-    hops: RunningMean = field(default_factory=RunningMean)
-    staleness: RunningMean = field(default_factory=RunningMean)
-    misjudged: RunningMean = field(default_factory=RunningMean)
-    sent: Counter[str] = field(default_factory=Counter)
-    received: Counter[str] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        self._offered = 0
+        self._failed = 0
+        self._forwarded = 0
+        self._came_back = 0
+        self._taken = 0
+        self._hops = RunningMean()
+        self._staleness = RunningMean()
+        self._misjudged = RunningMean()
+        self._sent: Counter[str] = Counter()
+        self._received: Counter[str] = Counter()
 
-    def send(self, body: Body) -> None:
+    def count_sent(self, body: Body) -> None:
         """Count a letter that leaves."""
-        self.sent[type(body).__name__.lower()] += 1
+        self._sent[type(body).__name__.lower()] += 1
 
-    def receive(self, body: Body) -> None:
+    def count_received(self, body: Body) -> None:
         """Count a letter that was taken in."""
-        self.received[type(body).__name__.lower()] += 1
+        self._received[type(body).__name__.lower()] += 1
 
-    def forward(self, staleness: float | None, misjudged: float | None) -> None:
-        """Count a hand-over, and how right the advertisement was that led to it (seconds, where there was one)."""
-        self.forwarded += 1
+    def count_offered(self) -> None:
+        """Count a task that is offered around."""
+        self._offered += 1
+
+    def count_failed(self) -> None:
+        """Count a task that was offered around and stays."""
+        self._failed += 1
+
+    def count_forwarded(self, staleness: float | None, misjudged: float | None) -> None:
+        """Count a hand-over, with the age and the error of the advertisement that led to it (seconds)."""
+        self._forwarded += 1
         if staleness is not None:
-            self.staleness.add(staleness)
+            self._staleness.add(staleness)
         if misjudged is not None:
-            self.misjudged.add(misjudged)
+            self._misjudged.add(misjudged)
 
-    def take(self, hops: int) -> None:
-        """Count a task of a neighbour's that was taken in after so many hops."""
-        self.taken += 1
-        self.hops.add(hops)
+    def count_came_back(self) -> None:
+        """Count a hand-over that ended without a run."""
+        self._came_back += 1
+
+    def count_taken(self, hops: int) -> None:
+        """Count a neighbour's task that was taken in after so many hops."""
+        self._taken += 1
+        self._hops.add(hops)
 
     def figures(self, since: float) -> AgentFigures:
-        """Return what was counted since a time, which is only passed on."""
+        """Return the figures; `since` is only passed on."""
         return AgentFigures(
-            since,
-            self.offered,
-            self.in_vain,
-            self.forwarded,
-            self.came_back,
-            self.taken,
-            self.hops.value,
-            self.staleness.value,
-            self.misjudged.value,
-            dict(self.sent),
-            dict(self.received),
+            since=since,
+            offered=self._offered,
+            in_vain=self._failed,
+            forwarded=self._forwarded,
+            came_back=self._came_back,
+            taken=self._taken,
+            hops=self._hops.value,
+            staleness=self._staleness.value,
+            misjudged=self._misjudged.value,
+            sent=dict(self._sent),
+            received=dict(self._received),
         )

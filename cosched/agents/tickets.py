@@ -21,39 +21,37 @@ if TYPE_CHECKING:
     from cosched.agents.records import Guest
     from cosched.coscheduler.task import Task
 
-__all__ = ["TaskKnowledge", "Ticket", "TicketIssuer", "UserFiguresKnowledge", "describe_task", "host_range"]
-
-# ── What the agent has to know of tasks beyond what the core does: how to describe them, how long they take elsewhere.
+__all__ = ["TaskKnowledge", "Ticket", "TicketIssuer", "UserFiguresKnowledge", "describe_task"]
 
 
 class TaskKnowledge(Protocol):
-    """Reads models; the agent itself does no I/O."""
+    """Describes tasks and tells their run times elsewhere; it reads models, for the agent does no I/O."""
 
     def document(self, task: Task, hosts: int) -> TaskDocument | None:
-        """Return one of our own tasks as another domain has to know it; None where it cannot be forwarded.
+        """Return the document of one of our own tasks; None where it cannot be forwarded.
 
         Args:
-            task: not itself a guest.
-            hosts: how many this domain has.
+            task: no guest.
+            hosts: of this domain.
         """
         ...
 
     def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:
-        """Return a task's run time on 1…hosts hosts of a resource model; None where that is not known here."""
+        """Return a task's run times on 1…hosts hosts of a resource model; None where they are not known here."""
         ...
 
 
 class UserFiguresKnowledge:
-    """Knowledge without models: what the user's own figures say holds on any hardware."""
+    """Knows the user's own figures alone, and takes them for any hardware."""
 
     def document(self, task: Task, hosts: int) -> TaskDocument | None:
-        """Return the task with its profile as the user's figures; see `Knowledge`."""
+        """Return the task with its profile as the user's figures."""
         if task.profile is None:
             return None
         return describe_task(task, hosts, seconds=task.profile.seconds)
 
     def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:  # noqa: ARG002  other knowledge evaluates models on these hosts
-        """Return the figures that came with the task; see `Knowledge`."""
+        """Return the figures that came with the task."""
         if not any(math.isfinite(value) for value in document.seconds[:hosts]):
             return None
         return Profile(document.seconds[:hosts], PredictionSource.USER)
@@ -61,7 +59,7 @@ class UserFiguresKnowledge:
 
 def describe_task(task: Task, hosts: int, *, seconds: tuple[float, ...] = ()) -> TaskDocument:
     """Return a task's document without a model; its deadline is still in epoch seconds."""
-    least, most = host_range(task, hosts)
+    least, most = _host_range(task, hosts)
     return TaskDocument(
         name=task.name,
         application=task.application,
@@ -92,7 +90,7 @@ def _parameter(name: str, value: float | str) -> DocumentParameter:
     return DocumentParameter(name, str(value) if text else repr(float(value)), number=not text)
 
 
-def host_range(task: Task, hosts: int) -> tuple[int, int]:
+def _host_range(task: Task, hosts: int) -> tuple[int, int]:
     """Return the fewest and the most hosts that a task's profile allows; most 0: as many as there are."""
     if task.profile is None:
         return task.count, task.count
@@ -100,15 +98,12 @@ def host_range(task: Task, hosts: int) -> tuple[int, int]:
     return finite[0], finite[-1] if len(task.profile.seconds) < hosts else 0
 
 
-# ── What travels with a task: its name everywhere, its document, where it has been and how far it may still go.
-
-
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """Of one task.
+    """A forwarded task's global name, document and route.
 
     Attributes:
-        uuid: the same wherever it goes.
+        uuid: the same in every domain.
         document: its deadline in epoch seconds.
         hops: how many domains it may still pass once it has left.
         visited: domains that have had it, this one last.
@@ -119,13 +114,13 @@ class Ticket:
     hops: int
     visited: tuple[str, ...]
 
-    def sent(self, time: float) -> TaskDocument:
-        """Return the document as it is sent: its deadline in seconds from now."""
+    def document_at(self, time: float) -> TaskDocument:
+        """Return the document as it is sent at a time: its deadline in seconds from then."""
         return replace(self.document, deadline=self.document.deadline - time)
 
 
 class TicketIssuer:
-    """Issues papers; a guest keeps those it came with."""
+    """Issues tickets; a guest keeps the name and the document that it came with."""
 
     def __init__(
         self,
@@ -140,8 +135,8 @@ class TicketIssuer:
         self._guest_of = guest_of
         self._instance = UUID(settings.instance)
 
-    def papers(self, task: Task) -> Ticket | None:
-        """Return a task's papers; None where it cannot be forwarded (any more)."""
+    def issue(self, task: Task) -> Ticket | None:
+        """Return a task's ticket; None where it cannot be forwarded (any more)."""
         guest = self._guest_of(task.id)
         hops = self._settings.hops if guest is None else guest.hops
         if hops < 1 or task.deadline is None:

@@ -52,11 +52,11 @@ def _why_not_forwarded(core: Coscheduler, name: str, agent: Agent, time: float) 
     if reason:
         return f"it is not offered to other domains: {reason}"
     manager = "" if task.native is None else task.native.manager
-    if manager and not any(entry.service.takes("", manager) for entry in agent.known(time)):
+    if manager and not any(entry.service.takes("", manager) for entry in agent.entries(time)):
         return f"no other domain is known that runs files of others' users for {manager!r}"
-    tried = agent.in_vain(task.id)
+    tried = agent.failed_negotiation(task.id)
     if tried is None:
         return ""
     answers = f" ({'; '.join(tried.answers)})" if tried.answers else ""
-    again = f"; asked again in {tried.again - time:.0f} s" if tried.again > time else ""
+    again = f"; asked again in {tried.retry_at - time:.0f} s" if tried.retry_at > time else ""
     return f"no other domain has offered to end it sooner{answers}{again}"

@@ -61,7 +61,7 @@ def peer_views(
     entries: Mapping[str, PeerEntry], faults: Mapping[str, str], agent: Agent, core: Coscheduler, time: float
 ) -> list[PeerView]:
     """Return all neighbours, by name."""
-    known = {entry.service.domain: entry for entry in agent.known(time)}
+    known = {entry.service.domain: entry for entry in agent.entries(time)}
     views = []
     for name, entry in sorted(entries.items()):
         heard = known.get(name)
@@ -73,7 +73,7 @@ def peer_views(
                 address=entry.address,
                 role=str(entry.role),
                 paused=entry.paused,
-                heard=agent.heard.get(name),
+                heard=agent.last_heard.get(name),
                 hosts=sum(host_class.hosts for host_class in classes),
                 free=sum(free <= service.age for each in classes for free in each.times()) if service else 0,
                 hardware=tuple(host_class.hardware for host_class in classes),

@@ -58,7 +58,7 @@ DomainView = tuple["dict[str, Peer]", "list[CapabilityEntry]", int]
 
 def domain_view(agent: Agent, core: Coscheduler, time: float) -> DomainView:
     """Return what only the thread of the core may read."""
-    return agent.usable(), agent.known(time), len(core.domain.hosts)
+    return agent.usable(), agent.entries(time), len(core.domain.hosts)
 
 
 def situation(

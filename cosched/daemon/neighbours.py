@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cosched.agents import Agent, AgentSettings, DomainView, LetterReceived, PeersChanged
+from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.agents.protocol.messages import Commit, Request
 from cosched.agents.transport import tls
 from cosched.agents.transport.allow_list import PeerAllowList
@@ -102,18 +103,16 @@ class Neighbours:
             store.instance,
             section.hops,
             section.fanout,
-            section.scope,
-            section.push,
-            section.period,
-            6 * section.period,
+            AdvertisingSettings(section.period, section.push, section.scope, 6 * section.period),
+            applications=section.applications or tuple(entry.name for entry in catalogue.applications()),
+            commands=section.commands,
+            manager=configuration.connector.kind,
             lease=section.lease,
             sooner=section.sooner,
-            patience_longest=section.patience,
+            longest_timeout=section.patience,
         )
         life = HandoverTable(store).begin_life(clock.now())
         self.agent = Agent(settings, DomainView(core, hardware), self._knowledge, life, engine.next_number)
-        known = section.applications or tuple(entry.name for entry in catalogue.applications())
-        self.agent.accept(known, commands=section.commands, manager=configuration.connector.kind)
         engine.join_agent(self.agent)
         self.adviser = Adviser(section, self.agent, engine, store, self._knowledge, clock)
         self._office = LetterSender(section.certificate, section.key)

@@ -78,7 +78,7 @@ def simulated_outcome(situation: AdviserSnapshot, way: AdvertisingSettings, seed
         policy="fcfs-calculated",
         agents=True,
         generations=0,
-        agent=situation.settings.advertised(way),
+        agent=replace(situation.settings, advertising=way),
         noise=lambda _name: 1.0,
     )
     slowness = {other.hardware: other.slowness for other in situation.others} | {"": 1.0}

@@ -15,7 +15,6 @@ from uuid import UUID, uuid5
 
 from cosched.agents import (
     Agent,
-    AgentSettings,
     Broker,
     DomainView,
     LetterReceived,
@@ -34,6 +33,7 @@ from cosched.coscheduler.events import AttemptAbsent, AttemptSubmitted, HostsObs
 from cosched.coscheduler.task import Task, TaskState
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource, Profile
+from tests.agents.makers import some_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,7 +98,7 @@ class Node:
         disk = self.disk
         disk.lives += 1
         core = Coscheduler(CoreSettings(self.instance, staging=0.0, retry=1.0, retry_longest=8.0))
-        settings = AgentSettings(self.name, self.instance, **{"lease": 20.0, **self.changes})
+        settings = some_settings(self.name, self.instance, **{"lease": 20.0, **self.changes})
         agent = Agent(settings, DomainView(core, self.name), UserFiguresKnowledge(), disk.lives, self.next_number)
         self.broker = Broker(core, agent)
         live = [task for task in disk.tasks.values() if not task.state.final]

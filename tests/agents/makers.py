@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from cosched.agents import (
@@ -17,6 +17,7 @@ from cosched.agents import (
     SendLetter,
     UserFiguresKnowledge,
 )
+from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.agents.outbox import LetterSequence
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
 from cosched.agents.protocol.messages import Advertisement, Inquiry, TaskDocument
@@ -106,6 +107,14 @@ class Domain:
         return "gone" if found is None else str(found.state)
 
 
+def some_settings(name: str, instance: str, **changes: Any) -> AgentSettings:
+    """Return an agent's settings with these fields changed, those of its advertising too."""
+    names = {field.name for field in fields(AdvertisingSettings)}
+    advertising = AdvertisingSettings(**{key: value for key, value in changes.items() if key in names})
+    others = {key: value for key, value in changes.items() if key not in names}
+    return AgentSettings(name, instance, advertising=advertising, **others)
+
+
 def a_link(name: str) -> LetterSequence:
     """Return the side of a neighbour's from which it writes to a."""
     link = LetterSequence(name, "a", 1)
@@ -116,7 +125,7 @@ def a_link(name: str) -> LetterSequence:
 def a_domain(hosts: int = 1, others: Sequence[Peer] = (), **changes: Any) -> Domain:
     """Return the domain a that has heard of b's four free hosts, and of its other neighbours nothing."""
     core = Coscheduler(CoreSettings(INSTANCE, staging=0.0, retry=1.0))
-    settings = AgentSettings("a", INSTANCE, **changes)
+    settings = some_settings("a", INSTANCE, **changes)
     agent = Agent(settings, DomainView(core, "fast"), UserFiguresKnowledge(), 1, itertools.count(100).__next__)
     peers = (Peer("b"), *others)
     domain = Domain(Broker(core, agent), {peer.name: a_link(peer.name) for peer in peers})

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cosched.agents import Agent, LetterReceived, Peer, PeersChanged
+from cosched.agents import AdvertisingChanged, Agent, LetterReceived, Peer, PeersChanged
 from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.agents.outbox import LetterSequence
 from cosched.agents.protocol.messages import Advertisement, Inquiry
@@ -33,13 +33,13 @@ def test_letters_of_strangers_and_for_others_are_not_read() -> None:
     stranger = LetterSequence("x", "a", 1).write(Advertisement((a_service("x"),)))
     for letter in (stranger, replace(domain.links["b"].write(Advertisement()), receiver="z")):
         domain.happen(LetterReceived(domain.time, letter))
-    assert [entry.service.domain for entry in agent_of(domain).known(domain.time)] == ["b"]
+    assert [entry.service.domain for entry in agent_of(domain).entries(domain.time)] == ["b"]
 
 
 def test_who_is_no_neighbour_any_more_is_forgotten() -> None:
     domain = a_domain()
     domain.happen(PeersChanged(domain.time, ()))
-    assert agent_of(domain).known(domain.time) == []
+    assert agent_of(domain).entries(domain.time) == []
 
 
 def test_what_is_free_is_told_at_intervals_and_when_much_has_changed() -> None:
@@ -74,7 +74,7 @@ def test_a_paused_neighbour_is_told_of_nothing() -> None:
 def test_settings_of_advertising_change_while_it_runs() -> None:
     domain = a_domain()
     agent = agent_of(domain)
-    agent.advertise_by(AdvertisingSettings(5.0, push=False, scope=0, lifetime=1.0))
+    domain.happen(AdvertisingChanged(domain.time, AdvertisingSettings(5.0, push=False, scope=0, lifetime=1.0)))
     assert agent.settings.advertising == AdvertisingSettings(5.0, False, 0, 1.0)
     assert (agent.settings.name, agent.settings.fanout) == ("a", 3)
-    assert agent.known(domain.time + 2.0) == []
+    assert agent.entries(domain.time + 2.0) == []

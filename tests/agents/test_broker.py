@@ -150,7 +150,7 @@ def test_advertising_changes_while_it_runs() -> None:
     told = agent.figures().sent["advertisement"]
     grid.run(START + 40.0)
     assert agent.figures().sent["advertisement"] - told <= 12  # only where it was asked
-    assert {entry.service.domain for entry in agent_of(grid.nodes["a"]).known(grid.time)} == {
+    assert {entry.service.domain for entry in agent_of(grid.nodes["a"]).entries(grid.time)} == {
         "b"
     }  # of c it tells no more
 
@@ -179,7 +179,7 @@ def agent_of(node: Node) -> Agent:
 
 
 def tables(grid: Grid, name: str) -> dict[str, str]:
-    return {entry.service.domain: str(entry.table) for entry in agent_of(grid.nodes[name]).known(grid.time)}
+    return {entry.service.domain: str(entry.table) for entry in agent_of(grid.nodes[name]).entries(grid.time)}
 
 
 def test_the_tables_say_from_where_each_domain_is_known() -> None:
@@ -264,8 +264,8 @@ def test_a_ring_is_cut_where_it_would_close() -> None:
 @pytest.mark.parametrize(("longest", "forwarded"), [(2.0, 0), (10.0, 8)])
 def test_over_a_slow_network_answers_are_waited_for_that_are_worth_it(longest: float, forwarded: int) -> None:
     grid = Grid(1, Faults(delay=4.0))  # there and back: 1.6 to 8 s
-    grid.add("a", 1, 1.0, [Peer("b")], patience_longest=longest)
-    grid.add("b", 16, 4.0, [Peer("a")], patience_longest=longest)
+    grid.add("a", 1, 1.0, [Peer("b")], longest_timeout=longest)
+    grid.add("b", 16, 4.0, [Peer("a")], longest_timeout=longest)
     grid.run(START + 20.0)
     for number in range(10):
         grid.nodes["a"].submit(f"t{number}", (80.0, 80.0, 80.0, 40.0), 40.0)

@@ -4,12 +4,12 @@ from cosched.agents.outbox import AgentOutbox, LetterSequence
 from cosched.agents.protocol.messages import Inquiry
 
 
-def test_what_is_for_nobody_is_dropped_and_not_counted() -> None:
-    effects = AgentOutbox({"b": LetterSequence("a", "b", 1)})
-    effects.send("b", Inquiry())
-    effects.send("c", Inquiry())
-    assert [send.letter.receiver for send in effects.sends] == ["b"]
-    assert effects.statistics.sent == {"inquiry": 1}
-    effects.begin()
-    assert effects.sends == []
-    assert effects.statistics.sent == {"inquiry": 1}  # of this life, not of this event
+def test_a_letter_for_no_neighbour_is_dropped_and_not_counted() -> None:
+    outbox = AgentOutbox({"b": LetterSequence("a", "b", 1)})
+    outbox.send("b", Inquiry())
+    outbox.send("c", Inquiry())
+    assert [send.letter.receiver for send in outbox.sends] == ["b"]
+    assert outbox.statistics.figures(0.0).sent == {"inquiry": 1}
+    outbox.begin()
+    assert outbox.sends == []
+    assert outbox.statistics.figures(0.0).sent == {"inquiry": 1}  # of this life, not of this event

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from cosched.agents import Agent, AgentSettings, DomainView, LetterReceived, Peer, PeersChanged, UserFiguresKnowledge
+from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
 from cosched.agents.protocol.messages import Advertisement, Letter
 from cosched.connector.interface import Host
@@ -34,9 +35,9 @@ def engine(tmp_path: Path) -> Iterator[tuple[Engine, Agent, Store]]:
     core = Coscheduler(CoreSettings(store.instance, staging=1e6))
     engine = Engine(core, store, Clock())
     engine.manager = cast("Any", RecordingManager())
-    settings = AgentSettings("a", store.instance, push=False, scope=0, lifetime=0.01)
+    settings = AgentSettings("a", store.instance, advertising=AdvertisingSettings(push=False, scope=0, lifetime=0.01))
     agent = Agent(settings, DomainView(core, "fast"), UserFiguresKnowledge(), 1, engine.next_number)
-    agent.tables.lifetime = 1e6
+    agent.tables.set_lifetime(1e6)
     engine.join_agent(agent)
     engine.start()
     now = engine.now()

@@ -36,7 +36,7 @@ def test_agents_that_believe_nothing_are_found_out() -> None:
     )  # what is told is forgotten before it can be used
     present = simulated_outcome(situation, SETTINGS.advertising)
     assert simulated_outcome(situation, deaf).cost > present.cost
-    worse = replace(situation, settings=SETTINGS.advertised(deaf))
+    worse = replace(situation, settings=replace(SETTINGS, advertising=deaf))
     advice = advise(worse, BOUNDS, 60.0)
     assert advice.changes
     assert advice.present == deaf

@@ -1,7 +1,7 @@
 """Agent capability tables (ARMS) hold the advertised services of other domains for their lifetime.
 
-T is our own service, L come from lower agents, G from the upper one, C are learned: neighbours' own services, and
-those of domains further away that neighbours tell of.
+L come from lower agents, G from the upper one, C are learned: neighbours' own services, and those of domains further
+away that neighbours advertise. Our own service (T in ARMS) is made anew for each advertisement.
 """
 
 from __future__ import annotations
@@ -23,17 +23,23 @@ __all__ = ["CapabilityEntry", "CapabilityTables", "TableKind"]
 
 
 class TableKind(StrEnum):
-    """By source."""
+    """The table that an entry belongs to, by its source."""
 
-    OWN = "T"
     LOWER = "L"
     UPPER = "G"
     LEARNED = "C"
 
 
+_TABLES = {
+    PeerRole.LOWER: TableKind.LOWER,
+    PeerRole.UPPER: TableKind.UPPER,
+    PeerRole.NEIGHBOUR: TableKind.LEARNED,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class CapabilityEntry:
-    """A service, the neighbour it was heard from, and when (our clock, epoch seconds)."""
+    """A service, the neighbour that advertised it, and when (our clock, epoch seconds)."""
 
     service: AdvertisedService
     via: str
@@ -50,43 +56,48 @@ class CapabilityEntry:
 
 
 class CapabilityTables:
-    """All that is known of other domains: for each, the freshest word, the nearer source where that is the same.
-
-    Attributes:
-        lifetime: seconds after which a word is forgotten.
-    """
+    """Holds one service of each other domain: from the nearest source, of these the freshest."""
 
     def __init__(self, lifetime: float) -> None:
-        self.lifetime = lifetime
+        self._lifetime = lifetime
         self._entries: dict[tuple[str, str], CapabilityEntry] = {}  # domain and neighbour → entry
 
+    def set_lifetime(self, seconds: float) -> None:
+        """Forget services after so many seconds from now on."""
+        self._lifetime = seconds
+
     def hear(self, peer: Peer, services: Iterable[AdvertisedService], own: str, time: float) -> None:
-        """Take what a neighbour tells; it replaces all that it told before."""
-        for key in [key for key in self._entries if key[1] == peer.name]:
-            del self._entries[key]
+        """Take a neighbour's advertisement; it replaces the last one.
+
+        Args:
+            peer: the neighbour.
+            services: its own and others that it knows.
+            own: name of this domain, whose service is skipped.
+            time: now, epoch seconds.
+        """
+        self.forget(peer.name)
         for service in services:
-            if service.domain == own or service.age > self.lifetime:
+            if service.domain == own or service.age > self._lifetime:
                 continue
             if service.distance == 0 and service.domain != peer.name:
-                continue  # nobody speaks for another as for itself
-            table = {PeerRole.LOWER: TableKind.LOWER, PeerRole.UPPER: TableKind.UPPER}.get(peer.role, TableKind.LEARNED)
-            self._entries[service.domain, peer.name] = CapabilityEntry(service, peer.name, table, time)
+                continue  # only a domain itself advertises at distance 0
+            self._entries[service.domain, peer.name] = CapabilityEntry(service, peer.name, _TABLES[peer.role], time)
 
     def forget(self, peer: str) -> None:
-        """Forget all that a neighbour told."""
+        """Drop all that a neighbour advertised."""
         self._entries = {key: entry for key, entry in self._entries.items() if key[1] != peer}
 
     def debit(self, domain: str, taken: EndEstimate) -> None:
-        """Take hosts off what is known of a domain, until it advertises anew."""
+        """Count hosts of a domain as busy until it advertises anew."""
         for key, entry in self._entries.items():
             if key[0] == domain and taken.host_class < len(entry.service.classes):
                 self._entries[key] = replace(entry, service=debited(entry.service, taken))
 
     def entries(self, time: float) -> list[CapabilityEntry]:
-        """Return one entry for each domain that is known now: the nearest way to it, of these the freshest."""
+        """Return one entry for each domain known now, by name: the nearest source, of these the freshest."""
         best: dict[str, CapabilityEntry] = {}
         for entry in self._entries.values():
-            if entry.age(time) > self.lifetime:
+            if entry.age(time) > self._lifetime:
                 continue
             known = best.get(entry.service.domain)
             if known is None or _rank(entry, time) < _rank(known, time):

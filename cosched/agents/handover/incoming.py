@@ -1,10 +1,10 @@
-"""The taking side, once a place is kept (`quoting.py`): neighbours' tasks here.
+"""The taking side of a hand-over, once a place is kept (`bidding.py`): neighbours' tasks here.
 
     Commit ─► HELD (in the queue) ─ Start, Granted ─► PERMITTED ─► ENDED
                  └─ Fenced, silence of its origin ─► SETTLED     └─ Noted ─┘
 
-A guest waits in the queue like any other task; when it would leave, its origin is asked, and without its word it stays.
-One that cannot run here is in transit: it is offered around until somebody takes it, and goes back if nobody does.
+A guest waits in the queue like any other task; it starts only when its origin has granted that. A guest that cannot
+run here is in transit: it is offered around until another domain takes it, and goes back if none does.
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ from cosched.coscheduler.task import Task, TaskState
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from cosched.agents.agent_settings import AgentSettings
+    from cosched.agents.context import AgentContext
     from cosched.agents.discovery.bidding import Bidder
-    from cosched.agents.domain_view import DomainView
-    from cosched.agents.outbox import AgentOutbox
     from cosched.agents.protocol.messages import Cancel, Commit, Fenced, Granted, Noted, TaskDocument
 
 __all__ = ["IncomingHandovers"]
@@ -40,124 +38,115 @@ _MAX_NAME = 200  # characters of a name that is shown
 class IncomingHandovers:
     """Takes tasks in and tells their origins what becomes of them."""
 
-    def __init__(
-        self,
-        settings: AgentSettings,
-        effects: AgentOutbox,
-        domain: DomainView,
-        quoting: Bidder,
-        number: Callable[[], int],
-    ) -> None:
+    def __init__(self, context: AgentContext, bidder: Bidder, next_number: Callable[[], int]) -> None:
         """Set up.
 
         Args:
-            settings: of the agent.
-            effects: where everything that changes goes.
-            domain: our own.
-            quoting: has what was promised.
-            number: gives the next task's number.
+            context: of the agent.
+            bidder: has the places that were kept.
+            next_number: gives the number of the next task that is taken in.
         """
-        self._settings = settings
-        self._effects = effects
-        self._domain = domain
-        self._quoting = quoting
-        self._number = number
+        self._settings = context.settings
+        self._outbox = context.outbox
+        self._domain = context.domain
+        self._bidder = bidder
+        self._next_number = next_number
         self._guests: dict[tuple[str, str], Guest] = {}  # by neighbour and UUID
         self._by_task: dict[str, tuple[str, str]] = {}
         self._ended: dict[str, Task] = {}  # guests that have ended and whose origin has not confirmed
-        self._questions = 0
-        self._asked: dict[str, set[int]] = {}  # task → questions whether it may start; any answer will do
-        self._heard: dict[str, float] = {}  # task → when its origin was heard of last
-        self._reported: dict[str, float] = {}  # neighbour → last report to it
+        self._last_question = 0
+        self._open_questions: dict[str, set[int]] = {}  # task → questions whether it may start; any answer will do
+        self._last_heard: dict[str, float] = {}  # task → when its origin was heard of last
+        self._last_report: dict[str, float] = {}  # neighbour → last report to it
 
     def restore(self, guests: Iterable[Guest], ended: Mapping[str, Task], time: float) -> None:
-        """Take up what a former life wrote down: guests that are not settled, and their tasks that have ended."""
+        """Take up the records of a former life: unsettled guests, and their tasks that have ended."""
         for guest in guests:
             self._keep(guest)
-            self._heard[guest.task] = time
+            self._last_heard[guest.task] = time
         self._ended |= ended
 
     def guest_of(self, task: str) -> Guest | None:
-        """Return how a task came here; None for our own."""
+        """Return the record of a guest's task; None for our own tasks."""
         key = self._by_task.get(task)
         return None if key is None else self._guests[key]
 
-    # ── guests ───────────────────────────────────────────────────────────────────────────────────────────────
+    # ── messages of neighbours ───────────────────────────────────────────────────────────────────────────────
 
-    def commit(self, peer: str, word: Commit, task: Task | None, fault: str, time: float) -> None:
-        """Take a task in, once for each hand-over, however often it is said."""
-        known = self._guests.get((peer, word.task))
-        if known is not None and known.epoch >= word.epoch:
-            if known.epoch == word.epoch:
-                self._effects.send(peer, Accepted(word.task, word.epoch))
+    def commit(self, peer: str, commit: Commit, task: Task | None, fault: str, time: float) -> None:
+        """Take a task in, once for each hand-over, however often it is repeated."""
+        present = self._guests.get((peer, commit.task))
+        if present is not None and present.epoch >= commit.epoch:
+            if present.epoch == commit.epoch:
+                self._outbox.send(peer, Accepted(commit.task, commit.epoch))
             return
-        if known is not None and known.state is GuestState.PERMITTED:
+        if present is not None and present.state is GuestState.PERMITTED:
             return  # its origin let it start: it cannot have taken it back
-        kept = self._quoting.redeem(peer, word, time)
-        # What was promised holds, also if we have been paused meanwhile.
-        reason = "" if kept is not None else self._quoting.objection(peer, word.visited)
+        kept = self._bidder.redeem(peer, commit, time)
+        # A promise holds, even if the neighbour has been paused meanwhile.
+        reason = "" if kept is not None else self._bidder.objection(peer, commit.visited)
         if fault or task is None:
             onward = kept is not None and kept.where != self._settings.name
             reason = reason or ("" if onward else fault or "it cannot be run here")
-            task = _in_transit(word.document, peer, time)
+            task = _in_transit(commit.document, peer, time)
         if reason:
-            self._effects.send(peer, Refused(word.task, word.epoch, reason))
+            self._outbox.send(peer, Refused(commit.task, commit.epoch, reason))
             return
-        if known is not None:
-            self._drop(known, "its domain has handed it over anew", time)
-        self._take_in(peer, word, task, time)
+        if present is not None:
+            self._drop(present, "its domain has handed it over anew", time)
+        self._take_in(peer, commit, task, time)
 
-    def granted(self, peer: str, word: Granted, time: float) -> str:
-        """Its origin lets a guest start; return its task if that is so, else an empty string."""
-        guest = self._find(peer, word.task, word.epoch)
-        if guest is None or word.ask not in self._asked.get(guest.task, ()):
+    def granted(self, peer: str, granted: Granted, time: float) -> str:
+        """Let a guest start and return its task; empty where the grant answers no question of ours."""
+        guest = self._find(peer, granted.task, granted.epoch)
+        if guest is None or granted.ask not in self._open_questions.get(guest.task, ()):
             return ""  # the answer to a question that we have not asked, or not in this life
-        del self._asked[guest.task]
-        self._heard[guest.task] = time
+        del self._open_questions[guest.task]
+        self._last_heard[guest.task] = time
         if guest.state is GuestState.HELD:
             self._write(replace(guest, state=GuestState.PERMITTED))
-            self._effects.tell(StartPermitted(time, guest.task))
+            self._outbox.tell(StartPermitted(time, guest.task))
         return guest.task
 
-    def fenced(self, peer: str, word: Fenced, time: float) -> None:
-        """Its origin has taken a guest back."""
-        guest = self._find(peer, word.task, word.epoch)
+    def fenced(self, peer: str, fenced: Fenced, time: float) -> None:
+        """Drop a guest that its origin has taken back."""
+        guest = self._find(peer, fenced.task, fenced.epoch)
         if guest is not None and guest.state is GuestState.HELD:
             self._drop(guest, f"taken back by {peer}", time)
 
-    def cancel(self, peer: str, word: Cancel, time: float) -> None:
-        """Its origin wants a guest not to run (any more)."""
-        guest = self._find(peer, word.task, word.epoch)
+    def cancel(self, peer: str, cancel: Cancel, time: float) -> None:
+        """Cancel a guest for its origin."""
+        guest = self._find(peer, cancel.task, cancel.epoch)
         if guest is None:
             gone = RemoteTaskStatus(
-                word.task, word.epoch, RemoteTaskState.RETURNED, self._settings.name, "it is not known here"
+                cancel.task, cancel.epoch, RemoteTaskState.RETURNED, self._settings.name, "it is not known here"
             )
-            self._effects.send(peer, Report((gone,)))
+            self._outbox.send(peer, Report((gone,)))
         elif guest.state is GuestState.ENDED:
             self._report(guest, time)
         else:
-            self._effects.tell(CancelRequested(time, guest.task, f"{word.reason} (in {peer})"))
+            self._outbox.tell(CancelRequested(time, guest.task, f"{cancel.reason} (in {peer})"))
 
-    def noted(self, peer: str, word: Noted, time: float) -> None:
-        """Its origin has taken in what we reported."""
-        for note in word.notes:
+    def noted(self, peer: str, noted: Noted, time: float) -> None:
+        """Settle ended guests whose origin has the report."""
+        for note in noted.notes:
             guest = self._find(peer, note.task, note.epoch)
             if guest is None:
                 continue
-            self._heard[guest.task] = time
+            self._last_heard[guest.task] = time
             if note.final and guest.state is GuestState.ENDED:
                 self._settle(guest)
 
-    def ask_start(self, task: str, _time: float) -> None:
+    def ask_start(self, task: str) -> None:
         """Ask a guest's origin to let it start."""
         guest = self.guest_of(task)
         if guest is not None and guest.state is GuestState.HELD:
-            self._questions += 1
-            self._asked.setdefault(task, set()).add(self._questions)
-            self._effects.send(guest.peer, Start(guest.uuid, guest.epoch, self._questions))
+            self._last_question += 1
+            self._open_questions.setdefault(task, set()).add(self._last_question)
+            self._outbox.send(guest.peer, Start(guest.uuid, guest.epoch, self._last_question))
 
     def task_changed(self, task: Task, time: float) -> None:
-        """Tell a guest's origin when it starts and when it ends."""
+        """Report a guest's start and end to its origin."""
         guest = self.guest_of(task.id)
         if guest is None or guest.state not in (GuestState.HELD, GuestState.PERMITTED):
             return
@@ -170,43 +159,51 @@ class IncomingHandovers:
             self._report(guest, time)
 
     def tick(self, time: float) -> None:
-        """Report at intervals, repeat what was not confirmed, give back what nobody seems to want any more."""
+        """Report at intervals, repeat unconfirmed ends, give back guests whose origin is silent."""
         for guest in list(self._guests.values()):
-            if guest.state is GuestState.HELD and time > self._heard[guest.task] + 2 * self._settings.lease:
-                self._effects.tell(CancelRequested(time, guest.task, f"{guest.peer} was silent for too long"))
+            if guest.state is GuestState.HELD and time > self._last_heard[guest.task] + 2 * self._settings.lease:
+                self._outbox.tell(CancelRequested(time, guest.task, f"{guest.peer} was silent for too long"))
         for peer in dict.fromkeys(guest.peer for guest in self._guests.values()):  # in an order that a replay repeats
-            if time >= self._reported.get(peer, -math.inf) + self._settings.lease / 4:
-                self._reported[peer] = time
+            if time >= self._last_report.get(peer, -math.inf) + self._settings.lease / 4:
+                self._last_report[peer] = time
                 self._report_all(peer, time)
 
     # ── within ───────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _take_in(self, peer: str, word: Commit, task: Task, time: float) -> None:
-        number = self._number()
+    def _take_in(self, peer: str, commit: Commit, task: Task, time: float) -> None:
+        number = self._next_number()
         task = replace(task, id=str(number), number=number, submitted=time, origin=peer, held=True)
         guest = Guest(
-            word.task, word.epoch, peer, task.id, GuestState.HELD, word.hops, word.visited, word.document, time
+            commit.task,
+            commit.epoch,
+            peer,
+            task.id,
+            GuestState.HELD,
+            commit.hops,
+            commit.visited,
+            commit.document,
+            time,
         )
         self._write(guest)
-        self._effects.statistics.take(len(word.visited))
-        self._heard[task.id] = time
-        self._effects.tell(TaskSubmitted(time, task))
-        self._effects.send(peer, Accepted(word.task, word.epoch))
+        self._outbox.statistics.count_taken(len(commit.visited))
+        self._last_heard[task.id] = time
+        self._outbox.tell(TaskSubmitted(time, task))
+        self._outbox.send(peer, Accepted(commit.task, commit.epoch))
 
     def _drop(self, guest: Guest, reason: str, time: float) -> None:
-        """Forget a guest that has not started: its origin knows, so nothing is reported."""
+        """Drop a guest that has not started; its origin knows and gets no report."""
         ended = guest.state is GuestState.ENDED
         self._settle(guest)
         if not ended:
-            self._effects.tell(CancelRequested(time, guest.task, reason))
+            self._outbox.tell(CancelRequested(time, guest.task, reason))
 
     def _report(self, guest: Guest, time: float) -> None:
-        self._effects.send(guest.peer, Report((self._status(guest, time, {}),)))
+        self._outbox.send(guest.peer, Report((self._status(guest, time, {}),)))
 
     def _report_all(self, peer: str, time: float) -> None:
         ends = self._domain.ends(time)
         guests = [guest for guest in self._guests.values() if guest.peer == peer]
-        self._effects.send(peer, Report(tuple(self._status(guest, time, ends) for guest in guests)))
+        self._outbox.send(peer, Report(tuple(self._status(guest, time, ends) for guest in guests)))
 
     def _status(self, guest: Guest, time: float, ends: Mapping[str, float]) -> RemoteTaskStatus:
         task = self._ended.get(guest.task) or self._domain.task(guest.task)
@@ -239,18 +236,18 @@ class IncomingHandovers:
 
     def _write(self, guest: Guest) -> None:
         self._keep(guest)
-        self._effects.write_guest(guest)
+        self._outbox.write_guest(guest)
 
     def _settle(self, guest: Guest) -> None:
-        self._effects.write_guest(replace(guest, state=GuestState.SETTLED))
+        self._outbox.write_guest(replace(guest, state=GuestState.SETTLED))
         del self._guests[guest.peer, guest.uuid], self._by_task[guest.task]
         self._ended.pop(guest.task, None)
-        self._asked.pop(guest.task, None)
-        self._heard.pop(guest.task, None)
+        self._open_questions.pop(guest.task, None)
+        self._last_heard.pop(guest.task, None)
 
 
 def _in_transit(document: TaskDocument, peer: str, time: float) -> Task:
-    """Return the task of a neighbour's document that cannot run here; nobody has looked at what is in it."""
+    """Return the task of an unchecked document that cannot run here."""
     name = document.name[:_MAX_NAME]
     return Task(
         "",

@@ -1,312 +1,146 @@
-"""Negotiations look for a better place for tasks that will be late here.
-
-    late here -> Request -> Offer, Decline -> Reserve with the best -> Reserved -> `outgoing.py`
-All volatile: until a place is kept nothing is promised, and the task may start here.
-"""
+"""One negotiation: a task, the neighbours that were asked, and their offers. `negotiator.py` conducts it."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
-
-from cosched.agents.discovery.candidates import Negotiation, find_candidates, most_promising, upper_candidates
-from cosched.agents.protocol.messages import Fenced, Request, Reserve
-from cosched.agents.protocol.round_trip import UNHURRIED_FACTOR
-from cosched.coscheduler.events import CancelRequested, OfferEnded
+from zlib import crc32
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from cosched.agents.discovery.candidates import Candidate
+    from cosched.agents.tickets import Ticket
 
-    from cosched.agents.agent_settings import AgentSettings, Peer
-    from cosched.agents.discovery.capability_tables import CapabilityTables
-    from cosched.agents.domain_view import DomainView
-    from cosched.agents.handover.outgoing import OutgoingHandovers
-    from cosched.agents.outbox import AgentOutbox
-    from cosched.agents.protocol.messages import Decline, Offer, Refused, Reserved
-    from cosched.agents.protocol.round_trip import RoundTripTimes
-    from cosched.agents.tickets import TaskKnowledge, TicketIssuer
-    from cosched.coscheduler.task import Task
+__all__ = ["FailedNegotiation", "NegotiatedOffer", "Negotiation"]
 
-__all__ = ["FailedNegotiation", "Negotiator"]
+_MAX_REASON = 200  # characters of a neighbour's reason that are shown
+_MAX_SWITCHES = 3  # times that a kept place is given up for a better offer
 
-_REQUEST, _RESERVE = "request", "reserve"  # questions whose answers are awaited
-_MAX_TURNS = 3  # times that a kept place is given up for a better offer
-_MAX_NEGOTIATIONS = 64  # tasks that are offered around at once
+
+class NegotiatedOffer(NamedTuple):
+    """When a task would end by an offer, epoch seconds, and in which domain; infinite: the neighbour declined."""
+
+    end: float
+    where: str
 
 
 class FailedNegotiation(NamedTuple):
-    """What has come of offering a task around.
+    """The outcome of negotiations about a task that has stayed here.
 
     Attributes:
-        again: when it is offered again, epoch seconds.
-        tries: how often nobody did better.
-        answers: why each of those that were asked the last time does not have it, for people.
+        retry_at: when it is offered again, epoch seconds.
+        tries: how many negotiations have failed.
+        answers: why each neighbour of the last one does not have it, for people.
     """
 
-    again: float
+    retry_at: float
     tries: int
     answers: tuple[str, ...] = ()
 
 
-class Negotiator:
-    """Offers tasks around."""
+@dataclass(slots=True)
+class Negotiation:
+    """A task that is being offered around.
 
-    def __init__(
-        self,
-        settings: AgentSettings,
-        effects: AgentOutbox,
-        tables: CapabilityTables,
-        knowledge: TaskKnowledge,
-        domain: DomainView,
-        registry: TicketIssuer,
-        handing: OutgoingHandovers,
-        promptness: RoundTripTimes,
-        peers: Callable[[], dict[str, Peer]],
-    ) -> None:
-        """Set up.
+    Attributes:
+        epoch: of the hand-over that may follow.
+        here: when it would end here, epoch seconds.
+        limit: by when it must end elsewhere to be worth moving, epoch seconds.
+        since: when the present step began.
+        asked: by neighbour.
+        offers: by neighbour.
+        reserving: the neighbour that is asked to keep the place; empty before that.
+        switches: how many times a kept place was given up for a better offer.
+        began: when the task was offered, epoch seconds.
+        left: when it would have left here, epoch seconds: since then its hosts stand idle. None: it waits here anyway.
+        refusals: neighbour → why it does not have the task, as it said itself.
+    """
 
-        Args:
-            settings: of the agent.
-            effects: where everything that changes goes.
-            tables: what is known of services.
-            knowledge: how long tasks take elsewhere.
-            domain: our own.
-            registry: issues papers.
-            handing: takes over once a place is kept.
-            promptness: how long neighbours take to answer.
-            peers: returns the neighbours that may be offered something.
-        """
-        self._settings = settings
-        self._effects = effects
-        self._tables = tables
-        self._knowledge = knowledge
-        self._domain = domain
-        self._registry = registry
-        self._handing = handing
-        self._promptness = promptness
-        self._peers = peers
-        self._talks: dict[str, Negotiation] = {}
-        self._by_uuid: dict[str, str] = {}  # UUID → task
-        self._vain: dict[str, FailedNegotiation] = {}  # by task
-        self._looked = -math.inf
+    task: str
+    ticket: Ticket
+    epoch: int
+    here: float
+    limit: float
+    since: float
+    asked: dict[str, Candidate]
+    offers: dict[str, NegotiatedOffer] = field(default_factory=dict)
+    reserving: str = ""
+    switches: int = 0
+    began: float = 0.0
+    left: float | None = None
+    refusals: dict[str, str] = field(default_factory=dict)
 
     @property
-    def eager(self) -> bool:
-        """Whether our own tasks that will be in time here are offered, too."""
-        return self._settings.sooner < 1.0
+    def deadline(self) -> float:
+        """Of the task, epoch seconds."""
+        return self.ticket.document.deadline
 
-    def look(self, time: float) -> None:
-        """Offer what should rather run elsewhere; give up on answers that do not come."""
-        for task in self._domain.transit():  # of a former life; first its neighbours have to say what they offer
-            if self._vain.setdefault(task.id, FailedNegotiation(time + self._settings.patience, 0)).again <= time:
-                self.offer_on(task, time)
-        for talk in list(self._talks.values()):
-            if self._is_overdue(talk, time):
-                self._overdue(talk, time)
-        if time < self._looked + self._settings.look or not self._peers():
-            return
-        self._looked = time
-        for waiting in self._domain.expected(time):
-            if len(self._talks) >= _MAX_NEGOTIATIONS:
-                break
-            task = waiting.task
-            leaves = waiting.late or (self.eager and not task.origin)
-            if (
-                leaves
-                and task.id not in self._talks
-                and self._vain.get(task.id, FailedNegotiation(0.0, 0)).again <= time
-            ):
-                self._offer_around(task, waiting.end, time)
+    @property
+    def complete(self) -> bool:
+        """Whether every neighbour that was asked has answered."""
+        return len(self.offers) == len(self.asked)
 
-    def offer(self, name: str, here: float, time: float) -> None:
-        """Offer a task at once that would leave now and end `here` (epoch seconds)."""
-        task, talk = self._domain.task(name), self._talks.get(name)
-        if talk is not None:
-            if talk.left is None:
-                talk.left = talk.since = time
-        elif task is not None:
-            self._offer_around(task, here, time, left=time)
+    @property
+    def silent(self) -> set[str]:
+        """Neighbours whose answers are awaited."""
+        return {self.reserving} if self.reserving else self.asked.keys() - self.offers.keys()
 
-    def offer_on(self, task: Task, time: float) -> None:
-        """Offer a task that is in transit."""
-        if task.id not in self._talks:
-            self._offer_around(task, math.inf, time)
+    def leave(self, time: float) -> None:
+        """Count the time from now on as lost: the task would have left here."""
+        if self.left is None:
+            self.left = self.since = time
 
-    def forget(self, task: str) -> None:
-        """A task has left the queue by another way, or has ended."""
-        self._end(task)
-        self._vain.pop(task, None)
+    def reserve(self, peer: str, time: float) -> None:
+        """Begin to ask a neighbour to keep the place; empty: none is worth asking."""
+        self.reserving, self.since = peer, time
 
-    def pause(self, task: str, time: float, answers: tuple[str, ...] = ()) -> None:
-        """Do not offer a task for a while: longer each time, and for half the time to its deadline at most."""
-        tries = self._vain.get(task, FailedNegotiation(0.0, 0)).tries
-        pause = min(self._settings.again * 2.0 ** min(tries, 20), self._settings.again_longest)
-        self._vain[task] = FailedNegotiation(time + min(pause, self._while_in_time(task, time)), tries + 1, answers)
+    def drop_offer(self, reason: str | None = None) -> None:
+        """Drop the offer of the neighbour that was asked to keep the place, for the reason that there is."""
+        if reason is not None:
+            self.refusals[self.reserving] = reason
+        self.offers.pop(self.reserving, None)
 
-    def in_vain(self, task: str) -> FailedNegotiation | None:
-        """Return what has come of offering a task around; None where that has not been in vain once."""
-        return self._vain.get(task)
-
-    def offered(self, peer: str, offer: Offer, time: float) -> None:
-        """Take an offer; the last one that is awaited decides."""
-        self._promptness.answer(peer, _REQUEST, offer.task, offer.epoch, time)
-        self._answered(peer, offer.task, offer.epoch, (time + offer.end, offer.where), time)
-
-    def declined(self, peer: str, decline: Decline, time: float) -> None:
-        """Take the refusal to make an offer."""
-        self._promptness.answer(peer, _REQUEST, decline.task, decline.epoch, time)
-        talk = self._talk(peer, decline.task, decline.epoch)
-        if talk is not None:
-            talk.refusals[peer] = decline.reason
-        self._answered(peer, decline.task, decline.epoch, (math.inf, peer), time)
-
-    def refused(self, peer: str, word: Refused, time: float) -> None:
-        """A place is not kept: try the next best."""
-        self._promptness.answer(peer, _RESERVE, word.task, word.epoch, time)
-        talk = self._talk(peer, word.task, word.epoch)
-        if talk is not None and talk.reserving == peer:
-            talk.refusals[peer] = word.reason
-            self._next(talk, time)
-
-    def reserved(self, peer: str, word: Reserved, time: float) -> None:
-        """A place is kept: hand the task over if that is still worth it."""
-        self._promptness.answer(peer, _RESERVE, word.task, word.epoch, time)
-        talk = self._talk(peer, word.task, word.epoch)
-        if talk is None or talk.reserving != peer:
-            return
-        end = time + word.end
-        talk.offers[peer] = (end, talk.offers[peer][1])
-        self._renew(talk, time)
-        others = min((promised for other, (promised, _) in talk.offers.items() if other != peer), default=math.inf)
-        if end > talk.limit:
-            self._effects.send(peer, Fenced(word.task, word.epoch))
-            talk.refusals[peer] = "by now it would end too late there"
-            self._next(talk, time)
-            return
-        if others < end - self._settings.gain and talk.turns < _MAX_TURNS:
-            talk.turns += 1  # others have been faster there since the offer
-            self._effects.send(peer, Fenced(word.task, word.epoch))
-            self._choose(talk, time)
-            return
-        self._end(talk.task)
-        if self._domain.waits(talk.task):
-            candidate = talk.asked[peer]
-            misjudged = None
-            if candidate.estimate is not None:
-                self._tables.debit(candidate.domain, candidate.estimate)
-                misjudged = abs(end - (talk.began + candidate.end))
-            self._effects.statistics.forward(candidate.age, misjudged)
-            self._handing.begin(talk, peer, time)
-
-    def _while_in_time(self, name: str, time: float) -> float:
-        """Return for how long a task may be kept back, seconds: as a deadline comes nearer it is offered more often."""
-        task = self._domain.task(name)
-        if task is None or task.deadline is None or task.deadline <= time:
-            return math.inf
-        return max((task.deadline - time) / 2, self._settings.look)
-
-    def _offer_around(self, task: Task, here: float, time: float, left: float | None = None) -> None:
-        papers = self._registry.papers(task)
-        asked = []
-        limit = self._limit(here, task.deadline, time)
-        if papers is not None:
-            excluded = {*papers.visited, *self._handing.shunned(task.id)}
-            peers = self._peers()
-            found = find_candidates(self._tables, peers, self._knowledge, papers.document, excluded, time)
-            asked = most_promising(found, limit - time, self._settings.fanout)
-            if left is not None and here <= papers.document.deadline:
-                asked = [one for one in asked if self._promptness.patience((one.peer,)) <= self._settings.patience]
-            if here > papers.document.deadline:
-                asked += upper_candidates(asked, peers, excluded, papers.document.deadline - time)
-        if papers is None or not asked:
-            self._in_vain(task.id, time)
-            return
-        epoch = self._handing.next_epoch(papers.uuid)
-        self._effects.statistics.offered += 1
-        self._talks[task.id] = Negotiation(
-            task.id, papers, epoch, here, limit, time, {one.peer: one for one in asked}, began=time, left=left
-        )
-        self._by_uuid[papers.uuid] = task.id
-        request = Request(papers.uuid, epoch, papers.hops, papers.visited, papers.sent(time))
-        for candidate in asked:
-            self._promptness.ask(candidate.peer, _REQUEST, papers.uuid, epoch, time)
-            self._effects.send(candidate.peer, request)
-
-    def _limit(self, here: float, deadline: float | None, time: float) -> float:
-        """Return by when a task must end elsewhere to be worth moving: in time, or clearly less late than `here`.
-
-        One that will be in time here must end sooner by a share of what it has left until then.
-        """
-        if deadline is None or here > deadline:
-            return max(here - self._settings.gain, deadline or 0.0)
-        return here - max(self._settings.sooner * (here - time), self._settings.gain)
-
-    def _answered(self, peer: str, uuid: str, epoch: int, offer: tuple[float, str], time: float) -> None:
-        talk = self._talk(peer, uuid, epoch)
-        if talk is not None and not talk.reserving:
-            talk.offers[peer] = offer
-            if len(talk.offers) == len(talk.asked):
-                self._choose(talk, time)
-
-    def _renew(self, talk: Negotiation, time: float) -> None:
-        """See the limit of a talk that has taken its time from now on: that time is lost for the task here as well."""
-        if time <= talk.began + self._settings.gain:
-            return
-        here = talk.here if talk.left is None else talk.here + time - talk.left
-        talk.limit = self._limit(here, talk.deadline, time)
-
-    def _choose(self, talk: Negotiation, time: float) -> None:
-        self._renew(talk, time)
-        talk.reserving = talk.choice(self._settings.gain)
-        talk.since = time
-        if talk.reserving:
-            self._promptness.ask(talk.reserving, _RESERVE, talk.papers.uuid, talk.epoch, time)
-            self._effects.send(talk.reserving, Reserve(talk.papers.uuid, talk.epoch))
-        else:
-            self._end(talk.task)
-            self._effects.statistics.in_vain += 1
-            self._in_vain(talk.task, time, talk.unfit())
-
-    def _in_vain(self, name: str, time: float, answers: tuple[str, ...] = ()) -> None:
-        task = self._domain.task(name)
-        if task is not None and task.in_transit:
-            said = f" ({'; '.join(answers)})" if answers else ""
-            reason = f"{self._settings.name} knows nobody that takes it{said}"
-            self._effects.tell(CancelRequested(time, name, reason))
-            return
-        self.pause(name, time, answers)
-        self._effects.tell(OfferEnded(time, name))
-
-    def _next(self, talk: Negotiation, time: float) -> None:
-        talk.offers.pop(talk.reserving, None)
-        self._choose(talk, time)
-
-    def _is_overdue(self, talk: Negotiation, time: float) -> bool:
-        """Whether to go on without the answers that have not come.
-
-        A task that waits for hosts anyway loses nothing by waiting for a slow neighbour's word where it has no better.
-        """
-        waited = time - talk.since
-        if waited < self._settings.patience:
+    def prefers_other(self, gain: float) -> bool:
+        """Whether to give up the kept place for an offer that has become the better one; counts the times."""
+        kept = self.offers[self.reserving].end
+        others = (offer.end for peer, offer in self.offers.items() if peer != self.reserving)
+        if min(others, default=math.inf) >= kept - gain or self.switches >= _MAX_SWITCHES:
             return False
-        idle = talk.left is not None
-        if not talk.reserving and (talk.choice(self._settings.gain) or (idle and talk.here <= talk.deadline)):
-            return True  # what will be in time here loses more by waiting than it can win
-        silent = {talk.reserving} if talk.reserving else talk.asked.keys() - talk.offers.keys()
-        patience = self._promptness.patience(silent)
-        return waited >= (patience if idle else max(patience, UNHURRIED_FACTOR * self._settings.patience))
+        self.switches += 1
+        return True
 
-    def _overdue(self, talk: Negotiation, time: float) -> None:
-        if talk.reserving:
-            self._next(talk, time)
-        else:
-            self._choose(talk, time)
+    def choice(self, gain: float) -> str:
+        """Return the neighbour with the earliest offer; empty where none is better than here.
 
-    def _talk(self, peer: str, uuid: str, epoch: int) -> Negotiation | None:
-        talk = self._talks.get(self._by_uuid.get(uuid, ""))
-        return talk if talk is not None and talk.epoch == epoch and peer in talk.asked else None
+        Of those that differ by less than the gain the task's UUID chooses: else all would go to the same one.
+        """
+        fit = [
+            (offer.end // max(gain, 1e-3), crc32(f"{self.ticket.uuid}{peer}".encode()), peer)
+            for peer, offer in self.offers.items()
+            if offer.end <= self.limit and math.isfinite(offer.end)
+        ]
+        return min(fit)[2] if fit else ""
 
-    def _end(self, task: str) -> None:
-        talk = self._talks.pop(task, None)
-        if talk is not None:
-            self._by_uuid.pop(talk.papers.uuid, None)
+    def refusal_texts(self) -> tuple[str, ...]:
+        """Say of each neighbour that was asked why it does not have the task, for people."""
+        return tuple(f"{peer}: {self._refusal(peer)[:_MAX_REASON]}" for peer in sorted(self.asked))
+
+    def _refusal(self, peer: str) -> str:
+        if peer in self.refusals:
+            return self.refusals[peer]
+        return f"would end it {self._margin(self.offers[peer].end)}" if peer in self.offers else "has not answered"
+
+    def why(self, peer: str, here: str) -> str:
+        """Say why the task goes to a neighbour, for people."""
+        end, where = self.offers[peer]
+        there = where if where == peer else f"{where} through {peer}"
+        asked = f"; {len(self.offers)} of {len(self.asked)} asked made offers" if len(self.asked) > 1 else ""
+        only = "only " if end > self.deadline else ""
+        theirs = f"{only}{self._margin(end)}{asked}"
+        if math.isinf(self.here):
+            return f"{here} cannot run it, {there} would end it {theirs}"
+        return f"{here} would end it {self._margin(self.here)}, {there} {theirs}"
+
+    def _margin(self, end: float) -> str:
+        margin = self.deadline - end
+        return f"{margin:.1f} s before its deadline" if margin >= 0 else f"{-margin:.1f} s late"

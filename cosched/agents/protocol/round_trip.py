@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["UNHURRIED_FACTOR", "RoundTripTimes"]
 
-UNHURRIED_FACTOR = 4.0  # times the patience that is had for a task which would not leave now
+UNHURRIED_FACTOR = 4.0  # by which an answer may take longer where the task would not leave now anyway
 _SMOOTH, _VARY = 1 / 8, 1 / 4  # weights of a new sample (RFC 6298: alpha, beta)
 _SPREAD = 4.0  # mean deviations beyond the smoothed time (RFC 6298: K)
-_MAX_QUESTIONS = 4096  # questions whose answers are reckoned with
+_MAX_QUESTIONS = 4096  # unanswered questions that are remembered
 
 
 @dataclass(slots=True)
@@ -30,48 +30,48 @@ class _RoundTrip:
 
 
 class RoundTripTimes:
-    """Says for how long an answer is worth waiting for.
+    """Measures neighbours' answers and says how long to wait for the next one.
 
-    An answer that comes after it was given up counts as well: so a slow network is known after one answer. A question
-    that was asked twice is not measured, for nobody knows to which of the two the answer belongs (Karn's rule).
+    An answer that comes after its timeout counts as well: so a slow network is known after one answer. A question that
+    was asked twice is not measured, for its answer may belong to either (Karn's rule).
     """
 
     def __init__(self, least: float, most: float) -> None:
         """Set up.
 
         Args:
-            least: seconds that are waited in any case, also for neighbours that have not answered yet.
-            most: seconds beyond which nobody is waited for.
+            least: shortest timeout in seconds, also of neighbours that have not answered yet.
+            most: longest timeout in seconds.
         """
         self._least = least
         self._most = max(least, most)
         self._times: dict[str, _RoundTrip] = {}
         self._asked: dict[tuple[str, str, str, int], float | None] = {}
 
-    def ask(self, peer: str, question: str, task: str, epoch: int, time: float) -> None:
-        """A question leaves for a neighbour: of a kind, about a hand-over."""
-        key = (peer, question, task, epoch)
+    def record_question(self, peer: str, kind: str, task: str, epoch: int, time: float) -> None:
+        """Note that a question of a kind about a hand-over leaves for a neighbour."""
+        key = (peer, kind, task, epoch)
         self._asked[key] = time if key not in self._asked else None
         if len(self._asked) > _MAX_QUESTIONS:
             del self._asked[next(iter(self._asked))]
 
-    def answer(self, peer: str, question: str, task: str, epoch: int, time: float) -> None:
-        """Its answer came; one to a question that is not known, or was asked twice, teaches nothing."""
-        asked = self._asked.pop((peer, question, task, epoch), None)
+    def record_answer(self, peer: str, kind: str, task: str, epoch: int, time: float) -> None:
+        """Note an answer; one to an unknown or repeated question is not measured."""
+        asked = self._asked.pop((peer, kind, task, epoch), None)
         if asked is None or time < asked:
             return
-        sample, known = time - asked, self._times.get(peer)
-        if known is None:
+        sample, measured = time - asked, self._times.get(peer)
+        if measured is None:
             self._times[peer] = _RoundTrip(sample, sample / 2)
         else:
-            known.add(sample)
+            measured.add(sample)
 
-    def patience(self, peers: Iterable[str]) -> float:
-        """Return for how many seconds the slowest of these neighbours is waited for."""
-        known = (self._times[peer] for peer in peers if peer in self._times)
-        longest = max((each.smoothed + _SPREAD * each.deviation for each in known), default=0.0)
+    def timeout(self, peers: Iterable[str]) -> float:
+        """Return how many seconds to wait for the slowest of these neighbours."""
+        measured = (self._times[peer] for peer in peers if peer in self._times)
+        longest = max((each.smoothed + _SPREAD * each.deviation for each in measured), default=0.0)
         return min(max(longest, self._least), self._most)
 
     def forget(self, peer: str) -> None:
-        """A neighbour is none any more."""
+        """Drop what was measured of a neighbour."""
         self._times.pop(peer, None)

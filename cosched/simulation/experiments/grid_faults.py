@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from cosched.agents import AgentSettings
+from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
 from cosched.simulation.experiments import titan_table_2
 from cosched.simulation.experiments.titan_table_2 import DOMAIN_NAMES, GridConditions
@@ -23,7 +23,7 @@ __all__ = ["EXPERIMENT"]
 
 _MEASURES = ("makespan", "average_delay", "utilisation", "on_time", "moved", "messages", "repeated")
 _LEAVING = ("A1", "A6", "A8", "A12")  # two of the fastest, two of the slowest
-_STALE = AgentSettings("", "", push=False, period=60.0, lifetime=360.0)
+_STALE = AdvertisingSettings(period=60.0, push=False, lifetime=360.0)
 
 
 class _Fault(NamedTuple):
@@ -44,10 +44,10 @@ def _faults(span: float) -> dict[str, _Fault]:
         "letters take 2 s": _Fault(delay=2.0),
         "1 of 10 letters lost": _Fault(loss=0.1),
         "3 of 10 lost, 1 of 10 twice": _Fault(loss=0.3, conditions=GridConditions(twice=0.1)),
-        "stale advertisements": _Fault(conditions=GridConditions(agent=_STALE)),
+        "stale advertisements": _Fault(conditions=GridConditions(advertising=_STALE)),
         "halves cut off": _Fault(conditions=GridConditions(cuts=(cut,))),
         "four domains leave": _Fault(conditions=left),
-        "all of it": _Fault(2.0, 0.3, replace(left, twice=0.1, cuts=(cut, *cuts), agent=_STALE)),
+        "all of it": _Fault(2.0, 0.3, replace(left, twice=0.1, cuts=(cut, *cuts), advertising=_STALE)),
     }
 
 

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import random
 import statistics
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cosched.agents import AgentSettings, Peer, PeerRole
+from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.drawing.gantt import GanttBar, gantt
 from cosched.errors import UserError
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
@@ -55,13 +56,13 @@ class GridConditions:
         twice: share of the letters that come a second time.
         cuts: times of partition.
         absences: of domains.
-        agent: what is set about the agents otherwise.
+        advertising: of the agents, but for its scope.
     """
 
     twice: float = 0.0
     cuts: tuple[NetworkPartition, ...] = ()
     absences: tuple[HostOutage, ...] = ()
-    agent: AgentSettings | None = None
+    advertising: AdvertisingSettings = field(default_factory=AdvertisingSettings)
 
 
 def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
@@ -121,8 +122,9 @@ def _run_requests(
     tasks = _requests(load, rate, seed, options["allowance"])[: int(options["first"]) or None]
     calendar = Calendar()
     network = SimulatedNetwork(calendar, options["delay"], options["loss"], seed, conditions.twice, conditions.cuts)
-    scope = _DOMAINS if options["tree"] else 0  # whom all know nobody need tell of
-    agent = replace(conditions.agent or AgentSettings("", ""), scope=scope, sooner=options["sooner"])
+    scope = _DOMAINS if options["tree"] else 0  # where all know each other, nobody advertises a third
+    advertising = replace(conditions.advertising, scope=scope)
+    agent = AgentSettings("", "", advertising=advertising, sooner=options["sooner"])
     middleware = GridSettings(
         policy="fcfs-arbitrary" if label == "OFF" else "genetic",
         agents=label in ("ON", "agents"),

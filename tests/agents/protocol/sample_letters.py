@@ -1,4 +1,4 @@
-"""A letter of each kind with every field filled; sample_letters.xml holds them as release 0.1 wrote them, one a line."""
+"""A letter of each kind with every field filled; sample_letters.xml has them as release 0.1 wrote them."""
 
 from __future__ import annotations
 

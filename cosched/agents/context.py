@@ -1,0 +1,43 @@
+"""What every part of an agent works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cosched.agents.agent_settings import AgentSettings
+    from cosched.agents.domain_view import DomainView
+    from cosched.agents.outbox import AgentOutbox
+    from cosched.agents.protocol.messages import Accepted, Commit, Decline, Offer, Refused, Request, Reserve, Reserved
+    from cosched.agents.protocol.round_trip import RoundTripTimes
+
+    _Answer = Offer | Decline | Reserved | Refused | Accepted
+
+__all__ = ["AgentContext"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentContext:
+    """What every part of an agent works with.
+
+    Attributes:
+        settings: as they were at the start; advertising may have changed since.
+        domain: the agent's own.
+        outbox: takes records, events for the core and letters.
+        round_trips: of the neighbours.
+    """
+
+    settings: AgentSettings
+    domain: DomainView
+    outbox: AgentOutbox
+    round_trips: RoundTripTimes
+
+    def ask(self, peer: str, question: Request | Reserve | Commit, time: float) -> None:
+        """Send a message about a hand-over and measure how long its answer takes."""
+        self.round_trips.record_question(peer, type(question).__name__, question.task, question.epoch, time)
+        self.outbox.send(peer, question)
+
+    def record_answer(self, peer: str, kind: type[Request | Reserve | Commit], answer: _Answer, time: float) -> None:
+        """Measure how long the answer to a question of that kind has taken."""
+        self.round_trips.record_answer(peer, kind.__name__, answer.task, answer.epoch, time)

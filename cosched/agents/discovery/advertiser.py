@@ -1,0 +1,132 @@
+"""The advertiser tells neighbours of services and asks silent ones for theirs. Start at `Advertiser.tick`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from cosched.agents.protocol.advertisement import AdvertisedService
+from cosched.agents.protocol.messages import Advertisement, Inquiry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cosched.agents.agent_settings import AdvertisingSettings, Peer
+    from cosched.agents.context import AgentContext
+    from cosched.agents.discovery.bidding import Bidder
+    from cosched.agents.discovery.capability_tables import CapabilityTables
+
+__all__ = ["Advertiser"]
+
+_CHANGED_SHARE = 0.2  # change of the hosts' mean wait at which a service is advertised before its period is over
+
+
+class Advertiser:
+    """Advertises our own service and those of domains within the scope.
+
+    Attributes:
+        advertising: settings in force.
+    """
+
+    def __init__(self, context: AgentContext, tables: CapabilityTables, bidder: Bidder) -> None:
+        """Set up.
+
+        Args:
+            context: of the agent.
+            tables: services of other domains.
+            bidder: knows the places that are kept here.
+        """
+        self.advertising = context.settings.advertising
+        self._context = context
+        self._settings = context.settings
+        self._tables = tables
+        self._bidder = bidder
+        self._advertised: dict[str, _AdvertisedState] = {}  # by neighbour
+        self._inquired: dict[str, float] = {}  # neighbour → last inquiry
+
+    def set_advertising(self, advertising: AdvertisingSettings) -> None:
+        """Advertise in this way from now on."""
+        self.advertising = advertising
+        self._tables.set_lifetime(advertising.lifetime)
+
+    def service(self, time: float) -> AdvertisedService:
+        """Return our own service as it is now."""
+        settings = self._settings
+        classes = self._context.domain.classes(time, self._bidder.booked(time))
+        return AdvertisedService(
+            settings.name, 0.0, 0, classes, settings.applications, settings.commands, settings.manager
+        )
+
+    def tick(self, peers: Iterable[Peer], last_heard: Mapping[str, float], time: float) -> None:
+        """Advertise when it is time or much has changed; ask neighbours that have been silent.
+
+        Args:
+            peers: all neighbours.
+            last_heard: neighbour → when its last letter came, epoch seconds.
+            time: now, epoch seconds.
+        """
+        neighbours = list(peers)
+        if not neighbours:
+            return
+        own, way = self.service(time), self.advertising
+        now = self._state(own, time)
+        for peer in neighbours:
+            last = self._advertised.get(peer.name, _NEVER)
+            pause = way.period / 5 if now.differs(last) else way.period
+            if way.push and time >= last.time + pause:
+                self.advertise(peer, time, own)
+            silent = time >= last_heard.get(peer.name, -math.inf) + way.lifetime / 2
+            if silent and time >= self._inquired.get(peer.name, -math.inf) + way.period:
+                self.inquire(peer.name, time)
+
+    def inquire(self, peer: str, time: float) -> None:
+        """Ask a neighbour for its advertisement."""
+        self._inquired[peer] = time
+        self._context.round_trips.record_question(peer, Inquiry.__name__, "", 0, time)
+        self._context.outbox.send(peer, Inquiry())
+
+    def inquiry_reached(self, peer: str, time: float) -> None:
+        """Measure the round trip of an inquiry by the first letter that shows that it arrived."""
+        self._context.round_trips.record_answer(peer, Inquiry.__name__, "", 0, time)
+
+    def advertise(self, peer: Peer, time: float, service: AdvertisedService | None = None) -> None:
+        """Send a neighbour our service and those of domains within the scope; a paused one learns no hosts of ours.
+
+        Args:
+            peer: the neighbour.
+            time: now, epoch seconds.
+            service: ours; None: as it is now.
+        """
+        own = service or self.service(time)
+        self._advertised[peer.name] = self._state(own, time)
+        if peer.paused:
+            own = AdvertisedService(own.domain, 0.0, 0, ())
+        entries = self._tables.entries(time)
+        known = [entry.now(time) for entry in entries if peer.name not in (entry.via, entry.service.domain)]
+        others = [replace(one, distance=one.distance + 1) for one in known if one.distance < self.advertising.scope]
+        self._context.outbox.send(peer.name, Advertisement((own, *others)))
+
+    def _state(self, own: AdvertisedService, time: float) -> _AdvertisedState:
+        return _AdvertisedState(time, _mean_wait(own), len(self._tables.entries(time)))
+
+
+class _AdvertisedState(NamedTuple):
+    """What a neighbour was told last: when, the mean wait for a host, the number of other domains."""
+
+    time: float
+    wait: float
+    domains: int
+
+    def differs(self, other: _AdvertisedState) -> bool:
+        apart = abs(self.wait - other.wait) > _CHANGED_SHARE * max(self.wait, other.wait, 1.0)
+        return apart or self.domains != other.domains
+
+
+_NEVER = _AdvertisedState(-math.inf, 0.0, 0)
+
+
+def _mean_wait(service: AdvertisedService) -> float:
+    """Return how long one waits for a host of this service on average, in seconds."""
+    times = [time for host_class in service.classes for time in host_class.times()]
+    return sum(times) / len(times) if times else math.inf
