@@ -6,10 +6,12 @@ own processes. It takes what processor time nobody else wants, and not more than
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import resource
 import sys
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -43,7 +45,7 @@ def main(source: BinaryIO, target: BinaryIO) -> None:
     """Answer one question."""
     os.nice(_NICE)
     question: AdviceRequest = pickle.load(source)  # noqa: S301  from our own parent
-    most = int(_ALLOWANCE * question.seconds) + 1
+    most = math.ceil(time.process_time() + _ALLOWANCE * question.seconds) + 1  # imports have had their part already
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
     pickle.dump(answer(question), target)
     target.flush()
