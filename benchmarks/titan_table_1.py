@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES
+from cosched.scheduling.policies import USER_COUNT_POLICIES
 from cosched.simulation.kernels import draw_kernel_tasks
 from demo import report
 from demo.live import run, wide_console

@@ -13,7 +13,7 @@ from cosched.coscheduler.events import TaskSubmitted
 from cosched.coscheduler.task import Task
 from cosched.drawing.gantt import GanttBar, gantt
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES
+from cosched.scheduling.policies import USER_COUNT_POLICIES
 from cosched.scheduling.problem import Problem
 from cosched.simulation.kernels import HOSTS, kernel_profile
 from cosched.simulation.simulated_domain import SimulatedDomain

@@ -31,7 +31,7 @@ from cosched.scheduling.mapping.dual_price import warm_up as warm_up_prices
 from cosched.scheduling.objective.metrics import Metrics, measure
 from cosched.scheduling.objective.weights import ObjectiveName, Weights
 from cosched.scheduling.plan import Plan
-from cosched.scheduling.policies import INDEPENDENT, PolicyName, plan
+from cosched.scheduling.policies import POLICIES, PolicyName, plan
 from cosched.scheduling.schedule import check_schedule
 from cosched.scheduling.search.genetic_search import GeneticSearch, warm_up
 from cosched.scheduling.search.run import Limit
@@ -84,7 +84,9 @@ def main() -> None:
 
 def _quality(tasks: int, hosts: int) -> None:
     print(f"{tasks} tasks on {hosts} hosts".ljust(28) + "÷ bound   with deadlines: ÷ bound  on time  mean lateness (s)")
-    rows = [(str(policy), policy, 1.0) for policy in PolicyName if policy not in {*SEARCHES, *INDEPENDENT}]
+    rows = [
+        (str(policy), policy, 1.0) for policy in PolicyName if not (policy in SEARCHES or POLICIES[policy].one_host)
+    ]
     rows += [("titan-classic 1000 ms", PolicyName.TITAN_CLASSIC, 1.0)]
     rows += [(f"genetic {budget * 1000:.0f} ms", PolicyName.GENETIC, budget) for budget in BUDGETS]
     for name, policy, budget in rows:
@@ -151,7 +153,11 @@ def _independent(problems: dict[str, Problem], best_known: dict[str, float]) -> 
     sizes = {(len(problem.tasks), len(problem.hosts)) for problem in problems.values()}
     title = ", ".join(f"{tasks} independent tasks on {machines} machines" for tasks, machines in sizes)
     print(f"{title}, {len(problems)} matrices".ljust(60) + ("÷ best known" if best_known else "÷ LP bound"))
-    rows = [(str(policy), policy, 0.0) for policy in sorted(INDEPENDENT - {PolicyName.DUAL_PRICE})]
+    rows = [
+        (str(policy), policy, 0.0)
+        for policy in sorted(POLICIES)
+        if POLICIES[policy].one_host and not POLICIES[policy].compiled
+    ]
     rows += [(f"dual-price {budget * 1000:.0f} ms", PolicyName.DUAL_PRICE, budget) for budget in (*BUDGETS, 10.0)]
     for name, policy, budget in rows:
         ratios = []

@@ -19,7 +19,7 @@ from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.objective.metrics import measure
 from cosched.scheduling.objective.weights import ObjectiveName, Weights
-from cosched.scheduling.policies import INDEPENDENT, PolicyName, plan
+from cosched.scheduling.policies import POLICIES, PolicyName, plan
 from cosched.scheduling.search.run import Limit
 
 if TYPE_CHECKING:
@@ -35,9 +35,7 @@ _MAKESPAN = Weights(1.0, 0.0, 0.0)
 _SHORT = 10.0  # seconds that a solver gets in the run itself
 _STRETCHES = {"tight": 0.5, "medium": 1.0, "loose": 2.0}
 _SEEDS = range(1, 6)
-_QUEUES = tuple(
-    policy for policy in PolicyName if policy not in {PolicyName.GENETIC, PolicyName.TITAN_CLASSIC, *INDEPENDENT}
-)
+_QUEUES = tuple(name for name, policy in POLICIES.items() if not (policy.searched or policy.one_host))
 
 
 def compute_references(seeds: list[int]) -> None:

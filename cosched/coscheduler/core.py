@@ -41,12 +41,11 @@ from cosched.coscheduler.reservations import Reservations, without_distant_reser
 from cosched.coscheduler.state import CoreState, DomainHosts
 from cosched.coscheduler.task import TaskState
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES, user_host_count
 from cosched.scheduling.heuristics.insertion import insert_by_deadline
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.objective.comparison import PlanFigures, describe_difference
 from cosched.scheduling.objective.metrics import measure_plan, objective
-from cosched.scheduling.policies import SEARCHED, PolicyName
+from cosched.scheduling.policies import PolicyName, UserCountPolicy, find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -92,6 +91,7 @@ class Coscheduler:
         self.neighbours = False
         self.eager = False
         self._dispatched_at = -math.inf
+        self._policy = find_policy(settings.policy)
         self._ledger = CoreState()
         self._queue = TaskQueue(
             settings.staging, lambda task, time: bool(self.awaited(task)) or self.refused(task, time)
@@ -223,7 +223,7 @@ class Coscheduler:
 
         Other policies plan what waits in order of arrival.
         """
-        if task.deadline is None or self.settings.policy not in SEARCHED:
+        if task.deadline is None or not self._policy.searched:
             return len(self.waiting)
         return insert_by_deadline(tuple(self.waiting.counts), task.deadline, self._due, task.after)
 
@@ -255,7 +255,7 @@ class Coscheduler:
 
         By that nothing can leave; and to decode the plan for each of a thousand tasks that arrive together takes long.
         """
-        if not isinstance(event, TaskSubmitted) or self.settings.policy not in SEARCHED:
+        if not isinstance(event, TaskSubmitted) or not self._policy.searched:
             return False
         staged = event.task.id not in self.waiting or self._queue.staged(event.task, event.time)
         return not staged and event.time < self._dispatched_at + _ARRIVAL_WINDOW
@@ -338,18 +338,18 @@ class Coscheduler:
         if problem is None:
             return []
         speeds, kept = RunTimeTable.of(problem), self.reservations.needed(time)
-        if self.settings.policy in USER_COUNT_POLICIES:
+        if isinstance(self._policy, UserCountPolicy):
             may_leave = partial(self._queue.may_leave, time=time)
-            return starts_in_order(self._arrivals(problem), idle, may_leave, speeds, kept)
+            return starts_in_order(self._arrivals(problem, self._policy), idle, may_leave, speeds, kept)
         plan = self.prospect.plan(problem)
         first, behind = first_on_idle_hosts(without_distant_reservations(problem, plan), plan, idle)
         return starts_now(first, idle, partial(self._ready, time=time), speeds, kept, behind)
 
     def _ready(self, task: str, time: float) -> bool:
-        searched = self.settings.policy not in SEARCHED or self._queue.staged(self.tasks[task], time)
+        searched = not self._policy.searched or self._queue.staged(self.tasks[task], time)
         return searched and self._queue.may_leave(task, time)
 
-    def _arrivals(self, problem: Problem) -> list[tuple[str, int]]:
+    def _arrivals(self, problem: Problem, policy: UserCountPolicy) -> list[tuple[str, int]]:
         """Return the queue of a first-come-first-served policy; a host count is chosen once and kept.
 
         Who comes after others arrives with the end of the last of them, else it would block the queue.
@@ -362,7 +362,7 @@ class Coscheduler:
             row = best[place]
             count = self.waiting.counts[name]
             if not 1 <= count <= len(row):
-                count = user_host_count(self.settings.policy, row, f"{self.settings.seed}/{self.tasks[name].number}")
+                count = policy.host_count(row, f"{self.settings.seed}/{self.tasks[name].number}")
                 self.waiting.counts[name] = count
             queue.append((name, count))
         return queue

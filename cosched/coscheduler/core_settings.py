@@ -16,7 +16,7 @@ class CoreSettings:
     Attributes:
         instance: UUID of this domain's database; the attempts' UUIDs derive from it.
         policy: "genetic", a baseline ("fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"), or a policy that plans anew
-            whenever a host is idle (see `policies.REPLANNED`, `policies.MAPPED`); for comparison "titan-classic".
+            whenever a host is idle (see `policies.ImmediatePolicy`); for comparison "titan-classic".
         weights: of the objective.
         staging: longest time that a new task waits for the search to have looked at it before it may be dispatched.
         margin: share of the time left to a deadline by which plans aim to be early, 0 to below 1.

@@ -17,7 +17,7 @@ from cosched.coscheduler.reservations import with_reservations, without_distant_
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState
 from cosched.scheduling.decoding.decoder import decode, spans
-from cosched.scheduling.policies import MAPPED, REPLANNED, SEARCHED, PolicyName, without_search
+from cosched.scheduling.policies import ImmediatePolicy, find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -111,6 +111,7 @@ class PlanningView:
         lifecycle: AttemptLifecycle,
     ) -> None:
         self._settings = settings
+        self._policy = find_policy(settings.policy)
         self._ledger = ledger
         self._queue = queue
         self._domain = domain
@@ -153,7 +154,7 @@ class PlanningView:
 
         The problem's origin is `time`. Under a baseline policy there is nothing to search.
         """
-        if self._settings.policy not in SEARCHED:
+        if not self._policy.searched:
             return None
         problem = self.problem(time)
         if problem is None:
@@ -199,8 +200,8 @@ class PlanningView:
 
     def plan(self, problem: Problem) -> Plan:
         """Return the plan in force of a problem of what waits."""
-        if self._settings.policy in REPLANNED | MAPPED:  # what waits is in order of arrival: no search has changed it
-            return without_search(problem, PolicyName(self._settings.policy), self._settings.seed)
+        if isinstance(self._policy, ImmediatePolicy):  # what waits is in order of arrival: no search has changed it
+            return self._policy.plan_at_once(problem)
         return self._queue.waiting.plan(problem)
 
     def _decoded(self, problem: Problem | None) -> tuple[Problem, Schedule] | None:

@@ -12,7 +12,7 @@ from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import TaskSubmitted
 from cosched.coscheduler.task import Task
 from cosched.scheduling.objective.weights import Weights
-from cosched.scheduling.policies import SEARCHED
+from cosched.scheduling.policies import find_policy
 from cosched.simulation.kernels import HOSTS, kernel_profile
 from cosched.simulation.simulated_domain import SimulatedDomain, SimulatedPlanner
 
@@ -79,7 +79,7 @@ def run_batch(
         return kernel_profile(task.application).on(count) * actual(task)
 
     domain = SimulatedDomain(
-        settings, HOSTS, seconds, SimulatedPlanner(generations, seed) if policy in SEARCHED else None
+        settings, HOSTS, seconds, SimulatedPlanner(generations, seed) if find_policy(policy).searched else None
     )
     for number, order in enumerate(orders, start=1):
         profile = kernel_profile(order.kernel)

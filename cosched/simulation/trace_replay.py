@@ -19,8 +19,7 @@ from cosched.coscheduler.task import Task
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource, Profile
-from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES
-from cosched.scheduling.policies import MAPPED, REPLANNED, SEARCHED, PolicyName
+from cosched.scheduling.policies import POLICIES, PolicyName
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
 from cosched.simulation.kernel_batch import SIMULATED_INSTANCE, run_time_factors
 from cosched.simulation.simulated_domain import SimulatedDomain, SimulatedPlanner
@@ -117,7 +116,7 @@ def downey_speedup(count: int, parallelism: float, variance: float) -> float:
 
 
 MOST_PROCESSORS = 16_384  # each is a host of its own
-ONLINE_POLICIES = frozenset((*SEARCHED, *USER_COUNT_POLICIES, *REPLANNED, *MAPPED))
+ONLINE_POLICIES = frozenset(name for name, policy in POLICIES.items() if policy.online)
 """Policies that can run a domain as tasks come and go."""
 
 _SHORTEST_COUNTED = 10.0  # bounded slowdown counts shorter jobs as so long (Feitelson, Rudolph: JSSPP 1998), seconds
@@ -162,7 +161,7 @@ def replay_trace(
 
     Args:
         trace: at least one record.
-        policy: any that can run a domain as tasks come and go; `MAPPED` ones for jobs that can run on one processor.
+        policy: one of `ONLINE_POLICIES`; those for one host take jobs that can run on one processor.
         conditions: what is assumed.
         jobs: only so many from the start; 0 for all.
         processors: of the machine; 0 for the trace's own.
@@ -176,10 +175,10 @@ def replay_trace(
     records = trace.records[: jobs or None]
     processors = processors or trace.processors
     _refuse_wide_jobs(records, processors)
-    if policy in MAPPED and conditions.moldability is Moldability.RIGID:
+    if POLICIES[policy].one_host and conditions.moldability is Moldability.RIGID:
         _refuse_parallel_jobs(records, policy)
     settings = CoreSettings(SIMULATED_INSTANCE, policy=str(policy), seed=conditions.seed, margin=0.0)
-    planner = SimulatedPlanner(conditions.generations, conditions.seed) if policy in SEARCHED else None
+    planner = SimulatedPlanner(conditions.generations, conditions.seed) if POLICIES[policy].searched else None
     tasks = [_task(place, record, processors, conditions) for place, record in enumerate(records, start=1)]
     actual = run_time_factors(conditions.noise, conditions.seed)
 
@@ -333,7 +332,7 @@ def trace_experiment(
         reproduces=f"{title}: {jobs}, {moldability}, {predicted}",
         keys=("policy", "jobs"),
         run=run,
-        searches=any(policy in SEARCHED for policy in policies),
+        searches=any(POLICIES[policy].searched for policy in policies),
         options={
             "jobs": ExperimentOption(0, "only so many from the start; 0: all", 0, 5e6),
             "processors": ExperimentOption(0, "of the machine; 0: the trace's own", 0, MOST_PROCESSORS),

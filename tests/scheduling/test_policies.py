@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.errors import UserError
-from cosched.scheduling import kernel_cache, policies
+from cosched.scheduling import kernel_cache
 from cosched.scheduling.availability import Unavailability
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.objective.comparison import PlanFigures
 from cosched.scheduling.objective.metrics import measure
 from cosched.scheduling.objective.weights import ObjectiveName, Weights
-from cosched.scheduling.policies import COMPILED, INDEPENDENT, PolicyName, in_charge, plan
+from cosched.scheduling.policies import POLICIES, PolicyName, find_policy, plan
+from cosched.scheduling.policies import policy as policy_module
 from cosched.scheduling.schedule import check_schedule
 from cosched.scheduling.search.run import Limit
 from tests.scheduling.problems import a_matrix, a_problem, matrices, problems
@@ -24,6 +25,9 @@ from tests.scheduling.problems import a_matrix, a_problem, matrices, problems
 if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule
+
+INDEPENDENT = {name for name, policy in POLICIES.items() if policy.one_host}
+COMPILED = {name for name, policy in POLICIES.items() if policy.compiled}
 
 
 def _counts(schedule: Schedule) -> list[int]:
@@ -124,11 +128,15 @@ def test_the_default_policy_solves_an_etc_matrix_by_prices() -> None:
     assert default.makespan < min(plan(problem, policy)[0].makespan for policy in heuristics)
 
 
-def test_who_is_in_charge_is_told() -> None:
-    matrix = a_matrix(np.ones((4, 2)))
-    assert in_charge(matrix, PolicyName.GENETIC) is PolicyName.DUAL_PRICE
-    assert in_charge(replace(matrix, deadline=np.full(4, 9.0)), PolicyName.GENETIC) is PolicyName.GENETIC
-    assert in_charge(matrix, PolicyName.TITAN_CLASSIC) is PolicyName.TITAN_CLASSIC
+def test_registry_has_a_policy_for_every_name_in_the_order_of_the_names() -> None:
+    assert list(POLICIES) == list(PolicyName)
+
+
+def test_genetic_policy_hands_an_etc_matrix_without_deadlines_to_the_dual_price_search() -> None:
+    matrix, genetic = a_matrix(np.ones((4, 2))), find_policy("genetic")
+    assert genetic.delegate(matrix) is PolicyName.DUAL_PRICE
+    assert genetic.delegate(replace(matrix, deadline=np.full(4, 9.0))) is PolicyName.GENETIC
+    assert find_policy("titan-classic").delegate(matrix) is PolicyName.TITAN_CLASSIC
 
 
 @pytest.mark.parametrize("policy", sorted(COMPILED))
@@ -176,7 +184,7 @@ def test_looking_for_the_bound_is_no_planning(monkeypatch: pytest.MonkeyPatch) -
         now[0] += 100.0
         return lower_bound(problem)
 
-    monkeypatch.setattr(policies, "tight_bound", bound)
+    monkeypatch.setattr(policy_module, "tight_bound", bound)
     monkeypatch.setattr(kernel_cache, "ready", lambda: True)
     for policy in (PolicyName.HEURISTIC, PolicyName.EDF, PolicyName.MIN_MIN):
         statistics = plan(a_problem([[4.0], [4.0]]), policy, Limit(1.0, clock=lambda: now[0]))[1]

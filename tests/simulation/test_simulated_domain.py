@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from cosched.connector.interface import Host
 from cosched.coscheduler.events import CancelRequested, TaskSubmitted
-from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES
-from cosched.scheduling.policies import REPLANNED
+from cosched.scheduling.policies import POLICIES
 from cosched.simulation.simulated_domain import SimulatedDomain, SimulatedPlanner
 from tests.coscheduler.makers import a_task, on_both, settings
 from tests.simulation.makers import exact
@@ -62,7 +61,7 @@ def test_a_cancelled_task_does_not_complete() -> None:
 
 @given(
     st.lists(st.tuples(st.lists(st.floats(1.0, 9.0), min_size=1, max_size=4), st.floats(0.0, 20.0)), max_size=12),
-    st.sampled_from(["genetic", *USER_COUNT_POLICIES, *sorted(REPLANNED)]),
+    st.sampled_from([name for name, policy in POLICIES.items() if policy.online and not policy.one_host]),
 )
 def test_every_task_runs_once_and_no_host_runs_two_at_a_time(
     rows: list[tuple[list[float], float]], policy: str

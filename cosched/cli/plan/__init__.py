@@ -24,7 +24,7 @@ from cosched.scheduling.formats.tunable_file import is_tunable, tunable_from_doc
 from cosched.scheduling.objective.comparison import describe_difference
 from cosched.scheduling.objective.metrics import measure
 from cosched.scheduling.objective.weights import ObjectiveName
-from cosched.scheduling.policies import PolicyName, answers_at_once, in_charge, refuse_misfit
+from cosched.scheduling.policies import Policy, PolicyName, find_policy, refuse_misfit
 from cosched.scheduling.policies import plan as make_plan
 from cosched.scheduling.schedule import check_schedule
 from cosched.scheduling.search.run import Limit
@@ -78,14 +78,14 @@ def command(
             raise UserError("the times of tunable tasks are certain: leave --quantile out")
         _plan_tunable(queue, problem.name, policy, gantt, json=json)
         return
-    wanted = in_charge(queue, policy)
+    wanted = find_policy(find_policy(policy).delegate(queue))
     refuse_misfit(queue, wanted)
     policy = _answerable(wanted)
-    told = _tell if verbose else None
+    on_progress = _tell if verbose else None
     seconds = budget if budget is not None else 1.0 if generations is None else math.inf
-    if policy is not wanted:
+    if policy is not wanted.name:
         seconds = min(seconds, _STAND_IN)
-    schedule, statistics = make_plan(queue, policy, Limit(seconds, generations), seed, objective.weights, told)
+    schedule, statistics = make_plan(queue, policy, Limit(seconds, generations), seed, objective.weights, on_progress)
     _refuse_infeasible(policy, check_schedule(queue, schedule))
     metrics = measure(queue, schedule)
     document = _document(policy, schedule, metrics, statistics)
@@ -98,15 +98,16 @@ def command(
         _write(gantt, draw(_bars(queue, schedule), queue.hosts, title, origin=0.0))
 
 
-def _answerable(policy: PolicyName) -> PolicyName:
+def _answerable(policy: Policy) -> PolicyName:
     """Return the policy, or one that answers at once where this one would have to be compiled first."""
-    if answers_at_once(policy):
-        return policy
+    if policy.ready():
+        return policy.name
     more = "It is being compiled now: ask again in a minute"
     if not kernel_cache.keep_in_background():
         more = "What is compiled can be kept nowhere: set NUMBA_CACHE_DIR to a folder that you can write"
     sys.stderr.write(
-        f"cosched: {policy} has not been compiled on this machine yet: this is the plan of the best heuristic. {more}\n"
+        f"cosched: {policy.name} has not been compiled on this machine yet: "
+        f"this is the plan of the best heuristic. {more}\n"
     )
     return PolicyName.HEURISTIC
 

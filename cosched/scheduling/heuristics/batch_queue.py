@@ -1,7 +1,8 @@
 """A batch system on its own: first come, first served with users' host counts, and backfilling.
 
 The three user counts are those of the Titan paper (Table 1). EASY after Lifka (JSSPP 1995), conservative after
-Mu'alem and Feitelson (IEEE TPDS 12(6), 2001); predicted run times are taken to be exact.
+Mu'alem and Feitelson (IEEE TPDS 12(6), 2001); predicted run times are taken to be exact. On several classes the
+order comes from every task's best run time on its count; the decoder then assigns hosts.
 """
 
 from __future__ import annotations
@@ -26,50 +27,35 @@ if TYPE_CHECKING:
     from cosched.scheduling.heuristics.list_scheduling import Completion
     from cosched.scheduling.problem import Problem
 
-__all__ = ["USER_COUNT_POLICIES", "calculated_counts", "conservative", "easy", "user_host_count"]
-
-# ── How many hosts a task gets where its user decides: the three ways of using Condor in the Titan paper (Table 1).
+__all__ = ["arbitrary_count", "calculated_counts", "conservative", "easy", "maximum_count"]
 
 
-USER_COUNT_POLICIES = ("fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated")
-"""First come, first served: with arbitrary, maximum and calculated host counts."""
-
-
-def user_host_count(policy: str, seconds: NDArray[np.float64], seed: str) -> int:
-    """Return the host count of one task under a baseline policy.
-
-    arbitrary: any count that the task can use, drawn from the seed; maximum: the largest such count; calculated: what
-    a user works out who wants to waste nothing, the count with the fewest host-seconds (ties: the faster).
+def arbitrary_count(seconds: NDArray[np.float64], seed: str) -> int:
+    """Return any host count that a task can use, drawn from the seed.
 
     Args:
-        policy: one of `BASELINES`.
         seconds: (N,) run time by host count, infinite where impossible; at least one is finite.
-        seed: anything that is different for each task and the same in each run.
+        seed: different for each task and the same in each run.
     """
-    if policy == "fcfs-calculated":
-        return int(calculated_counts(seconds[None])[0])
     usable = np.flatnonzero(np.isfinite(seconds)) + 1
-    if policy == "fcfs-arbitrary":
-        return int(random.Random(seed).choice(usable.tolist()))  # noqa: S311  a repeatable draw, not a secret
-    return int(usable[-1])
+    return int(random.Random(seed).choice(usable.tolist()))  # noqa: S311  a repeatable draw, not a secret
+
+
+def maximum_count(seconds: NDArray[np.float64]) -> int:
+    """Return the largest host count that a task can use; `seconds` as of `arbitrary_count`."""
+    return int(np.flatnonzero(np.isfinite(seconds))[-1]) + 1
 
 
 def calculated_counts(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the calculated count of each task, (m,); `seconds` is (m, N), each row as of `user_host_count`."""
+    """Return what users calculate who waste nothing: the counts with the fewest host-seconds (ties: the faster), (m,).
+
+    Args:
+        seconds: (m, N), each row as of `arbitrary_count`.
+    """
     area = seconds * np.arange(1, seconds.shape[1] + 1)
     least = area == area.min(axis=1, keepdims=True)
     counts: NDArray[np.int64] = np.where(least, seconds, np.inf).argmin(axis=1) + 1
     return counts
-
-
-# ── EASY and conservative backfilling of tasks whose host counts are settled.
-#
-# A batch queue in order of arrival in which a task may overtake: under EASY (Lifka, JSSPP 1995) if the head of the
-# queue
-# does not start later for it, under conservative backfilling (Mu'alem, Feitelson: IEEE TPDS 12(6), 2001) if nobody
-# ahead
-# of it does. Predicted run times are taken to be exact. On several classes the order comes from every task's best run
-# time on its count; the decoder then places in earnest.
 
 
 def conservative(problem: Problem, counts: NDArray[np.int64]) -> Plan:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     _Machines = NDArray[np.int64]
     _Times = NDArray[np.float64]
-    _Chooser = Callable[["_Waiting"], int]
+    ComparedMapping = tuple[_Machines, _Machines, int]
+    _Chooser = Callable[["_UnmappedTasks"], int]
 
 __all__ = [
     "CRITICAL",
@@ -34,6 +35,7 @@ __all__ = [
     "mapping_makespan",
     "max_min",
     "min_min",
+    "misfit",
     "single_host_seconds",
     "single_host_seconds_when_busy",
     "sufferage",
@@ -51,23 +53,19 @@ def is_etc_matrix(problem: Problem) -> bool:
     return not constrained and not np.isfinite(problem.seconds[:, :, 1:]).any()
 
 
-def single_host_seconds(problem: Problem, policy: str = "this policy") -> NDArray[np.float64]:
-    """Return (m, N): the run time of each task on each host alone, infinite where it cannot run.
-
-    Args:
-        problem: what is scheduled.
-        policy: who asks, for the message.
-
-    Raises:
-        UserError: tasks are not independent, not all there at the origin, or one cannot run on one host.
-    """
+def misfit(problem: Problem, policy: str) -> str | None:
+    """Return why a policy that maps independent tasks refuses a problem, for its user; None where it does not."""
     obstacle = _obstacle(problem)
-    if obstacle is not None:
-        raise UserError(
-            f"{policy} places independent tasks on one host each, all there at the start: {obstacle}; "
-            "choose another policy"
-        )
-    return _alone(problem)
+    if obstacle is None:
+        return None
+    return (
+        f"{policy} places independent tasks on one host each, all there at the start: {obstacle}; choose another policy"
+    )
+
+
+def single_host_seconds(problem: Problem) -> NDArray[np.float64]:
+    """Return (m, N): the run time of each task on each host alone, infinite where it cannot run."""
+    return np.ascontiguousarray(problem.seconds[problem.host_class, :, 0].T)
 
 
 def single_host_seconds_when_busy(problem: Problem) -> NDArray[np.float64]:
@@ -76,7 +74,7 @@ def single_host_seconds_when_busy(problem: Problem) -> NDArray[np.float64]:
     Raises:
         UserError: one cannot run on one host.
     """
-    seconds = _alone(problem)
+    seconds = single_host_seconds(problem)
     stuck = ~np.isfinite(seconds).any(axis=1)
     if stuck.any():
         task = problem.tasks[int(stuck.argmax())]
@@ -92,7 +90,7 @@ def mapped_schedule(problem: Problem, machine: _Machines, order: _Machines) -> S
         machine: (m,) index of each task's host.
         order: (m,) the tasks, those of a machine in the order in which they run there.
     """
-    seconds = _alone(problem)[np.arange(len(machine)), machine].tolist()
+    seconds = single_host_seconds(problem)[np.arange(len(machine)), machine].tolist()
     free = problem.free.tolist()
     assignments = []
     for task in order.tolist():
@@ -125,9 +123,7 @@ def sufferage(seconds: NDArray[np.float64], ready: _Times | None = None) -> tupl
     return _map(seconds, ready, lambda waiting: waiting.loser())
 
 
-def a_mm(
-    seconds: NDArray[np.float64], ready: _Times | None = None, *, execution: bool = False
-) -> tuple[_Machines, _Machines, int]:
+def a_mm(seconds: NDArray[np.float64], ready: _Times | None = None, *, execution: bool = False) -> ComparedMapping:
     """Return A-MM's mapping: as Max-Min while the waiting tasks differ much, else as Min-Min.
 
     They differ much while the relative standard deviation of their `Min_Time` exceeds a critical value. That value is
@@ -162,7 +158,7 @@ def mapping_makespan(seconds: _Times, machine: _Machines, ready: _Times | None =
 
 
 def _turning(shortest: NDArray[np.float64], critical: float, *, execution: bool) -> _Chooser:
-    def choose(waiting: _Waiting) -> int:
+    def choose(waiting: _UnmappedTasks) -> int:
         times = (shortest if execution else waiting.end)[waiting.here]
         uneven = len(times) > 1 and float(times.std(ddof=1)) > critical * float(times.mean())
         return waiting.latest() if uneven else waiting.soonest()
@@ -170,7 +166,7 @@ def _turning(shortest: NDArray[np.float64], critical: float, *, execution: bool)
     return choose
 
 
-class _Waiting:
+class _UnmappedTasks:
     """Tasks not placed yet, with each one's earliest end, where that is, and what it would lose elsewhere."""
 
     def __init__(self, seconds: _Times, ready: _Times | None) -> None:
@@ -212,16 +208,12 @@ class _Waiting:
 
 
 def _map(seconds: _Times, ready: _Times | None, choose: _Chooser) -> tuple[_Machines, _Machines]:
-    waiting = _Waiting(seconds, ready)
+    waiting = _UnmappedTasks(seconds, ready)
     machine, order = np.empty(len(seconds), dtype=np.int64), np.empty(len(seconds), dtype=np.int64)
     for step in range(len(seconds)):
         order[step] = task = choose(waiting)
         machine[task] = waiting.take(task)
     return machine, order
-
-
-def _alone(problem: Problem) -> NDArray[np.float64]:
-    return np.ascontiguousarray(problem.seconds[problem.host_class, :, 0].T)
 
 
 def _obstacle(problem: Problem) -> str | None:
@@ -235,5 +227,5 @@ def _obstacle(problem: Problem) -> str | None:
         return f"{problem.hosts[problem.absences[0].host]} comes and goes"
     if problem.free.any():
         return f"{problem.hosts[int(problem.free.argmax())]} is busy"
-    stuck = ~np.isfinite(_alone(problem)).any(axis=1)
+    stuck = ~np.isfinite(single_host_seconds(problem)).any(axis=1)
     return f"{problem.tasks[int(stuck.argmax())]} cannot run on one host" if stuck.any() else None

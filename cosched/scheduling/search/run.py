@@ -79,14 +79,17 @@ class SearchStatistics:
 
 
 def run_search(
-    begin: Callable[[], _Search], limit: Limit, told: Callable[[SearchProgress], None] | None = None, stride: int = 1
+    begin: Callable[[], _Search],
+    limit: Limit,
+    on_progress: Callable[[SearchProgress], None] | None = None,
+    stride: int = 1,
 ) -> tuple[_Search, SearchStatistics]:
     """Begin a search and go on with it until it is finished or at its limit; return it and what it took.
 
     Args:
         begin: makes the search with its first plan; the time that this takes counts.
         limit: when it ends.
-        told: is given the first plan's figures and those of each better one as it is found.
+        on_progress: is given the first plan's figures and those of each better one as it is found.
         stride: generations between two looks at the clock.
     """
     began = limit.clock()
@@ -98,8 +101,8 @@ def run_search(
             figures = search.figures()
             why = describe_difference(progress[-1].figures, figures) if progress else ""
             progress.append(SearchProgress(limit.clock() - began, search.generations, search.evaluations, figures, why))
-            if told is not None:
-                told(progress[-1])
+            if on_progress is not None:
+                on_progress(progress[-1])
         left = math.inf if limit.generations is None else limit.generations - search.generations
         if search.finished or left <= 0 or limit.clock() - began >= limit.seconds:
             break

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.drawing.gantt import GanttBar, gantt
-from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES
+from cosched.scheduling.policies import USER_COUNT_POLICIES
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
 from cosched.simulation.kernel_batch import run_batch
 from cosched.simulation.kernels import HOSTS, KERNELS, draw_kernel_tasks

@@ -9,9 +9,8 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from cosched.scheduling.heuristics.batch_queue import USER_COUNT_POLICIES
 from cosched.scheduling.objective.weights import Weights
-from cosched.scheduling.policies import MAPPED
+from cosched.scheduling.policies import POLICIES, USER_COUNT_POLICIES
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
 from cosched.simulation.kernel_batch import run_batch
 from cosched.simulation.kernels import HOSTS, KernelTask, draw_kernel_tasks
@@ -26,6 +25,7 @@ __all__ = ["EXPERIMENT"]
 
 _ERRORS = (0.0, 0.05, 0.12, 0.30)
 _PLAIN = (*USER_COUNT_POLICIES, "easy", "conservative", "edf", "two-phase", "tunable")
+_MAPPED = tuple(sorted(name for name, policy in POLICIES.items() if policy.one_host and policy.online))
 _SEARCHES = ("titan-classic", "genetic")
 
 
@@ -48,7 +48,7 @@ def _orders(seed: int, options: Mapping[str, float]) -> list[KernelTask]:
 
 def _policies(sigma: float, quantile: float) -> dict[str, dict[str, Any]]:
     """Return how each labelled policy is run."""
-    found: dict[str, dict[str, Any]] = {policy: {"policy": policy} for policy in (*_PLAIN, *sorted(MAPPED), *_SEARCHES)}
+    found: dict[str, dict[str, Any]] = {policy: {"policy": policy} for policy in (*_PLAIN, *_MAPPED, *_SEARCHES)}
     first = Weights(deadlines_first=True)
     found["genetic, deadlines first"] = {"policy": "genetic", "weights": first}
     careful = _at_quantile(sigma, quantile)

@@ -1,0 +1,113 @@
+"""The registry of the policies: `cosched plan`, the simulator and the daemon find them here by name.
+
+A new policy is a class (see `policy.Policy`), a name in `PolicyName` and a line in `_CLASSES`.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from cosched.errors import UserError
+from cosched.scheduling.objective.weights import Weights
+from cosched.scheduling.policies.batch import (
+    Conservative,
+    Easy,
+    FcfsArbitrary,
+    FcfsCalculated,
+    FcfsMaximum,
+    UserCountPolicy,
+)
+from cosched.scheduling.policies.heuristic import EarliestDeadlineFirst, Heuristic, Tunable, TwoPhase
+from cosched.scheduling.policies.mapped import AMm, AMmExecution, MaxMin, MinMin, Sufferage
+from cosched.scheduling.policies.policy import ImmediatePolicy, Planned, PlanOptions, Policy, PolicyName
+from cosched.scheduling.policies.searched import DualPrice, Genetic, TitanClassic
+from cosched.scheduling.search.run import Limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cosched.scheduling.objective.comparison import SearchProgress
+    from cosched.scheduling.problem import Problem
+
+__all__ = [
+    "POLICIES",
+    "USER_COUNT_POLICIES",
+    "ImmediatePolicy",
+    "PlanOptions",
+    "Planned",
+    "Policy",
+    "PolicyName",
+    "UserCountPolicy",
+    "find_policy",
+    "plan",
+    "refuse_misfit",
+]
+
+_CLASSES: tuple[type[Policy], ...] = (
+    Genetic,
+    TitanClassic,
+    Heuristic,
+    TwoPhase,
+    EarliestDeadlineFirst,
+    FcfsArbitrary,
+    FcfsMaximum,
+    FcfsCalculated,
+    Easy,
+    Conservative,
+    Tunable,
+    MinMin,
+    MaxMin,
+    Sufferage,
+    AMm,
+    AMmExecution,
+    DualPrice,
+)
+POLICIES: Mapping[PolicyName, Policy] = MappingProxyType({policy.name: policy() for policy in _CLASSES})
+"""Every policy by its name, in the order in which they are listed."""
+
+USER_COUNT_POLICIES = tuple(str(name) for name, policy in POLICIES.items() if isinstance(policy, UserCountPolicy))
+"""First come, first served: with arbitrary, maximum and calculated host counts."""
+
+_A_SECOND, _BALANCED = Limit(1.0), Weights()
+
+
+def find_policy(name: str) -> Policy:
+    """Return the policy of a name; raises ValueError for an unknown one."""
+    return POLICIES[PolicyName(name)]
+
+
+def refuse_misfit(problem: Problem, policy: Policy) -> None:
+    """Raise UserError where a policy does not plan such a problem."""
+    refusal = policy.refuses(problem)
+    if refusal is not None:
+        raise UserError(refusal)
+
+
+def plan(
+    problem: Problem,
+    policy: PolicyName = PolicyName.GENETIC,
+    limit: Limit = _A_SECOND,
+    seed: int = 0,
+    weights: Weights = _BALANCED,
+    on_progress: Callable[[SearchProgress], None] | None = None,
+) -> Planned:
+    """Make a schedule by one of the policies.
+
+    Args:
+        problem: at least one task.
+        policy: its name; it may hand the problem to another, see `Policy.delegate`.
+        limit: when a search ends; it ends early when the objective cannot get better.
+        seed: of the searches and of arbitrary host counts.
+        weights: of the objective of the genetic searches. That of the dual-price search is the makespan.
+        on_progress: is given each better plan's figures as a search finds it.
+
+    Returns:
+        The schedule, and what it took.
+
+    Raises:
+        UserError: the policy does not plan such problems.
+    """
+    chosen = find_policy(find_policy(policy).delegate(problem))
+    refuse_misfit(problem, chosen)
+    return chosen.plan(problem, PlanOptions(limit, seed, weights, on_progress))

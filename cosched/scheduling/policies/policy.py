@@ -1,0 +1,142 @@
+"""A policy turns a problem into a schedule: what every policy says of itself, and what the kinds share.
+
+Start at `Policy`; the policies are in `batch`, `heuristic`, `mapped` and `searched`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from cosched.scheduling import kernel_cache
+from cosched.scheduling.bounds import lower_bound, tight_bound
+from cosched.scheduling.decoding.decoder import decode
+from cosched.scheduling.search.run import Limit, SearchStatistics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.scheduling.objective.comparison import SearchProgress
+    from cosched.scheduling.objective.weights import Weights
+    from cosched.scheduling.plan import Plan
+    from cosched.scheduling.problem import Problem
+    from cosched.scheduling.schedule import Schedule
+
+__all__ = ["ImmediatePolicy", "PlanOptions", "Planned", "Policy", "PolicyName", "planned_at_once"]
+
+
+class PolicyName(StrEnum):
+    """Names of the policies, in the order in which they are listed."""
+
+    GENETIC = "genetic"
+    TITAN_CLASSIC = "titan-classic"
+    HEURISTIC = "heuristic"
+    TWO_PHASE = "two-phase"
+    EDF = "edf"
+    FCFS_ARBITRARY = "fcfs-arbitrary"
+    FCFS_MAXIMUM = "fcfs-maximum"
+    FCFS_CALCULATED = "fcfs-calculated"
+    EASY = "easy"
+    CONSERVATIVE = "conservative"
+    TUNABLE = "tunable"
+    MIN_MIN = "min-min"
+    MAX_MIN = "max-min"
+    SUFFERAGE = "sufferage"
+    A_MM = "a-mm"
+    A_MM_EXECUTION = "a-mm-execution"
+    DUAL_PRICE = "dual-price"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """What the caller of a policy decides.
+
+    Attributes:
+        limit: when a search ends; it ends early when the objective cannot get better.
+        seed: of all random numbers.
+        weights: of the objective of the genetic searches. That of the dual-price search is the makespan.
+        on_progress: is given the figures of each better plan as a search finds it.
+    """
+
+    limit: Limit
+    seed: int
+    weights: Weights
+    on_progress: Callable[[SearchProgress], None] | None = None
+
+
+class Planned(NamedTuple):
+    """A schedule, and what it took to make it."""
+
+    schedule: Schedule
+    statistics: SearchStatistics
+
+
+class Policy(ABC):
+    """A way to make a schedule; the registry holds one object of each class.
+
+    Attributes:
+        name: of the policy, as users write it.
+        summary: what it does, in a line.
+        searched: a search beside the domain improves the domain's plan.
+        online: it can run a domain as tasks come and go.
+        compiled: it needs machine code.
+        one_host: it places independent tasks on one host each.
+    """
+
+    name: ClassVar[PolicyName]
+    summary: ClassVar[str]
+    searched: ClassVar[bool] = False
+    online: ClassVar[bool] = False
+    compiled: ClassVar[bool] = False
+    one_host: ClassVar[bool] = False
+
+    def refuses(self, problem: Problem) -> str | None:  # noqa: ARG002  most policies plan any problem
+        """Return why the policy does not plan such a problem, for its user; None where it does."""
+        return None
+
+    def delegate(self, problem: Problem) -> PolicyName:  # noqa: ARG002  most policies plan themselves
+        """Return the policy that plans such a problem in place of this one; mostly its own name."""
+        return self.name
+
+    @abstractmethod
+    def plan(self, problem: Problem, options: PlanOptions) -> Planned:
+        """Make a schedule of at least one task; of a problem that the policy does not refuse."""
+
+    def ready(self) -> bool:
+        """Whether nothing must be compiled before the policy plans."""
+        return not self.compiled or kernel_cache.ready()
+
+
+class ImmediatePolicy(Policy):
+    """A policy that plans in no time, so that a domain can plan anew at every event."""
+
+    online = True
+
+    @abstractmethod
+    def plan_at_once(self, problem: Problem) -> Plan:
+        """Return the plan; tasks that are released together are in order of arrival.
+
+        Raises:
+            UserError: a task cannot run as the policy would have it.
+        """
+
+    def plan(self, problem: Problem, options: PlanOptions) -> Planned:
+        """Make a schedule of the one plan."""
+        return planned_at_once(problem, options.limit, lambda: (decode(problem, self.plan_at_once(problem)), 1))
+
+
+def planned_at_once(problem: Problem, limit: Limit, make: Callable[[], tuple[Schedule, int]]) -> Planned:
+    """Time a policy without a search.
+
+    Args:
+        problem: what is scheduled.
+        limit: has the clock.
+        make: returns the schedule and the number of plans compared.
+    """
+    began = limit.clock()
+    schedule, compared = make()
+    elapsed = limit.clock() - began
+    bound = tight_bound(problem) if kernel_cache.ready() else lower_bound(problem)  # the best without compiling
+    return Planned(schedule, SearchStatistics(bound, compared, 0, elapsed))
