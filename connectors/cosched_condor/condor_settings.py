@@ -22,7 +22,7 @@ _KEYS = {"spooled": "files", "parallel": "groups"}  # field → what it is calle
 
 @dataclass(frozen=True, slots=True)
 class CondorSettings:
-    """What an administrator may choose.
+    """Settings of the connector, checked.
 
     Attributes:
         spool: folder of the attempts and of the event log; HTCondor must reach it under this path, unless `spooled`.

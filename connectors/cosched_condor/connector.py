@@ -12,7 +12,7 @@ from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.spool import SpoolPruner
 from cosched_condor.condor_settings import CondorSettings
 from cosched_condor.htcondor_client import PER_SUBMISSION, CondorClient
-from cosched_condor.job_events import LogEvents, QueueEvents
+from cosched_condor.job_events import JobEventSource, LogEvents, QueueEvents
 from cosched_condor.jobs import TRANSFER_SECONDS, OutputFetcher, SchedulerJobs
 from cosched_condor.machines import JobRequirements, OwnClusters, pool_hosts, slot_projection
 from cosched_condor.spool import CondorAttemptFolders
@@ -42,38 +42,37 @@ class CondorConnector:
     def __init__(self, settings: Mapping[str, object]) -> None:
         self._settings = CondorSettings.read(settings)
         self._attempts = CondorAttemptFolders(self._settings.spool)
-        self._ask = CondorClient(self._settings)
-        self._listen = CondorClient(self._settings)
-        self._needs = JobRequirements.of(self._settings)
-        self._own = OwnClusters()
-        self._listening = threading.Lock()
-        self._fetching = OutputFetcher(self._listen, self._attempts) if self._settings.spooled else None
-        self._jobs = SchedulerJobs(self._ask, self._attempts, self._settings.timeout, self._fetching)
-        self._news = (
-            LogEvents(self._listen, self._attempts.logs, max(self._settings.keep_days, _KEEP_DAYS) * _DAY)
-            if self._fetching is None
-            else QueueEvents(self._ask, self._jobs, self._fetching, self._attempts, self._own.has)
+        self._client = CondorClient(self._settings)
+        self._event_client = CondorClient(self._settings)
+        self._requirements = JobRequirements.of(self._settings)
+        self._own_clusters = OwnClusters()
+        self._events_guard = threading.Lock()
+        self._output_fetcher = OutputFetcher(self._event_client, self._attempts) if self._settings.spooled else None
+        self._jobs = SchedulerJobs(self._client, self._attempts, self._settings.timeout, self._output_fetcher)
+        self._job_events: JobEventSource = (
+            LogEvents(self._event_client, self._attempts.logs, max(self._settings.keep_days, _KEEP_DAYS) * _DAY)
+            if self._output_fetcher is None
+            else QueueEvents(self._client, self._jobs, self._output_fetcher, self._attempts, self._own_clusters.owns)
         )
         self._pruning = SpoolPruner(self._settings.spool, self._settings.keep_days, self._queued)
 
     @property
     def calls(self) -> Mapping[str, int]:
-        """How often HTCondor's daemons were asked, by verb; to follow the event log asks nobody."""
-        return {**self._ask.calls, **{verb: times for verb, times in self._listen.calls.items() if verb != "follow"}}
+        """Number of questions to HTCondor's daemons, by verb; following the event log asks none."""
+        return {
+            **self._client.calls,
+            **{verb: times for verb, times in self._event_client.calls.items() if verb != "follow"},
+        }
 
     def hosts(self) -> Sequence[Host]:
-        """Return the machines that the collector shows; a machine that is gone is not among them.
-
-        One whose slots have jobs that are not cosched's is claimed.
-        """
+        """Return the machines that the collector shows; those with jobs that are not cosched's are claimed."""
         attribute = self._settings.host_class
-        slots = self._ask.call("hosts", projection=slot_projection(attribute))
-        if not self._own.scheduler:
+        slots = self._client.call("hosts", projection=slot_projection(attribute))
+        if not self._own_clusters.scheduler:
             with contextlib.suppress(ConnectorError):  # it is away: then numbers have to do
-                self._own.scheduler = self._ask.call("scheduler")
-        if isinstance(self._news, QueueEvents):
-            self._news.seen(slots)
-        return pool_hosts(slots, attribute, self._own.has, self._needs)
+                self._own_clusters.named(self._client.call("scheduler"))
+        self._job_events.slots_seen(slots)
+        return pool_hosts(slots, attribute, self._own_clusters.owns, self._requirements)
 
     def submit(self, launch: Launch) -> str:
         """Submit a cluster and return the number of its first process.
@@ -85,7 +84,7 @@ class CondorConnector:
         return self.submit_many([launch]).job(launch.attempt)
 
     def submit_many(self, launches: Sequence[Launch]) -> SubmitOutcomes:
-        """Submit a cluster for all launches that differ in name, command and place alone."""
+        """Submit one cluster for all launches that differ only in the items' variables: name, command, hosts."""
         outcomes = SubmitOutcomes()
         described: dict[str, SubmitDescription] = {}
         again: list[str] = []
@@ -105,14 +104,14 @@ class CondorConnector:
                 self._write_script(launch)
         ready = {one.attempt: described[one.attempt] for one in new if one.attempt not in outcomes}
         for batch in cluster_batches(ready, _MOST_PROCESSES):
-            self._hand_over_what_goes(batch, ready, outcomes)
+            self._hand_over_in_parts(batch, ready, outcomes)
         for attempt in again:
             if outcomes.refused(attempt):  # an earlier submit of it may yet arrive
                 outcomes[attempt] = ConnectorError(str(outcomes[attempt]), transient=True)
         return outcomes
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
-        """Ask the queue, and the history for what the queue does not show whole."""
+        """Ask the queue, and the history where the queue does not show all processes of an attempt."""
         for attempt in attempts:
             check_attempt(attempt)
         known = self._jobs.look_up(attempts) if attempts else {}
@@ -128,8 +127,7 @@ class CondorConnector:
         except OSError as error:
             raise self._spool_fault(error) from error
         self._jobs.remove(attempt)
-        if isinstance(self._news, QueueEvents):
-            self._news.stirred()
+        self._job_events.changed()
 
     def find(self, attempt: str) -> JobReport | None:
         """Look the attempt up in the queue and in the history."""
@@ -139,10 +137,10 @@ class CondorConnector:
     def events(self, timeout: float) -> Sequence[JobReport]:
         """Follow the event log or, from afar, the queue; the first call of an object begins at the beginning."""
         self._prepare()
-        with self._listening:
-            reports = self._news.read(timeout)
-        self._own.add(report.job for report in reports)
-        reports = [self._jobs.shown(report) for report in reports]
+        with self._events_guard:
+            reports = self._job_events.read(timeout)
+        self._own_clusters.add(report.job for report in reports)
+        reports = [self._jobs.corrected(report) for report in reports]
         for report in reports:
             if report.state is JobState.QUEUED and self._attempts.fenced(report.attempt):
                 with contextlib.suppress(ConnectorError):  # the fence holds all the same; the reports come only once
@@ -152,8 +150,8 @@ class CondorConnector:
     def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
         """Return part of what a process wrote."""
         check_attempt(attempt)
-        if self._fetching is not None:
-            self._fetching.fetch(attempt)
+        if self._output_fetcher is not None:
+            self._output_fetcher.fetch(attempt)
         try:
             return self._attempts.output(attempt, stream, rank, offset, limit)
         except OSError as error:
@@ -161,11 +159,11 @@ class CondorConnector:
 
     def close(self) -> None:
         """End the processes that talk to HTCondor; jobs go on."""
-        self._ask.close()
-        self._listen.close()
+        self._client.close()
+        self._event_client.close()
 
     def _make_folder(self, attempt: str) -> bool:
-        """Make an attempt's folder; return False where there is one, and perhaps a job."""
+        """Make an attempt's folder; return False where there is one already, and perhaps a job."""
         self._prepare()
         try:
             new = self._attempts.create(attempt)
@@ -181,10 +179,10 @@ class CondorConnector:
         except OSError as error:
             raise self._spool_fault(error) from error
 
-    def _hand_over_what_goes(
+    def _hand_over_in_parts(
         self, batch: ClusterBatch, described: Mapping[str, SubmitDescription], outcomes: SubmitOutcomes
     ) -> None:
-        """Submit a cluster; where a limit leaves no room for all of it, as much as there is room for."""
+        """Submit a cluster; halve it while a limit of the scheduler leaves no room for all of it."""
         attempts = list(batch.firsts)
         with outcomes.settle(attempts):
             self._hand_over(batch, outcomes)
@@ -199,15 +197,15 @@ class CondorConnector:
             if part[0] is not attempts[0] and outcomes.refused(attempts[middle - 1]):
                 return  # no room for the end of the first half: none for the second
             (half,) = cluster_batches({attempt: described[attempt] for attempt in part}, len(batch.items))
-            self._hand_over_what_goes(half, described, outcomes)
+            self._hand_over_in_parts(half, described, outcomes)
 
     def _hand_over(self, batch: ClusterBatch, outcomes: SubmitOutcomes) -> None:
         """Submit a cluster and release it; its number counts as ours before it is known here."""
         fences = {attempt: str(self._attempts.folder(attempt) / "cancelled") for attempt in batch.firsts}
-        with self._own.submitting():
+        with self._own_clusters.submitting():
             answer = self._submitted(batch, fences)
             cluster = str(answer["cluster"])
-            self._own.add([cluster])
+            self._own_clusters.add([cluster])
         for attempt, first in batch.firsts.items():
             with outcomes.settle([attempt]):
                 if self._attempts.fenced(attempt):
@@ -216,12 +214,11 @@ class CondorConnector:
                 outcomes[attempt] = f"{cluster}.{first}"
         with outcomes.settle([attempt for attempt in batch.firsts if isinstance(outcomes[attempt], str)]):
             self._jobs.check_released(cluster, answer["released"])
-        if isinstance(self._news, QueueEvents):
-            self._news.stirred(batch.firsts, _SUBMISSION_SEEN)
+        self._job_events.changed(batch.firsts, _SUBMISSION_SEEN)
 
     def _submitted(self, batch: ClusterBatch, fences: Mapping[str, str]) -> dict[str, Any]:
         verb, wait = ("submit_spooled", TRANSFER_SECONDS) if self._settings.spooled else ("submit", 0.0)
-        answer: dict[str, Any] = self._ask.call(
+        answer: dict[str, Any] = self._client.call(
             verb, wait=wait, description=batch.text, items=batch.items, fences=fences
         )
         return answer
@@ -234,7 +231,7 @@ class CondorConnector:
 
     def _queued(self) -> set[str]:
         """Return the attempts that the queue still shows."""
-        ads = self._ask.call("queue", constraint="CoschedAttempt =!= undefined", projection=["CoschedAttempt"])
+        ads = self._client.call("queue", constraint="CoschedAttempt =!= undefined", projection=["CoschedAttempt"])
         return {str(ad.get("CoschedAttempt", "")) for ad in ads}
 
     def _refuse_fenced(self, attempt: str) -> None:

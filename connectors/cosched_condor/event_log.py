@@ -1,7 +1,7 @@
-"""HTCondor's job event logs: their files, and their events as reports on attempts.
+"""HTCondor's job event logs: their events become reports on attempts, their files are begun and deleted.
 
-A submit event's note holds the attempt, its number of processes and the rank, so a reader that begins at the
-beginning knows all after a restart. A log is never renamed: HTCondor writes into the one named at submission.
+A submit event's note holds the attempt, its number of processes and the rank: read from its beginning, a log tells all
+after a restart. HTCondor writes a job's events into the log named at its submission, so none is renamed or cut.
 """
 
 from __future__ import annotations
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EventLogFiles", "EventLogReader", "submit_note"]
 
-# ── What the job event log says of attempts: events to reports.
-#
-# The logs are the connector's own: every event in them belongs to a process of an attempt. The attempt's UUID, its
-# number of processes and which of them this is stand in the note of the submit event; so a reader that begins at the
-# beginning knows all after a restart. A job's events are all in one log. A cluster may hold several attempts, the
-# processes of each side by side.
-
-
 # Numbers of events, as HTCondor's manual lists them under "Job Event Log Codes".
 _SUBMIT, _EXECUTE, _EVICTED, _TERMINATED = 0, 1, 4, 5
 _SHADOW_EXCEPTION, _ABORTED, _HELD, _RELEASED, _NODE_EXECUTE = 7, 9, 12, 13, 14
@@ -39,6 +31,9 @@ _LOST = (_EVICTED, _SHADOW_EXCEPTION, _DISCONNECTED, _RECONNECT_FAILED)
 # The job went on while the scheduler was away; if it cannot be reached again, another event tells.
 _SCHEDULER_CAME_BACK = "Local schedd"
 _REASONS = ("Reason", "HoldReason", "DisconnectReason", "Message", "StartdName")
+_LOG_NAME = re.compile(r"events(?:\.([1-9]\d*))?\.log\Z")
+_LARGEST_LOG = 4 * 2**20  # bytes: some 1,500 jobs, read in three seconds after a restart
+_QUIET_SECONDS = 600.0  # seconds without an event, after which no submission that was cut off can write into an old log
 
 
 def submit_note(attempt: str, count: int, rank: int) -> str:
@@ -53,35 +48,38 @@ class _LoggedJob:
     first: int  # number of its first process in the cluster
     log: str = ""
     processes: dict[int, CondorProcess] = field(default_factory=dict)
-    told: JobReport | None = None
+    reported: JobReport | None = None
 
 
 class EventLogReader:
-    """The jobs that the event logs tell of and that have not ended yet."""
+    """Turns events into reports; knows the jobs that have not ended yet.
+
+    A cluster may hold several attempts, the processes of each side by side.
+    """
 
     def __init__(self) -> None:
         self._jobs: dict[tuple[int, int], _LoggedJob] = {}  # by cluster and process
 
     def read(self, events: Iterable[Mapping[str, Any]]) -> list[JobReport]:
         """Take in events, oldest first, and return a report for each change that they make to an attempt."""
-        news = []
+        reports = []
         for event in events:
-            report = self._take(event)
+            report = self._apply(event)
             if report is not None:
-                news.append(report)
-        return news
+                reports.append(report)
+        return reports
 
-    def lives_in(self, log: str) -> bool:
-        """Whether a job that has not ended writes into this log."""
+    def has_live_jobs(self, log: str) -> bool:
+        """Return whether a job that has not ended writes into this log."""
         return any(job.log == log for job in self._jobs.values())
 
     def forget(self, log: str) -> None:
-        """Take jobs whose log is gone for ended."""
+        """Count the jobs of a log that was deleted as ended."""
         self._jobs = {place: job for place, job in self._jobs.items() if job.log != log}
 
     @staticmethod
-    def settled(reports: list[JobReport]) -> list[JobReport]:
-        """Leave out evictions that were but the first step of a hold or a removal, with what lies between."""
+    def without_transient_evictions(reports: list[JobReport]) -> list[JobReport]:
+        """Leave out evictions that a hold or a removal followed, and the reports between them."""
         kept: list[JobReport] = []
         for report in reports:
             if report.state in (JobState.HELD, JobState.REMOVED):
@@ -91,7 +89,7 @@ class EventLogReader:
             kept.append(report)
         return kept
 
-    def _take(self, event: Mapping[str, Any]) -> JobReport | None:
+    def _apply(self, event: Mapping[str, Any]) -> JobReport | None:
         cluster, number = int(event.get("Cluster", -1)), int(event.get("Proc", -1))
         if event["EventTypeNumber"] == _SUBMIT:
             self._begin(cluster, number, str(event.get("LogNotes", "")).split(), str(event.get("Log", "")))
@@ -104,10 +102,10 @@ class EventLogReader:
         if report.state.final:
             for place in range(job.first, job.first + job.count):
                 self._jobs.pop((cluster, place), None)
-        if report == job.told or report.state is JobState.UNKNOWN:
+        if report == job.reported or report.state is JobState.UNKNOWN:
             return None
-        changed = job.told is None or (report.state, report.reason) != (job.told.state, job.told.reason)
-        job.told = report
+        changed = job.reported is None or (report.state, report.reason) != (job.reported.state, job.reported.reason)
+        job.reported = report
         return report if changed else None
 
     def _begin(self, cluster: int, number: int, words: list[str], log: str) -> None:
@@ -164,19 +162,10 @@ def _event_time(event: Mapping[str, Any]) -> float:
     return moment.replace(tzinfo=UTC).timestamp() if event.get("Utc") else moment.timestamp()
 
 
-# ── The event logs of a spool: a new one is begun when the last is large, an old one goes when its jobs have ended.
-#
-# HTCondor writes a job's events into the log that was named at its submission, as long as the job lives. So nothing is
-# ever renamed or cut: what is submitted from now on is given another log.
-
-
-_LOG_NAME = re.compile(r"events(?:\.([1-9]\d*))?\.log\Z")
-_LARGEST_LOG = 4 * 2**20  # bytes: some 1,500 jobs, read in three seconds after a restart
-_QUIET_SECONDS = 600.0  # seconds without an event, after which no submission that was cut off can write into an old log
-
-
 class EventLogFiles:
-    """The logs; methods may be called from different threads.
+    """The event logs of a spool; methods may be called from different threads.
+
+    A new log is begun when the last is large, an old one is deleted when its jobs have ended.
 
     Args:
         root: the spool.
@@ -195,7 +184,7 @@ class EventLogFiles:
     def current(self) -> Path:
         """The log for what is submitted now; `prepare` makes it."""
         with self._guard:
-            return self._path(self._look()[-1])
+            return self._path(self._found_numbers()[-1])
 
     def prepare(self) -> None:
         """Make the current log, and begin another where it is large.
@@ -204,7 +193,7 @@ class EventLogFiles:
             OSError: it cannot be made.
         """
         with self._guard:
-            numbers = self._look()
+            numbers = self._found_numbers()
             if self._size(numbers[-1]) > self._largest:
                 numbers.append(numbers[-1] + 1)
             log = self._path(numbers[-1])
@@ -215,13 +204,13 @@ class EventLogFiles:
     def all(self) -> list[Path]:
         """Return the logs there are, oldest first."""
         with self._guard:
-            return [log for log in map(self._path, self._look()) if log.exists()]
+            return [log for log in map(self._path, self._found_numbers()) if log.exists()]
 
-    def discard(self, live: Callable[[Path], bool], keep: float) -> list[Path]:
-        """Delete logs of which nothing more is to come, and return them.
+    def delete_ended(self, live: Callable[[Path], bool], keep: float) -> list[Path]:
+        """Delete logs whose jobs have ended, and return them.
 
         Args:
-            live: whether a log has jobs that have not ended; all of it that is older than some minutes was read.
+            live: returns whether a log has jobs that have not ended; all of it but the last minutes was read.
             keep: seconds after its last event for which a log is kept whose jobs seem to live.
         """
         gone = []
@@ -234,7 +223,7 @@ class EventLogFiles:
                 gone.append(log)
         return gone
 
-    def _look(self) -> list[int]:
+    def _found_numbers(self) -> list[int]:
         if not self._numbers and self._root.is_dir():
             found = {self._number(path) for path in self._root.iterdir() if _LOG_NAME.match(path.name)}
             self._numbers = sorted(found) or [0]

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["PER_SUBMISSION", "CondorClient", "refusal_error"]
 
-# ── HTCondor's words where it does not take a job: never, not now, or a limit that passes by itself.
-
+if importlib.util.find_spec("htcondor2") is None:
+    raise ImportError("no module named 'htcondor2'")
 
 PER_SUBMISSION = "MAX_JOBS_PER_SUBMISSION"
 _NAMED = re.compile(r"MAX_JOBS_(?:SUBMITTED|PER_OWNER|PER_SUBMISSION)")
 _NUMBERED = re.compile(r"Schedd says -(\d)")
 # What the scheduler answers in place of a job's number (NewJobErr in its sources); the library shows the number alone.
 _LIMITS = {"2": "MAX_JOBS_SUBMITTED", "3": "MAX_JOBS_PER_OWNER", "4": PER_SUBMISSION}
-# What no second try changes; all else may be the scheduler's state of the moment.
+# Errors that no second try changes; any other may be the scheduler's state of the moment.
 _FINAL_WORDS = (
     "failed to create job ad",
     "permission",
@@ -40,12 +40,12 @@ _FINAL_WORDS = (
 
 
 def refusal_error(context: str, words: str, *, submitting: bool) -> ConnectorError:
-    """Return the error for what HTCondor said.
+    """Return the error that HTCondor's answer means.
 
     Args:
-        context: what it was asked for, for people.
-        words: what was said, in one line.
-        submitting: it was asked to take jobs.
+        context: the question, for people.
+        words: the answer, in one line.
+        submitting: whether it was asked to take jobs.
     """
     limit = _submit_limit(words) if submitting else ""
     if limit:  # the whole submission is undone
@@ -65,12 +65,6 @@ def _submit_limit(words: str) -> str:
     return _LIMITS.get(numbered.group(1), "") if numbered else ""
 
 
-# ── Our end of the process that runs HTCondor's library.
-
-
-if importlib.util.find_spec("htcondor2") is None:
-    raise ImportError("no module named 'htcondor2'")
-
 _VERB_TEXTS = {
     "hosts": "list its hosts",
     "queue": "show its queue",
@@ -85,7 +79,7 @@ _VERB_TEXTS = {
 
 
 class CondorClient(WorkerProcess):
-    """A process that runs HTCondor's library for us.
+    """Asks HTCondor through a process that runs its library.
 
     Args:
         settings: where HTCondor is, and how long it may take for an answer.
@@ -101,14 +95,14 @@ class CondorClient(WorkerProcess):
         )
 
     def refusal(self, verb: str, message: str) -> ConnectorError:
-        """Turn the library's words into an error; what might pass by itself is transient."""
+        """Turn the library's words into an error, transient where it might pass by itself."""
         return refusal_error(
             f"HTCondor, asked to {_VERB_TEXTS.get(verb, verb)}", message, submitting=verb.startswith("submit")
         )
 
 
 def _library_environment(settings: CondorSettings) -> dict[str, str]:
-    """Return what HTCondor's library reads from its environment; of tokens only where they are."""
+    """Return the variables that HTCondor's library reads; of tokens only the folder."""
     found = {}
     if settings.config is not None:
         found["CONDOR_CONFIG"] = str(settings.config)

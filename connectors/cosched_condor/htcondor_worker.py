@@ -132,7 +132,7 @@ class _CondorVerbs:
         )
 
     def follow(self, logs: Sequence[str], timeout: float) -> list[dict[str, Any]]:
-        """Return what was added to event logs since the last call, a bounded part at once; wait for something."""
+        """Return events added to logs since the last call, at most a part of them; wait for one."""
         end = time.monotonic() + timeout
         for log in self._logs.keys() - set(logs):
             del self._logs[log]

@@ -34,16 +34,13 @@ __all__ = [
     "with_exit_codes",
 ]
 
-# ── One process of an attempt, and what the processes of an attempt say together.
-
-
 _NOT_EXECUTABLE = 126
 _NOT_FOUND = 127
 
 
 @dataclass(frozen=True, slots=True)
 class CondorProcess:
-    """What is known of one process: a `proc` of an HTCondor cluster.
+    """State of one process: a `proc` of an HTCondor cluster.
 
     Attributes:
         state: as in a report; UNKNOWN where nothing of it was seen.
@@ -81,7 +78,7 @@ def attempt_report(attempt: str, job: str, count: int, processes: Mapping[int, C
 
 
 def with_exit_codes(report: JobReport, codes: Sequence[int | None]) -> JobReport:
-    """Return the report of a job that has ended as its processes' exit codes make it; without codes as it is."""
+    """Correct the report of a job that has ended by the exit codes that its processes wrote down, by rank."""
     bad = next((rank for rank, code in enumerate(codes) if code != 0), None)
     if bad is None:
         return report
@@ -103,7 +100,7 @@ def _joint_state(ranks: Sequence[CondorProcess]) -> JobState:
     for trouble in (JobState.HELD, JobState.EVICTED, JobState.QUEUED):
         if trouble in states:
             return trouble
-    # What is neither here nor there may be on its way from the queue to the history.
+    # A process that is in neither may be on its way from the queue to the history.
     return JobState.RUNNING if states != {JobState.UNKNOWN} else JobState.UNKNOWN
 
 
@@ -127,9 +124,6 @@ def _exit_text(code: int) -> str:
     if code == _NOT_EXECUTABLE:
         return "ended with exit code 126: its program cannot be executed on the host"
     return f"ended by signal {code - 128}" if code > 128 else f"ended with exit code {code}"
-
-
-# ── What the queue and the history say of attempts: job ClassAds to reports.
 
 
 PROJECTION = (
@@ -169,7 +163,7 @@ _IDLE, _RUNNING, _REMOVED, COMPLETED, _HELD, _TRANSFERRING, _SUSPENDED = range(1
 
 
 def constraint(attempts: Sequence[str]) -> str:
-    """Return the expression that selects the jobs of these attempts, which must be UUIDs; of very many: of all."""
+    """Return the expression that selects the jobs of these UUIDs; for very many: all jobs of cosched's."""
     if len(attempts) > MOST_NAMED:
         return "CoschedAttempt =!= undefined"
     if len(attempts) == 1:
@@ -179,29 +173,29 @@ def constraint(attempts: Sequence[str]) -> str:
 
 
 def waits_for_release(ad: Mapping[str, Any]) -> bool:
-    """Whether the process is as `submit` left it: on hold until the connector releases it."""
+    """Return whether the process is as `submit` left it: on hold until the connector releases it."""
     return ad.get("JobStatus") == _HELD and ad.get("HoldReasonCode") == SUBMITTED_ON_HOLD
 
 
 def is_cut_off(ad: Mapping[str, Any], after: float) -> bool:
-    """Whether the process waits for its files longer than a submission that is under way can take, seconds."""
+    """Return whether the process has waited for its files for more than `after` seconds: its submission died."""
     waits = ad.get("JobStatus") == _HELD and ad.get("HoldReasonCode") == _SPOOLING
     return waits and float(ad.get("ServerTime", 0)) - float(ad.get("EnteredCurrentStatus", 0)) > after
 
 
 def is_withdrawn(ad: Mapping[str, Any]) -> bool:
-    """Whether the process was taken back before the scheduler had its files: it is as if never submitted."""
+    """Return whether the process was withdrawn before the scheduler had its files: it counts as never submitted."""
     # HTCondor adds whose removal it was.
     return ad.get("JobStatus") == _REMOVED and str(ad.get("RemoveReason", "")).startswith(WITHDRAWN)
 
 
 def keeps_output(ad: Mapping[str, Any]) -> bool:
-    """Whether a process in the queue has ended and only waits for its output to be fetched."""
+    """Return whether a process in the queue has ended and only waits for its output to be fetched."""
     return ad.get("JobStatus") == COMPLETED and not ad.get("StageOutFinish")
 
 
 def is_running(ad: Mapping[str, Any]) -> bool:
-    """Whether a process in the queue has a host, as far as the scheduler knows."""
+    """Return whether a process in the queue has a host, as far as the scheduler knows."""
     return ad.get("JobStatus") in (_RUNNING, _TRANSFERRING, _SUSPENDED)
 
 
@@ -232,7 +226,7 @@ def reports_of_ads(queue: Iterable[Mapping[str, Any]], history: Iterable[Mapping
 
 
 def complete_attempts(queue: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the attempts all of whose processes are among these ads."""
+    """Return the attempts with all of their processes among these ads."""
     ranks: dict[str, set[int]] = defaultdict(set)
     counts: dict[str, int] = {}
     for ad in queue:
@@ -243,7 +237,7 @@ def complete_attempts(queue: Iterable[Mapping[str, Any]]) -> set[str]:
 
 
 def rank_of(ad: Mapping[str, Any]) -> int:
-    """Return which of its attempt's processes this is."""
+    """Return the rank of a process in its attempt."""
     return int(ad.get("CoschedRank", ad["ProcId"]))
 
 
@@ -264,7 +258,7 @@ def _process_of_ad(ad: Mapping[str, Any], *, left: bool) -> CondorProcess:
         return CondorProcess(
             JobState.REMOVED, started, _ad_time(ad.get("EnteredCurrentStatus")), reason=_ad_text(ad, "RemoveReason")
         )
-    if left:  # neither removed nor completed, and yet gone: not a word we have
+    if left:  # neither removed nor completed, and yet gone: no state of ours means that
         return CondorProcess(reason=f"left the queue with status {status}")
     if status == _HELD:
         if ad.get("HoldReasonCode") in (SUBMITTED_ON_HOLD, _SPOOLING):

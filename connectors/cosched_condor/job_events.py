@@ -1,6 +1,7 @@
 """Job events from the event log, or from the queue without a log.
 
-`LogEvents` reads logs; `QueueEvents` asks the queue when slots change; `QueuePolling` says when.
+A connector has one `JobEventSource`: `LogEvents` reads logs, `QueueEvents` asks the queue. `QueuePolling` says when to
+ask: the collector, asked all the time, shows the jobs of slots, and the queue is asked only when these changed.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cosched.connector import ConnectorError, JobReport, JobState
 from cosched_condor import job_ads
@@ -23,47 +24,70 @@ if TYPE_CHECKING:
     from cosched_condor.jobs import OutputFetcher, SchedulerJobs
     from cosched_condor.spool import CondorAttemptFolders
 
-__all__ = ["LONGEST_PAUSE", "SHORTEST_PAUSE", "LogEvents", "QueueEvents", "QueuePolling"]
-
-# ── When the queue is worth a question, where there is no event log to read: a state machine without a clock.
-#
-# The collector shows which slots have which jobs, and is asked for that all the time. The queue is asked only when that
-# picture changed or something was submitted or cancelled, and again, ever more rarely, until it agrees with the picture
-# and nothing waits to start.
-
+__all__ = ["LONGEST_PAUSE", "SHORTEST_PAUSE", "JobEventSource", "LogEvents", "QueueEvents", "QueuePolling"]
 
 SHORTEST_PAUSE = 1.0  # seconds between two questions at least
 LONGEST_PAUSE = 60.0  # seconds between two questions while queue and slots do not agree
+_SECOND_STEP = 0.1  # seconds that the event of a hold or a removal may come after that of the eviction
+_SLOTS_PERIOD = 1.5  # after which the slots are asked for here; a daemon that plans asks for them every second
+_POLL_SECONDS = 0.05
+_LOG_CHECK_PERIOD = 60.0  # between two looks for logs that can be deleted
+_MOST_MISSES = 3  # questions in a row in which neither queue nor history knew an attempt
+_SLOT_ATTRIBUTES = ("JobId", "GlobalJobId", "Machine")
+
+
+class JobEventSource(Protocol):
+    """Tells what happened to jobs."""
+
+    def read(self, timeout: float) -> list[JobReport]:
+        """Return what happened since the last call, waiting for something.
+
+        Raises:
+            ConnectorError: HTCondor does not answer, or a log cannot be read.
+        """
+        ...
+
+    def slots_seen(self, slots: Iterable[Mapping[str, Any]]) -> None:
+        """Take in ads of slots that the connector asked for anyway."""
+        ...
+
+    def changed(self, attempts: Iterable[str] = (), after: float = 0.0) -> None:
+        """Take in that attempts were submitted, to be seen `after` seconds, or that one was cancelled."""
+        ...
 
 
 class QueuePolling:
-    """Says when to ask; all times are of one clock that never runs backwards, in seconds."""
+    """Says when the queue is worth a question.
+
+    It is when the slots' jobs changed or something was submitted or cancelled, and again, ever more rarely, until the
+    queue agrees with the slots and nothing waits to start. All times are seconds of one monotonic clock.
+    """
 
     def __init__(self) -> None:
         self._jobs: frozenset[str] = frozenset()
         self._asked = -math.inf
         self._next = -math.inf
         self._pause = SHORTEST_PAUSE
-        self._wish = -math.inf  # when the last change makes a question worth it
+        self._wanted_at = -math.inf  # when the last change makes a question worth it
 
-    def seen(self, jobs: frozenset[str], now: float) -> None:
-        """Take in which of our jobs have slots ("12.0")."""
+    def slots_seen(self, jobs: frozenset[str], now: float) -> None:
+        """Take in the jobs of ours that have slots ("12.0")."""
         if jobs != self._jobs:
             self._jobs = jobs
-            self.stirred(now)
+            self.changed(now)
 
-    def stirred(self, now: float, after: float = 0.0) -> None:
-        """Something was submitted or cancelled: a question is worth it `after` so many seconds."""
+    def changed(self, now: float, after: float = 0.0) -> None:
+        """Take in that something was submitted or cancelled, to be seen `after` seconds."""
         self._pause = SHORTEST_PAUSE
-        self._wish = now + after
-        self._next = min(self._next, max(self._wish, self._asked + SHORTEST_PAUSE))
+        self._wanted_at = now + after
+        self._next = min(self._next, max(self._wanted_at, self._asked + SHORTEST_PAUSE))
 
-    def due(self, now: float) -> bool:
-        """Whether to ask now."""
+    def is_due(self, now: float) -> bool:
+        """Return whether to ask now."""
         return now >= self._next
 
     def answered(self, running: frozenset[str], *, waiting: bool, now: float) -> None:
-        """Take in what the queue said.
+        """Take in an answer of the queue.
 
         Args:
             running: jobs of ours that have a host, as far as the scheduler knows.
@@ -71,8 +95,8 @@ class QueuePolling:
             now: when it was asked.
         """
         self._asked = now
-        if self._wish > now:  # something changed since: this answer does not know of it
-            self._next = max(self._wish, now + SHORTEST_PAUSE)
+        if self._wanted_at > now:  # something changed since: this answer does not know of it
+            self._next = max(self._wanted_at, now + SHORTEST_PAUSE)
         elif running == self._jobs and not waiting:
             self._next, self._pause = math.inf, SHORTEST_PAUSE
         else:
@@ -80,33 +104,22 @@ class QueuePolling:
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
 
-# ── What happened to jobs: from the event log where there is one to read, else from the queue when it may have news.
-
-
-_SECOND_STEP = 0.1  # seconds that the event of a hold or a removal may come after that of the eviction
-_SLOTS_PERIOD = 1.5  # after which the slots are looked at for the news alone: whoever plans does so every second
-_POLL_SECONDS = 0.05
-_TIDY_PERIOD = 60.0  # between two looks for logs that are over
-_MOST_MISSES = 3  # questions in a row in which neither queue nor history knew an attempt
-_SLOT_ATTRIBUTES = ("JobId", "GlobalJobId", "Machine")
-
-
 class LogEvents:
     """Reads the event logs, from their beginning on.
 
     Args:
-        listen: the process that reads them.
+        client: the process that reads them.
         logs: of the spool.
         keep: seconds for which a log is kept whose jobs seem to live.
     """
 
-    def __init__(self, listen: CondorClient, logs: EventLogFiles, keep: float) -> None:
-        self._listen = listen
+    def __init__(self, client: CondorClient, logs: EventLogFiles, keep: float) -> None:
+        self._client = client
         self._logs = logs
         self._keep = keep
-        self._log = EventLogReader()
+        self._reader = EventLogReader()
         self._read_to = 0.0  # epoch seconds: what is older was read
-        self._tidied = time.monotonic()
+        self._logs_checked = time.monotonic()
 
     def read(self, timeout: float) -> list[JobReport]:
         """Return what happened since the last call, waiting for something.
@@ -114,78 +127,86 @@ class LogEvents:
         Raises:
             ConnectorError: a log cannot be read; the next call begins at their beginnings.
         """
-        self._tidy()
+        self._delete_ended_logs()
         try:
-            reports = self._log.read(self._follow(timeout))
+            reports = self._reader.read(self._follow(timeout))
             if any(report.state is JobState.EVICTED for report in reports):
-                reports += self._log.read(self._follow(_SECOND_STEP))
+                reports += self._reader.read(self._follow(_SECOND_STEP))
         except ConnectorError:
-            self._log, self._read_to = EventLogReader(), 0.0  # the next worker begins at the beginning too
+            self._reader, self._read_to = EventLogReader(), 0.0  # the next worker begins at the beginning too
             raise
-        return self._log.settled(reports)
+        return self._reader.without_transient_evictions(reports)
+
+    def slots_seen(self, slots: Iterable[Mapping[str, Any]]) -> None:
+        """Do nothing: the logs tell all."""
+
+    def changed(self, attempts: Iterable[str] = (), after: float = 0.0) -> None:
+        """Do nothing: the logs tell all."""
 
     def _follow(self, timeout: float) -> list[dict[str, Any]]:
         logs, began = self._logs.all(), time.time()
-        events: list[dict[str, Any]] = self._listen.call(
+        events: list[dict[str, Any]] = self._client.call(
             "follow", wait=timeout, logs=[str(log) for log in logs], timeout=timeout
         )
         if not events:
             self._read_to = began
         return events
 
-    def _tidy(self) -> None:
-        if time.monotonic() < self._tidied + _TIDY_PERIOD:
+    def _delete_ended_logs(self) -> None:
+        if time.monotonic() < self._logs_checked + _LOG_CHECK_PERIOD:
             return
-        self._tidied = time.monotonic()
-        for log in self._logs.discard(self._lives, self._keep):
-            self._log.forget(str(log))
+        self._logs_checked = time.monotonic()
+        for log in self._logs.delete_ended(self._has_live_jobs, self._keep):
+            self._reader.forget(str(log))
 
-    def _lives(self, log: Path) -> bool:
-        return log.stat().st_mtime >= self._read_to or self._log.lives_in(str(log))
+    def _has_live_jobs(self, log: Path) -> bool:
+        return log.stat().st_mtime >= self._read_to or self._reader.has_live_jobs(str(log))
 
 
 class QueueEvents:
     """Asks the queue when the slots show that something happened, and fetches what ended jobs wrote.
 
     Args:
-        ask: the process that talks to HTCondor.
+        client: the process that talks to HTCondor.
         jobs: queue and history.
-        fetching: of what ended jobs wrote.
+        output_fetcher: fetches what ended jobs wrote.
         attempts: the spool.
-        ours: whether a slot's job is cosched's.
+        ours: returns whether a slot's job is cosched's.
     """
 
     def __init__(
         self,
-        ask: CondorClient,
+        client: CondorClient,
         jobs: SchedulerJobs,
-        fetching: OutputFetcher,
+        output_fetcher: OutputFetcher,
         attempts: CondorAttemptFolders,
         ours: Callable[[Mapping[str, Any]], bool],
     ) -> None:
-        self._ask = ask
+        self._client = client
         self._jobs = jobs
-        self._fetching = fetching
+        self._output_fetcher = output_fetcher
         self._ours = ours
         self._attempts = attempts
-        self._pace = QueuePolling()
+        self._polling = QueuePolling()
         self._guard = threading.Lock()
         self._looked = -_SLOTS_PERIOD
-        self._live: dict[str, int] = {}  # attempt whose end was not told → questions in a row that found nothing of it
-        self._told: dict[str, tuple[JobState, str]] = {}
+        self._live: dict[
+            str, int
+        ] = {}  # attempt whose end was not reported → questions in a row that found nothing of it
+        self._reported: dict[str, tuple[JobState, str]] = {}
 
-    def seen(self, slots: Iterable[Mapping[str, Any]]) -> None:
-        """Take in ads of slots that somebody else asked for."""
+    def slots_seen(self, slots: Iterable[Mapping[str, Any]]) -> None:
+        """Take in ads of slots that the connector asked for anyway."""
         jobs = frozenset(str(slot["JobId"]) for slot in slots if "JobId" in slot and self._ours(slot))
         with self._guard:
             self._looked = time.monotonic()
-            self._pace.seen(jobs, self._looked)
+            self._polling.slots_seen(jobs, self._looked)
 
-    def stirred(self, attempts: Iterable[str] = (), after: float = 0.0) -> None:
-        """Take in that attempts were submitted, or that something was cancelled."""
+    def changed(self, attempts: Iterable[str] = (), after: float = 0.0) -> None:
+        """Take in that attempts were submitted, to be seen `after` seconds, or that one was cancelled."""
         with self._guard:
             self._live.update(dict.fromkeys(attempts, 0))
-            self._pace.stirred(time.monotonic(), after)
+            self._polling.changed(time.monotonic(), after)
 
     def read(self, timeout: float) -> list[JobReport]:
         """Return what happened since the last call, waiting for something.
@@ -194,12 +215,12 @@ class QueueEvents:
             ConnectorError: HTCondor does not answer.
         """
         end = time.monotonic() + timeout
-        self._fetching.fetch_all()
+        self._output_fetcher.fetch_all()
         while True:
             if time.monotonic() >= self._looked + _SLOTS_PERIOD:
-                self.seen(self._ask.call("slots", projection=_SLOT_ATTRIBUTES))
-            if self._pace.due(time.monotonic()):
-                reports = self._question()
+                self.slots_seen(self._client.call("slots", projection=_SLOT_ATTRIBUTES))
+            if self._polling.is_due(time.monotonic()):
+                reports = self._ask_queue()
                 if reports:
                     return reports
             left = end - time.monotonic()
@@ -207,7 +228,7 @@ class QueueEvents:
                 return []
             time.sleep(min(_POLL_SECONDS, left))
 
-    def _question(self) -> list[JobReport]:
+    def _ask_queue(self) -> list[JobReport]:
         asked = time.monotonic()
         queue = [
             ad
@@ -218,17 +239,17 @@ class QueueEvents:
         with self._guard:
             live = {**self._live, **{attempt: 0 for attempt in shown if not self._is_over(attempt)}}
         reports = self._jobs.reports(queue, sorted(live))
-        news = [report for attempt in live if (report := reports.get(attempt)) and self._is_new(report)]
-        for attempt in set(self._told) - shown - set(live):
-            del self._told[attempt]
+        changes = [report for attempt in live if (report := reports.get(attempt)) and self._is_new(report)]
+        for attempt in set(self._reported) - shown - set(live):
+            del self._reported[attempt]
         with self._guard:
-            self._live = self._left(live, reports)
+            self._live = self._still_live(live, reports)
             running = frozenset(f"{ad['ClusterId']}.{ad['ProcId']}" for ad in queue if job_ads.is_running(ad))
-            self._pace.answered(running, waiting=self._waits(reports), now=asked)
-        return news
+            self._polling.answered(running, waiting=self._is_waiting(reports), now=asked)
+        return changes
 
-    def _left(self, live: Mapping[str, int], reports: Mapping[str, JobReport]) -> dict[str, int]:
-        """Return whose end is still to be told; those that were submitted meanwhile among them."""
+    def _still_live(self, live: Mapping[str, int], reports: Mapping[str, JobReport]) -> dict[str, int]:
+        """Return the attempts whose end is still to be reported, with those that were submitted meanwhile."""
         left = {attempt: 0 for attempt in self._live if attempt not in live}
         for attempt, misses in live.items():
             if attempt not in reports and misses + 1 < _MOST_MISSES:
@@ -237,17 +258,17 @@ class QueueEvents:
                 left[attempt] = 0
         return left
 
-    def _waits(self, reports: Mapping[str, JobReport]) -> bool:
-        """Whether something is to start, or was not found: a host that is taken is not yet a program that runs."""
+    def _is_waiting(self, reports: Mapping[str, JobReport]) -> bool:
+        """Return whether an attempt is to start, or was not found: a claimed host does not yet run a program."""
         return any(attempt not in reports or reports[attempt].state is JobState.QUEUED for attempt in self._live)
 
     def _is_over(self, attempt: str) -> bool:
-        told = self._told.get(attempt)
-        return told is not None and told[0].final
+        last = self._reported.get(attempt)
+        return last is not None and last[0].final
 
     def _is_new(self, report: JobReport) -> bool:
         word = (report.state, report.reason)
-        if report.state is JobState.UNKNOWN or self._told.get(report.attempt) == word:
+        if report.state is JobState.UNKNOWN or self._reported.get(report.attempt) == word:
             return False
-        self._told[report.attempt] = word
+        self._reported[report.attempt] = word
         return True

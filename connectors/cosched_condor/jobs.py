@@ -25,36 +25,35 @@ if TYPE_CHECKING:
 
 __all__ = ["TRANSFER_SECONDS", "OutputFetcher", "SchedulerJobs"]
 
-# ── What ended jobs wrote, fetched from a scheduler that shares no folder with cosched.
-
-
 _FETCH_SECONDS = 600.0  # that the output of jobs may take
-_RETRY_SECONDS = 60.0  # seconds until what could not be fetched is tried again
+_RETRY_SECONDS = 60.0  # seconds until output that could not be fetched is tried again
+TRANSFER_SECONDS = 120.0  # that a submission's files may take to the scheduler
+_CLOCKS_APART = 300  # seconds that the clocks of the spool and of the scheduler may differ
 
 
 class OutputFetcher:
-    """The attempts whose output the scheduler still keeps; it lets go of a job when its output was fetched.
+    """Fetches the output that a scheduler keeps; it lets go of a job whose output was fetched.
 
     Args:
-        fetch: a process of its own, for this may take long.
+        client: a process of its own, for this may take long.
         attempts: the spool.
     """
 
-    def __init__(self, fetch: CondorClient, attempts: CondorAttemptFolders) -> None:
-        self._fetch = fetch
+    def __init__(self, client: CondorClient, attempts: CondorAttemptFolders) -> None:
+        self._client = client
         self._attempts = attempts
         self._kept: dict[str, float] = {}  # attempt → when to try, seconds of the monotonic clock
         self._guard = threading.Lock()
 
     def note(self, queue: Iterable[Mapping[str, Any]]) -> None:
-        """Take in which attempts' output the queue shows to be kept."""
+        """Take in the attempts whose output the queue still keeps."""
         ended = {str(ad.get("CoschedAttempt", "")) for ad in queue if job_ads.keeps_output(ad)}
         for attempt in ended:
             if attempt and self._attempts.known(attempt):
                 self._kept.setdefault(attempt, 0.0)
 
     def fetch(self, attempt: str) -> None:
-        """Fetch what an attempt wrote, if it is kept.
+        """Fetch an attempt's output, if it is kept.
 
         Raises:
             ConnectorError: it cannot be had now.
@@ -64,14 +63,14 @@ class OutputFetcher:
                 self._retrieve([attempt])
 
     def fetch_all(self) -> None:
-        """Fetch all that is kept; what cannot be had is tried again later, and keeps nothing else from coming."""
+        """Fetch all output that is kept; try again later where one attempt's cannot be had."""
         with self._guard:
             now = time.monotonic()
             due = [attempt for attempt, when in list(self._kept.items()) if when <= now]
             for first in range(0, len(due), job_ads.MOST_NAMED):
-                self._try(due[first : first + job_ads.MOST_NAMED])
+                self._retrieve_in_parts(due[first : first + job_ads.MOST_NAMED])
 
-    def _try(self, attempts: Sequence[str]) -> None:
+    def _retrieve_in_parts(self, attempts: Sequence[str]) -> None:
         try:
             self._retrieve(attempts)
         except ConnectorError:
@@ -79,38 +78,35 @@ class OutputFetcher:
                 self._kept[attempts[0]] = time.monotonic() + _RETRY_SECONDS
                 return
             middle = len(attempts) // 2
-            self._try(attempts[:middle])
-            self._try(attempts[middle:])
+            self._retrieve_in_parts(attempts[:middle])
+            self._retrieve_in_parts(attempts[middle:])
 
     def _retrieve(self, attempts: Sequence[str]) -> None:
         constraint = f"{job_ads.constraint(attempts)} && JobStatus == {job_ads.COMPLETED}"
-        self._fetch.call("retrieve", wait=_FETCH_SECONDS, constraint=constraint)
+        self._client.call("retrieve", wait=_FETCH_SECONDS, constraint=constraint)
         for attempt in attempts:
             self._kept.pop(attempt, None)
-
-
-# ── The jobs of attempts, as the scheduler's queue and history show them, and what it is told to do with them.
-
-
-TRANSFER_SECONDS = 120.0  # that a submission's files may take to the scheduler
-_CLOCKS_APART = 300  # seconds that the clocks of the spool and of the scheduler may differ
 
 
 class SchedulerJobs:
     """The queue and the history of one scheduler.
 
     Args:
-        ask: the process that talks to HTCondor.
+        client: the process that talks to HTCondor.
         attempts: the spool.
         timeout: seconds that HTCondor may take for an answer.
-        fetching: told what the queue keeps the output of; None where output comes by itself.
+        output_fetcher: takes in whose output the queue keeps; None where output comes by itself.
     """
 
     def __init__(
-        self, ask: CondorClient, attempts: CondorAttemptFolders, timeout: float, fetching: OutputFetcher | None = None
+        self,
+        client: CondorClient,
+        attempts: CondorAttemptFolders,
+        timeout: float,
+        output_fetcher: OutputFetcher | None = None,
     ) -> None:
-        self._fetching = fetching
-        self._ask = ask
+        self._output_fetcher = output_fetcher
+        self._client = client
         self._attempts = attempts
         self._cut_off = 2 * timeout + TRANSFER_SECONDS
 
@@ -118,39 +114,43 @@ class SchedulerJobs:
         """Return a report for each of these attempts of which queue or history know."""
         asked = set(attempts)
         queue = self.queue(job_ads.constraint(attempts))
-        self._tidy(ad for ad in queue if ad["CoschedAttempt"] in asked)
+        self._repair_submissions(ad for ad in queue if ad["CoschedAttempt"] in asked)
         return self.reports(queue, attempts)
 
     def queue(self, constraint: str) -> list[dict[str, Any]]:
         """Return the ads of jobs in the queue."""
-        found: list[dict[str, Any]] = self._ask.call("queue", constraint=constraint, projection=job_ads.PROJECTION)
-        if self._fetching is not None:
-            self._fetching.note(found)
+        found: list[dict[str, Any]] = self._client.call("queue", constraint=constraint, projection=job_ads.PROJECTION)
+        if self._output_fetcher is not None:
+            self._output_fetcher.note(found)
         return found
 
     def reports(self, queue: Sequence[Mapping[str, Any]], attempts: Sequence[str]) -> dict[str, JobReport]:
-        """Report from the queue, and from the history on those of the attempts that the queue does not show whole."""
+        """Return reports from the queue; from the history where it does not show all processes of an attempt."""
         whole = job_ads.complete_attempts(queue)
         incomplete = [attempt for attempt in attempts if attempt not in whole]
         history: list[dict[str, Any]] = []
         if incomplete:
-            history = self._ask.call(
+            history = self._client.call(
                 "history",
                 constraint=job_ads.constraint(incomplete),
                 projection=job_ads.PROJECTION,
                 since=self._since(incomplete),
             )
-        return {attempt: self.shown(report) for attempt, report in job_ads.reports_of_ads(queue, history).items()}
+        return {attempt: self.corrected(report) for attempt, report in job_ads.reports_of_ads(queue, history).items()}
 
-    def shown(self, report: JobReport) -> JobReport:
-        """Show an attempt whose script ended at the fence as what it is."""
+    def corrected(self, report: JobReport) -> JobReport:
+        """Return a report corrected by the spool: a fence, exit codes of all processes, a failed preparation."""
         if report.exit_code == FENCED and self._attempts.fenced(report.attempt):
             return replace(report, state=JobState.REMOVED, exit_code=None, reason="cancelled before it began")
         if report.state in (JobState.COMPLETED, JobState.FAILED):
             report = with_exit_codes(report, self._attempts.codes(report.attempt))
-        if report.state is JobState.FAILED and self._fetching is not None and self._attempts.prepares(report.attempt):
+        if (
+            report.state is JobState.FAILED
+            and self._output_fetcher is not None
+            and self._attempts.prepares(report.attempt)
+        ):
             with contextlib.suppress(ConnectorError):  # then the exit code has to do
-                self._fetching.fetch(report.attempt)
+                self._output_fetcher.fetch(report.attempt)
         return with_preparation_failure(report, self._attempts.folder(report.attempt))
 
     def remove(self, attempt: str) -> None:
@@ -160,7 +160,7 @@ class SchedulerJobs:
         )
 
     def check_released(self, cluster: str, outcome: Mapping[str, Any]) -> None:
-        """See to it that what cannot be released does not stay in the queue."""
+        """Remove a cluster that could not be released, and raise."""
         if "error" in outcome:
             raise ConnectorError(
                 f"HTCondor has the job and was not heard to release it: {outcome['error']}", transient=True
@@ -172,7 +172,7 @@ class SchedulerJobs:
                 self._act("Remove", f"ClusterId == {cluster}", "cancelled by cosched")
             raise
 
-    def _tidy(self, queue: Iterable[Mapping[str, Any]]) -> None:
+    def _repair_submissions(self, queue: Iterable[Mapping[str, Any]]) -> None:
         """Finish submissions that were cut off before the release, and withdraw those without their files."""
         found = list(queue)
         for attempt in {str(ad["CoschedAttempt"]) for ad in found if job_ads.waits_for_release(ad)}:
@@ -184,7 +184,7 @@ class SchedulerJobs:
             self._act("Remove", job_ads.constraint([attempt]), job_ads.WITHDRAWN)
 
     def _since(self, attempts: Sequence[str]) -> str:
-        """Return where the search of the history may stop: at what ended before the oldest attempt was written."""
+        """Return where the search of the history may stop: at jobs that ended before these attempts were written."""
         times = [self._attempts.created(attempt) for attempt in attempts]
         known = [time for time in times if time is not None]
         if len(known) < len(times):
@@ -192,7 +192,7 @@ class SchedulerJobs:
         return f"EnteredCurrentStatus < {int(min(known)) - _CLOCKS_APART}"
 
     def _act(self, action: str, constraint: str, reason: str) -> None:
-        _check_done(action, constraint, self._ask.call("act", action=action, constraint=constraint, reason=reason))
+        _check_done(action, constraint, self._client.call("act", action=action, constraint=constraint, reason=reason))
 
 
 def _check_done(action: str, what: str, outcome: Mapping[str, Any]) -> None:

@@ -21,20 +21,26 @@ if TYPE_CHECKING:
 
 __all__ = ["JobRequirements", "OwnClusters", "pool_hosts", "slot_projection"]
 
-# ── Which jobs on slots are cosched's: numbers of clusters mean something only beside the name of their scheduler.
-
 
 class OwnClusters:
-    """The clusters that cosched has submitted, as far as this process or its news know.
+    """Clusters that cosched has submitted, as far as this process or its events know.
 
-    Attributes:
-        scheduler: the name of the one that they are with ("submit.example.org"); empty while it is not known.
+    The number of a cluster means something only beside the name of its scheduler.
     """
 
     def __init__(self) -> None:
-        self.scheduler = ""
+        self._scheduler = ""
         self._clusters: set[str] = set()
         self._submitting = False
+
+    @property
+    def scheduler(self) -> str:
+        """Name of the scheduler that has the clusters ("submit.example.org"); empty while it is not known."""
+        return self._scheduler
+
+    def named(self, scheduler: str) -> None:
+        """Take in the scheduler's name."""
+        self._scheduler = scheduler
 
     def add(self, jobs: Iterable[str]) -> None:
         """Take in jobs of cosched's ("12.0")."""
@@ -42,25 +48,22 @@ class OwnClusters:
 
     @contextmanager
     def submitting(self) -> Iterator[None]:
-        """Take every newer cluster for ours meanwhile: its number is known here later than on its slot."""
+        """Count every newer cluster as ours meanwhile: a slot shows its number before this process knows it."""
         self._submitting = True
         try:
             yield
         finally:
             self._submitting = False
 
-    def has(self, slot: Mapping[str, Any]) -> bool:
-        """Whether a slot's job is cosched's."""
+    def owns(self, slot: Mapping[str, Any]) -> bool:
+        """Return whether a slot's job is cosched's."""
         scheduler = str(slot.get("GlobalJobId", "")).partition("#")[0]
-        if scheduler and self.scheduler and scheduler != self.scheduler:
+        if scheduler and self._scheduler and scheduler != self._scheduler:
             return False
         cluster = str(slot.get("JobId", "")).partition(".")[0]
         if cluster in self._clusters:
             return True
         return self._submitting and cluster.isdecimal() and int(cluster) > max(map(int, self._clusters), default=0)
-
-
-# ── The pool's machines: slot ClassAds to hosts.
 
 
 _OUT_OF_USE = ("Drained", "Draining", "Delete", "Shutdown", "Backfill")
@@ -86,7 +89,7 @@ _SLOT_ATTRIBUTES = (
 
 @dataclass(frozen=True, slots=True)
 class JobRequirements:
-    """What a job takes of its host.
+    """Resources that a job takes of its host.
 
     Attributes:
         Cpus: cores.
@@ -102,11 +105,11 @@ class JobRequirements:
 
     @classmethod
     def of(cls, settings: CondorSettings) -> JobRequirements:
-        """Return what the administrator has jobs ask for."""
+        """Return the requirements that the administrator has set."""
         return cls(settings.request_cpus, settings.request_memory, settings.request_disk, settings.request_gpus)
 
     def met_by(self, slots: Iterable[Mapping[str, Any]]) -> bool:
-        """Whether these slots together have it."""
+        """Return whether these slots together have all of them."""
         parts = list(slots)
         return all(
             sum(float(part.get(name, 0)) for part in parts) >= getattr(self, name)
@@ -115,27 +118,27 @@ class JobRequirements:
 
 
 def slot_projection(class_attribute: str) -> list[str]:
-    """Return the attributes that `machines` reads."""
+    """Return the attributes of slots that `pool_hosts` reads."""
     return [*_SLOT_ATTRIBUTES, class_attribute] if class_attribute else [*_SLOT_ATTRIBUTES]
 
 
 def pool_hosts(
-    slots: Iterable[Mapping[str, Any]], class_attribute: str, ours: Ours, needs: JobRequirements
+    slots: Iterable[Mapping[str, Any]], class_attribute: str, ours: Ours, requirements: JobRequirements
 ) -> list[Host]:
     """Return one host for each machine, sorted by name.
 
     Args:
         slots: ads of slots; a machine with several is up when one of them is.
         class_attribute: the attribute that names a machine's class; empty for none.
-        ours: whether a slot's job is cosched's.
-        needs: what a job of cosched takes; a partitionable slot that has less left is claimed.
+        ours: returns whether a slot's job is cosched's.
+        requirements: of a job of cosched's; a partitionable slot that has less left is claimed.
     """
     by_machine: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for slot in slots:
         name = str(slot.get("Machine", ""))
         if name and "," not in name:
             by_machine[name].append(slot)
-    return [_machine_host(name, by_machine[name], class_attribute, ours, needs) for name in sorted(by_machine)]
+    return [_machine_host(name, by_machine[name], class_attribute, ours, requirements) for name in sorted(by_machine)]
 
 
 def _machine_host(
@@ -143,24 +146,24 @@ def _machine_host(
     slots: Sequence[Mapping[str, Any]],
     class_attribute: str,
     ours: Ours,
-    needs: JobRequirements,
+    requirements: JobRequirements,
 ) -> Host:
     usable = [slot for slot in slots if not _why_unavailable(slot)]
     host_class = str((usable or slots)[0].get(class_attribute, "")) if class_attribute else ""
     if not usable:
         return Host(name, host_class, up=False, reason=_why_unavailable(slots[0]))
-    strangers = [slot for slot in usable if _is_foreign(slot, ours)]
-    rest = [slot for slot in usable if slot not in strangers]
+    foreign = [slot for slot in usable if _is_foreign(slot, ours)]
+    rest = [slot for slot in usable if slot not in foreign]
     parted = any(slot.get("PartitionableSlot") is True for slot in usable)
     # Of a partitionable slot counts what is left of it, with what our own jobs have of it now.
-    if needs.met_by(rest) if parted else rest:
+    if requirements.met_by(rest) if parted else rest:
         return Host(name, host_class)
-    owners = sorted({str(slot.get("RemoteOwner", "")) for slot in strangers} - {""})
+    owners = sorted({str(slot.get("RemoteOwner", "")) for slot in foreign} - {""})
     return Host(name, host_class, reason=f"claimed by {', '.join(owners) or 'others'}", claimed=True)
 
 
 def _is_foreign(slot: Mapping[str, Any], ours: Ours) -> bool:
-    """Whether somebody else's job has the slot; a claim that waits for its owner's next job counts when it has one."""
+    """Return whether the machine's owner or a job that is not cosched's has the slot; a claim without a job is free."""
     if slot.get("State") == "Owner":
         return True
     return slot.get("State") == "Claimed" and "JobId" in slot and not ours(slot)

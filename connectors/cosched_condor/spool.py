@@ -1,4 +1,4 @@
-"""The spool: a folder for each attempt with its script, its output and its fence, and the event logs of all."""
+"""The spool of the HTCondor connector: a folder for each attempt with script, output and fence, and the event logs."""
 
 from __future__ import annotations
 
@@ -79,18 +79,18 @@ class CondorAttemptFolders(AttemptFolders):
         return int(written.data) if written is not None and written.data.strip().isdigit() else None
 
     def prepares(self, attempt: str) -> bool:
-        """Whether a carried script has a preparation, which leaves word of its failure among what comes back."""
+        """Return whether a spooled script has a preparation, whose failure is told in the files that come back."""
         return (self.folder(attempt) / _PREPARATION_FILE).exists()
 
     def created(self, attempt: str) -> float | None:
-        """Return when the attempt's script was written: nothing of it is older; None where there is none."""
+        """Return when the attempt's script was written, before any job of it; None where there is none."""
         try:
             return (self.folder(attempt) / "run.sh").stat().st_mtime
         except FileNotFoundError:
             return None
 
     def write_script(self, launch: Launch, *, spooled: bool = False, parallel: bool = False) -> Path:
-        """Write what each process runs.
+        """Write the script that each process runs.
 
         Args:
             launch: the attempt.

@@ -1,7 +1,7 @@
-"""A launch in HTCondor's submit language, several of one shape as one cluster.
+"""A launch becomes a submit description in HTCondor's language; launches with equal texts share a cluster.
 
-Start at `describe`; the text is templates/condor/job.sub. Users' own commands are checked here: they mean only what
-they say.
+Start at `describe`; the text is templates/condor/job.sub. Users' own commands are checked here: no value of theirs can
+become another line, a macro or a command of cosched's.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ __all__ = [
     "user_commands",
 ]
 
-# ── A user's own submit commands on their way into cosched's submit description: text that means only what it says.
-
-
+_HOST_NAME = "a host's name"
+_DAY = 86400
+_ACCOUNTING_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}\Z")
+_PINNED_EXPRESSION = 'TARGET.Machine == "$(CoschedHost)"'
 _COMMAND_NAME = re.compile(r"(my\.)?[a-z_][a-z0-9_]*\Z")
 _LATE_MACROS = re.compile(r"\$\(DOLLAR\)\((ProcId|ClusterId|Node)\)")
-# Words of the language that are no commands, and what is cosched's to say.
+# Words of the language that are no commands, and commands that are cosched's to give.
 _FORBIDDEN_COMMANDS = (
     "queue",
     "include",
@@ -65,7 +66,7 @@ _COMBINED_COMMANDS = ("requirements", "periodic_remove", "environment", "env")
 
 
 def user_commands(launch: Launch) -> list[SafeValue]:
-    """Return the user's commands as lines of a submit description; those that cosched adds to are left out.
+    """Return the user's commands as lines of a submit description, but for those that cosched adds to.
 
     Raises:
         UserError: a command that is not the user's to give, or a value that could become a line of its own.
@@ -82,7 +83,7 @@ def user_commands(launch: Launch) -> list[SafeValue]:
 
 
 def combined_expression(native: NativeDescription | None, key: str, own: str, word: str) -> SafeValue:
-    """Return an expression of the user's (where there is one) together with cosched's own.
+    """Return the user's expression, where there is one, together with cosched's own.
 
     Args:
         native: the user's job.
@@ -95,7 +96,7 @@ def combined_expression(native: NativeDescription | None, key: str, own: str, wo
 
 
 def merged_environment(launch: Launch) -> SafeValue:
-    """Return the value of `environment`: the user's with the variables of cosched."""
+    """Return the value of `environment`: the user's variables and cosched's."""
     given = process_environment(launch)
     parallel = launch.native is not None and launch.native.settings.get("universe") == "parallel"
     rank = "Node" if parallel else "CoschedRank"
@@ -120,7 +121,7 @@ def _check_commands(native: NativeDescription) -> None:
 
 
 def _without_macros(value: str) -> str:
-    """Return a value in which no macro is left but those that only HTCondor can fill in."""
+    """Return a value with its macros turned into text, but for those that only HTCondor can fill in."""
     # `$$(Attribute)` is filled in on the host, by HTCondor; nothing here looks at it.
     plain = "$$(".join(part.replace("$", "$(DOLLAR)") for part in value.split("$$("))
     return _LATE_MACROS.sub(r"$(\1)", plain)
@@ -145,18 +146,9 @@ def _quoted_variable(name: str, value: str) -> str:
     return f"{name}='{_without_macros(quoted)}'"
 
 
-# ── From a launch to HTCondor's submit language.
-
-
-_HOST_NAME = "a host's name"
-_DAY = 86400
-_ACCOUNTING_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}\Z")
-_PINNED_EXPRESSION = 'TARGET.Machine == "$(CoschedHost)"'
-
-
 @dataclass(frozen=True, slots=True)
 class SubmitDescription:
-    """A launch in HTCondor's words. Launches whose texts are the same may be processes of one cluster.
+    """A launch in HTCondor's submit language; launches with equal texts may share a cluster.
 
     Attributes:
         text: the submit description, in which the items' variables are still to be filled in.
@@ -201,8 +193,8 @@ def describe(launch: Launch, settings: CondorSettings, attempts: CondorAttemptFo
         "request_disk": settings.request_disk,
         "request_gpus": settings.request_gpus,
     }
-    # A user's own commands may speak of $(ProcId), which is the rank only where the cluster is the attempt's. And
-    # HTCondor starts all jobs of the parallel universe that are one cluster together.
+    # A user's own commands may use $(ProcId), which is the rank only where the attempt has the cluster for itself. And
+    # HTCondor starts all jobs of the parallel universe of one cluster together.
     alone = launch.native is not None or parallel
     return SubmitDescription(
         render("condor", "job.sub", values), tuple(_process_items(launch, settings, attempts)), alone
@@ -230,7 +222,7 @@ class ClusterBatch:
 
 
 def cluster_batches(described: Mapping[str, SubmitDescription], most: int) -> list[ClusterBatch]:
-    """Put launches together that may be one cluster.
+    """Group launches into clusters.
 
     Args:
         described: description by attempt.
@@ -251,7 +243,7 @@ def cluster_batches(described: Mapping[str, SubmitDescription], most: int) -> li
 def _process_items(
     launch: Launch, settings: CondorSettings, attempts: CondorAttemptFolders
 ) -> Iterator[Mapping[str, str]]:
-    """Yield the variables of each process: all that two attempts of one cluster differ in."""
+    """Yield the variables of each process: nothing else may differ between attempts of one cluster."""
     folder = _safe_path(attempts.folder(launch.attempt), "the spool")
     count = 1 if is_parallel(launch, settings) else launch.count
     hosts = launch.hosts if launch.hosts and count == launch.count else ("",) * count
@@ -283,14 +275,14 @@ def _accounting_user(owner: str) -> SafeValue:
 
 
 def is_parallel(launch: Launch, settings: CondorSettings) -> bool:
-    """Whether HTCondor is asked for one job on all of the hosts."""
+    """Return whether HTCondor is asked for one job on all of the hosts."""
     if launch.native is not None:
         return launch.native.settings.get("universe") == "parallel"
     return settings.parallel and launch.count > 1
 
 
 def _environment_value(launch: Launch, settings: CondorSettings) -> SafeValue:
-    """Return the value of `environment`; what else cosched's own jobs see is in their script."""
+    """Return the value of `environment`; the script of cosched's own jobs sets the other variables."""
     if launch.native is not None:
         return merged_environment(launch)
     return SafeValue('"COSCHED_RANK=$(Node)"' if is_parallel(launch, settings) else '"COSCHED_RANK=$(CoschedRank)"')

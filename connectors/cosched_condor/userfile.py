@@ -1,4 +1,4 @@
-"""A user's submit file: interpreted in a confined process, then taken apart into what is cosched's and what is kept."""
+"""A user's submit file becomes tasks: a confined process interprets it, cosched's requests are taken out of it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COSCHED_REQUESTS = {
     "name": "name",
     "profile": "profile",
 }
-# Decided by cosched: where and when it runs, and how it is followed.
+# Commands that cosched decides: where and when the job runs, and how it is followed.
 _COSCHED_COMMANDS = (
     "hold",
     "max_materialize",
@@ -64,11 +64,11 @@ _UNIVERSES = {
 }
 _QUEUE = re.compile(r"[ \t]*queue\b", re.IGNORECASE)
 _ENVIRONMENT = re.compile(r"\$ENV\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*(:?)", re.IGNORECASE)
-# All that a file from elsewhere may have: whatever else there is in the language may reach files or run commands.
+# All lines that a file from elsewhere may have: any other may reach files or run commands.
 _HARMLESS_LINE = re.compile(r"\s*(#.*|\+?[A-Za-z_][A-Za-z0-9_.]*\s*=.*|queue(\s+\d+)?\s*)?", re.IGNORECASE)
 
 
-def read(text: str, place: UserFileOrigin) -> list[UserJob]:
+def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
     """Return the tasks that a submit file asks for.
 
     `queue N` and `queue … from …` are tasks of their own, each on one host; with `+CoschedHosts`, or in the parallel
@@ -77,33 +77,33 @@ def read(text: str, place: UserFileOrigin) -> list[UserJob]:
     Raises:
         UserError: the file is at fault, or asks for what cosched cannot keep.
     """
-    _check_text(text, place)
-    jobs = [_job(commands, place) for commands in _interpreted(text, place)]
+    _check_text(text, origin)
+    jobs = [_job(commands, origin) for commands in _interpreted(text, origin)]
     for job in jobs:
         check_native_description(job.native)
     return jobs
 
 
-def _check_text(text: str, place: UserFileOrigin) -> None:
+def _check_text(text: str, origin: UserFileOrigin) -> None:
     lines = text.splitlines()
     queues = [number for number, line in enumerate(lines, 1) if _QUEUE.match(line)]
     if len(queues) > 1:
-        raise UserError(f"{place.name}:{queues[1]}: a second queue statement: give each a file of its own")
-    for number, line in enumerate(lines, 1) if not place.trusted else ():
+        raise UserError(f"{origin.name}:{queues[1]}: a second queue statement: give each a file of its own")
+    for number, line in enumerate(lines, 1) if not origin.trusted else ():
         if not _HARMLESS_LINE.fullmatch(line) or line.rstrip().endswith("\\") or "$ENV" in line.upper():
             raise UserError(
-                f"{place.name}:{number}: {line.strip()[:60]!r} may reach beyond the file: submit it with "
+                f"{origin.name}:{number}: {line.strip()[:60]!r} may reach beyond the file: submit it with "
                 "`cosched task submit --file`, which reads it with your own rights"
             )
     for name, default in _ENVIRONMENT.findall(text):
-        if name not in place.environment and not default:
+        if name not in origin.environment and not default:
             raise UserError(
-                f"{place.name} uses $ENV({name}), which is not set here: set it, or write $ENV({name}:default)"
+                f"{origin.name} uses $ENV({name}), which is not set here: set it, or write $ENV({name}:default)"
             )
 
 
-def _interpreted(text: str, place: UserFileOrigin) -> list[dict[str, str]]:
-    variables = {name: place.environment[name] for name, _ in _ENVIRONMENT.findall(text) if name in place.environment}
+def _interpreted(text: str, origin: UserFileOrigin) -> list[dict[str, str]]:
+    variables = {name: origin.environment[name] for name, _ in _ENVIRONMENT.findall(text) if name in origin.environment}
     environment = {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "LC_ALL": "C.UTF-8",
@@ -114,7 +114,7 @@ def _interpreted(text: str, place: UserFileOrigin) -> list[dict[str, str]]:
     with subprocess.Popen(
         command,
         env=environment,
-        cwd=place.folder,
+        cwd=origin.folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -124,7 +124,7 @@ def _interpreted(text: str, place: UserFileOrigin) -> list[dict[str, str]]:
             output, _ = process.communicate(text.encode(), timeout=_SECONDS)
         except subprocess.TimeoutExpired:
             raise UserError(
-                f"{place.name} was not interpreted within {_SECONDS:.0f} s: what do its commands wait for?"
+                f"{origin.name} was not interpreted within {_SECONDS:.0f} s: what do its commands wait for?"
             ) from None
         finally:
             _kill_interpreter(process)
@@ -132,10 +132,10 @@ def _interpreted(text: str, place: UserFileOrigin) -> list[dict[str, str]]:
         answer = json.loads(output[:_LARGEST_ANSWER])
     except ValueError:
         raise UserError(
-            f"{place.name} cannot be interpreted: it needs more time or memory than a submit file may have"
+            f"{origin.name} cannot be interpreted: it needs more time or memory than a submit file may have"
         ) from None
     if "error" in answer:
-        raise UserError(f"{place.name}: {answer['error']}")
+        raise UserError(f"{origin.name}: {answer['error']}")
     tasks: list[dict[str, str]] = answer["tasks"]
     return tasks
 
@@ -158,13 +158,13 @@ def _without_network() -> tuple[str, ...]:
     return words if done.returncode == 0 else ()
 
 
-def _job(commands: Mapping[str, str], place: UserFileOrigin) -> UserJob:
+def _job(commands: Mapping[str, str], origin: UserFileOrigin) -> UserJob:
     lower = {key.lower(): value.strip() for key, value in commands.items()}
-    folder = place.folder / lower.get("initialdir", lower.get("initial_dir", ""))
+    folder = origin.folder / lower.get("initialdir", lower.get("initial_dir", ""))
     settings = {key: value for key, value in lower.items() if not _is_taken(key)}
     settings.pop("initial_dir", None)
-    program = _program(lower, settings, place)
-    universe = _universe(lower.get("universe", ""), place)
+    program = _program(lower, settings, origin)
+    universe = _universe(lower.get("universe", ""), origin)
     if universe:
         settings["universe"] = universe
     settings.pop("initialdir", None)
@@ -172,10 +172,10 @@ def _job(commands: Mapping[str, str], place: UserFileOrigin) -> UserJob:
         NativeDescription("condor", settings),
         command=(program,),
         name=Path(program).name,
-        hosts=_hosts(lower, universe, place),
+        hosts=_hosts(lower, universe, origin),
         directory=str(folder.absolute()),
-        environment=_environment(lower.get("getenv", ""), place),
-        wishes=tuple(_cosched_requests(commands, place)),
+        environment=_environment(lower.get("getenv", ""), origin),
+        requests=tuple(_cosched_requests(commands, origin)),
     )
 
 
@@ -183,38 +183,38 @@ def _is_taken(key: str) -> bool:
     return key in _COSCHED_COMMANDS or key.startswith("my.cosched")
 
 
-def _program(lower: Mapping[str, str], settings: dict[str, str], place: UserFileOrigin) -> str:
+def _program(lower: Mapping[str, str], settings: dict[str, str], origin: UserFileOrigin) -> str:
     program = lower.get("executable", "")
     if not program:
         if lower.get("universe", "").lower() in ("docker", "container"):
             return "/container"
-        raise UserError(f"{place.name} names no executable")
+        raise UserError(f"{origin.name} names no executable")
     if lower.get("transfer_executable", "").lower() not in ("false", "0", "no"):
-        program = settings["executable"] = str((place.folder / program).absolute())
+        program = settings["executable"] = str((origin.folder / program).absolute())
     return program if program.startswith("/") else f"/{program}"
 
 
-def _universe(name: str, place: UserFileOrigin) -> str:
+def _universe(name: str, origin: UserFileOrigin) -> str:
     known = _UNIVERSES.get(name.lower())
     if known is None:
         raise UserError(
-            f"{place.name} asks for universe {name!r}, whose jobs run on no host of the pool: give it to condor_submit"
+            f"{origin.name} asks for universe {name!r}, whose jobs run on no host of the pool: give it to condor_submit"
         )
     return known
 
 
-def _hosts(lower: Mapping[str, str], universe: str, place: UserFileOrigin) -> str:
+def _hosts(lower: Mapping[str, str], universe: str, origin: UserFileOrigin) -> str:
     if universe == "parallel" and "my.coschedhosts" not in lower:
         count = lower.get("machine_count", "1")
         if not count.isdecimal() or int(count) < 1:
-            raise UserError(f"{place.name}: machine_count is {count!r}: give a number from 1")
+            raise UserError(f"{origin.name}: machine_count is {count!r}: give a number from 1")
         return count
     if "my.coschedhosts" in lower and lower.get("cosched.queued", "1") != "1":
         return lower["cosched.queued"]
     return "" if "my.coschedhosts" in lower else "1"
 
 
-def _cosched_requests(commands: Mapping[str, str], place: UserFileOrigin) -> Iterator[tuple[str, str]]:
+def _cosched_requests(commands: Mapping[str, str], origin: UserFileOrigin) -> Iterator[tuple[str, str]]:
     for key, value in commands.items():
         if not key.lower().startswith("my.cosched"):
             continue
@@ -223,8 +223,8 @@ def _cosched_requests(commands: Mapping[str, str], place: UserFileOrigin) -> Ite
         if name.startswith("set_"):
             yield "set", f"{key[len('my.coschedset_') :]}={text}"
         elif name not in _COSCHED_REQUESTS:
-            known = ", ".join(f"+Cosched{wish.title()}" for wish in _COSCHED_REQUESTS)
-            raise UserError(f"{place.name}: +Cosched{name} is unknown: write one of {known}, +CoschedSet_NAME")
+            known = ", ".join(f"+Cosched{request.title()}" for request in _COSCHED_REQUESTS)
+            raise UserError(f"{origin.name}: +Cosched{name} is unknown: write one of {known}, +CoschedSet_NAME")
         elif name == "besteffort":
             if text.lower() == "true":
                 yield "best-effort", ""
@@ -232,8 +232,8 @@ def _cosched_requests(commands: Mapping[str, str], place: UserFileOrigin) -> Ite
             yield _COSCHED_REQUESTS[name], text
 
 
-def _environment(getenv: str, place: UserFileOrigin) -> dict[str, str]:
-    """Return the variables that `getenv` takes over: all, none, or those that its patterns name."""
+def _environment(getenv: str, origin: UserFileOrigin) -> dict[str, str]:
+    """Return the variables that `getenv` takes over: all, none, or those that match its patterns."""
     word = getenv.lower()
     if word in ("", "false", "no", "0"):
         return {}
@@ -241,10 +241,10 @@ def _environment(getenv: str, place: UserFileOrigin) -> dict[str, str]:
     wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
     unwanted = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
     if not all(re.fullmatch(r"[A-Za-z0-9_*?]+", pattern) for pattern in (*wanted, *unwanted)):
-        raise UserError(f"{place.name}: getenv = {getenv}: write true, or names of variables")
+        raise UserError(f"{origin.name}: getenv = {getenv}: write true, or names of variables")
     return {
         name: value
-        for name, value in place.environment.items()
+        for name, value in origin.environment.items()
         if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
         and not name.startswith("COSCHED_")
         and any(fnmatchcase(name, pattern) for pattern in wanted)

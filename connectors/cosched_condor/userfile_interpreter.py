@@ -1,8 +1,8 @@
 """The process that interprets a user's submit file: text in, its tasks out, one JSON document each way.
 
 Reading a submit file can run commands and read files (`include command : …`, `queue … from command |`). So it happens
-here, in a process with the rights of whoever submits, with little time, memory and environment and, where the machine
-allows it, without a network; never in the daemon. Started by `cosched_condor.userfile` as a file of its own.
+never in the daemon but here, with the submitter's rights, little time, memory and environment and, where the machine
+allows it, no network. `cosched_condor.userfile` starts it as a file of its own: it imports nothing of cosched.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The local connector: a small resource manager without a daemon, whose memory is its spool."""
+"""The local connector: a small resource manager without a daemon; all of its state is on disk, in its spool."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class LocalConnector:
         self._spool = LocalSpool(self._settings.spool)
         self._guard = threading.RLock()
         self._jobs: dict[str, LocalJob] = {}  # in the order of submission; only what has not ended
-        self._news: list[JobReport] = []
+        self._changed: list[JobReport] = []
         self._closed = False
         self._pruned_at = 0.0
         self._lock: int | None = None
-        self._bell = -1  # eventfd that ends a wait in `events`
+        self._wake_fd = -1  # eventfd that ends a wait in `events`
 
     def hosts(self) -> Sequence[Host]:
         """Return the slots; those with a marker in the spool's folder `offline` are down."""
@@ -77,7 +77,7 @@ class LocalConnector:
                 self._spool.write_launch(launch)
                 self._jobs[launch.attempt] = LocalJob(self._spool, launch, self._settings.grace)
                 self._advance()
-                self._ring()
+                self._wake()
         return launch.attempt[:8]
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
@@ -86,7 +86,7 @@ class LocalConnector:
             check_attempt(attempt)
         with self._working():
             self._advance()
-            return {a: self._known(a) or JobReport(a, JobState.UNKNOWN) for a in attempts}
+            return {a: self._report(a) or JobReport(a, JobState.UNKNOWN) for a in attempts}
 
     def cancel(self, attempt: str) -> None:
         """End the attempt, with SIGTERM and SIGKILL after the grace, or see to it that it never begins."""
@@ -97,30 +97,30 @@ class LocalConnector:
                 job.stop(JobState.REMOVED, "cancelled")
                 self._advance()
             else:
-                self._cancel_what_does_not_run(attempt)
-            self._ring()
+                self._cancel_ended_or_unknown(attempt)
+            self._wake()
 
     def find(self, attempt: str) -> JobReport | None:
         """Look the attempt up in the spool."""
         check_attempt(attempt)
         with self._working():
             self._advance()
-            return self._known(attempt)
+            return self._report(attempt)
 
     def events(self, timeout: float) -> Sequence[JobReport]:
-        """Return what changed since the last call; after a restart that begins with all ends that the spool knows."""
+        """Return changes since the last call; after a restart, first all ends that the spool knows."""
         end = time.monotonic() + timeout
         while not self._closed:
             with self._working():
                 self._advance()
-                news, self._news = self._news, []
+                changed, self._changed = self._changed, []
                 handles = [job.handle for job in self._jobs.values() if job.handle is not None]
-                pause = _QUICK if any(job.restless for job in self._jobs.values()) else _SLOW
-                bell = self._bell
+                pause = _QUICK if any(job.changes_soon for job in self._jobs.values()) else _SLOW
+                wake_fd = self._wake_fd
             left = end - time.monotonic()
-            if news or left <= 0:
-                return news
-            _wait_for_change(handles, bell, min(left, pause))
+            if changed or left <= 0:
+                return changed
+            _wait_for_change(handles, wake_fd, min(left, pause))
         return []
 
     def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
@@ -138,14 +138,14 @@ class LocalConnector:
             for job in self._jobs.values():
                 job.release()
             self._jobs.clear()
-            self._news.clear()
-            os.close(self._bell)
+            self._changed.clear()
+            os.close(self._wake_fd)
             os.close(self._lock)
             self._lock = None
 
     @contextlib.contextmanager
     def _working(self) -> Iterator[None]:
-        """Hold the guard and the spool; what the machine refuses becomes a `ConnectorError`."""
+        """Hold the guard and the spool; turn the machine's refusals into `ConnectorError`."""
         try:
             with self._guard:
                 if self._closed:
@@ -167,7 +167,7 @@ class LocalConnector:
         try:
             # Children do not inherit a lock of this kind: none that outlives a killed daemon keeps the next one out.
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+            self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         except OSError as error:
             os.close(lock)
             if error.errno not in (errno.EACCES, errno.EAGAIN):
@@ -188,14 +188,14 @@ class LocalConnector:
     def _load(self, attempt: str) -> None:
         end = self._spool.end(attempt)
         if end is not None:
-            self._news.append(end)
+            self._changed.append(end)
             return
         launch = self._spool.launch(attempt)
         if launch is not None:
             self._jobs[attempt] = LocalJob(self._spool, launch, self._settings.grace)
 
     def _advance(self) -> None:
-        """Look at what runs, end what lost its host, start what can start."""
+        """Bring running jobs up to date, end those that lost a host, start those whose slots are free."""
         off = self._spool.offline()
         for attempt, job in list(self._jobs.items()):
             if job.waiting:
@@ -205,7 +205,7 @@ class LocalConnector:
                 del self._jobs[attempt]
             elif not job.stopping:
                 self._end_if_lost(job, off)
-            self._tell(before, job.report)
+            self._note_change(before, job.report)
         self._start_waiting(off)
         reap()
 
@@ -216,7 +216,7 @@ class LocalConnector:
             job.stop(JobState.EVICTED, f"host {lost} was lost: {off[lost]}")
 
     def _start_waiting(self, off: Mapping[str, str]) -> None:
-        """Start what has its slots; an earlier launch that waits keeps its slots from later ones."""
+        """Start jobs whose slots are free; an earlier launch that waits keeps its slots from later ones."""
         taken: set[str] = set()
         room = self._settings.beside
         for job in sorted(self._jobs.values(), key=lambda job: job.waiting):  # stable: those that run come first
@@ -224,7 +224,7 @@ class LocalConnector:
             if job.waiting:
                 before = job.report
                 self._start(job, _why_waiting(launch, off, taken, room))
-                self._tell(before, job.report)
+                self._note_change(before, job.report)
             taken.update(launch.hosts)
             room -= 0 if launch.hosts else launch.count
 
@@ -234,12 +234,12 @@ class LocalConnector:
             if not obstacle:
                 job.start()
             elif job.report.reason != obstacle:
-                job.wait_because(obstacle)
+                job.set_waiting_reason(obstacle)
         except OSError as error:
             if error.errno == errno.E2BIG:
                 job.stop(JobState.FAILED, "its command and environment are longer than this machine takes")
             else:
-                job.wait_because(f"this machine cannot start one more process now: {error.strerror}")
+                job.set_waiting_reason(f"this machine cannot start one more process now: {error.strerror}")
 
     def _check_fits(self, launch: Launch) -> None:
         if launch.native is not None:
@@ -254,25 +254,25 @@ class LocalConnector:
                 "beside the hosts: ask for fewer or raise 'beside'"
             )
 
-    def _cancel_what_does_not_run(self, attempt: str) -> None:
+    def _cancel_ended_or_unknown(self, attempt: str) -> None:
         end = self._spool.end(attempt)
         if end is None or end.state is JobState.EVICTED:
             self._spool.write_stop(attempt, JobState.REMOVED, "cancelled")
             self._spool.fence(attempt)
             report = self._spool.end(attempt)
             if report is not None:
-                self._news.append(report)
+                self._changed.append(report)
 
-    def _known(self, attempt: str) -> JobReport | None:
+    def _report(self, attempt: str) -> JobReport | None:
         job = self._jobs.get(attempt)
         return job.report if job is not None else self._spool.end(attempt)
 
-    def _tell(self, before: JobReport, after: JobReport) -> None:
+    def _note_change(self, before: JobReport, after: JobReport) -> None:
         if after != before:
-            self._news.append(after)
+            self._changed.append(after)
 
-    def _ring(self) -> None:
-        os.eventfd_write(self._bell, 1)
+    def _wake(self) -> None:
+        os.eventfd_write(self._wake_fd, 1)
 
 
 def _why_waiting(launch: Launch, off: Mapping[str, str], taken: set[str], room: int) -> str:
@@ -287,12 +287,12 @@ def _why_waiting(launch: Launch, off: Mapping[str, str], taken: set[str], room: 
     return ""
 
 
-def _wait_for_change(handles: list[int], bell: int, seconds: float) -> None:
-    """Wait until a runner ends, the bell rings or the time is over. A handle closed meanwhile ends the wait too."""
+def _wait_for_change(handles: list[int], wake_fd: int, seconds: float) -> None:
+    """Wait until a runner ends, `wake_fd` is written to or the time is over; a handle closed meanwhile ends it too."""
     poll = select.poll()
-    for handle in (*handles, bell):
+    for handle in (*handles, wake_fd):
         poll.register(handle, select.POLLIN)
-    rung = poll.poll(seconds * 1000)
-    if any(handle == bell for handle, _ in rung):
-        with contextlib.suppress(OSError):  # another thread took the ring, or closed the connector
-            os.eventfd_read(bell)
+    ready = poll.poll(seconds * 1000)
+    if any(handle == wake_fd for handle, _ in ready):
+        with contextlib.suppress(OSError):  # another thread has read it, or closed the connector
+            os.eventfd_read(wake_fd)

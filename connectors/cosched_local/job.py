@@ -1,4 +1,4 @@
-"""One attempt that has not ended: its runner is started here and followed.
+"""One attempt that has not ended: starts its runner and follows it.
 
 Start at `LocalJob`; `start_runner` spawns the process that looks after the attempt (`cosched_local.runner`).
 """
@@ -25,12 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalJob", "reap", "start_runner"]
 
-# ── Starting the runner of an attempt.
-
-
-# What a job gets of the daemon's own environment; the rest may hold the daemon's secrets.
+# Variables that a job gets of the daemon's own environment; the rest may hold the daemon's secrets.
 _PASSED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 _NO_LIMIT = "inf"
+_RUNNER_PATIENCE = 5.0  # seconds beyond the grace that a runner may take to end its job, before it is killed itself
+_NEVER = float("inf")
 # Children belong to the process, not to the connector object that started them: another may be closed before they end.
 _runner_pids: set[int] = set()
 
@@ -85,20 +84,12 @@ def reap() -> None:
             _runner_pids.discard(pid)
 
 
-# ── One attempt that has not ended, as the connector watches it.
-
-
-# Seconds beyond its grace that a runner may take to end what it was told to end, before it is killed itself.
-_RUNNER_PATIENCE = 5.0
-_NEVER = float("inf")
-
-
 class LocalJob:
-    """An attempt's files, runner and latest report. What is here can be had again from the spool at any time.
+    """An attempt's files, runner and latest report; all of it can be read again from the spool at any time.
 
     Attributes:
-        launch: what to run.
-        report: what was found at the last `look`.
+        launch: of the attempt.
+        report: of the last `look`.
         handle: pidfd of the runner; None while there is none.
     """
 
@@ -118,21 +109,21 @@ class LocalJob:
 
     @property
     def waiting(self) -> bool:
-        """True while no runner was started for it and it has not ended."""
+        """Whether no runner was started for it and it has not ended."""
         return self._pid is None and self._claim is None
 
     @property
     def stopping(self) -> bool:
-        """True once it was ordered to end."""
+        """Whether it was ordered to end."""
         return self._give_up != _NEVER
 
     @property
-    def restless(self) -> bool:
-        """True while something will happen soon that the handle does not tell."""
+    def changes_soon(self) -> bool:
+        """Whether it will change soon without a sign from the handle."""
         return not self.waiting and (self.report.state is JobState.QUEUED or self.stopping)
 
-    def wait_because(self, reason: str) -> None:
-        """Say why the attempt waits."""
+    def set_waiting_reason(self, reason: str) -> None:
+        """Report that the attempt waits, and why."""
         self.report = JobReport(self.launch.attempt, JobState.QUEUED, self.launch.attempt[:8], reason=reason)
 
     def start(self) -> None:
@@ -144,12 +135,12 @@ class LocalJob:
         self._pid = start_runner(self.launch, self._spool.folder(self.launch.attempt), self._grace)
         with contextlib.suppress(ProcessLookupError):
             self.handle = os.pidfd_open(self._pid)
-        self.wait_because("")
+        self.set_waiting_reason("")
 
     def stop(self, state: JobState, reason: str) -> None:
-        """Have the attempt end in this state, now or before it begins; `look` tells when it has.
+        """Order the attempt to end in this state, now or before it begins; `look` returns True when it has.
 
-        The order is on disk before anybody tries for the claim, so whoever gets that knows of the order.
+        The order is on disk before a process tries for the claim, so the one that gets it knows the order.
         """
         self._spool.write_stop(self.launch.attempt, state, reason)
         if self._claim is None:
@@ -161,7 +152,7 @@ class LocalJob:
         self._give_up = min(self._give_up, time.monotonic() + self._grace + _RUNNER_PATIENCE)
 
     def look(self) -> bool:
-        """Bring the report up to date; True when the attempt has ended and none of its processes is left."""
+        """Bring the report up to date; return True when the attempt has ended and no process of it is left."""
         if self.handle is not None and not has_ended(self.handle):
             self._look_at_start()
             return False
@@ -169,20 +160,20 @@ class LocalJob:
         if self._claim is None:
             self._claim = self._spool.claim(self.launch.attempt)
             if self._claim is None:
-                words = self._spool.last_words(self.launch.attempt)
+                words = self._spool.runner_log_tail(self.launch.attempt)
                 self.stop(JobState.EVICTED, f"its runner ended before it began: {words}")
             self._follow()
             return self.handle is None and self._look_at_end()
         return self._look_at_end()
 
     def release(self) -> None:
-        """Give back what this object holds; the job goes on."""
+        """Close the handle; the job goes on."""
         if self.handle is not None:
             os.close(self.handle)
             self.handle = None
 
     def _follow(self) -> None:
-        """Watch the runner that holds the claim, whoever started it."""
+        """Watch the runner that holds the claim, also one that an earlier daemon started."""
         if self._claim is not None and self._claim.pid != self._pid:
             self.release()
             self.handle = self._claim.open()
@@ -200,7 +191,7 @@ class LocalJob:
             self._claim.send(signal.SIGKILL)
 
     def _look_at_end(self) -> bool:
-        """Read the end that the runner wrote, or write it in its place; end what the runner left behind."""
+        """Read the end that the runner wrote, or write it in its place; kill processes that it left behind."""
         attempt = self.launch.attempt
         claim = self._claim
         end = self._spool.end(attempt)
@@ -209,7 +200,7 @@ class LocalJob:
             if not kill_all(attempt, claim):
                 return False
         if end is None:
-            words = self._spool.last_words(attempt)
+            words = self._spool.runner_log_tail(attempt)
             state, reason = self._spool.stop(attempt) or (JobState.EVICTED, f"its runner was lost: {words}")
             end = self._spool.write_end(attempt, state, reason.rstrip(": "))
         self.report = end

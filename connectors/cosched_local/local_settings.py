@@ -18,12 +18,12 @@ _MOST = 4096
 
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
-    """What an administrator may choose.
+    """Settings of the connector, checked.
 
     Attributes:
         hosts: names of the slots.
         spool: folder of the attempts, their output and the markers of hosts that are off.
-        beside: how many processes of unpinned tasks run at once, beside those on the slots.
+        beside: most processes of unpinned tasks at once, beside those on the slots.
         grace: seconds between SIGTERM and SIGKILL when an attempt is cancelled.
         keep_days: days after which a finished attempt's folder is deleted.
     """

@@ -1,4 +1,4 @@
-"""Processes by more than their number: numbers are used again, so a start time and a boot go with each."""
+"""Finds and kills processes safely: numbers are used again, so each goes with a start time and a boot."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RunnerClaim:
 
     @property
     def alive(self) -> bool:
-        """True while that very process runs; a zombie does not."""
+        """Whether that very process runs; a zombie does not."""
         if self.boot != _boot():
             return False
         stat = _stat(self.pid)
@@ -74,7 +74,7 @@ class RunnerClaim:
 
 
 def has_ended(handle: int) -> bool:
-    """Tell whether the process behind a pidfd has ended."""
+    """Return whether the process behind a pidfd has ended."""
     poll = select.poll()
     poll.register(handle, select.POLLIN)
     return bool(poll.poll(0))
@@ -100,7 +100,7 @@ def _stat(pid: int) -> _Stat | None:
 
 
 def kill_all(attempt: str, claim: RunnerClaim) -> bool:
-    """Kill every process of an attempt whose runner has ended; True when none is left.
+    """Kill every process of an attempt whose runner has ended; return True when none is left.
 
     They are known by the runner's session, and where they left it by the attempt's UUID in their environment.
     """

@@ -5,15 +5,15 @@
 It belongs to no daemon: it leads a session of its own and goes on when cosched is killed. It uses the standard library
 alone, and little of it, because one is started for every attempt. In FOLDER it writes
 
-    claim       who runs the attempt; made by `link`, so at most one runner, or a cancel, ever gets it
+    claim       the process that runs the attempt; made by `link`, so at most one runner, or a cancel, ever gets it
     started     when the last process had started
     end         how it ended (state, times, exit code; reason)
     out.RANK, err.RANK
 
-and it reads `stop`, which whoever sends it SIGTERM has written before: the state to end in, and why.
+and it reads `stop`, written before it is sent SIGTERM: the state to end in, and why.
 
-Beside it waits a guard, a fork of it: killed without a chance to say a word, the runner leaves no process behind,
-whether or not a daemon runs. (The kernel's PR_SET_PDEATHSIG would reach its children alone and not theirs.)
+Beside it waits a guard, a fork of it: even a runner that is killed leaves no process behind, whether or not a daemon
+runs. (The kernel's PR_SET_PDEATHSIG would reach its children alone and not theirs.)
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _StartError(Exception):
 
 
 def claim_text() -> str:
-    """Return what tells this process from every other: pid, start time in clock ticks since boot, boot."""
+    """Return the identity of this process: pid, start time in clock ticks since boot, boot."""
     with open("/proc/self/stat") as file:
         begun = file.read().rpartition(")")[2].split()[19]
     with open("/proc/sys/kernel/random/boot_id") as file:
@@ -52,7 +52,7 @@ def claim_text() -> str:
 
 
 def claim(folder: str, text: str) -> bool:
-    """Take the attempt, durably; False if somebody else has it."""
+    """Take the attempt, durably; return False if another process has it."""
     aside = f"{folder}/claim.{os.getpid()}"
     write_durably(aside, text)
     try:
@@ -115,7 +115,7 @@ class _Processes:
 
     @property
     def live(self) -> bool:
-        """True while one has not ended."""
+        """Whether one has not ended."""
         return bool(self._live)
 
     @property
@@ -149,7 +149,7 @@ class _Processes:
         self._live[pid] = rank
 
     def reap(self) -> None:
-        """Take note of those that have ended, and end what they left behind in their groups."""
+        """Take note of processes that have ended, and kill the rest of their groups."""
         for pid in list(self._live):
             if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
                 continue
@@ -158,7 +158,7 @@ class _Processes:
             self._codes[self._live.pop(pid)] = status if status >= 0 else 128 - status
 
     def send(self, number: signal.Signals) -> None:
-        """Signal the groups of those that live."""
+        """Signal the groups of live processes."""
         for pid in self._live:
             _signal_group(pid, number)
 
@@ -232,7 +232,7 @@ def _note_start(folder: str, started: float) -> None:
 
 
 class _Guard:
-    """A process that ends all of the attempt if this one ends without a word."""
+    """A process that kills all of the attempt if the runner ends without dismissing it."""
 
     def __init__(self) -> None:
         watched, self._word = os.pipe()  # jobs do not inherit it: it closes with this process
@@ -248,7 +248,7 @@ class _Guard:
             os._exit(0)
 
     def dismiss(self) -> None:
-        """Say that all is in order, and wait for its end."""
+        """Tell it that the runner ends in order, and wait for its end."""
         try:
             os.write(self._word, b".")
         except OSError:
@@ -257,7 +257,7 @@ class _Guard:
 
 
 def _kill_all(session: int, mark: bytes) -> None:
-    """Kill whoever is in the session or bears the mark in its environment, until nobody is left but this process."""
+    """Kill all processes of the session or with the mark in their environment, until only this one is left."""
     while sum(
         kill(int(name), session, mark) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()
     ):
@@ -265,9 +265,9 @@ def _kill_all(session: int, mark: bytes) -> None:
 
 
 def kill(pid: int, session: int, mark: bytes) -> bool:
-    """Kill a process if it is of the session or bears the mark; True if it does and may still be there.
+    """Kill a process of the session or with the mark; return True if it is one and may still be there.
 
-    False, too, where it is another user's and not ours to end.
+    Returns False, too, for another user's process.
     """
     try:
         handle = os.pidfd_open(pid)  # first, so that the number cannot mean another one afterwards
@@ -295,9 +295,9 @@ def _bears(pid: int, mark: bytes) -> bool:
 
 
 def main(arguments: list[str]) -> None:
-    """Claim the attempt and run it, or leave it to whoever has it."""
+    """Claim the attempt and run it; end if another process has it."""
     folder, directory, count, limit, grace, *command = arguments
-    # Blocked before the claim: whoever finds the claim may send SIGTERM, and it must not be lost nor kill us.
+    # Blocked before the claim: a process that finds the claim may send SIGTERM, and it must not be lost nor kill us.
     signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
     if claim(folder, claim_text()):
         guard = _Guard()

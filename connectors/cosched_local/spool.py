@@ -1,8 +1,8 @@
-"""The spool: what is on disk about the attempts and the hosts, and nothing is anywhere else.
+"""The spool of the local connector: the only memory of its attempts and hosts.
 
     SPOOL/lock                 held while a connector of a process works on this spool
     SPOOL/offline/HOST         a host that was taken off; the first line of the file is the reason
-    SPOOL/attempts/UUID/       launch.json, and what the runner writes (see `cosched_local.runner`)
+    SPOOL/attempts/UUID/       launch.json, and the runner's files (see `cosched_local.runner`)
 
 A claim that no process holds is a fence: the attempt ended before it began, as its `stop` says. Without launch.json it
 was cancelled before it was submitted.
@@ -57,7 +57,7 @@ class LocalSpool:
         return sorted(names, key=lambda name: (self._modified(name, "launch.json") or 0.0, name))
 
     def write_launch(self, launch: Launch) -> None:
-        """Write down what shall run."""
+        """Write down the launch."""
         folder = self.folder(launch.attempt)
         folder.mkdir(exist_ok=True)
         aside = folder / "launch.new"
@@ -65,17 +65,17 @@ class LocalSpool:
         aside.rename(folder / "launch.json")
 
     def launch(self, attempt: str) -> Launch | None:
-        """Return what shall run; None where nothing was submitted (yet)."""
+        """Return an attempt's launch; None where nothing was submitted (yet)."""
         text = self._read(attempt, "launch.json")
         return launch_from_json(text) if text else None
 
     def claim(self, attempt: str) -> RunnerClaim | None:
-        """Return who runs the attempt."""
+        """Return the claim on the attempt; None where it has none."""
         text = self._read(attempt, "claim")
         return RunnerClaim.read(text) if text else None
 
     def fence(self, attempt: str) -> bool:
-        """Take the attempt so that no runner can; False if one has it. It ends as its `stop` says."""
+        """Take the attempt so that no runner can; return False if one has it. It ends as its `stop` says."""
         return claim(str(self.folder(attempt)), _FENCE_CLAIM)
 
     def started(self, attempt: str) -> float | None:
@@ -84,7 +84,7 @@ class LocalSpool:
         return float(text) if text else None
 
     def end(self, attempt: str) -> JobReport | None:
-        """Return how the attempt ended; None while it has not, or where the machine went down as it was written.
+        """Return the end of the attempt; None while it lives, or where the machine went down as it was written.
 
         A cancel that comes after an eviction makes it REMOVED; one that comes after another end changes nothing.
         """
@@ -137,7 +137,7 @@ class LocalSpool:
             aside.write_text(f"{state}\n{reason}")
             aside.rename(self.folder(attempt) / "stop")
 
-    def last_words(self, attempt: str) -> str:
+    def runner_log_tail(self, attempt: str) -> str:
         """Return the last line that the runner wrote about itself, or an empty text."""
         lines = self._read(attempt, "runner.log").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "")

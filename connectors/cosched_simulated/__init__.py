@@ -1,4 +1,4 @@
-"""The simulated connector: a pool that is a file. Jobs last as long as they were predicted to, and nothing runs."""
+"""The simulated connector: a pool in a file, whose jobs last about as long as predicted and run nothing."""
 
 from cosched_simulated.connector import SimulatedConnector
 

@@ -1,4 +1,4 @@
-"""The file of a simulated pool: its queue and its history, in SQLite. A process that dies leaves whole turns behind."""
+"""The file of a simulated pool: queue and history in SQLite, changed by whole transactions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PoolDatabase", "PoolTransaction"]
 
-_LOCK_SECONDS = 30.0  # seconds to wait for another process's turn
+_LOCK_SECONDS = 30.0  # seconds to wait for another process's transaction
 _VERSION = 1
 _SCHEMA = (
     "CREATE TABLE pool (time REAL NOT NULL, up TEXT NOT NULL, jobs INTEGER NOT NULL, changes INTEGER NOT NULL)",
@@ -61,10 +61,10 @@ _UPSERT = (  # S608: names of our own; all values are bound
 
 
 class PoolDatabase:
-    """The file, opened when it is first needed. Used by one thread at a time.
+    """The file, opened when it is first needed; used by one thread at a time.
 
     Args:
-        file: where it is; its folder is made with it.
+        file: its path; its folder is made with it.
     """
 
     def __init__(self, file: Path) -> None:
@@ -72,8 +72,8 @@ class PoolDatabase:
         self._connection: sqlite3.Connection | None = None
 
     @contextmanager
-    def turn(self) -> Iterator[PoolTransaction]:
-        """Give the pool to read and change; afterwards all is written, or nothing where an error is raised.
+    def transaction(self) -> Iterator[PoolTransaction]:
+        """Yield the pool to read and change; write all changes at the end, or none where an error is raised.
 
         Raises:
             ConnectorError: the file cannot be read or written.
@@ -82,9 +82,9 @@ class PoolDatabase:
             connection = self._connection or self._open()
             connection.execute("BEGIN IMMEDIATE")
             try:
-                turn = PoolTransaction(connection)
-                yield turn
-                turn.write()
+                transaction = PoolTransaction(connection)
+                yield transaction
+                transaction.write()
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
@@ -125,19 +125,24 @@ class PoolDatabase:
 
 
 class PoolTransaction:
-    """One look at the pool, within a transaction.
-
-    Attributes:
-        pool: as it is; put another in its place to change it, with the same jobs in the same order.
-    """
+    """The pool within one transaction of its file."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         time, up, self._jobs, self._changes = connection.execute("SELECT time, up, jobs, changes FROM pool").fetchone()
-        self.pool = SimulatedPool(_host_names(up), time, tuple(self._select(_LIVE_JOBS)))
-        self._written = self.pool
-        self._places = {job.attempt: place for place, job in enumerate(self.pool.jobs)}  # in the pool's jobs
+        self._pool = SimulatedPool(_host_names(up), time, tuple(self._select(_LIVE_JOBS)))
+        self._written = self._pool
+        self._places = {job.attempt: place for place, job in enumerate(self._pool.jobs)}  # in the pool's jobs
         self._launches: dict[int, str] = {}
+
+    @property
+    def pool(self) -> SimulatedPool:
+        """The pool as it is now, changes of this transaction included."""
+        return self._pool
+
+    def replace_pool(self, pool: SimulatedPool) -> None:
+        """Put a pool with the same jobs, in the same order, in the place of this one."""
+        self._pool = pool
 
     def job(self, attempt: str) -> SimulatedJob | None:
         """Return an attempt's job, whether or not it has ended."""
@@ -145,31 +150,31 @@ class PoolTransaction:
         return next(self._select("attempt = ?", attempt), None) if place is None else self.pool.jobs[place]
 
     def launch(self, attempt: str) -> Launch | None:
-        """Return what was submitted; None where the attempt was only cancelled, or nobody knows it."""
+        """Return an attempt's launch; None where it was only cancelled, or is not known."""
         row = self._connection.execute("SELECT launch FROM jobs WHERE attempt = ?", (attempt,)).fetchone()
         return launch_from_json(row[0]) if row and row[0] else None
 
-    def submit(self, launch: Launch, ready: float, duration: float, ending: JobOutcome) -> SimulatedJob:
+    def submit(self, launch: Launch, ready: float, duration: float, outcome: JobOutcome) -> SimulatedJob:
         """Put a new job at the end of the queue."""
-        job = SimulatedJob(self._jobs + 1, launch.attempt, launch.count, launch.hosts, ready, duration, ending)
+        job = SimulatedJob(self._jobs + 1, launch.attempt, launch.count, launch.hosts, ready, duration, outcome)
         self._launches[job.number] = launch_to_json(launch)
         self._add(job)
         return job
 
     def fence(self, attempt: str) -> None:
-        """Remember that an attempt was cancelled that nobody has submitted."""
+        """Remember the cancel of an attempt that was not submitted yet."""
         time = self.pool.time
         self._add(SimulatedJob(self._jobs + 1, attempt, 0, (), time, 0.0, CANCELLED).stop(CANCELLED, time, 0.0))
 
     def change(self, job: SimulatedJob) -> None:
-        """Put a job in the place of what it was before."""
+        """Replace a job by its new state."""
         if job.attempt in self._places:
-            self.pool = self.pool.put(job)
+            self._pool = self._pool.put(job)
         else:
             self._add(job)
 
-    def news(self, after: int) -> tuple[int, list[JobReport]]:
-        """Return the number of the last change, and what has become of all jobs that changed after another one."""
+    def changes_since(self, after: int) -> tuple[int, list[JobReport]]:
+        """Return the number of the last change, and reports of all jobs that changed after change `after`."""
         self.write()
         return self._changes, [job.report() for job in self._select("change > ? ORDER BY change", after)]
 
@@ -178,11 +183,11 @@ class PoolTransaction:
         self._connection.execute("DELETE FROM jobs WHERE state NOT IN ('queued', 'running') AND ends < ?", (before,))
 
     def write(self) -> None:
-        """Write down what has changed."""
+        """Write the changed jobs and the pool's time."""
         before = {job.number: job for job in self._written.jobs}
         changed = [job for job in self.pool.jobs if before.get(job.number) != job]
         if not changed and self.pool.up == self._written.up:
-            return  # the time alone: the next turn finds out the same once more
+            return  # the time alone: the next transaction computes the same again
         for job in changed:
             self._changes += 1
             self._connection.execute(_UPSERT, (*_job_row(job), self._launches.get(job.number, ""), self._changes))
@@ -195,7 +200,7 @@ class PoolTransaction:
     def _add(self, job: SimulatedJob) -> None:
         self._jobs = max(self._jobs, job.number)
         self._places[job.attempt] = len(self.pool.jobs)
-        self.pool = replace(self.pool, jobs=(*self.pool.jobs, job))
+        self._pool = replace(self._pool, jobs=(*self._pool.jobs, job))
 
     def _select(self, which: str, *values: object) -> Iterator[SimulatedJob]:
         # S608: names and conditions of our own; all values are bound
@@ -208,7 +213,7 @@ def _host_names(text: str) -> tuple[str, ...]:
 
 
 def _job_row(job: SimulatedJob) -> tuple[object, ...]:
-    ending = job.ending
+    outcome = job.outcome
     return (
         job.number,
         job.attempt,
@@ -216,9 +221,9 @@ def _job_row(job: SimulatedJob) -> tuple[object, ...]:
         ",".join(job.pinned),
         job.ready,
         job.duration,
-        ending.state,
-        ending.exit_code,
-        ending.reason,
+        outcome.state,
+        outcome.exit_code,
+        outcome.reason,
         job.state,
         ",".join(job.hosts),
         job.began,

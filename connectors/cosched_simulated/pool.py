@@ -1,4 +1,4 @@
-"""A simulated pool at one moment, and its changes with time; no clock, no files.
+"""A simulated pool at one moment, and its changes with time: values without a clock or files.
 
 Start at `SimulatedPool` and `advance`; `drawn_outcome` draws a job's run time and outcome at its submission.
 """
@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CANCELLED", "JobOutcome", "SimulatedJob", "SimulatedPool", "advance", "drawn_outcome", "next_change"]
 
-# ── What a simulated pool is at one moment: the hosts that are up, and the jobs that wait or run. No clock, no files.
-
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """How a job ends.
+    """Outcome of a job.
 
     Attributes:
-        state: that it has from then on.
+        state: of the job from its end on.
         exit_code: of its processes; None where they were made to end.
         reason: in the pool's words.
     """
@@ -37,6 +35,8 @@ class JobOutcome:
 
 
 CANCELLED = JobOutcome(JobState.REMOVED, reason="cancelled")
+_DONE = JobOutcome(JobState.COMPLETED, 0)
+_FAILED = JobOutcome(JobState.FAILED, 1, "it fails, as 'failures' asks for")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class SimulatedJob:
         number: in the order of submission.
         attempt: UUID.
         count: hosts that it needs.
-        pinned: hosts that it must have; empty where the pool chooses.
+        pinned: the only hosts that it may have; empty where the pool chooses.
         ready: when it may start at the earliest, seconds since the epoch.
         duration: seconds from its start to the end that it has by itself.
-        ending: how it ends, unless somebody stops it.
-        state: QUEUED, RUNNING, or that of its ending.
-        hosts: that it has or had.
-        began: when it started; None before that.
-        ends: when it will end or has ended; infinite while it waits.
-        stopped: whether somebody made it end.
+        outcome: at its end, unless it is stopped before.
+        state: QUEUED, RUNNING, or that of its outcome.
+        hosts: its own while it runs, its last ones after that.
+        began: its start; None before that.
+        ends: its end, foreseen or past; infinite while it waits.
+        stopped: whether it was made to end.
     """
 
     number: int
@@ -64,7 +64,7 @@ class SimulatedJob:
     pinned: tuple[str, ...]
     ready: float
     duration: float
-    ending: JobOutcome
+    outcome: JobOutcome
     state: JobState = JobState.QUEUED
     hosts: tuple[str, ...] = ()
     began: float | None = None
@@ -73,33 +73,33 @@ class SimulatedJob:
 
     @property
     def live(self) -> bool:
-        """True while it waits or runs."""
+        """Whether it waits or runs."""
         return self.state in (JobState.QUEUED, JobState.RUNNING)
 
     def start(self, hosts: tuple[str, ...], time: float) -> SimulatedJob:
-        """Return it as it starts."""
+        """Return the job as it starts."""
         return replace(self, state=JobState.RUNNING, hosts=hosts, began=time, ends=time + self.duration)
 
     def end(self) -> SimulatedJob:
-        """Return it as its end has come."""
-        return replace(self, state=self.ending.state)
+        """Return the job as it ends."""
+        return replace(self, state=self.outcome.state)
 
-    def stop(self, ending: JobOutcome, time: float, grace: float) -> SimulatedJob:
-        """Return it as somebody makes it end: at once while it waits, else after the grace at the latest.
+    def stop(self, outcome: JobOutcome, time: float, grace: float) -> SimulatedJob:
+        """Return the job made to end: at once while it waits, else after the grace at the latest.
 
-        A cancel outdoes the loss of a host, before and after the end; nothing else changes an ending once more.
+        A cancel outdoes the loss of a host, before and after the end; nothing else changes an outcome once more.
         """
-        evicted = self.ending.state is JobState.EVICTED
+        evicted = self.outcome.state is JobState.EVICTED
         if not self.live:
-            return replace(self, state=ending.state, ending=ending) if evicted else self
+            return replace(self, state=outcome.state, outcome=outcome) if evicted else self
         if self.state is JobState.QUEUED:
-            return replace(self, state=ending.state, ending=ending, ends=time, stopped=True)
+            return replace(self, state=outcome.state, outcome=outcome, ends=time, stopped=True)
         if self.stopped and not evicted:
             return self
-        return replace(self, ending=ending, ends=min(self.ends, time + grace), stopped=True)
+        return replace(self, outcome=outcome, ends=min(self.ends, time + grace), stopped=True)
 
     def report(self) -> JobReport:
-        """Return what the pool says of it."""
+        """Return the job's report."""
         job = str(self.number)
         match self.state:
             case JobState.QUEUED:
@@ -107,9 +107,9 @@ class SimulatedJob:
                 return JobReport(self.attempt, self.state, job, reason=reason)
             case JobState.RUNNING:
                 return JobReport(self.attempt, self.state, job, self.began, hosts=self._chosen)
-        ending = self.ending
+        outcome = self.outcome
         return JobReport(
-            self.attempt, self.state, job, self.began, self.ends, ending.exit_code, ending.reason, self._chosen
+            self.attempt, self.state, job, self.began, self.ends, outcome.exit_code, outcome.reason, self._chosen
         )
 
     @property
@@ -119,12 +119,12 @@ class SimulatedJob:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPool:
-    """All that may still change.
+    """The live part of a pool.
 
     Attributes:
         up: hosts that are up, in the order in which they are given out.
-        time: up to when everything has happened, seconds since the epoch.
-        jobs: in the order of submission; those that have ended in this very turn are among them.
+        time: the moment up to which the pool has advanced, seconds since the epoch.
+        jobs: waiting and running ones in the order of submission, and those that ended in this very transaction.
     """
 
     up: tuple[str, ...]
@@ -136,7 +136,7 @@ class SimulatedPool:
         return replace(self, jobs=tuple(changed if job.number == changed.number else job for job in self.jobs))
 
     def observe(self, up: tuple[str, ...], grace: float) -> SimulatedPool:
-        """Return the pool as these hosts are up from now on: what runs on a lost one ends, after the grace at most.
+        """Return the pool with these hosts up from now on; jobs on a lost one end, after the grace at most.
 
         Args:
             up: the hosts that are up, in the order in which they are given out.
@@ -148,21 +148,18 @@ class SimulatedPool:
         jobs = []
         for job in self.jobs:
             lost = next((host for host in job.hosts if host not in there), None)
-            ending = JobOutcome(JobState.EVICTED, reason=f"host {lost} was lost")
-            jobs.append(job if lost is None else job.stop(ending, self.time, grace))
+            outcome = JobOutcome(JobState.EVICTED, reason=f"host {lost} was lost")
+            jobs.append(job if lost is None else job.stop(outcome, self.time, grace))
         return replace(self, up=up, jobs=tuple(jobs))
 
 
-# ── What happens in a simulated pool by itself as time goes by: jobs end, and others start in their places.
-#
-# A function of the pool and the time alone: looked at often or rarely, the same happens at the same moments.
-
-
 def advance(pool: SimulatedPool, now: float) -> SimulatedPool:
-    """Return the pool as it is now; where the clock was set back, as it was.
+    """Return the pool as it is now: jobs have ended, others have started; unchanged where the clock was set back.
+
+    A function of the pool and the time alone: asked often or rarely, the same happens at the same moments.
 
     Args:
-        pool: as it was at `pool.time`, and as somebody has changed it then.
+        pool: as it was at `pool.time`, with the changes made to it then.
         now: seconds since the epoch.
     """
     moment: float | None = pool.time
@@ -175,7 +172,7 @@ def advance(pool: SimulatedPool, now: float) -> SimulatedPool:
 
 
 def next_change(pool: SimulatedPool) -> float | None:
-    """Return when something happens by itself next, seconds since the epoch; None where nothing will."""
+    """Return when a job ends or becomes ready next, seconds since the epoch; None where none will."""
     ends = (job.ends for job in pool.jobs if job.state is JobState.RUNNING)
     readies = (job.ready for job in pool.jobs if job.state is JobState.QUEUED and job.ready > pool.time)
     return min((*ends, *readies), default=None)
@@ -186,7 +183,7 @@ def _with_ended_jobs(jobs: tuple[SimulatedJob, ...], time: float) -> list[Simula
 
 
 def _with_started_jobs(jobs: list[SimulatedJob], up: tuple[str, ...], time: float) -> list[SimulatedJob]:
-    """Start what has its hosts, in order of submission: who waits keeps those that it could have from later ones."""
+    """Start jobs whose hosts are free, in order of submission; a waiting job keeps its free hosts from later ones."""
     busy = {host for job in jobs if job.state is JobState.RUNNING for host in job.hosts}
     free = dict.fromkeys(host for host in up if host not in busy)
     for place, job in enumerate(jobs):
@@ -201,15 +198,8 @@ def _with_started_jobs(jobs: list[SimulatedJob], up: tuple[str, ...], time: floa
     return jobs
 
 
-# ── What becomes of a job by itself: drawn once, when it is submitted.
-
-
-_DONE = JobOutcome(JobState.COMPLETED, 0)
-_FAILED = JobOutcome(JobState.FAILED, 1, "it fails, as 'failures' asks for")
-
-
 def drawn_outcome(launch: Launch, settings: SimulatedSettings) -> tuple[float, JobOutcome]:
-    """Return how many seconds an attempt lasts and how it ends: the same for the same seed and attempt.
+    """Draw an attempt's run time, seconds, and its outcome: the same for the same seed and attempt.
 
     The time is the predicted one by a log-normal factor of median 1, cut off at the time limit.
     """

@@ -20,7 +20,7 @@ _YEAR = 366 * 86400.0
 
 @dataclass(frozen=True, slots=True)
 class SimulatedSettings:
-    """What an administrator may choose.
+    """Settings of the connector, checked.
 
     Attributes:
         hosts: name → class; the class is empty where none is given.

@@ -1,6 +1,6 @@
-"""Slurm's commands: argument vectors, a time limit, and errors that say whether to try again.
+"""Runs Slurm's commands: argument vectors, a time limit, and errors that say whether to try again.
 
-Start at `SlurmCommands`; `run_command` runs one process; `refusal` reads what Slurm says where it takes no job.
+Start at `SlurmCommands`; `run_command` runs one process; `refusal_error` reads Slurm's words where it takes no job.
 """
 
 from __future__ import annotations
@@ -37,12 +37,9 @@ __all__ = [
     "run_command",
 ]
 
-# ── Slurm's words where it does not take a job: never, not now, or a limit that passes by itself.
-
-
 QUEUE_FULL = re.compile(rb"(sleeping and|temporarily disabled,) retrying\s*$", re.MULTILINE)
-"""What sbatch says before it waits, up to two minutes, for room in the controller's queue (`MaxJobCount`)."""
-# What no second try changes; all else may be the controller's state of the moment.
+"""sbatch's words before it waits, up to two minutes, for room in the controller's queue (`MaxJobCount`)."""
+# Errors that no second try changes; any other may be the controller's state of the moment.
 _FINAL_WORDS = (
     "invalid",
     "not available",
@@ -58,19 +55,18 @@ _FINAL_WORDS = (
 )
 _QUEUE_FULL_WORDS = ("resource temporarily unavailable", "temporarily unable to accept", "job queue full")
 _POLICY = "violates accounting/qos policy"
-_SUBMIT_LIMIT = re.compile(
-    r"SubmitJob"
-)  # AssocMaxSubmitJobLimit, QOSMaxSubmitJobPerUserLimit, MaxSubmitJobsPerAccount, …
+# AssocMaxSubmitJobLimit, QOSMaxSubmitJobPerUserLimit, MaxSubmitJobsPerAccount, …
+_SUBMIT_LIMIT = re.compile(r"SubmitJob")
 _OTHER_LIMIT = re.compile(r"\b(?:Assoc|QOS|Max)[A-Z]\w+")
 
 
 def refusal_error(context: str, words: str, *, submitting: bool) -> ConnectorError:
-    """Return the error for what Slurm said.
+    """Return the error that Slurm's answer means.
 
     Args:
-        context: who said it, for people.
-        words: what was said, in one line.
-        submitting: it was asked to take a job.
+        context: the program that failed, for people.
+        words: the answer, in one line.
+        submitting: whether it was asked to take a job.
     """
     small = words.lower()
     if submitting and (_is_submit_limit(words) or any(word in small for word in _QUEUE_FULL_WORDS)):
@@ -80,22 +76,19 @@ def refusal_error(context: str, words: str, *, submitting: bool) -> ConnectorErr
 
 
 def queue_full_message(words: str) -> str:
-    """Return the message for a job for which there is no room now."""
+    """Return the message for a job that finds no room now."""
     return f"Slurm takes no more jobs for now: {words}"
 
 
 def _is_submit_limit(words: str) -> bool:
-    """Whether a policy is violated that allows the same job as soon as there are fewer; Slurm need not say which."""
+    """Return whether a limit on submitted jobs is reached, named by Slurm or not: it passes as jobs end."""
     if _POLICY not in words.lower():
         return False
     return bool(_SUBMIT_LIMIT.search(words)) or not _OTHER_LIMIT.search(words)
 
 
-# ── A command that is run to its end, or until it says something.
-
-
 _READ_BYTES = 65536
-_POLL_SECONDS = 0.05  # seconds
+_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +97,15 @@ class CommandResult:
 
     Attributes:
         code: its exit code.
-        output: what it wrote to standard output.
-        words: what it wrote to standard error, in one line.
-        interrupted: it was ended because of these words.
-        seconds: how long it lived after these words at most.
+        output: its standard output.
+        error_text: its standard error, in one line.
+        interrupted: whether it was ended because of its error text.
+        seconds: time for which it lived after the error text, at most.
     """
 
     code: int
     output: str
-    words: str
+    error_text: str
     interrupted: bool
     seconds: float
 
@@ -124,9 +117,9 @@ def run_command(
 
     Args:
         command: argument vector, a path first.
-        environment: all that it sees.
+        environment: all of its variables.
         limit: seconds that it may take.
-        until: it is ended as soon as standard error holds this.
+        until: pattern in its standard error at which it is ended.
 
     Raises:
         TimeoutError: it took longer and was ended.
@@ -161,10 +154,10 @@ def run_command(
 def _read_pipes(
     process: subprocess.Popen[bytes], end: float, until: re.Pattern[bytes] | None
 ) -> tuple[bytes, bytes, float]:
-    """Return what it writes to both pipes until it closes them, or standard error holds what is waited for.
+    """Read both pipes until the process closes them, or its standard error holds `until`.
 
     Returns:
-        Output, errors, and a time (monotonic) at which nothing of their last part had been written.
+        Output, errors, and a time (monotonic) at which the last part of them had not been written yet.
 
     Raises:
         TimeoutError: neither happened in time.
@@ -194,37 +187,34 @@ def _read_pipes(
     return bytes(output), bytes(errors), silent
 
 
-# ── Slurm's commands: argument vectors, a time limit, and errors that say whether to try again.
-
-
 PASSED_VARIABLES = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SLURM_CONF")
-# 0: indices of arrays are not cut off. %s: times of sacct are seconds since the epoch.
+# 0: Slurm does not cut off indices of arrays. %s: times of sacct are seconds since the epoch.
 FIXED_VARIABLES = {"PATH": "/usr/local/bin:/usr/bin:/bin", "SLURM_BITSTR_LEN": "0", "SLURM_TIME_FORMAT": "%s"}
 
 
 class SlurmCommands:
-    """Runs Slurm's commands in an environment that holds nothing of ours but who we are.
+    """Runs Slurm's commands with none of the daemon's environment but its user, language and time zone.
 
     Args:
         settings: the connector's.
-        everybodys: whether jobs of cosched may be other users'.
+        all_users: whether jobs of cosched may be other users'.
 
     Attributes:
-        calls: how often each was run.
-        largest_array: how many jobs may be one array.
+        calls: number of runs of each.
+        largest_array: most jobs of one array.
     """
 
     largest_array = 1000  # elements at most: Slurm's own limit is one more, unless it is configured
 
-    def __init__(self, settings: SlurmSettings, *, everybodys: bool = False) -> None:
+    def __init__(self, settings: SlurmSettings, *, all_users: bool = False) -> None:
         self._settings = settings
-        self._own = () if everybodys else ("--me",)
+        self._own = () if all_users else ("--me",)
         self.calls: Counter[str] = Counter()
         self._accounts = True
         self._nodes: tuple[str, ...] = ("scontrol", "show", "nodes", "--all", "--json")
 
     def path(self, program: str) -> str:
-        """Return where a command is.
+        """Return the path of a command.
 
         Raises:
             ConnectorError: it is not where it is looked for.
@@ -257,11 +247,11 @@ class SlurmCommands:
             self._run("scancel", "--quiet", *jobs)
 
     def jobs(self) -> list[dict[str, Any]]:
-        """Return all jobs that the controller remembers, those that ended included; 22.05 adds other users'."""
+        """Return all jobs that the controller remembers, ended ones too; 22.05 adds other users' jobs."""
         return self._listed("jobs", "squeue", *self._own, "--all", "--states=all", "--json")
 
-    def everybodys_jobs(self) -> list[dict[str, Any]]:
-        """Return the jobs of all users that wait or run."""
+    def all_users_jobs(self) -> list[dict[str, Any]]:
+        """Return the waiting and running jobs of all users."""
         return self._listed("jobs", "squeue", "--all", "--json")
 
     def nodes(self) -> list[dict[str, Any]]:
@@ -271,15 +261,15 @@ class SlurmCommands:
         except ConnectorError as error:
             if "unrecognized option" not in str(error):
                 raise
-            self._nodes = ("sinfo", "--all", "--json")  # in 22.05 it is this command that tells
+            self._nodes = ("sinfo", "--all", "--json")  # 22.05 has the list in this command alone
             return self._listed("nodes", *self._nodes)
 
     def reservation(self, name: str) -> NodeReservation:
-        """Return a reservation; one that is not there (any more) is an error that may pass."""
+        """Return a reservation; a missing one is a transient error."""
         return parse_reservation(self._run("scontrol", "--oneliner", "show", "reservation", name))
 
     def accounting(self, age: int) -> list[str] | None:
-        """Return a line of `FIELDS` for each job of the last so many seconds; None where Slurm keeps no accounting."""
+        """Return a line of `SACCT_FIELDS` for each job of the last `age` seconds; None without accounting."""
         if not self._accounts:
             return None
         form = (
@@ -330,8 +320,8 @@ class SlurmCommands:
             raise ConnectorError(f"{program} cannot be started: {error.strerror}", transient=True) from error
         if done.interrupted:
             # It sleeps a second at least before it tries again: ended before that, it has tried once.
-            raise ConnectorError(queue_full_message(done.words), transient=True, refused=done.seconds < 1.0)
+            raise ConnectorError(queue_full_message(done.error_text), transient=True, refused=done.seconds < 1.0)
         if done.code:
-            words = done.words or " ".join(done.output.split())[:200] or f"exit code {done.code}"
+            words = done.error_text or " ".join(done.output.split())[:200] or f"exit code {done.code}"
             raise refusal_error(f"{program} failed", words, submitting=program == "sbatch")
         return done.output

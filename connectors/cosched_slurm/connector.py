@@ -51,25 +51,25 @@ class SlurmConnector:
         self._settings = SlurmSettings.read(settings)
         self._attempts = SlurmAttemptFolders(self._settings.spool)
         self._arrays = JobArrays(self._attempts)
-        self._commands = SlurmCommands(self._settings, everybodys=self._settings.identity == "user")
+        self._commands = SlurmCommands(self._settings, all_users=self._settings.identity == "user")
         self._slurm = PyslurmClient(self._settings) if self._settings.interface == "pyslurm" else self._commands
         self._largest = self._slurm.largest_array
         self._pruning = SpoolPruner(self._settings.spool, self._settings.keep_days, self._unfinished)
-        self._strangers = ForeignJobs(self._slurm.everybodys_jobs, self._attempts.known, self._settings.poll)
+        self._foreign_jobs = ForeignJobs(self._slurm.all_users_jobs, self._attempts.known, self._settings.poll)
         self._accounting = AccountingCache(self._commands.accounting, self._settings.poll)
-        self._watch = JobWatch(self._attempts, self._records, self._report, self._settings.poll)
+        self._job_watch = JobWatch(self._attempts, self._records, self._report, self._settings.poll)
 
     @property
     def calls(self) -> Mapping[str, int]:
-        """How often Slurm's commands were run, or its library was called, by name."""
+        """Number of runs of each of Slurm's commands, or of calls of its library."""
         return self._slurm.calls
 
     def hosts(self) -> Sequence[Host]:
-        """Return the nodes, of partition and reservation where they are set; what others' jobs have is claimed."""
+        """Return the nodes, of partition and reservation where these are set; those with foreign jobs are claimed."""
         rows, own = self._slurm.nodes(), self._settings.reservation
-        theirs = self._strangers.claims(busy_nodes(rows) - self._watch.hosts())
+        foreign = self._foreign_jobs.claims(busy_nodes(rows) - self._job_watch.hosts())
         reserved = self._commands.reservation(own) if own else None
-        return cluster_hosts(rows, self._settings.partition, self._settings.host_class, theirs, reserved)
+        return cluster_hosts(rows, self._settings.partition, self._settings.host_class, foreign, reserved)
 
     def submit(self, launch: Launch) -> str:
         """Submit a job and return its number.
@@ -81,7 +81,7 @@ class SlurmConnector:
         return self.submit_many([launch]).job(launch.attempt)
 
     def submit_many(self, launches: Sequence[Launch]) -> SubmitOutcomes:
-        """Submit arrays of launches without hosts that differ in name and command alone, and jobs for the rest."""
+        """Submit launches without hosts as arrays where their shapes are equal, each other launch as a job."""
         outcomes = SubmitOutcomes()
         shapes: dict[str, ArrayShape | None] = {}
         again: list[str] = []
@@ -96,7 +96,7 @@ class SlurmConnector:
                 known = {name: self._report(name, record) for name, record in self._shown(again).items()}
                 outcomes.update({name: report.job for name, report in known.items() if report is not None})
         by_name = {launch.attempt: launch for launch in launches}
-        full: dict[object, str | CoschedError] = {}  # whose jobs Slurm takes no more of → its words
+        full: dict[object, str | CoschedError] = {}  # group of a limit that is reached → the refusal
         for group in array_groups({name: own for name, own in shapes.items() if name not in outcomes}, self._largest):
             who = limit_group(by_name[group[0]])
             if who in full:
@@ -112,7 +112,7 @@ class SlurmConnector:
         return outcomes
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
-        """Ask Slurm once for all; where it has forgotten a job, its stamps and the completion file."""
+        """Ask Slurm once for all; look at stamps and the completion file for jobs that it has forgotten."""
         for attempt in attempts:
             check_attempt(attempt)
         shown = self._shown(attempts) if attempts else {}
@@ -132,8 +132,8 @@ class SlurmConnector:
             self._attempts.fence(attempt)
         except OSError as error:
             raise self._spool_fault(error) from error
-        same = job_records(self._slurm.jobs(), self._arrays.members).get(attempt, [])
-        self._slurm.cancel([record.job for record in same if not record.over])
+        same = job_records(self._slurm.jobs(), self._arrays.attempts_of).get(attempt, [])
+        self._slurm.cancel([record.job for record in same if not record.has_ended])
 
     def find(self, attempt: str) -> JobReport | None:
         """Look the attempt up in the queue, at its stamps, in the completion file and in Slurm's accounting."""
@@ -141,9 +141,9 @@ class SlurmConnector:
         return self._sought(attempt, self._records().get(attempt))
 
     def events(self, timeout: float) -> Sequence[JobReport]:
-        """Return what is new of the attempts in the spool; a new object begins with all that Slurm shows."""
+        """Return new reports of attempts in the spool; a new object begins with all jobs that Slurm shows."""
         try:
-            return self._watch.wait(timeout)
+            return self._job_watch.wait(timeout)
         except OSError as error:
             raise self._spool_fault(error) from error
 
@@ -160,7 +160,7 @@ class SlurmConnector:
         self._slurm.close()
 
     def _make_folder(self, attempt: str) -> bool:
-        """Make an attempt's folder; return False where there is one, and perhaps a job."""
+        """Make an attempt's folder; return False where there is one already, and perhaps a job."""
         try:
             new = self._attempts.create(attempt)
         except OSError as error:
@@ -169,9 +169,9 @@ class SlurmConnector:
         return new
 
     def _hand_over(self, launches: Sequence[Launch], shape: ArrayShape | None, outcomes: SubmitOutcomes) -> None:
-        """Submit launches of one shape, as an array where they are several; in halves where Slurm refuses that.
+        """Submit launches of one shape: several as an array, in halves where Slurm refuses that.
 
-        It may want no arrays, small ones, or fewer jobs than these: then some of them can go.
+        It may allow no arrays, smaller ones, or fewer jobs than these.
         """
         if len(launches) == 1:
             (launch,) = launches
@@ -207,7 +207,7 @@ class SlurmConnector:
     def _submit_one(self, launch: Launch) -> str:
         given = sbatch_arguments(launch, self._attempts.folder(launch.attempt), self._settings)
         try:
-            self._arrays.forget(launch.attempt)
+            self._arrays.remove_element(launch.attempt)
             given.append(str(self._write_scripts(launch)))
         except OSError as error:
             raise self._spool_fault(error) from error
@@ -226,7 +226,7 @@ class SlurmConnector:
                 self._write_scripts(launch)
             array = self._arrays.create(launches)
             if self._settings.identity == "user":
-                self._attempts.give(array, launches[0].owner)
+                self._attempts.change_owner(array, launches[0].owner)
         except OSError as error:
             raise self._spool_fault(error) from error
         folder = self._attempts.folder(array)
@@ -249,15 +249,17 @@ class SlurmConnector:
         text = job_script(process_count(launch), script, self._slurm.path("srun"))
         job = self._attempts.write(launch.attempt, "job.sh", text)
         if self._settings.identity == "user":
-            self._attempts.give(launch.attempt, launch.owner)
+            self._attempts.change_owner(launch.attempt, launch.owner)
         return job
 
     def _submitted(self, launch: Launch, job: str) -> str:
-        """Follow an attempt that Slurm has taken; one that was cancelled meanwhile is taken back."""
+        """Follow an attempt that Slurm has taken; cancel its job where it was fenced meanwhile."""
         if self._attempts.fenced(launch.attempt):
             self._slurm.cancel([job])
             self._refuse_fenced(launch.attempt)
-        self._watch.follow(JobRecord(launch.attempt, process_count(launch), job, JobState.QUEUED, hosts=launch.hosts))
+        self._job_watch.follow(
+            JobRecord(launch.attempt, process_count(launch), job, JobState.QUEUED, hosts=launch.hosts)
+        )
         return job
 
     def _shown(self, attempts: Sequence[str]) -> dict[str, JobRecord | None]:
@@ -266,25 +268,27 @@ class SlurmConnector:
         return {attempt: shown.get(attempt) for attempt in attempts}
 
     def _records(self) -> dict[str, JobRecord]:
-        """Return Slurm's job of each attempt; of several the one that lives, else the last."""
-        found = job_records(self._slurm.jobs(), self._arrays.members)
+        """Return Slurm's job of each attempt; of several the live one, else the last."""
+        found = job_records(self._slurm.jobs(), self._arrays.attempts_of)
         return {
-            attempt: max(same, key=lambda record: not record.over)
-            if any(not record.over for record in same)
+            attempt: max(same, key=lambda record: not record.has_ended)
+            if any(not record.has_ended for record in same)
             else same[-1]
             for attempt, same in found.items()
         }
 
     def _unfinished(self) -> set[str]:
-        """Return whose folders are needed: attempts that are not over, and all arrays that Slurm shows."""
+        """Return the folders that are needed: of live attempts, and of all arrays that Slurm shows."""
         rows = self._slurm.jobs()
         live = {
             record.attempt
-            for same in job_records(rows, self._arrays.members).values()
+            for same in job_records(rows, self._arrays.attempts_of).values()
             for record in same
-            if not record.over
+            if not record.has_ended
         }
-        return live | {name for row in rows if (name := commented_uuid(row)) is not None and self._arrays.members(name)}
+        return live | {
+            name for row in rows if (name := commented_uuid(row)) is not None and self._arrays.attempts_of(name)
+        }
 
     def _report(self, attempt: str, record: JobRecord | None) -> JobReport | None:
         try:
@@ -300,17 +304,17 @@ class SlurmConnector:
         return None if report is None else with_preparation_failure(report, self._attempts.folder(attempt))
 
     def _sought(self, attempt: str, record: JobRecord | None) -> JobReport | None:
-        """Report on an attempt of which somebody wants to know: where nothing here tells, the accounting may."""
+        """Return the report of an attempt; from the accounting where nothing else knows it."""
         report = self._report(attempt, record)
         if report is not None or record is not None or not self._attempts.known(attempt):
             return report
-        array, index = self._arrays.place(attempt) or (attempt, None)
+        array, index = self._arrays.element_of(attempt) or (attempt, None)
         folder = self._attempts.folder(array)
         found = accounted_record(self._accounting.rows(folder, self._attempts.created(attempt)), attempt, index)
         return None if found is None else self._report(attempt, found)
 
     def _completed(self, file: Path, attempt: str) -> JobRecord | None:
-        place = self._arrays.place(attempt)
+        place = self._arrays.element_of(attempt)
         if place is None:
             return completed_record(file, attempt, self._attempts.folder(attempt))
         array, index = place

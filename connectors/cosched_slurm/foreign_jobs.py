@@ -1,4 +1,4 @@
-"""Jobs that are not cosched's, and the hosts that they have."""
+"""Hosts that jobs of others have: start at `ForeignJobs`, which asks Slurm for them as seldom as it can."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _OCCUPYING_STATES = {
 
 @dataclass(frozen=True, slots=True)
 class ForeignClaim:
-    """A host that somebody else's job has.
+    """Claim of a foreign job on a host.
 
     Attributes:
-        reason: whose, for people.
-        until: when its time limit ends it, epoch seconds; None where it has none.
+        reason: the job and its owner, for people.
+        until: end of its time limit, epoch seconds; None without one.
     """
 
     reason: str
@@ -40,11 +40,11 @@ class ForeignClaim:
 
 
 def foreign_claims(rows: Iterable[Mapping[str, Any]], ours: Callable[[str], bool]) -> dict[str, ForeignClaim]:
-    """Return the hosts of jobs that are not cosched's; of several the one that takes longest.
+    """Return the claim on each host of a foreign job; of several jobs that of the longest.
 
     Args:
         rows: jobs as Slurm's JSON has them, of any version.
-        ours: whether an attempt is known here.
+        ours: returns whether an attempt is known here.
     """
     found: dict[str, ForeignClaim] = {}
     for row in rows:
@@ -65,7 +65,7 @@ def foreign_claims(rows: Iterable[Mapping[str, Any]], ours: Callable[[str], bool
 
 
 def _has_no_time_limit(row: Mapping[str, Any]) -> bool:
-    """Whether a job has no time limit; Slurm then says that it ends in a year."""
+    """Return whether a job has no time limit: Slurm then shows an end in a year."""
     if "time_limit" not in row:
         return False
     minutes = plain_number(row["time_limit"])
@@ -73,11 +73,11 @@ def _has_no_time_limit(row: Mapping[str, Any]) -> bool:
 
 
 class ForeignJobs:
-    """Asks Slurm who has hosts that jobs of cosched do not explain; not more often than the queue is looked at.
+    """Finds the claims on busy hosts without a job of cosched's; asks Slurm once in a polling period at most.
 
     Args:
-        jobs: asks Slurm for all jobs.
-        ours: whether an attempt is known here.
+        jobs: returns the jobs of all users.
+        ours: returns whether an attempt is known here.
         poll: seconds between two questions at least.
     """
 
@@ -91,7 +91,7 @@ class ForeignJobs:
         self._known: dict[str, ForeignClaim] = {}
 
     def claims(self, unexplained: set[str]) -> dict[str, ForeignClaim]:
-        """Return which of these hosts others' jobs have.
+        """Return the foreign claims on these hosts.
 
         Raises:
             ConnectorError: Slurm does not answer.

@@ -1,8 +1,7 @@
-"""Job arrays: attempts that Slurm takes as one job, one element each.
+"""Job arrays: several attempts leave as one job of Slurm's, one element each.
 
-All elements of an array have the same options, the nodes among them; so only attempts for which Slurm chooses the hosts
-can be elements of one. The array has a folder in the spool, under a UUID of its own that stands in the job's comment,
-and in it a list of its attempts: which element is whose is known from the job alone, also after a restart.
+All elements have the same options, nodes too, so only attempts without hosts can share an array. The array's folder in
+the spool, named by the UUID in the job's comment, lists its attempts by index: so elements are known after a restart.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ exec {spool}/"${{attempt:-none}}"/job.sh
 
 
 def array_groups(shapes: Mapping[str, Hashable | None], most: int) -> list[list[str]]:
-    """Put attempts together that may be elements of one array.
+    """Group attempts into arrays and single jobs.
 
     Args:
-        shapes: what the elements of an array must have in common, by attempt; None for one that cannot be an element.
+        shapes: by attempt; equal ones may share an array, None stands for a job of its own.
         most: elements of an array.
     """
     alike: dict[tuple[str, Hashable], list[str]] = {}
@@ -56,7 +55,7 @@ class JobArrays:
         self._known: dict[str, tuple[str, ...]] = {}
 
     def create(self, launches: Sequence[Launch]) -> str:
-        """Write down a new array of attempts, whose own scripts are there, and return its UUID.
+        """Write down a new array of attempts, whose scripts are there already, and return its UUID.
 
         Raises:
             OSError: the spool cannot be written.
@@ -72,8 +71,8 @@ class JobArrays:
         self._known[array] = names
         return array
 
-    def members(self, array: str) -> tuple[str, ...]:
-        """Return the attempts of an array, by index; none where it is not of this spool."""
+    def attempts_of(self, array: str) -> tuple[str, ...]:
+        """Return the attempts of an array, by index; () for an array of another spool."""
         if array not in self._known:
             try:
                 names = (self._attempts.folder(array) / _ATTEMPTS_FILE).read_text().split()
@@ -82,8 +81,8 @@ class JobArrays:
             self._known[array] = tuple(names)
         return self._known[array]
 
-    def place(self, attempt: str) -> tuple[str, int] | None:
-        """Return the array that an attempt is an element of, and its index; None for a job of its own."""
+    def element_of(self, attempt: str) -> tuple[str, int] | None:
+        """Return the array and the index of an attempt; None for a job of its own."""
         try:
             array, index = (self._attempts.folder(attempt) / _ELEMENT_FILE).read_text().split()
             check_attempt(array)
@@ -91,8 +90,8 @@ class JobArrays:
         except (OSError, ValueError, UserError):
             return None
 
-    def forget(self, attempt: str) -> None:
-        """Note that an attempt is not submitted as an element.
+    def remove_element(self, attempt: str) -> None:
+        """Note that an attempt is submitted as a job of its own.
 
         Raises:
             OSError: the spool cannot be written.

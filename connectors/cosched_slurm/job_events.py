@@ -1,6 +1,6 @@
-"""Job events: reports from Slurm's word and the stamps of the processes, as they change.
+"""Job events: reports from Slurm's records and the stamps of the processes, as they change.
 
-`merged_report` makes one report of both; `JobWatch` looks at stamps often and asks Slurm seldom.
+`merged_report` makes one report of both; `JobWatch` reads stamps often, which costs Slurm nothing, and asks it seldom.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["JobWatch", "merged_report"]
 
-# ── One report from the two witnesses of a job: Slurm, and the stamps of its processes.
-
-
 _STAMPS_OVERDUE = 5.0  # seconds after which a running job whose stamps cannot be seen counts as running all the same
+_STAMP_PERIOD = 0.05  # seconds between two looks at the stamps
+_SHORTEST_POLL = 0.25  # seconds after which Slurm is asked for a job whose end is near
 _PROCESSES_VANISHED = (
     "some of its processes vanished without a word: their host or the job's step was lost, see slurm.log"
 )
@@ -33,12 +32,12 @@ _PROCESSES_VANISHED = (
 def merged_report(
     attempt: str, record: JobRecord | None, stamps: ProcessStamps, *, fenced: bool, now: float
 ) -> JobReport | None:
-    """Return what is known of an attempt; None where neither witness knows it.
+    """Return the report of an attempt; None where neither Slurm nor a stamp knows it.
 
     Args:
         attempt: its UUID.
-        record: what Slurm says; None where Slurm does not know the job, or not any more.
-        stamps: what its processes said.
+        record: of its job; None where Slurm does not know the job, or not any more.
+        stamps: of its processes.
         fenced: whether it was cancelled.
         now: seconds since the epoch.
     """
@@ -85,26 +84,19 @@ def _merged_exit_code(state: JobState, record: JobRecord, stamps: ProcessStamps)
     return stamps.code or record.exit_code or None
 
 
-# ── What happened to jobs: their stamps are looked at often, which costs Slurm nothing; Slurm itself is asked seldom.
-
-
-_STAMP_PERIOD = 0.05  # seconds between two looks at the stamps
-_SHORTEST_POLL = 0.25  # seconds after which Slurm is asked for a job whose end is near
-
-
 @dataclass(slots=True)
 class _FollowedJob:
     """An attempt whose end has not been reported.
 
     Attributes:
-        record: what Slurm said last.
-        change: the number of its folder when its stamps were read last.
-        shown: what was reported last.
+        record: Slurm's last.
+        change: number of its folder's last change when its stamps were read.
+        reported: the last report.
     """
 
     record: JobRecord
     change: int = -1
-    shown: JobReport | None = None
+    reported: JobReport | None = None
 
 
 class JobWatch:
@@ -112,8 +104,8 @@ class JobWatch:
 
     Args:
         attempts: the spool.
-        ask: asks Slurm for all its jobs, by attempt.
-        report: makes the report of an attempt from Slurm's record; looks further where there is none.
+        ask: returns Slurm's record of each attempt.
+        report: makes the report of an attempt from its record; looks further where there is none.
         poll: seconds between two questions to Slurm while there is something to follow.
     """
 
@@ -130,7 +122,7 @@ class JobWatch:
         self._poll = poll
         self._guard = threading.Lock()
         self._followed: dict[str, _FollowedJob] = {}
-        self._told: set[str] = set()  # attempts whose end was reported and whose job Slurm still shows
+        self._reported: set[str] = set()  # attempts whose end was reported and whose job Slurm still shows
         self._asked: float | None = None
         self._pause = poll
 
@@ -142,68 +134,68 @@ class JobWatch:
     def hosts(self) -> set[str]:
         """Return the hosts of the jobs that are followed."""
         with self._guard:
-            return {host for seen in self._followed.values() for host in seen.record.hosts}
+            return {host for job in self._followed.values() for host in job.record.hosts}
 
     def wait(self, timeout: float) -> list[JobReport]:
-        """Return what is new, waiting up to `timeout` seconds for it.
+        """Return new reports, waiting up to `timeout` seconds for one.
 
         Raises:
             ConnectorError: Slurm does not answer, or the spool cannot be read.
         """
         end = time.monotonic() + timeout
         while True:
-            news = self._news()
+            reports = self._changes()
             left = end - time.monotonic()
-            if news or left <= 0:
-                return news
+            if reports or left <= 0:
+                return reports
             time.sleep(min(_STAMP_PERIOD, left))
 
-    def _news(self) -> list[JobReport]:
-        news = self._look()
+    def _changes(self) -> list[JobReport]:
+        reports = self._read_stamps()
         if self._due():
             records = self._ask()
             self._asked = time.monotonic()
-            news += self._compare(records)
-        return news
+            reports += self._compare_records(records)
+        return reports
 
     def _due(self) -> bool:
-        """Whether Slurm shall be asked; the first time in any case, for what ended while nobody listened."""
+        """Return whether to ask Slurm; the first time in any case, for jobs that ended while nobody listened."""
         with self._guard:
             if self._asked is None:
                 return True
             return bool(self._followed) and time.monotonic() >= self._asked + self._pause
 
-    def _look(self) -> list[JobReport]:
-        """Report those whose processes left new stamps."""
+    def _read_stamps(self) -> list[JobReport]:
+        """Return reports of attempts with new stamps."""
         with self._guard:
             followed = dict(self._followed)
-        news: list[JobReport] = []
-        for attempt, seen in followed.items():
+        reports: list[JobReport] = []
+        for attempt, job in followed.items():
             change = self._attempts.changed(attempt)
-            if change != seen.change:
-                seen.change = change
-                news += self._tell(attempt, seen, self._report(attempt, seen.record))
-                if self._ends_badly(seen):
+            if change != job.change:
+                job.change = change
+                reports += self._changed_report(attempt, job, self._report(attempt, job.record))
+                if self._ends_badly(job):
                     self._pause = min(_SHORTEST_POLL, self._poll)
-        return news
+        return reports
 
-    def _compare(self, records: Mapping[str, JobRecord]) -> list[JobReport]:
-        """Report those of whom Slurm says something new."""
+    def _compare_records(self, records: Mapping[str, JobRecord]) -> list[JobReport]:
+        """Return reports of attempts whose record changed."""
         with self._guard:
-            self._told.intersection_update(records)
+            self._reported.intersection_update(records)
             for attempt, record in records.items():
-                if attempt not in self._told and (attempt in self._followed or self._attempts.known(attempt)):
-                    seen = self._followed.setdefault(attempt, _FollowedJob(record))
-                    seen.record = record
+                if attempt not in self._reported and (attempt in self._followed or self._attempts.known(attempt)):
+                    job = self._followed.setdefault(attempt, _FollowedJob(record))
+                    job.record = record
             followed = dict(self._followed)
             self._pause = min(2 * self._pause, self._poll)  # an end that does not come is asked for ever less often
-        news: list[JobReport] = []
-        for attempt, seen in followed.items():
-            news += self._tell(attempt, seen, self._report(attempt, records.get(attempt)))
-        return news
+        reports: list[JobReport] = []
+        for attempt, job in followed.items():
+            reports += self._changed_report(attempt, job, self._report(attempt, records.get(attempt)))
+        return reports
 
-    def _tell(self, attempt: str, seen: _FollowedJob, report: JobReport | None) -> Iterable[JobReport]:
-        if report is None:  # Slurm has not shown the job yet, or has forgotten it: whoever needs to know asks `find`
+    def _changed_report(self, attempt: str, job: _FollowedJob, report: JobReport | None) -> Iterable[JobReport]:
+        if report is None:  # Slurm has not shown the job yet, or has forgotten it: `find` looks further
             if self._attempts.fenced(attempt):
                 with self._guard:
                     self._followed.pop(attempt, None)
@@ -211,15 +203,15 @@ class JobWatch:
         if report.state.final:
             with self._guard:
                 self._followed.pop(attempt, None)
-                self._told.add(attempt)
-        if seen.shown is not None and replace(report, reason="") == replace(seen.shown, reason=""):
+                self._reported.add(attempt)
+        if job.reported is not None and replace(report, reason="") == replace(job.reported, reason=""):
             return []
-        seen.shown = report
+        job.reported = report
         return [report] if report.state is not JobState.UNKNOWN else []
 
-    def _ends_badly(self, seen: _FollowedJob) -> bool:
-        """Whether a job's processes are through but Slurm has not said how it ended, or it was cancelled."""
-        attempt = seen.record.attempt
+    def _ends_badly(self, job: _FollowedJob) -> bool:
+        """Return whether a job was cancelled, or has ended by its stamps and not yet by Slurm's record."""
+        attempt = job.record.attempt
         if attempt not in self._followed:
             return False
         return self._attempts.fenced(attempt) or self._attempts.stamps(attempt).code is not None

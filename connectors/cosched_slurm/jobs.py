@@ -1,4 +1,4 @@
-"""Jobs as Slurm shows them, whatever its version, as `JobRecord`s by attempt.
+"""Slurm's JSON of jobs, of any version, becomes a `JobRecord` by attempt: start at `job_records`.
 
 22.05 writes `"job_state": "RUNNING"` and plain numbers, 24.11 lists of states and `{"set": true, "number": …}`.
 `job_comment` writes the comment that carries the attempt's UUID, `commented_uuid` reads it.
@@ -27,17 +27,15 @@ __all__ = [
     "state_words",
 ]
 
-# ── Slurm's short form for lists of nodes: `rack1n[01-03,07],login`.
-
-
+# Slurm's short form for lists of nodes: `rack1n[01-03,07],login`.
 _LIST_PART = re.compile(r"(?:[^,\[\]]|\[[^\]]*\])+")
 _NAME_PIECE = re.compile(r"\[([^\]]*)\]|([^\[\]]+)")
 _NUMBER_RANGE = re.compile(r"(\d{1,9})-(\d{1,9})", re.ASCII)
-_MOST_NODES = 100_000  # names: what has more is no list of nodes
+_MOST_NODES = 100_000  # a text that stands for more names is no list of nodes
 
 
 def node_names(text: str) -> tuple[str, ...]:
-    """Return the names that a list stands for, in its order; none where it is not such a list."""
+    """Return the names that a list of nodes stands for, in its order; () where it is no such list."""
     names: list[str] = []
     for part in _LIST_PART.findall(text):
         pieces = [_bracket_choices(inside) if inside else [plain] for inside, plain in _NAME_PIECE.findall(part)]
@@ -59,12 +57,6 @@ def _bracket_choices(inside: str) -> list[str]:
         elif int(match[2]) - int(match[1]) < _MOST_NODES:
             found += [f"{number:0{len(match[1])}}" for number in range(int(match[1]), int(match[2]) + 1)]
     return found
-
-
-# ── What Slurm says of jobs, in the words of every version: 22.05 writes plain values, later ones sets of states.
-#
-# Where 22.05 has `"job_state": "RUNNING"` and `"start_time": 1700000000`, 24.11 has `"job_state": ["RUNNING"]` and
-# `"start_time": {"set": true, "infinite": false, "number": 1700000000}`.
 
 
 # What follows the count is for people and for managers' own tools; a job whose comment has none is read the same way.
@@ -116,14 +108,13 @@ class JobRecord:
         attempt: UUID from the comment.
         count: number of processes, from the comment.
         job: Slurm's number, or "number_index" for an element of an array.
-        state: what its states mean.
+        state: the meaning of its states.
         started: start, in whole seconds; None before it.
         finished: end, in whole seconds; None before it.
         exit_code: 128 + n for signal n; None before the end.
         reason: Slurm's words where it did not end well.
-        hosts: where it runs or ran, in Slurm's order.
-        vanished: it is an element that Slurm shows no more, while it shows others of its array: so it does with one
-            that is cancelled before it began.
+        hosts: its nodes, in Slurm's order.
+        vanished: whether Slurm shows other elements of its array and not this one, as after a cancel before its begin.
     """
 
     attempt: str
@@ -138,8 +129,8 @@ class JobRecord:
     vanished: bool = False
 
     @property
-    def over(self) -> bool:
-        """True when Slurm does nothing more about it."""
+    def has_ended(self) -> bool:
+        """Whether Slurm does nothing more about it."""
         return self.state.final or self.state is JobState.EVICTED
 
 
@@ -151,7 +142,7 @@ def job_comment(
     Args:
         name: UUID of the attempt, or of the array.
         count: processes of the attempt, or of each of the array's.
-        array: whether it is an array.
+        array: whether the name is an array's.
         deadline: epoch seconds, for people; of an array the earliest.
         application: for people; left out where it is not one plain word.
     """
@@ -165,23 +156,23 @@ def job_comment(
 
 
 def job_records(
-    rows: Iterable[Mapping[str, Any]], members: Callable[[str], Sequence[str]] = lambda _array: ()
+    rows: Iterable[Mapping[str, Any]], attempts_of: Callable[[str], Sequence[str]] = lambda _array: ()
 ) -> dict[str, list[JobRecord]]:
-    """Return the jobs of each attempt, oldest first; jobs that are not cosched's are left out.
+    """Return the jobs of each attempt of cosched's, oldest first.
 
     Args:
-        rows: as Slurm lists them; elements of an array that wait are one row.
-        members: returns the attempts of an array, by index.
+        rows: jobs as Slurm lists them; waiting elements of an array are one row.
+        attempts_of: returns the attempts of an array, by index.
     """
     found: dict[str, list[JobRecord]] = {}
     arrays: dict[tuple[str, str], int] = {}  # array and its number → processes of each element
     for row in rows:
-        for attempt, count, job in _attempts_of_row(row, members):
+        for attempt, count, job in _attempts_of_row(row, attempts_of):
             found.setdefault(attempt, []).append(_record_of_row(row, attempt, count, job))
             if "_" in job:
                 arrays[commented_uuid(row) or "", job.partition("_")[0]] = count
     for (array, first), count in arrays.items():
-        for index, attempt in enumerate(members(array)):
+        for index, attempt in enumerate(attempts_of(array)):
             if attempt not in found:
                 found[attempt] = [_vanished_record(attempt, count, f"{first}_{index}")]
     for same in found.values():
@@ -194,13 +185,15 @@ def _vanished_record(attempt: str, count: int, job: str) -> JobRecord:
 
 
 def commented_uuid(row: Mapping[str, Any]) -> str | None:
-    """Return the attempt or the array that a job's comment names; None where it names none."""
+    """Return the UUID of the attempt or array in a job's comment; None for a foreign job."""
     found = _COMMENT.match(str(row.get("comment") or ""))
     return None if found is None else found[2]
 
 
-def _attempts_of_row(row: Mapping[str, Any], members: Callable[[str], Sequence[str]]) -> Iterator[tuple[str, int, str]]:
-    """Yield the attempts of a row, how many processes each has, and its job."""
+def _attempts_of_row(
+    row: Mapping[str, Any], attempts_of: Callable[[str], Sequence[str]]
+) -> Iterator[tuple[str, int, str]]:
+    """Yield each attempt of a row with its number of processes and its job."""
     found = _COMMENT.match(str(row.get("comment") or ""))
     job = plain_number(row.get("job_id"))
     if found is None or job is None:
@@ -209,14 +202,14 @@ def _attempts_of_row(row: Mapping[str, Any], members: Callable[[str], Sequence[s
     if not array:
         yield name, count, str(int(job))
         return
-    names, first = members(name), plain_number(row.get("array_job_id")) or job
+    names, first = attempts_of(name), plain_number(row.get("array_job_id")) or job
     for index in _array_indices(row):
         if index < len(names):
             yield names[index], count, f"{int(first)}_{index}"
 
 
 def _array_indices(row: Mapping[str, Any]) -> Iterator[int]:
-    """Yield the indices of an array's elements that a row is about: "0-5,8,10-20:2%4" for those that wait."""
+    """Yield the indices of a row's array elements; those that wait are written "0-5,8,10-20:2%4"."""
     waiting = str(row.get("array_task_string") or "")
     if not waiting:
         index = plain_number(row.get("array_task_id"))
@@ -231,7 +224,7 @@ def _array_indices(row: Mapping[str, Any]) -> Iterator[int]:
 
 
 def job_state(states: Iterable[str], reason: str = "") -> JobState:
-    """Return what Slurm's states mean; UNKNOWN where one of them has no meaning here."""
+    """Return the meaning of a job's states; UNKNOWN where one of them has none here."""
     known = list(states)
     if not known or any(state not in _STATES for state in known):
         return JobState.UNKNOWN

@@ -1,4 +1,4 @@
-"""The cluster's nodes as hosts, limited to a partition and to cosched's reservation.
+"""The cluster's nodes become hosts, those of a partition and of cosched's reservation where these are set.
 
 Start at `cluster_hosts`; `parse_reservation` reads the reservation that cosched's jobs run in.
 """
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from cosched_slurm.foreign_jobs import ForeignClaim
 
 __all__ = ["NodeReservation", "busy_nodes", "cluster_hosts", "parse_reservation"]
-
-# ── The reservation that cosched's jobs run in, where there is one: its nodes are the domain, while it lasts.
+_BASE_STATES = ("IDLE", "ALLOCATED", "MIXED", "COMPLETING")
+# Flags beside a base state that keep no job away.
+_HARMLESS_FLAGS = ("COMPLETING", "PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "POWERED_UP", "BLOCKED")
+_RESERVATION_FLAGS = ("RESERVED", "MAINTENANCE")  # these keep away only jobs outside the reservation
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class NodeReservation:
     Attributes:
         name: its name.
         nodes: names of its nodes.
-        active: jobs may run in it now.
+        active: whether jobs may run in it now.
     """
 
     name: str
@@ -37,7 +39,7 @@ class NodeReservation:
 
 
 def parse_reservation(text: str) -> NodeReservation:
-    """Read what `scontrol --oneliner show reservation NAME` prints.
+    """Read the output of `scontrol --oneliner show reservation NAME`.
 
     Raises:
         ConnectorError: it is no reservation.
@@ -49,18 +51,8 @@ def parse_reservation(text: str) -> NodeReservation:
     return NodeReservation(fields["ReservationName"], nodes, fields.get("State") == "ACTIVE")
 
 
-# ── The cluster's nodes as hosts.
-
-
-_BASE_STATES = ("IDLE", "ALLOCATED", "MIXED", "COMPLETING")
-# Flags beside a base state that keep no job away.
-_HARMLESS_FLAGS = ("COMPLETING", "PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "POWERED_UP", "BLOCKED")
-
-_RESERVATION_FLAGS = ("RESERVED", "MAINTENANCE")  # who is in the reservation may run there all the same
-
-
 def busy_nodes(rows: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the names of the nodes on which jobs run, anybody's."""
+    """Return the names of the nodes with jobs of any user."""
     return {
         str(row.get("name") or "") for row in rows if {"ALLOCATED", "MIXED"}.intersection(state_words(row.get("state")))
     }
@@ -70,7 +62,7 @@ def cluster_hosts(
     rows: Iterable[Mapping[str, Any]],
     partition: str,
     prefix: str,
-    theirs: Mapping[str, ForeignClaim] | None = None,
+    foreign: Mapping[str, ForeignClaim] | None = None,
     own: NodeReservation | None = None,
 ) -> list[Host]:
     """Return the hosts, sorted by name.
@@ -78,9 +70,9 @@ def cluster_hosts(
     Args:
         rows: nodes as Slurm's JSON has them, of any version.
         partition: the partition whose nodes count; empty for all.
-        prefix: what the feature begins with whose rest names the class; empty for none.
-        theirs: nodes that others' jobs have.
-        own: reservation whose nodes count; None for all, of which those in others' reservations take no jobs.
+        prefix: beginning of the feature whose rest names the class; empty for none.
+        foreign: claims of foreign jobs, by node.
+        own: reservation whose nodes count; None for all, where nodes of others' reservations take no jobs.
     """
     found = {}
     for row in rows:
@@ -91,7 +83,7 @@ def cluster_hosts(
             continue
         reason = _why_unavailable(row, own)
         features = _text_list(row.get("active_features") or row.get("features"))
-        claim = None if reason else (theirs or {}).get(name)
+        claim = None if reason else (foreign or {}).get(name)
         words_for = reason if claim is None else claim.reason
         found[name] = Host(
             name,
@@ -124,7 +116,7 @@ def _why_unavailable(row: Mapping[str, Any], own: NodeReservation | None) -> str
 
 
 def _text_list(value: object) -> list[str]:
-    """Return a list of texts, which 22.05 joins by commas in some places."""
+    """Return a list of texts; 22.05 joins some lists by commas."""
     if isinstance(value, str):
         return [part for part in value.split(",") if part]
     return [str(part) for part in value] if isinstance(value, list) else []

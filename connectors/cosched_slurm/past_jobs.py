@@ -1,6 +1,6 @@
-"""Jobs that the controller has forgotten: from sacct (slurmdbd) or the job completion file.
+"""Records of jobs that the controller has forgotten: from sacct (slurmdbd) or the job completion file.
 
-Start at `AccountingCache` and `completed_record`; both return a `JobRecord`.
+`accounted_record` finds one among the rows of an `AccountingCache`, `completed_record` finds one in the file.
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["SACCT_FIELDS", "AccountingCache", "accounted_record", "completed_record"]
 
-# ── Slurm's accounting (slurmdbd, asked by sacct): what became of jobs that the controller has forgotten.
-
-
 SACCT_FIELDS = ("JobID", "State", "ExitCode", "Start", "End", "NNodes", "NodeList", "WorkDir")
 _CLOCKS_APART = 300  # seconds that the clocks of the spool and of Slurm may differ
+_COMPLETION_FIELD = re.compile(r"(JobState|StartTime|EndTime|NodeCnt|ExitCode)=(\S*)")
+_ARRAY_ELEMENT = re.compile(r" ArrayJobId=(\d+) ArrayTaskId=(\d+) ")
 
 
 def accounted_record(rows: Iterable[Sequence[str]], attempt: str, index: int | None = None) -> JobRecord | None:
     """Return the last job of an attempt; None where there is none.
 
     Args:
-        rows: `FIELDS` of the jobs in its folder or its array's, times in epoch seconds.
+        rows: `SACCT_FIELDS` of the jobs in its folder or its array's, times in epoch seconds.
         attempt: its UUID.
         index: of the attempt's element in its array; None for a job of its own.
     """
@@ -74,10 +73,10 @@ def _epoch_time(text: str) -> float | None:
 
 
 class AccountingCache:
-    """Asks seldom: what it knows is of jobs that ended long ago.
+    """Keeps the rows of Slurm's accounting, which change slowly, so that it is asked seldom.
 
     Args:
-        ask: returns lines of `FIELDS` separated by "|" for jobs of the last so many seconds; None where there is no
+        ask: returns lines of `SACCT_FIELDS` separated by "|" for jobs of the last so many seconds; None without
             accounting.
         pause: seconds between two questions at least.
     """
@@ -90,7 +89,7 @@ class AccountingCache:
         self._asked = float("-inf")
 
     def rows(self, folder: Path, since: float) -> Sequence[Sequence[str]]:
-        """Return the fields of the jobs in a working directory since an epoch time, as of `pause` ago at most.
+        """Return the fields of a working directory's jobs since an epoch time, at most `pause` seconds old.
 
         Raises:
             ConnectorError: the accounting does not answer.
@@ -111,16 +110,8 @@ def _rows_by_folder(lines: Iterable[str]) -> dict[str, list[list[str]]]:
     return dict(found)
 
 
-# ── Slurm's job completion file (jobcomp/filetxt): what became of jobs that the controller has forgotten.
-
-
-_COMPLETION_FIELD = re.compile(r"(JobState|StartTime|EndTime|NodeCnt|ExitCode)=(\S*)")
-
-_ARRAY_ELEMENT = re.compile(r" ArrayJobId=(\d+) ArrayTaskId=(\d+) ")
-
-
 def completed_record(file: Path, attempt: str, folder: Path, index: int | None = None) -> JobRecord | None:
-    """Return the job of an attempt; None where the file does not have it.
+    """Return the job of an attempt from the job completion file (jobcomp/filetxt); None where it is not there.
 
     Args:
         file: the completion file.
@@ -160,13 +151,13 @@ def _last_line_with(file: Path, wanted: bytes, index: int | None) -> str | None:
 
 
 def _array_element(line: str) -> tuple[str, str]:
-    """Return the number of a line's array and the index in it; what a user's own text says of these stands before."""
+    """Return a line's array number and index; a user's own text stands before them, so the last pair counts."""
     found: list[tuple[str, str]] = _ARRAY_ELEMENT.findall(line)
     return found[-1] if found else ("", "")
 
 
 def _completion_record(attempt: str, line: str) -> JobRecord | None:
-    # A user's own text (the job's name) stands early in the line: what stands last counts.
+    # A user's own text (the job's name) stands early in the line: the last of two fields counts.
     fields = dict(_COMPLETION_FIELD.findall(line))
     state = job_state(state_words(fields.get("JobState", "")))
     count, job = fields.get("NodeCnt", ""), line.partition(" ")[0].removeprefix("JobId=")

@@ -1,4 +1,7 @@
-"""Slurm through its library, in place of its commands: a process with pyslurm, sbatch's options in its words."""
+"""Asks Slurm through pyslurm, in a process of its own, in place of Slurm's commands.
+
+`submit_description` turns sbatch's options into pyslurm's attributes.
+"""
 
 from __future__ import annotations
 
@@ -65,16 +68,16 @@ _FLAGS: dict[str, tuple[str, object]] = {
 
 
 def submit_description(options: Sequence[str]) -> dict[str, object]:
-    """Return pyslurm's words for what stands on a command line of sbatch's, its script last.
+    """Return pyslurm's attributes for the options of sbatch, of which the last is the script.
 
     Raises:
-        ConnectorError: pyslurm has no word for an option.
+        ConnectorError: pyslurm has no attribute for an option.
     """
     found: dict[str, object] = {"script": options[-1]}
     for option in options[:-1]:
         name, _, value = option.removeprefix("--").partition("=")
         if (name, value) == ("mem", "0"):
-            continue  # all memory of a node: here 0 means that nothing was said
+            continue  # all memory of a node: pyslurm reads 0 as not given
         if name in _TEXTS:
             found[_TEXTS[name]] = value
         elif name in _NUMBERS and value.isdecimal():
@@ -91,13 +94,13 @@ def submit_description(options: Sequence[str]) -> dict[str, object]:
 
 
 class PyslurmClient(WorkerProcess):
-    """What `Commands` does, done by pyslurm in a process of its own. It has no arrays.
+    """Does with pyslurm what `SlurmCommands` does with commands, but for arrays.
 
     Args:
-        settings: the connector's.
+        settings: of the connector.
 
     Attributes:
-        largest_array: how many jobs may be one array: an element has no number by which pyslurm could end it.
+        largest_array: most jobs of one array; 1, for pyslurm cannot end an element, which has no number of its own.
     """
 
     largest_array = 1
@@ -132,11 +135,11 @@ class PyslurmClient(WorkerProcess):
             self.call("cancel", jobs=[int(job) for job in jobs])
 
     def jobs(self) -> list[dict[str, Any]]:
-        """Return all jobs that the controller remembers, everybody's."""
+        """Return all jobs that the controller remembers, of all users."""
         rows: list[dict[str, Any]] = self.call("jobs")
         return rows
 
-    def everybodys_jobs(self) -> list[dict[str, Any]]:
+    def all_users_jobs(self) -> list[dict[str, Any]]:
         """Return the jobs of all users."""
         return self.jobs()
 
@@ -146,7 +149,7 @@ class PyslurmClient(WorkerProcess):
         return rows
 
     def refusal(self, verb: str, message: str) -> ConnectorError:
-        """Turn the library's words into an error; what might pass by itself is transient."""
+        """Turn the library's words into an error, transient where it might pass by itself."""
         return refusal_error(f"pyslurm, asked to {_VERB_TEXTS[verb]}", message, submitting=verb == "submit")
 
 

@@ -1,6 +1,6 @@
-"""The process with pyslurm: the only module that imports it. Its rows are in the form of `squeue --json` of 22.05.
+"""The process that talks to Slurm through pyslurm; answers in the form of `squeue --json` of 22.05.
 
-pyslurm ends the process that imports it where Slurm's configuration cannot be read, and it is for one version of Slurm.
+pyslurm ends the process that imports it where Slurm's configuration cannot be read, so no other module imports it.
 Started as `python -m cosched_slurm.pyslurm_worker`; ends when its input ends.
 """
 
@@ -33,7 +33,7 @@ class _PyslurmVerbs:
         return int(self._library().JobSubmitDescription(**description).submit())
 
     def cancel(self, jobs: Sequence[int]) -> None:
-        """End jobs; one that is over, or gone, is fine."""
+        """End jobs; one that has ended, or is gone, is fine."""
         library = self._library()
         for job in jobs:
             library.Job(job).cancel()
@@ -60,7 +60,7 @@ class _PyslurmVerbs:
 
 
 def _check_version(library: str, controller: str) -> None:
-    """Refuse a library that is for another Slurm than the controller's: what it reads would mean something else.
+    """Refuse a library for another Slurm than the controller's, whose answers it would misread.
 
     Raises:
         SystemFault: their first two numbers differ.

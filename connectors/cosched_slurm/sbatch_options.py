@@ -1,4 +1,7 @@
-"""The options of sbatch: which of a user's stay as they are, which are taken over, and how they are written."""
+"""The options of sbatch that a user's script may have, and how each is written.
+
+`USER_OPTIONS` are passed on as they are; the others cosched decides itself. Start at `long_name`.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ _SHORT_OPTIONS = {
     "w": "nodelist",
     "x": "exclude",
 }
-# Passed on as they are: what the job needs, where its output goes, whom it is charged to. True: it takes a value.
+# Passed on as they are: resources, files and accounts of the job. True: the option takes a value.
 USER_OPTIONS = {
     **dict.fromkeys(
         (
@@ -163,7 +166,7 @@ def long_name(word: str) -> tuple[str, str | None]:
 
 
 def takes_value(name: str) -> bool:
-    """Whether an option must be given a value."""
+    """Return whether an option must be given a value."""
     return USER_OPTIONS[name] if name in USER_OPTIONS else _COSCHED_OPTIONS[name]
 
 

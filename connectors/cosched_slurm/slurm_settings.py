@@ -17,7 +17,7 @@ __all__ = ["SlurmSettings"]
 
 @dataclass(frozen=True, slots=True)
 class SlurmSettings:
-    """What an administrator may choose.
+    """Settings of the connector, checked.
 
     Attributes:
         spool: folder of the attempts; all hosts must reach it under the same path.
@@ -26,16 +26,16 @@ class SlurmSettings:
         partition: partition that jobs go to and whose hosts count; empty for Slurm's default and all hosts.
         account: account that jobs are charged to; empty for the user's default.
         qos: quality of service of the jobs; empty for the default.
-        host_class: what the node feature begins with whose rest names a host's class; empty where there is none.
+        host_class: beginning of the node feature whose rest names a host's class; empty for none.
         completions: Slurm's job completion file (JobCompLoc of jobcomp/filetxt); None where there is none.
         poll: seconds between two looks at the queue while jobs are in it.
         timeout: seconds that Slurm may take for an answer.
         keep_days: days after which the folder of an attempt that has ended is deleted.
         reservation: reservation that jobs run in; empty for none.
         gres: generic resources that each job asks for on each host ("gpu:1"); empty for none.
-        identity: whose jobs they are: "daemon" (all are cosched's user's), "account" (cosched's user's, charged to the
+        identity: owner of the jobs: "daemon" (all are cosched's user's), "account" (cosched's user's, charged to the
             account that has the name of the task's owner), or "user" (the owner's own; cosched must run as root).
-        interface: how Slurm is spoken to: "cli" (its commands) or "pyslurm" (its library).
+        interface: "cli" (Slurm's commands) or "pyslurm" (its library).
     """
 
     spool: Path

@@ -1,7 +1,7 @@
-"""The spool: an attempt's folder holds scripts, output, cancel mark and process stamps.
+"""The spool of the Slurm connector: an attempt's folder holds its scripts, output, fence and process stamps.
 
 A process leaves `began.<rank>` and `ended.<rank>`: finer than Slurm's seconds, with its exit code, at no cost to the
-controller. Where `began` exists, it does not run again. `user_of` names the user that owns a folder.
+controller. Where `began` exists, it does not run again. `user_and_group` finds the user that owns a folder.
 """
 
 from __future__ import annotations
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from cosched.connector import Launch
 
 __all__ = ["FENCED", "ProcessStamps", "SlurmAttemptFolders", "account_name", "user_and_group"]
-
-# ── Owners of tasks as users and accounts of the cluster.
-
 
 _ACCOUNT_NAME = re.compile(r"[a-z_][a-z0-9._-]{0,63}\Z")
 
@@ -60,12 +57,6 @@ def user_and_group(owner: str) -> tuple[int, int]:
     return user.pw_uid, user.pw_gid
 
 
-# ── The spool: a folder for each attempt with its scripts, its output, its fence, and the stamps of its processes.
-#
-# Each process of a job leaves `began.<rank>` and `ended.<rank>`: times finer than Slurm's whole seconds, exit codes of
-# each process, and news without a question to the controller. A process whose `began` is there already does not run.
-
-
 _PROCESS_SCRIPT = """\
 #!/bin/sh
 PATH=/usr/local/bin:/usr/bin:/bin
@@ -97,14 +88,14 @@ done"""
 
 @dataclass(frozen=True, slots=True)
 class ProcessStamps:
-    """What the processes of an attempt have said of themselves.
+    """Stamps of an attempt's processes.
 
     Attributes:
-        started: when the last of all began; None while some have not.
-        finished: when the last of all ended; None while some have not.
+        started: begin of the last process; None while some have not begun.
+        finished: end of the last process; None while some have not ended.
         code: the first code that is not 0 in rank order; None while some have not ended.
         job: Slurm's number of the job, once all have begun.
-        hosts: where they run, in rank order, once all have begun and say so.
+        hosts: of the processes, in rank order, once all have begun and stamped them.
     """
 
     started: float | None = None
@@ -115,14 +106,14 @@ class ProcessStamps:
 
 
 class SlurmAttemptFolders(AttemptFolders):
-    """The folders of attempts; closed to other users, whatever the spool is, for jobs run as cosched's user."""
+    """The folders of attempts, closed to other users, whatever the spool's mode is."""
 
     def mode(self) -> int:
         """Return the mode of attempts' folders."""
         return 0o700
 
-    def give(self, attempt: str, owner: str) -> None:
-        """Make an attempt's folder, with what is in it, another user's; the folders above must let him through.
+    def change_owner(self, attempt: str, owner: str) -> None:
+        """Give an attempt's folder and all files in it to another user, who must be able to reach it.
 
         Raises:
             UserError: there is no such user, or it is root, for whom nothing is submitted.
@@ -134,7 +125,7 @@ class SlurmAttemptFolders(AttemptFolders):
             os.chown(path, user, group, follow_symlinks=False)
 
     def created(self, attempt: str) -> float:
-        """Return when the attempt's script was written, or this moment: nothing of it is older."""
+        """Return when the attempt's script was written, before any job of it; now where there is none."""
         try:
             return (self.folder(attempt) / "run.sh").stat().st_mtime
         except OSError:
@@ -148,10 +139,10 @@ class SlurmAttemptFolders(AttemptFolders):
             return 0
 
     def stamps(self, attempt: str) -> ProcessStamps:
-        """Return what the attempt's processes have said; nothing where that makes no sense."""
+        """Return the stamps of the attempt's processes; empty ones where they make no sense."""
         try:
             return self._read_stamps(self.folder(attempt))
-        except ValueError:  # a job may write there what it likes
+        except ValueError:  # a job may write any text there
             return ProcessStamps()
 
     @staticmethod
@@ -175,7 +166,7 @@ class SlurmAttemptFolders(AttemptFolders):
         return ProcessStamps(started, finished, next((code for code in codes if code), 0), job, hosts)
 
     def write_script(self, launch: Launch) -> Path:
-        """Write what each process runs.
+        """Write the script that each process runs.
 
         Raises:
             UserError: the program's name begins with a dash.
@@ -208,14 +199,14 @@ class SlurmAttemptFolders(AttemptFolders):
 
 
 def _streams_kept(settings: Mapping[str, str]) -> tuple[str, ...]:
-    """Return which of a script's streams go into the attempt's folder: those that it sends nowhere else."""
+    """Return the streams that go into the attempt's folder: those that the user's script sends nowhere else."""
     if "output" in settings:  # as for sbatch, errors go with it
         return ()
     return ("out",) if "error" in settings else ("out", "err")
 
 
 def _stamp_words(file: Path) -> list[str]:
-    """Return the words of a stamp; none where it is not there or not yet written."""
+    """Return the words of a stamp; [] where it is missing or not yet whole."""
     try:
         text = file.read_text()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""From a launch to sbatch's options and script."""
+"""A launch becomes sbatch's options and script: start at `sbatch_arguments`, for arrays at `array_shape`."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")  # no ranges, no lists,
 
 @dataclass(frozen=True, slots=True)
 class ArrayShape:
-    """What attempts must have in common to be elements of one array, which has one comment for all of them.
+    """Common properties of the attempts of one array, which has one comment for all of them.
 
     Attributes:
-        options: sbatch's options but for those that differ between the attempts.
+        options: of sbatch, but for those that differ between the attempts.
         application: their tasks' application.
         has_deadline: whether their tasks have deadlines. These may differ: else few would share an array.
     """
@@ -96,7 +96,7 @@ def array_shape(launch: Launch, folder: Path, settings: SlurmSettings) -> ArrayS
 
 
 def limit_group(launch: Launch) -> object:
-    """Return what two launches have in common whose jobs count towards the same limits, as far as we can tell."""
+    """Return a value that is equal for launches that count towards the same limits of Slurm, as far as is known."""
     own = {} if launch.native is None else launch.native.settings
     return launch.owner, *(own.get(option) for option in ("account", "partition", "qos"))
 
@@ -107,7 +107,7 @@ def sbatch_arguments(launch: Launch, folder: Path, settings: SlurmSettings) -> l
     Args:
         launch: the attempt.
         folder: the attempt's folder.
-        settings: the connector's.
+        settings: of the connector.
 
     Raises:
         UserError: a value cannot be carried safely.
@@ -143,11 +143,11 @@ def sbatch_arguments(launch: Launch, folder: Path, settings: SlurmSettings) -> l
 
 
 def _default_options(own: Mapping[str, str], folder: Path, settings: SlurmSettings) -> dict[str, str]:
-    """Return what holds where the user's own file says nothing."""
+    """Return the options that hold where the user's own file does not set them."""
     memory = any(name.startswith("mem-per-") for name in own)
     return {
         "output": safe(str(folder / "slurm.log"), "the spool"),
-        "mem": "" if memory else "0",  # all that the host has
+        "mem": "" if memory else "0",  # all of the host's
         "partition": settings.partition,
         "account": settings.account,
         "qos": settings.qos,
@@ -157,7 +157,7 @@ def _default_options(own: Mapping[str, str], folder: Path, settings: SlurmSettin
 
 
 def _user_options(launch: Launch) -> dict[str, str]:
-    """Return the options of the user's own file, names of files from its directory on.
+    """Return the options of the user's own file, its relative file names made absolute.
 
     Raises:
         UserError: an option that is not the user's to give.
@@ -177,7 +177,7 @@ def _user_options(launch: Launch) -> dict[str, str]:
 
 
 def process_count(launch: Launch) -> int:
-    """Return how many processes cosched follows: a user's own script runs once, on the first host."""
+    """Return the number of processes that cosched follows: a user's own script runs once, on the first host."""
     return launch.count if launch.native is None else 1
 
 
@@ -186,7 +186,7 @@ def job_script(count: int, script: Path, srun: str) -> str:
 
     Args:
         count: number of processes.
-        script: what each of them runs.
+        script: of each process.
         srun: path of Slurm's program that starts them.
     """
     values = {"count": count, "script": safe(str(script), "the spool"), "srun": safe(srun, "the path of srun")}

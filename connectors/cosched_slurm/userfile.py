@@ -1,4 +1,4 @@
-"""A user's batch script: its `#SBATCH` and `#COSCHED` lines, read as sbatch reads them. Nothing of it is run here."""
+"""A user's batch script becomes tasks: its `#SBATCH` and `#COSCHED` lines are read, as sbatch reads them, not run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COSCHED_REQUESTS = {
     "profile": True,
     "set": True,
 }
-# What a job takes over of the environment that it is submitted from, where its script does not say (--export).
+# Variables of the submitting environment that a job takes over, where its script has no --export.
 _USUAL_VARIABLES = (
     "PATH",
     "LD_LIBRARY_PATH",
@@ -45,28 +45,30 @@ _NODES = re.compile(r"([1-9]\d{0,8})(?:-([1-9]\d{0,8}))?", re.ASCII)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
-def read(text: str, place: UserFileOrigin) -> list[UserJob]:
+def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
     """Return the tasks that a script asks for: one, or one for each index of its array.
 
     Raises:
         UserError: it is no batch script, or an option cannot be understood or kept; names the line.
     """
     if not text.startswith("#!"):
-        raise UserError(f"{place.name} is not a batch script: its first line must be #! and the path of an interpreter")
+        raise UserError(
+            f"{origin.name} is not a batch script: its first line must be #! and the path of an interpreter"
+        )
     if "\r" in text:
-        raise UserError(f"{place.name} has lines that end as on DOS (\\r\\n), which no interpreter takes: convert it")
-    options, wishes = _directives(text, place)
+        raise UserError(f"{origin.name} has lines that end as on DOS (\\r\\n), which no interpreter takes: convert it")
+    options, requests = _directives(text, origin)
     settings = {name: value for name, value in options.items() if name in USER_OPTIONS}
     hosts, settings = _host_count(options, settings)
     job = UserJob(
         NativeDescription("slurm", settings, text),
-        command=(str(place.folder / place.name),),
-        name=_job_name(options.get("job-name", ""), place),
+        command=(str(origin.folder / origin.name),),
+        name=_job_name(options.get("job-name", ""), origin),
         hosts=hosts,
-        directory=str(place.folder / options.get("chdir", "")),
-        environment=_environment(options.get("export"), place.environment),
+        directory=str(origin.folder / options.get("chdir", "")),
+        environment=_environment(options.get("export"), origin.environment),
         time_limit=parse_time_limit(options["time"]) if "time" in options else None,
-        wishes=tuple(wishes),
+        requests=tuple(requests),
     )
     jobs = [job] if "array" not in options else list(_array_tasks(job, parse_array_indices(options["array"])))
     for each in jobs[:1]:
@@ -74,10 +76,10 @@ def read(text: str, place: UserFileOrigin) -> list[UserJob]:
     return jobs
 
 
-def _directives(text: str, place: UserFileOrigin) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the options and cosched's own wishes; they end at the first command, as for sbatch."""
+def _directives(text: str, origin: UserFileOrigin) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Return the options and cosched's own requests; they end at the first command, as for sbatch."""
     options: dict[str, str] = {}
-    wishes: list[tuple[str, str]] = []
+    requests: list[tuple[str, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
         if stripped and not stripped.startswith("#"):
@@ -86,12 +88,12 @@ def _directives(text: str, place: UserFileOrigin) -> tuple[dict[str, str], list[
             if re.match(r"#SBATCH\s", line):
                 options.update(_options(shlex.split(line[len("#SBATCH") :], comments=True)))
             elif re.match(r"#COSCHED\s", line):
-                wishes += _cosched_requests(shlex.split(line[len("#COSCHED") :], comments=True))
+                requests += _cosched_requests(shlex.split(line[len("#COSCHED") :], comments=True))
         except ValueError as error:
-            raise UserError(f"{place.name}:{number}: {error}: close the quotes") from error
+            raise UserError(f"{origin.name}:{number}: {error}: close the quotes") from error
         except UserError as error:
-            raise UserError(f"{place.name}:{number}: {error}") from error
-    return options, wishes
+            raise UserError(f"{origin.name}:{number}: {error}") from error
+    return options, requests
 
 
 def _options(words: list[str]) -> Iterator[tuple[str, str]]:
@@ -121,7 +123,7 @@ def _cosched_requests(words: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _host_count(options: Mapping[str, str], settings: dict[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the number of hosts, and the settings with the number of processes said for each host."""
+    """Return the number of hosts, and the settings with processes counted for each host."""
     nodes = options.get("nodes", "")
     if not nodes:
         return ("" if "ntasks" not in settings else "1"), settings
@@ -137,12 +139,12 @@ def _host_count(options: Mapping[str, str], settings: dict[str, str]) -> tuple[s
     return nodes, settings
 
 
-def _job_name(name: str, place: UserFileOrigin) -> str:
-    return str(safe(name, "the job's name")) if name else Path(place.name).name
+def _job_name(name: str, origin: UserFileOrigin) -> str:
+    return str(safe(name, "the job's name")) if name else Path(origin.name).name
 
 
 def _environment(export: str | None, given: Mapping[str, str]) -> dict[str, str]:
-    """Return what --export asks for: `ALL` stands for what programs usually need, not for every variable there is."""
+    """Return the variables of --export; its `ALL` stands for those that programs usually need."""
     found: dict[str, str] = {}
     for word in ["ALL"] if export is None else export.split(","):
         name, equals, value = word.partition("=")
@@ -180,5 +182,5 @@ def _array_tasks(job: UserJob, numbers: list[int]) -> Iterator[UserJob]:
             job.directory,
             {**job.environment, **common, "SLURM_ARRAY_TASK_ID": str(number)},
             job.time_limit,
-            job.wishes,
+            job.requests,
         )

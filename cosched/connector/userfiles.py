@@ -1,6 +1,6 @@
 """Users' own files: a submit file or a batch script that they wrote for their manager, read for what it asks.
 
-The package of a connector that knows such files has a module `userfile` with `read(text, place) -> list[UserJob]`.
+The package of a connector that knows such files has a module `userfile` with `read(text, origin) -> list[UserJob]`.
 Readers run with the rights of whoever submits, on the command line's side.
 """
 
@@ -65,7 +65,7 @@ class UserJob:
         directory: where it runs, absolute.
         environment: additions to its environment.
         time_limit: seconds after which the manager may end it.
-        wishes: what the file asks of cosched, by the names of the options of `cosched task submit`, in order.
+        requests: what the file asks of cosched, by the names of the options of `cosched task submit`, in order.
     """
 
     native: NativeDescription
@@ -75,13 +75,13 @@ class UserJob:
     directory: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     time_limit: float | None = None
-    wishes: tuple[tuple[str, str], ...] = ()
+    requests: tuple[tuple[str, str], ...] = ()
 
     @property
     def after(self) -> tuple[str, ...]:
         """Identifiers of the tasks that the file wants it to come after."""
         return tuple(
-            task for name, value in self.wishes if name == "after" for task in re.split(r"[\s,]+", value) if task
+            task for name, value in self.requests if name == "after" for task in re.split(r"[\s,]+", value) if task
         )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MODULE = """
 import os, sys, time
-from cosched.connector.worker_process import serve
+from cosched.connector.worker_process import serve_requests
 
 class Verbs:
     def add(self, one, two): return one + two
@@ -31,7 +31,7 @@ class Verbs:
     def hang(self): time.sleep(60)
     def die(self): os._exit(1)
 
-serve(Verbs())
+serve_requests(Verbs())
 """
 
 

@@ -230,13 +230,13 @@ def requests_of_file(path: Path, *, now: float, options: Mapping[str, Any]) -> t
 
 
 def _file_request(job: UserJob, now: float, options: Mapping[str, Any]) -> tuple[TaskRequest, str]:
-    wishes = dict(job.wishes)
-    settings = [value for name, value in job.wishes if name == "set"]
+    requests = dict(job.requests)
+    settings = [value for name, value in job.requests if name == "set"]
     chosen = {
-        "deadline": options.get("deadline") or wishes.get("deadline", ""),
-        "hosts": options.get("hosts") or wishes.get("hosts", "") or job.hosts,
-        "profile": options.get("profile") or wishes.get("profile", ""),
-        "name": options.get("name") or wishes.get("name", "") or job.name,
+        "deadline": options.get("deadline") or requests.get("deadline", ""),
+        "hosts": options.get("hosts") or requests.get("hosts", "") or job.hosts,
+        "profile": options.get("profile") or requests.get("profile", ""),
+        "name": options.get("name") or requests.get("name", "") or job.name,
         "directory": options.get("directory") or job.directory,
         "environment": [
             *(f"{key}={value}" for key, value in job.environment.items()),
@@ -246,9 +246,9 @@ def _file_request(job: UserJob, now: float, options: Mapping[str, Any]) -> tuple
         "time_limit": options.get("time_limit", ""),
         "after": dict.fromkeys([*job.after, *_option_words(options, "after")]),
         "notify": _option_words(options, "notify"),
-        "best_effort": bool(options.get("best_effort")) or "best-effort" in wishes,
+        "best_effort": bool(options.get("best_effort")) or "best-effort" in requests,
     }
-    application = str(options.get("application") or wishes.get("application", ""))
+    application = str(options.get("application") or requests.get("application", ""))
     request, note = request_of(application, () if application else ("/bin/true",), now=now, **chosen)
     limit = request.time_limit if chosen["time_limit"] else job.time_limit
     return replace(request, command=job.command, native=job.native, time_limit=limit), note

@@ -241,21 +241,21 @@ def requests_of_upload(text: str, name: str, fields: Mapping[str, str], zone: tz
 
 
 def _uploaded_request(job: UserJob, form: TaskRequest) -> TaskRequest:
-    wishes = dict(job.wishes)
-    settings = (value.partition("=") for name, value in job.wishes if name == "set")
+    requests = dict(job.requests)
+    settings = (value.partition("=") for name, value in job.requests if name == "set")
     return replace(
         form,
-        application=wishes.get("application", ""),
+        application=requests.get("application", ""),
         command=job.command,
         native=job.native,
         parameters={key.strip(): value for key, _, value in settings},
-        deadline=form.deadline if form.deadline is not None else wishes.get("deadline") or None,
-        hosts=form.hosts or wishes.get("hosts") or job.hosts or None,
-        profile=form.profile or read_profile(wishes.get("profile", "")),
-        name=form.name or wishes.get("name", "") or job.name,
+        deadline=form.deadline if form.deadline is not None else requests.get("deadline") or None,
+        hosts=form.hosts or requests.get("hosts") or job.hosts or None,
+        profile=form.profile or read_profile(requests.get("profile", "")),
+        name=form.name or requests.get("name", "") or job.name,
         directory=form.directory or ("" if job.directory == str(_NOWHERE) else job.directory),
         environment=dict(job.environment),
         after=tuple(dict.fromkeys([*job.after, *form.after])),
-        best_effort=form.best_effort or "best-effort" in wishes,
+        best_effort=form.best_effort or "best-effort" in requests,
         time_limit=form.time_limit or job.time_limit,
     )

@@ -103,13 +103,21 @@ def test_a_restarted_scheduler_does_not_evict() -> None:
 
 def test_an_eviction_that_leads_to_a_removal_is_left_out() -> None:
     events = [*_submitted(), _event(_EXECUTE), _event(_EVICTED, 4), _event(_ABORTED, 5, Reason="by hand")]
-    assert _states(EventLogReader.settled(EventLogReader().read(events))) == ["queued", "running", "removed"]
+    assert _states(EventLogReader.without_transient_evictions(EventLogReader().read(events))) == [
+        "queued",
+        "running",
+        "removed",
+    ]
 
 
 def test_a_group_that_is_removed_one_by_one_is_removed_once() -> None:
     ends = [_event(number, 4, rank) for rank in (0, 1) for number in (_EVICTED, _ABORTED)]
     events = [*_submitted(2), _event(_EXECUTE, 1, 0), _event(_EXECUTE, 1, 1), *ends]
-    assert _states(EventLogReader.settled(EventLogReader().read(events))) == ["queued", "running", "removed"]
+    assert _states(EventLogReader.without_transient_evictions(EventLogReader().read(events))) == [
+        "queued",
+        "running",
+        "removed",
+    ]
 
 
 def test_what_has_ended_stays_ended() -> None:

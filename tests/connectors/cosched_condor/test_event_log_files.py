@@ -65,9 +65,9 @@ def test_what_is_over_goes_and_what_is_current_or_young_stays(logs: EventLogFile
     hours = time.time() - 7200
     for name in ("events.log", "events.1.log", "events.3.log"):
         os.utime(tmp_path / name, (hours, hours))
-    assert logs.discard(lambda log: log.name == "events.log", keep=86400.0) == [tmp_path / "events.1.log"]
+    assert logs.delete_ended(lambda log: log.name == "events.log", keep=86400.0) == [tmp_path / "events.1.log"]
     assert [log.name for log in logs.all()] == ["events.log", "events.2.log", "events.3.log"]
-    assert logs.discard(lambda _log: True, keep=3600.0) == [tmp_path / "events.log"]
+    assert logs.delete_ended(lambda _log: True, keep=3600.0) == [tmp_path / "events.log"]
 
 
 class _Reader:
@@ -155,8 +155,8 @@ class Rotation(RuleBasedStateMachine):
 
     @rule()
     def tidy(self) -> None:
-        self._news._tidied = -module._TIDY_PERIOD
-        self._news._tidy()
+        self._news._logs_checked = -module._LOG_CHECK_PERIOD
+        self._news._delete_ended_logs()
 
     @rule()
     def read_and_tidy_after_an_hour(self) -> None:

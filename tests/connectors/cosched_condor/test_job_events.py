@@ -123,7 +123,7 @@ def test_what_is_too_short_to_be_seen_on_a_slot_is_told_all_the_same(
 ) -> None:
     assert _states(news) == []
     ad = _ad(attempts, JobStatus=4, ExitCode=0, CompletionDate=9, **_BEGUN)
-    news.stirred([ad["CoschedAttempt"]], 1.0)
+    news.changed([ad["CoschedAttempt"]], 1.0)
     pool.queue = [ad]
     assert _states(news) == [JobState.COMPLETED]
 
@@ -155,7 +155,7 @@ def test_what_left_the_queue_is_found_in_the_history(
 
 
 def test_what_nobody_knows_is_given_up_and_others_jobs_are_none_of_ours(news: QueueEvents, pool: Pool) -> None:
-    news.stirred([str(uuid.uuid4())])
+    news.changed([str(uuid.uuid4())])
     pool.queue = [{"ClusterId": 9, "ProcId": 0, "CoschedAttempt": str(uuid.uuid4()), "CoschedCount": 1, "JobStatus": 1}]
     assert _states(news, 60.0) == []
     pool.calls.clear()

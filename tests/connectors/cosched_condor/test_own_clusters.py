@@ -13,20 +13,20 @@ def test_the_same_number_with_another_scheduler_is_not_ours() -> None:
     """Regression: in a pool with two schedulers another's cluster 7 passed for ours, and its host for free."""
     own = OwnClusters()
     own.add(["7.0"])
-    assert own.has(_slot("7.3", "a@h"))  # nothing better is known
-    own.scheduler = "a@h"
-    assert own.has(_slot("7.3", "a@h"))
-    assert own.has(_slot("7.3"))
-    assert not own.has(_slot("7.3", "b@h"))
-    assert not own.has(_slot("8.0", "a@h"))
+    assert own.owns(_slot("7.3", "a@h"))  # nothing better is known
+    own.named("a@h")
+    assert own.owns(_slot("7.3", "a@h"))
+    assert own.owns(_slot("7.3"))
+    assert not own.owns(_slot("7.3", "b@h"))
+    assert not own.owns(_slot("8.0", "a@h"))
 
 
 def test_what_is_being_submitted_is_ours_before_its_number_is_known() -> None:
     own = OwnClusters()
     own.add(["7.0"])
-    own.scheduler = "a@h"
+    own.named("a@h")
     with own.submitting():
-        assert own.has(_slot("8.0", "a@h"))
-        assert not own.has(_slot("8.0", "b@h"))
-        assert not own.has(_slot("6.0", "a@h"))
-    assert not own.has(_slot("8.0", "a@h"))
+        assert own.owns(_slot("8.0", "a@h"))
+        assert not own.owns(_slot("8.0", "b@h"))
+        assert not own.owns(_slot("6.0", "a@h"))
+    assert not own.owns(_slot("8.0", "a@h"))

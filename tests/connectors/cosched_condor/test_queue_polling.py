@@ -19,22 +19,22 @@ _STEPS = st.lists(
 def _due(pace: QueuePolling, start: float, until: float = LONGEST_PAUSE + SHORTEST_PAUSE) -> float:
     """Return after how many seconds a question is due; infinity for not at all."""
     steps = int(until / 0.25) + 1
-    return next((0.25 * step for step in range(steps) if pace.due(start + 0.25 * step)), math.inf)
+    return next((0.25 * step for step in range(steps) if pace.is_due(start + 0.25 * step)), math.inf)
 
 
 def test_the_first_question_is_asked_at_once() -> None:
-    assert QueuePolling().due(0.0)
+    assert QueuePolling().is_due(0.0)
 
 
 def test_where_queue_and_slots_agree_nothing_is_asked() -> None:
     pace = QueuePolling()
-    pace.seen(frozenset({"1.0"}), 0.0)
+    pace.slots_seen(frozenset({"1.0"}), 0.0)
     pace.answered(frozenset({"1.0"}), waiting=False, now=0.0)
     assert _due(pace, 0.0, 3600.0) == math.inf
-    pace.seen(frozenset({"1.0"}), 50.0)
+    pace.slots_seen(frozenset({"1.0"}), 50.0)
     assert _due(pace, 50.0) == math.inf
-    pace.seen(frozenset(), 60.0)
-    assert pace.due(60.0)
+    pace.slots_seen(frozenset(), 60.0)
+    assert pace.is_due(60.0)
 
 
 def test_what_waits_is_asked_for_ever_more_rarely() -> None:
@@ -48,7 +48,7 @@ def test_what_waits_is_asked_for_ever_more_rarely() -> None:
 
 def test_a_change_during_a_question_is_asked_for_once_more() -> None:
     pace = QueuePolling()
-    pace.stirred(10.2)
+    pace.changed(10.2)
     pace.answered(frozenset(), waiting=False, now=10.0)
     assert 0 < _due(pace, 10.2) <= SHORTEST_PAUSE
 
@@ -64,13 +64,13 @@ def test_never_too_often_and_never_too_late(
         now += gap
         changed = kind == "stir" or (kind == "look" and jobs != seen)
         if kind == "look":
-            pace.seen(jobs, now)
+            pace.slots_seen(jobs, now)
             seen = jobs
         elif kind == "stir":
-            pace.stirred(now)
+            pace.changed(now)
         if changed:
             assert _due(pace, now) <= SHORTEST_PAUSE + 0.25
-        if pace.due(now):
+        if pace.is_due(now):
             assert now - asked >= SHORTEST_PAUSE
             asked = now
             pace.answered(running, waiting=waiting, now=now)

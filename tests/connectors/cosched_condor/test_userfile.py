@@ -31,7 +31,7 @@ def test_wishes_and_variables_are_taken_apart(tmp_path: Path) -> None:
     )
     assert job.command == (str(tmp_path / "prog"),)
     assert job.native.settings == {"executable": str(tmp_path / "prog"), "request_gpus": "1"}
-    assert dict(job.wishes) == {"deadline": "now+2h", "hosts": "1-4", "best-effort": "", "set": "Scale=2"}
+    assert dict(job.requests) == {"deadline": "now+2h", "hosts": "1-4", "best-effort": "", "set": "Scale=2"}
     assert (job.environment, job.directory, job.hosts) == ({"A": "1", "AC": "3"}, str(tmp_path / "run"), "")
 
 

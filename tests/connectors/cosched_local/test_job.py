@@ -48,7 +48,7 @@ def until(job: LocalJob, state: JobState) -> None:
 
 def test_a_life(files: LocalSpool, launch: Launch) -> None:
     job = LocalJob(files, launch, 0.2)
-    job.wait_because("waits for host a, which is busy")
+    job.set_waiting_reason("waits for host a, which is busy")
     assert (job.report.state, job.report.reason) == (JobState.QUEUED, "waits for host a, which is busy")
     job.start()
     assert not job.waiting
@@ -60,13 +60,13 @@ def test_a_life(files: LocalSpool, launch: Launch) -> None:
 
 def test_it_is_restless_while_something_will_happen_soon(files: LocalSpool, launch: Launch) -> None:
     job = LocalJob(files, launch, 0.2)
-    seen = [job.restless]
+    seen = [job.changes_soon]
     job.start()
-    seen.append(job.restless)
+    seen.append(job.changes_soon)
     until(job, JobState.RUNNING)
-    seen.append(job.restless)
+    seen.append(job.changes_soon)
     job.stop(JobState.REMOVED, "cancelled")
-    seen.append(job.restless)
+    seen.append(job.changes_soon)
     until(job, JobState.REMOVED)
     assert seen == [False, True, False, True]
 

@@ -51,7 +51,7 @@ def test_a_launch_is_read_as_it_was_written(
 def test_of_an_attempt_without_a_folder_nothing_is_known(files: LocalSpool) -> None:
     for read in (files.launch, files.claim, files.started, files.end, files.stop):
         assert read("no") is None
-    assert files.last_words("no") == ""
+    assert files.runner_log_tail("no") == ""
 
 
 def test_attempts_come_in_the_order_of_their_submission(files: LocalSpool) -> None:
@@ -121,7 +121,7 @@ def test_an_end_written_after_the_clock_was_set_back_is_not_before_its_start(fil
 def test_the_last_words_of_a_runner_are_its_last_line_that_says_something(files: LocalSpool) -> None:
     files.write_launch(LAUNCH)
     (files.folder(LAUNCH.attempt) / "runner.log").write_bytes(b"Traceback\nOSError: gr\xfc\xdfe\n\n  \n")
-    assert files.last_words(LAUNCH.attempt) == "OSError: gr\ufffd\ufffde"
+    assert files.runner_log_tail(LAUNCH.attempt) == "OSError: gr\ufffd\ufffde"
 
 
 def test_a_host_is_off_whatever_its_marker_is(files: LocalSpool) -> None:

@@ -72,7 +72,7 @@ class Processes:
             if process.returncode is None:
                 os.killpg(process.pid, signal.SIGKILL)
 
-    def ending(self, attempt: str) -> JobOutcome | None:
+    def outcome(self, attempt: str) -> JobOutcome | None:
         """Return how they ended; None while one lives."""
         if any(process.poll() is None for process in self._live):
             return None
@@ -87,18 +87,20 @@ class Hosts:
     """The hosts of one pool."""
 
     def __init__(self, spool: Path) -> None:
-        self._book = PoolDatabase(spool / "pool.db")
+        self._database = PoolDatabase(spool / "pool.db")
         self._attempts = spool / "attempts"
         self._processes: dict[str, Processes] = {}
 
     def look(self) -> None:
         """Start what has started, kill what was stopped, and say what has ended."""
-        with self._book.turn() as turn:
-            for job in turn.pool.jobs:
+        with self._database.transaction() as transaction:
+            for job in transaction.pool.jobs:
                 if job.state is JobState.RUNNING:
-                    ending = self._look_at(job, turn.launch(job.attempt))
-                    if ending is not None:
-                        turn.change(replace(job, ending=job.ending if job.stopped else ending, ends=time.time()))
+                    outcome = self._look_at(job, transaction.launch(job.attempt))
+                    if outcome is not None:
+                        transaction.change(
+                            replace(job, outcome=job.outcome if job.stopped else outcome, ends=time.time())
+                        )
 
     def _look_at(self, job: SimulatedJob, launch: Launch | None) -> JobOutcome | None:
         """Return how the job has ended; None while it runs."""
@@ -106,16 +108,16 @@ class Hosts:
         processes = self._processes.get(job.attempt)
         if processes is None:
             if job.stopped:
-                return job.ending
+                return job.outcome
             processes = self._processes[job.attempt] = Processes(launch, self._attempts / job.attempt)
         if job.stopped:
             processes.kill()
-        return processes.ending(job.attempt)
+        return processes.outcome(job.attempt)
 
     def close(self) -> None:
         for processes in self._processes.values():
             processes.kill()
-        self._book.close()
+        self._database.close()
 
 
 def main() -> None:

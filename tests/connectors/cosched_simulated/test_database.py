@@ -36,66 +36,65 @@ def book(file: Path) -> Iterator[PoolDatabase]:
 
 
 def submit(book: PoolDatabase, *launches: Launch) -> None:
-    with book.turn() as turn:
+    with book.transaction() as transaction:
         for launch in launches:
-            turn.submit(launch, 1.5, 10.0, DONE)
+            transaction.submit(launch, 1.5, 10.0, DONE)
 
 
-def fail(turn: PoolTransaction, launch: Launch) -> None:
-    turn.submit(launch, 0.0, 1.0, DONE)
-    turn.write()
+def fail(transaction: PoolTransaction, launch: Launch) -> None:
+    transaction.submit(launch, 0.0, 1.0, DONE)
+    transaction.write()
     raise OSError("no room")
 
 
 def news(book: PoolDatabase, after: int = 0) -> tuple[int, list[JobReport]]:
-    with book.turn() as turn:
-        return turn.news(after)
+    with book.transaction() as transaction:
+        return transaction.changes_since(after)
 
 
 def test_what_was_written_is_there_again(book: PoolDatabase, file: Path) -> None:
     launch = a_launch("h1", "h2", environment={"A": "b\nc"}, parameters={"n": 2.5, "m": "x"}, prepare=("/bin/true",))
     submit(book, launch, a_launch())
-    with book.turn() as turn:
-        turn.pool = SimulatedPool(
-            ("h1", "h2"), 3.0, tuple(job.start(("h1", "h2")[: job.count], 3.0) for job in turn.pool.jobs)
-        )
-        turn.change(turn.pool.jobs[0].stop(CANCELLED, 4.0, 2.0))
-        kept = turn.pool
+    with book.transaction() as transaction:
+        started = tuple(job.start(("h1", "h2")[: job.count], 3.0) for job in transaction.pool.jobs)
+        transaction.replace_pool(SimulatedPool(("h1", "h2"), 3.0, started))
+        transaction.change(transaction.pool.jobs[0].stop(CANCELLED, 4.0, 2.0))
+        kept = transaction.pool
     book.close()
     assert file.parent.stat().st_mode & 0o777 == 0o700
     again = PoolDatabase(file)
-    with again.turn() as turn:
-        assert turn.pool == kept
-        assert turn.launch(launch.attempt) == launch
+    with again.transaction() as transaction:
+        assert transaction.pool == kept
+        assert transaction.launch(launch.attempt) == launch
     again.close()
 
 
 def test_jobs_that_have_ended_are_history(book: PoolDatabase) -> None:
     launch = a_launch("h1")
     submit(book, launch)
-    with book.turn() as turn:
-        turn.change(turn.pool.jobs[0].stop(CANCELLED, 2.0, 0.0))
-    with book.turn() as turn:
-        assert turn.pool.jobs == ()
-        job = turn.job(launch.attempt)
+    with book.transaction() as transaction:
+        transaction.change(transaction.pool.jobs[0].stop(CANCELLED, 2.0, 0.0))
+    with book.transaction() as transaction:
+        assert transaction.pool.jobs == ()
+        job = transaction.job(launch.attempt)
         assert job is not None
         assert (job.state, job.ends) == (JobState.REMOVED, 2.0)
-        turn.change(replace(job, ends=4.0))
-        assert turn.job("another") is None
-        assert turn.launch("another") is None
-    with book.turn() as turn:
-        assert turn.job(launch.attempt) == replace(job, ends=4.0)
+        transaction.change(replace(job, ends=4.0))
+        assert transaction.job("another") is None
+        assert transaction.launch("another") is None
+    with book.transaction() as transaction:
+        assert transaction.job(launch.attempt) == replace(job, ends=4.0)
 
 
 def test_a_fence_is_remembered(book: PoolDatabase) -> None:
     launch = a_launch()
-    with book.turn() as turn:
-        turn.fence(launch.attempt)
-    with book.turn() as turn:
-        job = turn.job(launch.attempt)
+    with book.transaction() as transaction:
+        transaction.fence(launch.attempt)
+    with book.transaction() as transaction:
+        job = transaction.job(launch.attempt)
         assert job is not None
         assert (job.state, job.count) == (JobState.REMOVED, 0)
-        assert turn.launch(launch.attempt) is None
+        assert transaction.launch(launch.attempt) is None
 
 
 def test_news_are_what_changed_and_no_more(book: PoolDatabase) -> None:
@@ -104,9 +103,9 @@ def test_news_are_what_changed_and_no_more(book: PoolDatabase) -> None:
     last, told = news(book)
     assert [report.attempt for report in told] == [one.attempt, two.attempt]
     assert news(book, last) == (last, [])
-    with book.turn() as turn:
-        turn.change(turn.pool.jobs[0].start(("h1",), 2.0))
-        later, told = turn.news(last)
+    with book.transaction() as transaction:
+        transaction.change(transaction.pool.jobs[0].start(("h1",), 2.0))
+        later, told = transaction.changes_since(last)
         assert [(report.attempt, report.state) for report in told] == [(one.attempt, JobState.RUNNING)]
     assert news(book, last) == (later, told)
     assert news(book, later) == (later, [])
@@ -114,8 +113,8 @@ def test_news_are_what_changed_and_no_more(book: PoolDatabase) -> None:
 
 def test_a_turn_that_fails_leaves_nothing(book: PoolDatabase) -> None:
     launch = a_launch()
-    with pytest.raises(ConnectorError, match="no room"), book.turn() as turn:
-        fail(turn, launch)
+    with pytest.raises(ConnectorError, match="no room"), book.transaction() as transaction:
+        fail(transaction, launch)
     assert news(book) == (0, [])
     submit(book, launch)
     assert len(news(book)[1]) == 1
@@ -124,18 +123,18 @@ def test_a_turn_that_fails_leaves_nothing(book: PoolDatabase) -> None:
 def test_jobs_that_ended_long_ago_are_forgotten(book: PoolDatabase) -> None:
     launches = [a_launch() for _ in range(4)]
     submit(book, *launches)
-    with book.turn() as turn:
-        for job, ends in zip(turn.pool.jobs[:2], (5.0, 50.0), strict=True):
-            turn.change(job.stop(CANCELLED, ends, 0.0))
-        turn.change(turn.pool.jobs[2].start(("h1",), 2.0))
-    with book.turn() as turn:
-        turn.forget(20.0)
-    with book.turn() as turn:
-        known = [turn.job(launch.attempt) is not None for launch in launches]
+    with book.transaction() as transaction:
+        for job, ends in zip(transaction.pool.jobs[:2], (5.0, 50.0), strict=True):
+            transaction.change(job.stop(CANCELLED, ends, 0.0))
+        transaction.change(transaction.pool.jobs[2].start(("h1",), 2.0))
+    with book.transaction() as transaction:
+        transaction.forget(20.0)
+    with book.transaction() as transaction:
+        known = [transaction.job(launch.attempt) is not None for launch in launches]
     assert known == [False, True, True, True]
     submit(book, a_launch())
-    with book.turn() as turn:
-        assert [job.number for job in turn.pool.jobs] == [3, 4, 5]
+    with book.transaction() as transaction:
+        assert [job.number for job in transaction.pool.jobs] == [3, 4, 5]
 
 
 def test_a_process_that_dies_between_any_two_statements_leaves_all_or_nothing(file: Path) -> None:
@@ -156,7 +155,7 @@ def test_a_process_that_dies_between_any_two_statements_leaves_all_or_nothing(fi
         assert (code, submitted) in ((17, 0), (17, 2))
         for leftover in file.parent.iterdir():
             leftover.unlink()
-    pytest.fail("a turn has more than 40 statements")
+    pytest.fail("a transaction has more than 40 statements")
 
 
 def submit_and_die(file: Path, launches: list[Launch], step: int) -> None:

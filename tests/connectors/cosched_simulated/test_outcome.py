@@ -42,18 +42,18 @@ def test_without_an_error_predictions_are_exact() -> None:
 
 
 def test_a_share_fails() -> None:
-    endings = [
+    outcomes = [
         drawn_outcome(replace(a_launch(), attempt=f"{number}"), settings(failures=0.3))[1] for number in range(2000)
     ]
-    codes = [ending.exit_code for ending in endings]
+    codes = [outcome.exit_code for outcome in outcomes]
     assert set(codes) == {0, 1}
     assert codes.count(1) / 2000 == pytest.approx(0.3, abs=0.05)
-    assert {ending.state for ending in endings if ending.exit_code} == {JobState.FAILED}
-    assert all(ending.reason for ending in endings if ending.exit_code)
+    assert {outcome.state for outcome in outcomes if outcome.exit_code} == {JobState.FAILED}
+    assert all(outcome.reason for outcome in outcomes if outcome.exit_code)
 
 
 def test_a_time_limit_cuts_it_off() -> None:
-    seconds, ending = drawn_outcome(a_launch(predicted=10.0, time_limit=2.0), settings(error=0, failures=1))
-    assert (seconds, ending.state, ending.exit_code) == (2.0, JobState.REMOVED, None)
-    assert ending.reason == "its time limit of 2 s was over"
+    seconds, outcome = drawn_outcome(a_launch(predicted=10.0, time_limit=2.0), settings(error=0, failures=1))
+    assert (seconds, outcome.state, outcome.exit_code) == (2.0, JobState.REMOVED, None)
+    assert outcome.reason == "its time limit of 2 s was over"
     assert drawn_outcome(a_launch(predicted=1.0, time_limit=10.0), settings(error=0.1))[1].state is JobState.COMPLETED

@@ -34,17 +34,17 @@ def _launches(*names: str) -> list[Launch]:
 def test_an_array_is_known_after_a_restart(arrays: JobArrays, tmp_path: Path) -> None:
     array = arrays.create(_launches(A, B))
     for known in (arrays, JobArrays(SlurmAttemptFolders(tmp_path / "the spool"))):
-        assert known.members(array) == (A, B)
-        assert known.place(B) == (array, 1)
-    assert arrays.members(C) == ()
-    assert arrays.place(C) is None
+        assert known.attempts_of(array) == (A, B)
+        assert known.element_of(B) == (array, 1)
+    assert arrays.attempts_of(C) == ()
+    assert arrays.element_of(C) is None
 
 
 def test_an_attempt_that_is_submitted_alone_is_nobodys_element(arrays: JobArrays) -> None:
     arrays.create(_launches(A, B))
-    arrays.forget(A)
-    arrays.forget(A)
-    assert arrays.place(A) is None
+    arrays.remove_element(A)
+    arrays.remove_element(A)
+    assert arrays.element_of(A) is None
 
 
 def test_each_element_runs_its_attempts_script(arrays: JobArrays, tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_each_element_runs_its_attempts_script(arrays: JobArrays, tmp_path: Path
 @pytest.mark.parametrize("words", ["", "x", "../../etc 1", f"{C} one", f"{C}"])
 def test_a_place_that_makes_no_sense_is_none(arrays: JobArrays, tmp_path: Path, words: str) -> None:
     (tmp_path / "the spool" / A / "array").write_text(words)
-    assert arrays.place(A) is None
+    assert arrays.element_of(A) is None
 
 
 def test_alike_are_together_and_the_others_alone() -> None:

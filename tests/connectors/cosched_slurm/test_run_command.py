@@ -10,7 +10,7 @@ from cosched_slurm.commands import run_command
 
 def test_all_of_a_commands_output_and_words_come_back_with_its_code() -> None:
     done = run_command(["/bin/sh", "-c", "seq 100000; echo ' a\n b ' >&2; exit 3"], {"PATH": "/usr/bin:/bin"}, 20.0)
-    assert (done.code, done.words, done.interrupted) == (3, "a b", False)
+    assert (done.code, done.error_text, done.interrupted) == (3, "a b", False)
     assert done.output.endswith("\n100000\n")
 
 

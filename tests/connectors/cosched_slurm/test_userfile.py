@@ -24,7 +24,7 @@ def test_options_are_taken_apart() -> None:
     )
     assert (job.name, job.hosts, job.time_limit, job.directory) == ("mine", "2-4", 3600.0, "/work")
     assert job.native.settings == {"gres": "gpu:1", "account": "weather", "ntasks-per-node": "2"}
-    assert job.wishes == (("deadline", "now+2h"), ("set", "n=5"), ("best-effort", ""))
+    assert job.requests == (("deadline", "now+2h"), ("set", "n=5"), ("best-effort", ""))
 
 
 def test_those_it_comes_after_are_named_once_or_several_times() -> None:

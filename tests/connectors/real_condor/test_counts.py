@@ -65,8 +65,8 @@ def test_while_jobs_run_the_queue_is_asked_by_the_look_at_all_tasks_alone(
 
 def _agree(connector: CondorConnector) -> bool:
     """Whether slots and queue say the same, so that nothing has to be asked."""
-    news = connector._news
-    return not (isinstance(news, QueueEvents) and news._pace.due(time.monotonic() + 3600.0))
+    news = connector._job_events
+    return not (isinstance(news, QueueEvents) and news._polling.is_due(time.monotonic() + 3600.0))
 
 
 def _seen(told: list[Event], state: JobState) -> set[str]:

@@ -62,7 +62,7 @@ def test_a_users_own_deadline_stays_a_request_and_never_an_attribute(pool: Condo
         '+CoschedDeadline = "now+2h"\n+CoschedApplication = "mine"\nqueue\n'
     )
     (job,) = userfile.read(text, UserFileOrigin(bench.workplace, {}, "job.sub"))
-    assert dict(job.wishes) == {"deadline": "now+2h", "application": "mine"}
+    assert dict(job.requests) == {"deadline": "now+2h", "application": "mine"}
     launch = replace(
         bench.launch(*job.command, hosts=bench.up(1)),
         native=job.native,

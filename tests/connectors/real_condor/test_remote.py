@@ -190,7 +190,7 @@ def _cut_off(bench: Bench, launch: Launch) -> None:
     connector._write_script(launch)
     described = describe(launch, connector._settings, connector._attempts)
     items = [word for pair in described.items[0].items() for word in pair]
-    environment = connector._ask._environment
+    environment = connector._client._environment
     subprocess.run(
         [sys.executable, "-c", _CUT_OFF, connector._settings.schedd, described.text, *items],
         env=dict(environment),

@@ -39,9 +39,9 @@ def test_logs_that_are_over_go_and_no_event_is_lost_or_told_twice(bench: Bench, 
     for log in spool.glob("events*.log"):
         os.utime(log, (log.stat().st_mtime - 3600,) * 2)
     bench.connector.events(0.0)
-    news = _connector(bench)._news
+    news = _connector(bench)._job_events
     assert isinstance(news, LogEvents)
-    news._tidied = -1e9
+    news._logs_checked = -1e9
     bench.connector.events(0.0)
     assert set(spool.glob("events*.log")) == {first, _connector(bench)._attempts.logs.current}
 

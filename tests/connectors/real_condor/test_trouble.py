@@ -86,13 +86,13 @@ def test_a_scheduler_that_does_not_answer_freezes_nobody(pool: CondorPool, spool
     launch, diary = bench.diary(hosts=("node01",))
     (scheduler,) = pool.processes_of("schedd")
     assert impatient.find(launch.attempt) is None
-    impatient._ask._timeout = 3.0  # from now on: its process has started, however long that took
+    impatient._client._timeout = 3.0  # from now on: its process has started, however long that took
     os.kill(scheduler, signal.SIGSTOP)
     try:
         with pytest.raises(ConnectorError, match="did not answer") as refusal:
             impatient.submit(launch)
         assert refusal.value.transient
-        impatient._ask._timeout = 30.0
+        impatient._client._timeout = 30.0
         assert len(impatient.hosts()) == 4
     finally:
         os.kill(scheduler, signal.SIGCONT)
@@ -113,7 +113,7 @@ def test_a_submission_cut_off_before_its_release_is_finished_by_whoever_finds_it
     connector = bench.connector
     assert isinstance(connector, CondorConnector)
 
-    call = connector._ask.call
+    call = connector._client.call
 
     def cut_off(verb: str, **arguments: Any) -> Any:
         # A fence that is there for the worker alone: it submits, and the daemon ends before anything is released.
@@ -121,7 +121,7 @@ def test_a_submission_cut_off_before_its_release_is_finished_by_whoever_finds_it
         raise ConnectorError(f"killed here, with {answer}", transient=True)
 
     with monkeypatch.context() as patch:
-        patch.setattr(connector._ask, "call", cut_off)
+        patch.setattr(connector._client, "call", cut_off)
         with pytest.raises(ConnectorError, match="killed here"):
             connector.submit(launch)
     assert not diary.exists()
