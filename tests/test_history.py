@@ -127,12 +127,12 @@ def test_the_history_of_a_simulated_pool_is_read_as_a_journal(tmp_path: Path) ->
     completed, killed, waited = (
         Launch(name, task, "x", ("/bin/true",)) for name, task in (("a", "1"), ("b", "2"), ("c", "3"))
     )
-    with book.turn() as turn:
+    with book.transaction() as pool:
         one, two, _ = (
-            turn.submit(launch, 0.0, 5.0, JobOutcome(JobState.COMPLETED, 0)) for launch in (completed, killed, waited)
+            pool.submit(launch, 0.0, 5.0, JobOutcome(JobState.COMPLETED, 0)) for launch in (completed, killed, waited)
         )
-        turn.change(one.start(("h1", "h2"), 1.0).end())
-        turn.change(two.start(("h3",), 2.0).stop(CANCELLED, 3.0, 0.0).end())
+        pool.change(one.start(("h1", "h2"), 1.0).end())
+        pool.change(two.start(("h3",), 2.0).stop(CANCELLED, 3.0, 0.0).end())
     book.close()
     assert read_pool(tmp_path / "pool.db") == [
         *attempt("a", "1", ("h1", "h2"), 1.0, 6.0),
