@@ -41,10 +41,6 @@ class CoreAccess(Protocol):
         """Return the time as the core will see it, seconds since the epoch."""
         ...
 
-    def subscribe(self, listener: ChangeListener) -> None:
-        """Have a listener called with what has been written down, on the core's thread; it must be quick."""
-        ...
-
     def ask(self, question: Callable[[Coscheduler, float], _T]) -> Future[_T]:
         """Have a function called with the core and the time, between two events; it must change nothing."""
         ...

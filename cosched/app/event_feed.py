@@ -82,6 +82,10 @@ class EventFeed:
                 self._kept.append((self._number, happening))
         self._wake()
 
+    def on_change(self, tasks: Iterable[Task], events: Iterable[Event]) -> None:
+        """Tell all followers what has been written down; a listener to the core."""
+        self.publish(feed_events(tasks, events))
+
     def close(self) -> None:
         """Let all followers go."""
         self._closed = True

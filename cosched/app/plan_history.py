@@ -34,7 +34,7 @@ _Progress = tuple[float, float, float | None, int]  # time, end, gap, evaluation
 
 
 class PlanHistory(threading.Thread):
-    """Listens on the engine's thread (`heard`), is read from any other, and writes down by itself."""
+    """Listens on the engine's thread (`on_change`), is read from any other, and writes down by itself."""
 
     def __init__(self, core: Coscheduler, plans: PlanPoints) -> None:
         """Set up; reads what a former process kept of the search."""
@@ -83,7 +83,7 @@ class PlanHistory(threading.Thread):
                 self._changed |= changed.keys()
                 self._unwritten = True
 
-    def heard(self, tasks: Collection[object], events: Sequence[Event]) -> None:
+    def on_change(self, tasks: Collection[object], events: Sequence[Event]) -> None:
         """Take notice of what has been done; looks at the plan now and then, where it may have changed."""
         for event in events:
             if isinstance(event, ScheduleImproved):

@@ -1,8 +1,12 @@
-"""Reservations are checked, made of requests, and shown."""
+"""Reservations keep hosts for others: they are checked, made, shown and released here.
+
+Start at `ReservationService`.
+"""
 
 from __future__ import annotations
 
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cosched.access.principals import ForbiddenError, Role
@@ -10,6 +14,7 @@ from cosched.api.deadlines import check_deadline
 from cosched.api.documents import ReservationView
 from cosched.api.problems import NotFoundError
 from cosched.api.times import format_time
+from cosched.coscheduler.events import HostsReserved, ReservationReleased
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.state import expected_end
 from cosched.errors import UserError
@@ -19,11 +24,13 @@ if TYPE_CHECKING:
 
     from cosched.access.principals import Principal
     from cosched.api.documents import ReservationRequest
+    from cosched.app.core_access import CoreClient
     from cosched.coscheduler.core import Coscheduler
 
 __all__ = [
     "LONGEST_NAME",
     "MOST_RESERVATIONS",
+    "ReservationService",
     "new_reservation",
     "require_administrator",
     "reservation_view",
@@ -35,8 +42,48 @@ MOST_RESERVATIONS = 1000
 """That are not over, at once."""
 
 
+class ReservationService:
+    """Answers for reservations. Methods may block; any thread may call them."""
+
+    def __init__(self, core: CoreClient) -> None:
+        self._core = core
+
+    def reserve(self, principal: Principal, request: ReservationRequest) -> ReservationView:
+        """Keep hosts for others.
+
+        Raises:
+            ForbiddenError: the principal is no administrator.
+            UserError: the request is at fault.
+        """
+        require_administrator(principal)
+        hosts, count = self._core.ask(lambda core, time: (set(core.domain.hosts), len(core.reservations.live(time))))
+        now = self._core.now()
+        reservation = new_reservation(request, principal.name, now, hosts, count)
+        self._core.apply(HostsReserved(now, reservation))
+        return self._view(principal, reservation.id)
+
+    def reservations(self, principal: Principal) -> list[ReservationView]:
+        """Return the reservations that are not over, the first to begin first."""
+        return self._core.ask(partial(reservation_views, principal))
+
+    def release(self, principal: Principal, identifier: str) -> ReservationView:
+        """Give a reservation up, and return what it was.
+
+        Raises:
+            ForbiddenError: the principal is no administrator.
+            NotFoundError: the reservation is over, or never was.
+        """
+        require_administrator(principal)
+        known = self._view(principal, identifier)
+        self._core.apply(ReservationReleased(self._core.now(), identifier))
+        return known
+
+    def _view(self, principal: Principal, identifier: str) -> ReservationView:
+        return self._core.ask(lambda core, time: reservation_view(principal, core, time, identifier))
+
+
 def require_administrator(asker: Principal) -> None:
-    """Refuse whoever may not reserve.
+    """Refuse principals who may not reserve.
 
     Raises:
         ForbiddenError: not an administrator.

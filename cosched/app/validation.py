@@ -88,14 +88,14 @@ class DomainState:
         hosts: how many there are, up or not; 0 while the manager has not said.
         classes: resource models of the hosts as the manager names them; empty where it does not.
         corrections: what runs have taught of the models, by `Task.correction`.
-        offers: whether what will be late here is offered to neighbouring domains.
+        accepts_late: whether what will be late here is offered to neighbouring domains.
     """
 
     time: float
     hosts: int
     classes: tuple[str, ...] = ()
     corrections: Mapping[str, Correction] = field(default_factory=dict)
-    offers: bool = False
+    accepts_late: bool = False
 
 
 class TaskValidator:
@@ -124,10 +124,6 @@ class TaskValidator:
         self._predictor = predictor
         self._hardware = hardware
 
-    def applications(self) -> list[CatalogueEntry]:
-        """Return the catalogue, by name."""
-        return self._catalogue.applications()
-
     def task(self, request: TaskRequest, domain: DomainState) -> Task:
         """Return the task that a request asks for, with its prediction; it has no number yet.
 
@@ -140,7 +136,7 @@ class TaskValidator:
         if request.model and (request.application or request.profile is not None):
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
         task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
-        if not task.best_effort and not domain.offers:
+        if not task.best_effort and not domain.accepts_late:
             _check_slack(task, domain)
         return task
 
@@ -309,7 +305,7 @@ def offered_notice(task: Task, domain: DomainState) -> str:
     Empty where that is not so: it could be met here, or the task is welcome late.
     """
     shortest = _unmeetable_run_time(task, domain)
-    if shortest is None or task.best_effort or not domain.offers:
+    if shortest is None or task.best_effort or not domain.accepts_late:
         return ""
     return (
         f"its deadline cannot be met here (the shortest prediction is {shortest:.4g} s), so it is offered to "

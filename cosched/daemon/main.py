@@ -18,9 +18,17 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cosched.app.core_access import CoreClient
+from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus
+from cosched.app.event_feed import EventFeed
+from cosched.app.model_queries import ModelQueries
+from cosched.app.neighbour_access import NoNeighbours
 from cosched.app.notifier import NotificationSettings, Notifier, late_notices
 from cosched.app.outputs import TaskOutputs
+from cosched.app.plan_history import PlanHistory
 from cosched.app.queries import DomainQueries
+from cosched.app.reservations import ReservationService
+from cosched.app.services import DomainServices
+from cosched.app.submissions import SubmissionService
 from cosched.app.task_service import TaskService
 from cosched.app.transports import MailServer, NotificationTargets
 from cosched.app.validation import TaskValidator
@@ -41,9 +49,11 @@ from cosched.errors import SystemFault
 from cosched.prediction.catalogue import Catalogue
 from cosched.scheduling.objective.weights import Weights
 from cosched.secret_files import read_secret
+from cosched.store.plan_points import PlanPoints
 from cosched.store.store import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from cosched.daemon.config.sections import Configuration
@@ -145,27 +155,18 @@ class Daemon:
         if planning.policy == "genetic":
             self._engine.search = self._search
         notify = notification_settings(configuration)
-        intake = TaskValidator(
+        validator = TaskValidator(
             catalogue, predictor, configuration.domain.hardware, configuration.connector.kind, notify.targets
         )
         self._housekeeping = Housekeeping(self._store, configuration.database.keep_days, clock.now)
         self._notifier = Notifier(self._store, notify, configuration.domain.name, self._late, clock.now)
         outputs = TaskOutputs(self._store, self._manager.output)
-        self._desk = TaskService(
-            self._engine,
-            self._store,
-            intake,
-            domain=configuration.domain.name,
-            connector=configuration.connector.kind,
-            policy=planning.policy,
-            faults=self._faults,
-            outputs=outputs,
-            calls=self._manager.calls,
-            waiting=configuration.access.waiting,
-        )
-        self._insight = insight = DomainQueries(
-            self._engine, self._core, self._store, catalogue, predictor, configuration.models.folders
-        )
+        core = CoreClient(self._engine)
+        current = CurrentDomain(core)
+        self._plans = PlanHistory(self._core, PlanPoints(self._store))
+        self._feed = EventFeed()
+        for listener in (current.on_change, self._feed.on_change, self._plans.on_change):
+            self._engine.subscribe(listener)
         self._neighbours: Neighbours | None = None
         if configuration.agent.listen:
             self._neighbours = Neighbours(
@@ -176,13 +177,26 @@ class Daemon:
                 clock,
                 catalogue,
                 predictor,
-                intake,
-                self._desk.domain_state,
+                validator,
+                current.state,
                 outputs,
             )
             self._housekeeping.others.append(self._neighbours.tidy)
-            self._desk.neighbours = self._neighbours
-        self._web = web_server(configuration, self._desk, insight, self._store, clock)
+        neighbours = self._neighbours or NoNeighbours()
+        identity = DomainIdentity(configuration.domain.name, configuration.connector.kind, planning.policy)
+        services = DomainServices(
+            submissions=SubmissionService(
+                core, self._store, validator, current, neighbours, waiting=configuration.access.waiting
+            ),
+            tasks=TaskService(core, self._store, outputs, neighbours),
+            reservations=ReservationService(core),
+            domain=DomainStatus(core, self._store, catalogue, identity, self),
+            neighbours=neighbours,
+            models=ModelQueries(catalogue, predictor, configuration.models.folders),
+            queries=DomainQueries(core, self._store, self._plans),
+            feed=self._feed,
+        )
+        self._web = web_server(configuration, services, self._store, clock)
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT.
@@ -208,9 +222,9 @@ class Daemon:
     def start(self) -> None:
         """Take up what a former process left, then serve."""
         self._engine.restore()
-        self._insight.memory.restore(list(self._core.waiting.counts))
+        self._plans.restore(list(self._core.waiting.counts))
         self._engine.start()
-        self._insight.memory.start()
+        self._plans.start()
         self._manager.start()
         if self._engine.search is not None:
             self._search.start()
@@ -231,7 +245,7 @@ class Daemon:
     def stop(self) -> None:
         """Answer what has been asked, write down what has happened, and end; jobs go on."""
         _log.info("stopping")
-        self._desk.feed.close()
+        self._feed.close()
         self._stop_web()
         if self._neighbours is not None:
             self._neighbours.stop()
@@ -241,7 +255,7 @@ class Daemon:
         self._housekeeping.stop()
         self._manager.stop()
         self._engine.stop()
-        self._insight.memory.stop()
+        self._plans.stop()
         self._store.close()
         os.close(self._lock)
 
@@ -264,7 +278,12 @@ class Daemon:
         """Return notices of tasks that will be late; called from the notifier."""
         return CoreClient(self._engine).ask(late_notices)
 
-    def _faults(self) -> list[str]:
+    def calls(self) -> Mapping[str, int]:
+        """Return how often the resource manager was asked, by verb."""
+        return self._manager.calls()
+
+    def faults(self) -> list[str]:
+        """Return what does not work, in sentences."""
         faults = []
         if self._manager.fault:
             faults.append(f"resource manager: {self._manager.fault}")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from cosched.addresses import ListenAddress
-    from cosched.app.interface import DomainInsight, DomainService
+    from cosched.app.services import DomainServices
     from cosched.daemon.clock import Clock
     from cosched.daemon.config.sections import Configuration
     from cosched.store.store import Store
@@ -289,9 +289,7 @@ def _remove_stale_socket(path: Path) -> None:
 # ── Where people and programs come in: the server of API and pages as the configuration has it.
 
 
-def web_server(
-    configuration: Configuration, service: DomainService, insight: DomainInsight, store: Store, clock: Clock
-) -> WebServer:
+def web_server(configuration: Configuration, services: DomainServices, store: Store, clock: Clock) -> WebServer:
     """Open the sockets and return the server, not yet started.
 
     Raises:
@@ -304,7 +302,7 @@ def web_server(
     sockets = open_sockets(server.addresses, int(server.socket_mode, 8))
     names = host_names(server.addresses, server.names)
     try:
-        app = build_application(service, access, names, partial(_portal_address, configuration, sockets), insight)
+        app = build_application(services, access, names, partial(_portal_address, configuration, sockets))
         return WebServer(app, sockets, tls)
     except BaseException:
         for each in sockets:

@@ -17,7 +17,7 @@ from starlette.routing import compile_path
 from cosched.access.authentication import COOKIE, Authenticator
 from cosched.api.problems import PROBLEM_MEDIA_TYPE
 from cosched.app.credential_service import CredentialService
-from cosched.app.interface import DomainInsight, DomainService
+from cosched.app.services import DomainServices
 from cosched.errors import CoschedError
 from cosched.portal import pages
 from cosched.portal.middleware.guard import RequestGuard
@@ -75,7 +75,7 @@ class DescribedApplication(FastAPI):
         return super().openapi()
 
 
-# ── The HTTP API under /api/v1. It knows JSON and HTTP; what is asked is done by the `Service` behind it.
+# ── The HTTP API under /api/v1. It knows JSON and HTTP; the services behind it do what is asked.
 
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
@@ -89,20 +89,18 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 
 def build_application(
-    service: DomainService,
+    services: DomainServices,
     access: Authenticator,
     host_names: Collection[str] | None = None,
     portal: Callable[[], str] = lambda: "",
-    insight: DomainInsight | None = None,
 ) -> FastAPI:
     """Make the API and the pages.
 
     Args:
-        service: does what is asked.
+        services: of the domain.
         access: says who asks.
         host_names: names by which a client may call us on a port; None for any.
         portal: returns the address of the pages; raises `UserError` where there is none.
-        insight: what is told beside; None for a service without history, library and pages.
     """
     app = DescribedApplication(
         title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None
@@ -115,23 +113,22 @@ def build_application(
     app.add_middleware(MeterMiddleware, requests=RequestMetrics(registry))
     handlers = {CoschedError: error_response, RequestValidationError: _validation_problem, HTTPException: _http_problem}
     routers = [
-        task_routes(service),  # first: a router tries its routes in order, and these are asked for most
-        domain_routes(service),
-        domain.reservation_routes(service, access),
-        glue.glue_routes(service, portal),
-        events.event_routes(service.feed),
+        task_routes(services),  # first: a router tries its routes in order, and these are asked for most
+        domain_routes(services),
+        domain.reservation_routes(services, access),
+        glue.glue_routes(services, portal),
+        events.event_routes(services.feed),
         credentials.credential_routes(CredentialService(access), portal),
+        domain.history_routes(services),
+        library.library_routes(services),
     ]
-    if insight is not None:
-        routers += (domain.history_routes(service, insight), library.library_routes(insight))
     for router in routers:
         app.include_router(router, prefix="/api/v1", responses=_PROBLEMS)
     app.get("/healthz", response_class=PlainTextResponse)(_health)
-    app.include_router(metrics.metric_routes(service, registry))
-    renderer = Renderer(service)
+    app.include_router(metrics.metric_routes(services, registry))
+    renderer = Renderer(services)
     app.include_router(login.login_routes(access, renderer))
-    if insight is not None:
-        app.include_router(pages.routes(service, insight, renderer, CredentialService(access)))
+    app.include_router(pages.routes(services, renderer, CredentialService(access)))
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, with_error_pages(renderer, handler))
     return app

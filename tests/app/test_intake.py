@@ -84,7 +84,7 @@ def test_a_deadline_that_cannot_be_met_is_answered_with_the_earliest(intake: Tas
         intake.task(request, DOMAIN)
     assert intake.task(replace(request, best_effort=True), DOMAIN).best_effort
     # Where there are neighbours it is offered to them, also from a user's own file.
-    offering = replace(DOMAIN, offers=True)
+    offering = replace(DOMAIN, accepts_late=True)
     assert "here, late, if none of them" in offered_notice(intake.task(request, offering), offering)
     assert offered_notice(intake.task(replace(request, deadline=NOW + 11), offering), offering) == ""
     from_a_file = replace(request, command=("/job.sh",), native=NativeDescription("local", script="#!/bin/sh\ntrue\n"))

@@ -49,7 +49,7 @@ def a_core() -> Coscheduler:
 def submit(core: Coscheduler, remembered: PlanHistory, task: Task, time: float) -> None:
     event = TaskSubmitted(time, task)
     core.handle(event)
-    remembered.heard([task], [event])
+    remembered.on_change([task], [event])
 
 
 def test_a_task_is_noted_where_it_is_planned_and_again_where_that_changes(plans: PlanPoints) -> None:
@@ -58,10 +58,10 @@ def test_a_task_is_noted_where_it_is_planned_and_again_where_that_changes(plans:
     submit(core, remembered, a_task(1, 100.0), NOW)
     (point,) = remembered.planned("1")
     assert (point.time, point.start, point.end, point.hosts) == (NOW, NOW, NOW + 100, 1)
-    remembered.heard([], [Tick(NOW + 10)])  # nothing has changed: not looked at
+    remembered.on_change([], [Tick(NOW + 10)])  # nothing has changed: not looked at
     assert len(remembered.planned("1")) == 1
     event = ScheduleImproved(NOW + 20, ("1",), (1,), NOW + 20, 100.0, 100.0)
-    remembered.heard([], [event])
+    remembered.on_change([], [event])
     assert [point.end for point in remembered.planned("1")] == [NOW + 100, NOW + 120]
     assert remembered.planned("99") == []
 
@@ -72,20 +72,20 @@ def test_it_looks_now_and_then_only_and_at_last_at_what_it_passed_over(plans: Pl
     submit(core, remembered, a_task(1, 10.0), NOW)
     submit(core, remembered, a_task(2, 10.0), NOW + 0.1)
     assert remembered.planned("2") == []
-    remembered.heard([], [Tick(NOW + 5)])
+    remembered.on_change([], [Tick(NOW + 5)])
     assert len(remembered.planned("2")) == 1
 
 
 def test_how_the_search_went_is_kept(plans: PlanPoints) -> None:
     remembered = PlanHistory(a_core(), plans)
     events = [ScheduleImproved(NOW + n, (), (), NOW, 100.0, 110.0 - n, 1000 * n) for n in range(3)]
-    remembered.heard([], events)
+    remembered.on_change([], events)
     assert [(point.end - NOW, round(point.gap or 0, 3)) for point in remembered.search()] == [
         (110.0, 0.1),
         (109.0, 0.09),
         (108.0, 0.08),
     ]
-    remembered.heard([], [ScheduleImproved(NOW + 9, (), (), NOW)])
+    remembered.on_change([], [ScheduleImproved(NOW + 9, (), (), NOW)])
     assert remembered.search()[-1].gap is None  # there was nothing to do
 
 
@@ -105,14 +105,14 @@ def test_a_restart_forgets_nothing(plans: PlanPoints) -> None:
     before = PlanHistory(core, plans)
     for number in range(1, 451):  # more than are written in one piece
         submit(core, before, a_task(number, 100.0), NOW)
-    before.heard([], [ScheduleImproved(NOW + 20, ("1",), (1,), NOW, 100.0, 110.0, 7)])
+    before.on_change([], [ScheduleImproved(NOW + 20, ("1",), (1,), NOW, 100.0, 110.0, 7)])
     before.stop()
     after = PlanHistory(core, plans)
     after.restore(["1", "450", "gone"])
     assert after.search() == before.search() != []
     for name in ("1", "2", "450"):  # "2" is not asked for at the restart: it has ended
         assert after.planned(name) == before.planned(name) != []
-    after.heard([], [ScheduleImproved(NOW + 40, ("2", "1"), (1, 1), NOW, 100.0, 110.0, 8)])
+    after.on_change([], [ScheduleImproved(NOW + 40, ("2", "1"), (1, 1), NOW, 100.0, 110.0, 8)])
     assert [point.end - NOW for point in after.planned("1")] == [100.0, 120.0, 140.0]
     after.stop()
     assert len(PlanHistory(core, plans).search()) == 2

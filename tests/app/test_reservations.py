@@ -67,35 +67,35 @@ def test_administrators_reserve_and_release_and_everybody_sees_it(tmp_path: Path
         wanted = request(hosts=("h01",), end=here.clock.now() + 60, name="course")
         for asker in (ANN, BOB):
             with pytest.raises(ForbiddenError, match="only administrators"):
-                here.desk.reserve(asker, wanted)
-        reserved = here.desk.reserve(CHIEF, wanted)
-        assert here.desk.reservations(ANN) == [reserved]
-        assert [host.reserved for host in here.desk.hosts(ANN)][:2] == ["course", ""]
+                here.services.reservations.reserve(asker, wanted)
+        reserved = here.services.reservations.reserve(CHIEF, wanted)
+        assert here.services.reservations.reservations(ANN) == [reserved]
+        assert [host.reserved for host in here.services.domain.hosts(ANN)][:2] == ["course", ""]
         assert [each.id for each in here.store.reservations(0.0)] == [reserved.id]
         with pytest.raises(ForbiddenError):
-            here.desk.release(BOB, reserved.id)
-        assert here.desk.release(CHIEF, reserved.id) == reserved
-        assert here.desk.reservations(ANN) == []
+            here.services.reservations.release(BOB, reserved.id)
+        assert here.services.reservations.release(CHIEF, reserved.id) == reserved
+        assert here.services.reservations.reservations(ANN) == []
         assert here.store.reservations(0.0) == ()
         with pytest.raises(NotFoundError, match="there is no reservation"):
-            here.desk.release(CHIEF, reserved.id)
+            here.services.reservations.release(CHIEF, reserved.id)
 
 
 def test_it_outlives_the_daemon(tmp_path: Path) -> None:
     with daemon(tmp_path) as here:
-        reserved = here.desk.reserve(CHIEF, request(hosts=("h01",), end=here.clock.now() + 60))
+        reserved = here.services.reservations.reserve(CHIEF, request(hosts=("h01",), end=here.clock.now() + 60))
     with daemon(tmp_path) as here:
-        assert here.desk.reservations(ANN) == [reserved]
+        assert here.services.reservations.reservations(ANN) == [reserved]
 
 
 def test_tasks_that_will_run_into_it_are_named_to_those_who_may_see_them(tmp_path: Path) -> None:
     with daemon(tmp_path, hosts=1, staging=0.0) as here:
-        here.desk.submit(ANN, [TaskRequest(application="halving")], "", "")
+        here.services.submissions.submit(ANN, [TaskRequest(application="halving")], "", "")
         attempt, now = here.manager.submitted[0][0], here.clock.now()
         here.engine.do(AttemptSubmitted(now, attempt.uuid, "j")).result(10)
         here.engine.do(JobReported(now, JobReport(attempt.uuid, JobState.RUNNING, started=now))).result(10)
         wanted = request(hosts=attempt.hosts, start=now + 30, end=now + 60)
-        assert here.desk.reserve(CHIEF, wanted).tasks == ("1",)
-        assert here.desk.reservations(Principal("eve", Role.USER))[0].tasks == ()
+        assert here.services.reservations.reserve(CHIEF, wanted).tasks == ("1",)
+        assert here.services.reservations.reservations(Principal("eve", Role.USER))[0].tasks == ()
         later = request(hosts=attempt.hosts, start=now + 500, end=now + 600)
-        assert here.desk.reserve(CHIEF, later).tasks == ()
+        assert here.services.reservations.reserve(CHIEF, later).tasks == ()

@@ -258,7 +258,7 @@ class Life:
             next(iter(steps.values()))()
 
     def submit(self, tasks: Sequence[Task], key: str) -> None:
-        """Submit once, as the desk does: a key that is known, or on its way, is not taken in again."""
+        """Submit once, as the services do: a key that is known, or on its way, is not taken in again."""
         if key not in self._keys and self.store.by_key(key) is None:
             self._keys.add(key)
             self.engine.accept(tasks, KeyedSubmission(key, "digest", (), self.world.time))

@@ -1,4 +1,4 @@
-"""A daemon without a resource manager: store, core, engine and desk are real, what the core decides is recorded."""
+"""A daemon without a resource manager: store, core, engine and services are real, what the core decides is recorded."""
 
 from __future__ import annotations
 
@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Any, cast
 from cosched import resources
 from cosched.access.authentication import AccessSettings, Authenticator
 from cosched.addresses import ListenAddress
+from cosched.app.core_access import CoreClient
+from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus
+from cosched.app.event_feed import EventFeed
+from cosched.app.model_queries import ModelQueries
+from cosched.app.neighbour_access import NoNeighbours
 from cosched.app.outputs import TaskOutputs
+from cosched.app.plan_history import PlanHistory
 from cosched.app.queries import DomainQueries
+from cosched.app.reservations import ReservationService
+from cosched.app.services import DomainServices
+from cosched.app.submissions import SubmissionService
 from cosched.app.task_service import TaskService
 from cosched.app.validation import TaskValidator
 from cosched.connector.interface import Host, Output
@@ -29,6 +38,7 @@ from cosched.prediction.model_predictor import ModelPredictor
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from cosched.store.credentials import Credentials
+from cosched.store.plan_points import PlanPoints
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -94,7 +104,7 @@ class RecordingManager:
 class Daemon:
     """What a test needs to reach."""
 
-    desk: TaskService
+    services: DomainServices
     engine: Engine
     store: Store
     manager: RecordingManager
@@ -113,50 +123,62 @@ def catalogue(folder: Path) -> Catalogue:
     return Catalogue([folder])
 
 
+@dataclass
+class Health:
+    """What a daemon without a resource manager says of itself."""
+
+    broken: list[str] = field(default_factory=list)
+
+    def faults(self) -> list[str]:
+        return self.broken
+
+    def calls(self) -> dict[str, int]:
+        return {}
+
+
+def services_of(
+    engine: Engine, core: Coscheduler, store: Store, folder: Path, *, outputs: TaskOutputs, health: Health, waiting: int
+) -> DomainServices:
+    """Return the services of a domain without neighbours; the models are those of the package."""
+    client, neighbours, applications = CoreClient(engine), NoNeighbours(), catalogue(folder / "applications.d")
+    current, plans, feed = CurrentDomain(client), PlanHistory(core, PlanPoints(store)), EventFeed()
+    for listener in (current.on_change, feed.on_change, plans.on_change):
+        engine.subscribe(listener)
+    validator, models = TaskValidator(applications, Halving(), "fast"), [resources.models()]
+    return DomainServices(
+        submissions=SubmissionService(client, store, validator, current, neighbours, waiting=waiting),
+        tasks=TaskService(client, store, outputs, neighbours),
+        reservations=ReservationService(client),
+        domain=DomainStatus(client, store, applications, DomainIdentity("here", "none", "genetic"), health),
+        neighbours=neighbours,
+        models=ModelQueries(applications, ModelPredictor(models), models),
+        queries=DomainQueries(client, store, plans),
+        feed=feed,
+    )
+
+
 @contextmanager
 def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: int = 10**6) -> Iterator[Daemon]:
     """Run one; with so long a staging no task leaves by itself."""
     store = Store(f"sqlite:///{tmp_path}/cosched.db")
     clock = Clock()
-    engine = Engine(Coscheduler(CoreSettings(store.instance, staging=staging)), store, clock)
+    core = Coscheduler(CoreSettings(store.instance, staging=staging))
+    engine = Engine(core, store, clock)
     manager = RecordingManager()
     engine.manager = cast("Any", manager)
-    faults: list[str] = []
-    desk = TaskService(
-        engine,
-        store,
-        TaskValidator(catalogue(tmp_path / "applications.d"), Halving(), "fast"),
-        domain="here",
-        connector="none",
-        policy="genetic",
-        faults=lambda: faults,
-        outputs=TaskOutputs(store, manager.output),
-        waiting=waiting,
-    )
+    health, outputs = Health(), TaskOutputs(store, manager.output)
+    services = services_of(engine, core, store, tmp_path, outputs=outputs, health=health, waiting=waiting)
     engine.restore()
     engine.start()
     if hosts:
         names = tuple(Host(f"h{number:02}") for number in range(1, hosts + 1))
         engine.do(HostsObserved(clock.now(), names)).result(10)
     try:
-        yield Daemon(desk, engine, store, manager, clock, faults)
+        yield Daemon(services, engine, store, manager, clock, health.broken)
     finally:
         engine.stop()
         store.close()
         assert engine not in threading.enumerate()
-
-
-def insight_of(running: Daemon, folder: Path) -> DomainQueries:
-    """Return what is told of a daemon beside what it does; its models are those of the package."""
-    folders = [resources.models()]
-    return DomainQueries(
-        running.engine,
-        running.engine._core,
-        running.store,
-        catalogue(folder / "applications.d"),
-        ModelPredictor(folders),
-        folders,
-    )
 
 
 @contextmanager
@@ -164,7 +186,7 @@ def serving(tmp_path: Path, hosts: int = 16, staging: float = 1000.0) -> Iterato
     """Run one with its API on a socket; gives it and its address."""
     with daemon(tmp_path, hosts, staging) as running:
         listen = ListenAddress(path=str(tmp_path / "cosched.sock"))
-        app = build_application(running.desk, access_to(running.store), insight=insight_of(running, tmp_path))
+        app = build_application(running.services, access_to(running.store))
         server = WebServer(app, [open_socket(listen)])
         server.start()
         try:

@@ -10,7 +10,7 @@ import pytest
 from cosched.daemon.config.loading import load_configuration
 from cosched.daemon.server import web_server
 from cosched.errors import UserError
-from tests.daemon.makers import daemon, insight_of
+from tests.daemon.makers import daemon
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ def login_link(folder: Path, text: str) -> dict[str, str]:
     file.write_text(text)
     configuration = load_configuration(file, {})
     with daemon(folder, hosts=0) as running:
-        server = web_server(configuration, running.desk, insight_of(running, folder), running.store, running.clock)
+        server = web_server(configuration, running.services, running.store, running.clock)
         server.start()
         try:
             transport = httpx2.HTTPTransport(uds=str(folder / "here.sock"))

@@ -23,8 +23,9 @@ from cosched.api.documents import (
     TaskView,
 )
 from cosched.api.problems import ConflictError, NotFoundError
+from cosched.app.domain_status import DomainDescription
 from cosched.app.event_feed import EventFeed
-from cosched.app.interface import Published
+from cosched.app.services import DomainServices
 from cosched.connector import Output
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
@@ -186,9 +187,9 @@ class Recorder:
         self._ask("release", asker.role, identifier)
         return RESERVATION
 
-    def published(self, asker: Principal) -> Published:
+    def description(self, asker: Principal) -> DomainDescription:
         self._ask("published")
-        return Published(
+        return DomainDescription(
             domain="d",
             version="v",
             connector="condor",
@@ -225,6 +226,21 @@ class Recorder:
         )
 
 
+def services_of(recorder: Recorder) -> DomainServices:
+    """Return the services of a domain that are all one recorder."""
+    each: Any = recorder
+    return DomainServices(
+        submissions=each,
+        tasks=each,
+        reservations=each,
+        domain=each,
+        neighbours=each,
+        models=each,
+        queries=each,
+        feed=recorder.feed,
+    )
+
+
 @pytest.fixture
 def service() -> Recorder:
     return Recorder()
@@ -232,7 +248,7 @@ def service() -> Recorder:
 
 @pytest.fixture
 def client(service: Recorder) -> TestClient:
-    return TestClient(build_application(service, Trusting()))
+    return TestClient(build_application(services_of(service), Trusting()))
 
 
 def test_one_task_is_answered_by_itself_and_a_list_by_a_list(client: TestClient, service: Recorder) -> None:

@@ -37,7 +37,7 @@ def access(here: Daemon) -> Authenticator:
 @pytest.fixture(scope="module")
 def client(here: Daemon, access: Authenticator) -> TestClient:
     """Somebody on this machine who has shown nothing yet."""
-    app = build_application(here.desk, access, frozenset({"localhost"}))
+    app = build_application(here.services, access, frozenset({"localhost"}))
     return TestClient(app, base_url="http://localhost", client=("127.0.0.1", 1), follow_redirects=False)
 
 

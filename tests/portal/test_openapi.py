@@ -17,7 +17,7 @@ from cosched.access import Role, Scope
 from cosched.addresses import parse_listen_address
 from cosched.daemon.server import WebServer, open_socket
 from cosched.portal.application import build_application
-from tests.daemon.makers import access_to, daemon, insight_of
+from tests.daemon.makers import access_to, daemon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,15 +61,13 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
         access = access_to(running.store)
         token, _ = access.tokens.create("chief", Role.ADMINISTRATOR, set(Scope), "", time.time(), time.time() + 1e5)
         listening = open_socket(parse_listen_address("127.0.0.1:0"))
-        app = build_application(
-            running.desk, access, portal=lambda: "http://localhost:8080", insight=insight_of(running, tmp_path)
-        )
+        app = build_application(running.services, access, portal=lambda: "http://localhost:8080")
         server = WebServer(app, [listening])
         server.start()
         try:
             yield f"http://{server.addresses[0]}", token
         finally:
-            running.desk.feed.close()
+            running.services.feed.close()
             server.stop()
 
 

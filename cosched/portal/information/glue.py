@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from cosched.app.interface import Published
+from cosched.app.domain_status import DomainDescription
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,7 +71,7 @@ class _GlueIds:
     applications: tuple[str, ...]
 
 
-def glue_entities(published: Published, address: str) -> list[GlueEntity]:
+def glue_entities(published: DomainDescription, address: str) -> list[GlueEntity]:
     """Return a domain's entities, each after its parent and in the order of the XML rendering.
 
     Args:
@@ -93,7 +93,7 @@ def glue_entities(published: Published, address: str) -> list[GlueEntity]:
     return found + [_application(names, key, name, description) for key, (name, description) in pairs]
 
 
-def _names(published: Published, classes: Iterable[str], address: str) -> _GlueIds:
+def _names(published: DomainDescription, classes: Iterable[str], address: str) -> _GlueIds:
     def urn(kind: str, name: str = "") -> str:
         return ":".join(("urn:cosched", kind, published.domain, *([quote(name, safe="")] if name else [])))
 
@@ -108,7 +108,7 @@ def _names(published: Published, classes: Iterable[str], address: str) -> _GlueI
     )
 
 
-def _domain(published: Published, names: _GlueIds) -> GlueEntity:
+def _domain(published: DomainDescription, names: _GlueIds) -> GlueEntity:
     return GlueEntity(
         kind="AdminDomain",
         base="Domain",
@@ -118,7 +118,7 @@ def _domain(published: Published, names: _GlueIds) -> GlueEntity:
     )
 
 
-def _service(published: Published, names: _GlueIds) -> GlueEntity:
+def _service(published: DomainDescription, names: _GlueIds) -> GlueEntity:
     return GlueEntity(
         kind="ComputingService",
         base="Service",
@@ -140,7 +140,7 @@ def _service(published: Published, names: _GlueIds) -> GlueEntity:
     )
 
 
-def _endpoint(published: Published, names: _GlueIds, address: str) -> GlueEntity:
+def _endpoint(published: DomainDescription, names: _GlueIds, address: str) -> GlueEntity:
     faults = _text("; ".join(published.faults))
     return GlueEntity(
         kind="ComputingEndpoint",
@@ -165,7 +165,7 @@ def _endpoint(published: Published, names: _GlueIds, address: str) -> GlueEntity
     )
 
 
-def _share(published: Published, names: _GlueIds) -> GlueEntity:
+def _share(published: DomainDescription, names: _GlueIds) -> GlueEntity:
     up = [host for host in published.hosts if host.up]
     used = sum(_used(host) for host in up)
     keys = [
@@ -198,7 +198,7 @@ def _share(published: Published, names: _GlueIds) -> GlueEntity:
     )
 
 
-def _manager(published: Published, names: _GlueIds, classes: int) -> GlueEntity:
+def _manager(published: DomainDescription, names: _GlueIds, classes: int) -> GlueEntity:
     return GlueEntity(
         kind="ComputingManager",
         base="Manager",
@@ -258,7 +258,7 @@ def _application(names: _GlueIds, key: str, name: str, description: str) -> Glue
     )
 
 
-def _jobs(published: Published) -> dict[str, str]:
+def _jobs(published: DomainDescription) -> dict[str, str]:
     running, waiting = (sum(published.tasks.get(state, 0) for state in states) for states in (_RUNNING, _WAITING))
     return {"TotalJobs": str(running + waiting), "RunningJobs": str(running), "WaitingJobs": str(waiting)}
 

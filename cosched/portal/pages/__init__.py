@@ -14,22 +14,22 @@ from cosched.portal.pages import account, domain, models, schedule, static_files
 
 if TYPE_CHECKING:
     from cosched.app.credential_service import CredentialService
-    from cosched.app.interface import DomainInsight, DomainService
+    from cosched.app.services import DomainServices
     from cosched.portal.pages.rendering import Renderer
 
 __all__ = ["routes"]
 
 
-def routes(service: DomainService, insight: DomainInsight, renderer: Renderer, grants: CredentialService) -> APIRouter:
+def routes(services: DomainServices, renderer: Renderer, grants: CredentialService) -> APIRouter:
     """Return the routes of all pages."""
     router = APIRouter(include_in_schema=False)
     router.include_router(static_files.static_routes())
-    router.include_router(submit.routes(service, insight, renderer))
-    router.include_router(tasks.routes(service, renderer))
-    router.include_router(tasks.bulk_action_routes(service, insight))
-    router.include_router(task.routes(service, insight, renderer))
-    router.include_router(schedule.routes(service, insight, renderer))
-    router.include_router(domain.routes(service, insight, renderer))
+    router.include_router(submit.routes(services, renderer))
+    router.include_router(tasks.routes(services, renderer))
+    router.include_router(tasks.bulk_action_routes(services))
+    router.include_router(task.routes(services, renderer))
+    router.include_router(schedule.routes(services, renderer))
+    router.include_router(domain.routes(services, renderer))
     router.include_router(account.routes(grants, renderer))
-    router.include_router(models.routes(insight, renderer))
+    router.include_router(models.routes(services, renderer))
     return router

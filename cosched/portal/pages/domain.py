@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from cosched.access.principals import Scope
 from cosched.api.documents import Accuracy, HostView, PlanView, RunView
-from cosched.app.interface import DomainInsight, DomainService
+from cosched.app.services import DomainServices
 from cosched.portal.dependencies import Asker, needs
 from cosched.portal.pages.rendering import Renderer
 
@@ -95,16 +95,16 @@ _OFF = 2.0  # the strip of an application's runs goes from half to twice the pre
 _NEAR = 0.1
 
 
-def routes(service: DomainService, insight: DomainInsight, renderer: Renderer) -> APIRouter:
+def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     """Return the route of the domain's page."""
     router = APIRouter(dependencies=[needs(Scope.READ)])
 
     @router.get("/domain")
     def domain(request: Request, asker: Asker, page: Annotated[int, Query(ge=1, le=10**7)] = 1) -> Response:
         now = time.time()
-        hosts = service.hosts(asker)
+        hosts = services.domain.hosts(asker)
         window = now - _HOUR, now
-        spans = spans_of(insight.runs(asker, now - _HOUR), service.plan(asker), now)
+        spans = spans_of(services.queries.runs(asker, now - _HOUR), services.domain.plan(asker), now)
         busy = busy_shares(hosts, spans, window)
         return renderer.page(
             request,
@@ -114,10 +114,10 @@ def routes(service: DomainService, insight: DomainInsight, renderer: Renderer) -
             course=busy_over_time(hosts, spans, window),
             busy_mean=sum(busy.values()) / len(busy) if busy else 0.0,
             classes=host_classes(hosts, busy),
-            peers=service.peers(),
-            network=service.network(),
-            accuracy=[_accuracy_strip(entry) for entry in insight.accuracy()],
-            log=insight.log(asker, _LINES, (page - 1) * _LINES),
+            peers=services.neighbours.peers(),
+            network=services.neighbours.network(),
+            accuracy=[_accuracy_strip(entry) for entry in services.queries.accuracy()],
+            log=services.queries.log(asker, _LINES, (page - 1) * _LINES),
             page=page,
         )
 

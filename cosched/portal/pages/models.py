@@ -11,7 +11,7 @@ from pygments.formatters import HtmlFormatter
 
 from cosched.access.principals import Scope
 from cosched.api.documents import CurvesView
-from cosched.app.interface import DomainInsight
+from cosched.app.services import DomainServices
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import UserError
 from cosched.language.highlighting import HmclLexer, PslLexer
@@ -27,24 +27,28 @@ __all__ = ["routes"]
 _HOSTS = 16
 
 
-def routes(insight: DomainInsight, renderer: Renderer) -> APIRouter:
+def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     """Return the routes of the models."""
     router = APIRouter(dependencies=[needs(Scope.READ)])
 
     @router.get("/models")
     def models(request: Request) -> Response:
-        return renderer.page(request, "models.html", entries=insight.applications(), files=insight.models())
+        return renderer.page(
+            request, "models.html", entries=services.models.applications(), files=services.models.models()
+        )
 
     @router.get("/models/{kind}/{name}")
     def model(request: Request, kind: str, name: str, hosts: int = _HOSTS) -> Response:
-        source = insight.source(kind, name)
+        source = services.models.source(kind, name)
         curves, fault = None, ""
         if kind == "applications":
             try:
-                curves = insight.curves(name, _values(request), min(max(hosts, 1), MOST_HOSTS))
+                curves = services.models.curves(name, _values(request), min(max(hosts, 1), MOST_HOSTS))
             except UserError as error:
                 fault = str(error)
-        users = [entry.name for entry in insight.applications() if kind == "applications" and entry.model == name]
+        users = [
+            entry.name for entry in services.models.applications() if kind == "applications" and entry.model == name
+        ]
         return renderer.page(
             request,
             "model.html",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from cosched.access.principals import Principal
     from cosched.api.documents import Status
-    from cosched.app.interface import DomainService
+    from cosched.app.services import DomainServices
 
 __all__ = ["Renderer"]
 
@@ -46,9 +46,9 @@ _NAVIGATION = (
 class Renderer:
     """Renders the templates of templates/portal/."""
 
-    def __init__(self, service: DomainService) -> None:
-        """Set up; every page shows the domain's state as `service` tells it."""
-        self._service = service
+    def __init__(self, services: DomainServices) -> None:
+        """Set up; every page shows the domain's state."""
+        self._services = services
         self._environment = _environment()
 
     def page(self, request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> HTMLResponse:
@@ -74,7 +74,7 @@ class Renderer:
 
     def _status(self, principal: Principal) -> Status | None:
         try:
-            return self._service.status(principal)
+            return self._services.domain.status(principal)
         except CoschedError:  # a page that tells of a fault must not end in it
             return None
 

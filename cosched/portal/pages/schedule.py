@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 
 from cosched.access.principals import Principal, Scope
 from cosched.api.documents import PlanView, SearchPoint
-from cosched.app.interface import DomainInsight, DomainService
+from cosched.app.services import DomainServices
 from cosched.portal.dependencies import Asker, needs
 from cosched.portal.pages.rendering import Renderer
 from cosched.portal.pages.schedule_chart import ChartBlock, schedule_chart
@@ -25,18 +25,18 @@ _QUEUE = 100
 _RECENT = 120.0
 
 
-def routes(service: DomainService, insight: DomainInsight, renderer: Renderer) -> APIRouter:
+def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     """Return the route of the schedule."""
     router = APIRouter(dependencies=[needs(Scope.READ)])
 
     @router.get("/schedule")
     def schedule(request: Request, asker: Asker, span: str = "") -> Response:
-        plan = service.plan(asker)
-        hosts = service.hosts(asker)
+        plan = services.domain.plan(asker)
+        hosts = services.domain.hosts(asker)
         now = time.time()
         length = _SPANS.get(span) or max(plan.makespan * 1.05 / (1 - _PAST), _SHORTEST)
-        blocks = _blocks(insight, asker, plan, now - _PAST * length)
-        order = [entry.name for entry in insight.applications()]
+        blocks = _blocks(services, asker, plan, now - _PAST * length)
+        order = [entry.name for entry in services.models.applications()]
         picture = schedule_chart(
             blocks,
             hosts,
@@ -44,7 +44,7 @@ def routes(service: DomainService, insight: DomainInsight, renderer: Renderer) -
             now,
             order,
             zone_of(request.cookies.get("zone", "")),
-            service.reservations(asker),
+            services.reservations.reservations(asker),
         )
         queue = sorted((spot for spot in plan.placements if not spot.running), key=lambda spot: spot.start)
         return renderer.page(
@@ -57,13 +57,13 @@ def routes(service: DomainService, insight: DomainInsight, renderer: Renderer) -
             span=span,
             spans=list(_SPANS),
             hosts=hosts,
-            progress=_search_progress(insight.search(), now),
+            progress=_search_progress(services.queries.search(), now),
         )
 
     return router
 
 
-def _blocks(insight: DomainInsight, asker: Principal, plan: PlanView, since: float) -> list[ChartBlock]:
+def _blocks(services: DomainServices, asker: Principal, plan: PlanView, since: float) -> list[ChartBlock]:
     past = [
         ChartBlock(
             run.task,
@@ -75,7 +75,7 @@ def _blocks(insight: DomainInsight, asker: Principal, plan: PlanView, since: flo
             run.deadline,
             "past" if run.state == "completed" else "broken",
         )
-        for run in insight.runs(asker, since)
+        for run in services.queries.runs(asker, since)
     ]
     present = [
         ChartBlock(

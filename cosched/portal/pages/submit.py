@@ -16,7 +16,7 @@ from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal, Scope
 from cosched.api.documents import TaskRequest
-from cosched.app.interface import DomainInsight, DomainService
+from cosched.app.services import DomainServices
 from cosched.connector.userfiles import decode_user_file
 from cosched.errors import CoschedError, UserError
 from cosched.portal.dependencies import Asker, csrf_checked, needs
@@ -37,10 +37,10 @@ __all__ = ["routes"]
 _OWN_KINDS = ("command", "file")
 
 
-def routes(service: DomainService, insight: DomainInsight, renderer: Renderer) -> APIRouter:
+def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     """Return the routes of the submit page."""
     router = APIRouter(dependencies=[Depends(csrf_checked), needs(Scope.SUBMIT)])
-    desk = _SubmitPage(service, insight, renderer)
+    desk = _SubmitPage(services, renderer)
 
     @router.get("/submit")
     def choose(request: Request, asker: Asker, application: str = "", like: str = "", own: str = "") -> Response:
@@ -64,16 +64,15 @@ def routes(service: DomainService, insight: DomainInsight, renderer: Renderer) -
 class _SubmitPage:
     """Where submissions are made."""
 
-    def __init__(self, service: DomainService, insight: DomainInsight, renderer: Renderer) -> None:
-        self._service = service
-        self._insight = insight
+    def __init__(self, services: DomainServices, renderer: Renderer) -> None:
+        self._services = services
         self._renderer = renderer
 
     def show(self, request: Request, asker: Principal, application: str, like: str, own: str) -> Response:
         """Show the form, filled as an earlier task was where one is named."""
         fields: dict[str, str] = {"application": application, "own": own if own in _OWN_KINDS else ""}
         if like:
-            earlier = self._service.task(asker, like)
+            earlier = self._services.tasks.task(asker, like)
             zone = zone_of(request.cookies.get("zone", ""))
             fields = fields_like_task(earlier, time.time(), zone, catalogued=self._known(earlier.application))
         return self._form(request, fields)
@@ -82,7 +81,7 @@ class _SubmitPage:
         """Submit, and lead to the task; show the form again where it is refused."""
         try:
             wanted = self._requests(asker, fields, zone_of(request.cookies.get("zone", "")))
-            made = self._service.submit(asker, wanted, fields.get("key", ""), requests_digest(wanted))
+            made = self._services.submissions.submit(asker, wanted, fields.get("key", ""), requests_digest(wanted))
         except CoschedError as error:
             status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(error, UserError) else HTTPStatus.SERVICE_UNAVAILABLE
             return self._form(request, fields, fault=str(error), status=status)
@@ -95,23 +94,23 @@ class _SubmitPage:
 
     def sample(self, asker: Principal) -> Response:
         """Submit a task that shows what happens, whatever the catalogue has."""
-        entries = self._insight.applications()
+        entries = self._services.models.applications()
         for entry in sorted(entries, key=lambda entry: (entry.name != "sweep3d", not entry.model, entry.name)):
             wanted = [TaskRequest(application=entry.name, name="sample")]
             try:
-                deadline = self._service.foresee(asker, wanted)[0].earliest_deadline
+                deadline = self._services.submissions.foresee(asker, wanted)[0].earliest_deadline
             except UserError:
                 continue  # it wants a parameter, or its model is at fault: the next one
             if deadline is not None:
                 wanted = [replace(wanted[0], deadline=time.time() + 2 * (deadline - time.time()) + 60)]
-            made = self._service.submit(asker, wanted, "", "")
+            made = self._services.submissions.submit(asker, wanted, "", "")
             return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
         raise UserError("the catalogue has no application to show: submit a command of your own")
 
     def _form(
         self, request: Request, fields: Mapping[str, str], *, fault: str = "", status: int = HTTPStatus.OK
     ) -> Response:
-        entries = self._insight.applications()
+        entries = self._services.models.applications()
         entry = next((entry for entry in entries if entry.name == fields.get("application")), None)
         if entry is None and fields.get("application") and not fault:
             raise UserError(f"there is no application {fields['application'][:80]!r} in the catalogue")
@@ -134,7 +133,7 @@ class _SubmitPage:
             requests = self._requests(asker, fields, zone)
             wanted, tasks = requests[0], len(requests)
             # As best effort it is foreseen even where it would be refused: the page says what would be accepted.
-            forecast = self._service.foresee(asker, [replace(wanted, best_effort=True)])[0]
+            forecast = self._services.submissions.foresee(asker, [replace(wanted, best_effort=True)])[0]
             found = preview_submission(forecast, best_effort=wanted.best_effort, now=time.time())
         except CoschedError as error:
             fault = str(error)
@@ -142,14 +141,14 @@ class _SubmitPage:
         return {"found": found, "fault": fault, "accepted": accepted, "tasks": tasks}
 
     def _known(self, application: str) -> bool:
-        return any(entry.name == application for entry in self._insight.applications())
+        return any(entry.name == application for entry in self._services.models.applications())
 
     def _requests(self, asker: Principal, fields: Mapping[str, str], zone: tzinfo | None) -> list[TaskRequest]:
         own = fields.get("own")
         if own == "file":
             return requests_of_upload(fields.get("file", ""), fields.get("file_name", ""), fields, zone)
         if own == "job":
-            earlier = self._service.task(asker, fields.get("job_of", ""))
+            earlier = self._services.tasks.task(asker, fields.get("job_of", ""))
             return [resubmit_request(earlier, fields, zone, catalogued=self._known(earlier.application))]
         return [read_request(fields, zone)]
 

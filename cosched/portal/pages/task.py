@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from cosched.access.principals import Principal, Scope
 from cosched.api.documents import ExplanationView, PlanPoint, ProfileView, TaskDetail
-from cosched.app.interface import DomainInsight, DomainService
+from cosched.app.services import DomainServices
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import CoschedError, SystemFault
 from cosched.portal.dependencies import Asker, csrf_checked, needs
@@ -116,15 +116,15 @@ class _OutputTail:
     address: str  # where all of it is; empty where that is more than is sent at once
 
 
-def routes(service: DomainService, insight: DomainInsight, renderer: Renderer) -> APIRouter:
+def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     """Return the routes of a task's page."""
     router = APIRouter(dependencies=[Depends(csrf_checked), needs(Scope.READ)])
 
     @router.get("/tasks/{task_id}")
     def show(request: Request, asker: Asker, task_id: str) -> Response:
-        task = service.task(asker, task_id)
-        explained = service.explain(asker, task_id)
-        points = insight.planned(task_id)
+        task = services.tasks.task(asker, task_id)
+        explained = services.tasks.explain(asker, task_id)
+        points = services.queries.planned(task_id)
         return renderer.page(
             request,
             "task.html",
@@ -134,21 +134,21 @@ def routes(service: DomainService, insight: DomainInsight, renderer: Renderer) -
             curve=None if task.profile is None else _curve(task, explained),
             points=points,
             history=_history(task, points),
-            written=_output_tails(service, asker, task),
+            written=_output_tails(services, asker, task),
             ranks=_RANKS,
         )
 
     @router.post("/tasks/{task_id}/cancel", dependencies=[needs(Scope.SUBMIT)])
     def cancel(asker: Asker, task_id: str) -> Response:
-        service.cancel(asker, task_id)
+        services.tasks.cancel(asker, task_id)
         return RedirectResponse(f"/tasks/{task_id}", HTTPStatus.SEE_OTHER)
 
     @router.post("/tasks/{task_id}/again", dependencies=[needs(Scope.SUBMIT)])
     def again(asker: Asker, task_id: str) -> Response:
-        task = service.task(asker, task_id)
-        known = {entry.name for entry in insight.applications()}
+        task = services.tasks.task(asker, task_id)
+        known = {entry.name for entry in services.models.applications()}
         wanted = [request_like_task(task, time.time(), catalogued=task.application in known)]
-        made = service.submit(asker, wanted, "", requests_digest(wanted))
+        made = services.submissions.submit(asker, wanted, "", requests_digest(wanted))
         return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
 
     return router
@@ -203,14 +203,14 @@ def _history(task: TaskDetail, points: Sequence[PlanPoint]) -> Markup | None:
     )
 
 
-def _output_tails(service: DomainService, asker: Principal, task: TaskDetail) -> list[_OutputTail]:
+def _output_tails(services: DomainServices, asker: Principal, task: TaskDetail) -> list[_OutputTail]:
     if not task.tries and not task.peer:
         return []
     found: list[_OutputTail] = []
     for rank in range(min(task.count, _RANKS)):
         for stream in ("out", "err"):
             try:
-                part = service.output(asker, task.id, stream, rank, 0, -_SHOWN, _SHOWN)
+                part = services.tasks.output(asker, task.id, stream, rank, 0, -_SHOWN, _SHOWN)
             except SystemFault:
                 return found  # another domain has it and does not answer: to ask on would make the page wait
             except CoschedError:

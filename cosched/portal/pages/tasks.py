@@ -9,7 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal, Scope
-from cosched.app.interface import DomainInsight, DomainService
+from cosched.app.services import DomainServices
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
 from cosched.portal.dependencies import Asker, csrf_checked, needs
@@ -36,13 +36,13 @@ _GROUPS: dict[str, tuple[TaskState, ...]] = {
 }
 
 
-def routes(service: DomainService, renderer: Renderer) -> APIRouter:
+def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     """Return the routes of the start page and the list."""
     router = APIRouter(dependencies=[needs(Scope.READ)])
 
     @router.get("/")
     def start(request: Request, asker: Asker) -> Response:
-        if sum(service.status(asker).tasks.values()) == 0:
+        if sum(services.domain.status(asker).tasks.values()) == 0:
             return renderer.page(request, "welcome.html")
         return tasks(request, asker)
 
@@ -57,11 +57,11 @@ def routes(service: DomainService, renderer: Renderer) -> APIRouter:
     ) -> Response:
         owner = asker.name if mine else None
         selection = TaskSelection(_GROUPS.get(state, ()), owner, search.strip())
-        found = service.tasks(asker, selection, _PAGE, (page - 1) * _PAGE)
-        planned = {place.task: place for place in service.plan(asker).placements if place.task}
-        counts = service.status(asker).tasks
+        found = services.tasks.tasks(asker, selection, _PAGE, (page - 1) * _PAGE)
+        planned = {place.task: place for place in services.domain.plan(asker).placements if place.task}
+        counts = services.domain.status(asker).tasks
         groups = {name: sum(counts.get(str(each), 0) for each in states) for name, states in _GROUPS.items()}
-        if not groups["elsewhere"] and not service.peers():
+        if not groups["elsewhere"] and not services.neighbours.peers():
             del groups["elsewhere"]
         return renderer.page(
             request,
@@ -88,19 +88,19 @@ def routes(service: DomainService, renderer: Renderer) -> APIRouter:
 _MOST_SELECTED = 1000
 
 
-def bulk_action_routes(service: DomainService, insight: DomainInsight) -> APIRouter:
+def bulk_action_routes(services: DomainServices) -> APIRouter:
     """Return the route."""
     router = APIRouter(dependencies=[Depends(csrf_checked), needs(Scope.SUBMIT)])
 
     def cancel(asker: Principal, tasks: list[str]) -> None:
         for task in tasks:
-            service.cancel(asker, task)
+            services.tasks.cancel(asker, task)
 
     def again(asker: Principal, tasks: list[str]) -> None:
-        known = {entry.name for entry in insight.applications()}
-        found = [service.task(asker, task) for task in tasks]
+        known = {entry.name for entry in services.models.applications()}
+        found = [services.tasks.task(asker, task) for task in tasks]
         now = time.time()
-        service.submit(
+        services.submissions.submit(
             asker, [request_like_task(task, now, catalogued=task.application in known) for task in found], "", ""
         )
 

@@ -22,7 +22,7 @@ from cosched.api.documents import (
     SearchPoint,
     Status,
 )
-from cosched.app.interface import DomainInsight, DomainService
+from cosched.app.services import DomainServices
 from cosched.portal.dependencies import Asker, needs, sender
 from cosched.portal.request_bodies import RequestBody
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
@@ -47,11 +47,11 @@ _RESERVATION = RequestBody(
 _RESERVATIONS = DocumentResponder[list[ReservationView]](list[ReservationView])
 
 
-def reservation_routes(service: DomainService, access: Authenticator) -> APIRouter:
+def reservation_routes(services: DomainServices, access: Authenticator) -> APIRouter:
     """Return the routes.
 
     Args:
-        service: does what is asked.
+        services: of the domain.
         access: keeps the audit log.
     """
     router = APIRouter(tags=["domain"])
@@ -61,7 +61,7 @@ def reservation_routes(service: DomainService, access: Authenticator) -> APIRout
     )
     def reservations(request: Request, asker: Asker) -> Response:
         """List the reservations that are not over, the first to begin first."""
-        return _RESERVATIONS.tagged(request, list(service.reservations(asker)))
+        return _RESERVATIONS.tagged(request, list(services.reservations.reservations(asker)))
 
     @router.post(
         "/reservations",
@@ -75,7 +75,7 @@ def reservation_routes(service: DomainService, access: Authenticator) -> APIRout
         return await run_in_threadpool(_reserve, asker, wanted, sender(request))
 
     def _reserve(asker: Asker, wanted: ReservationRequest, address: str) -> ReservationView:
-        made = service.reserve(asker, wanted)
+        made = services.reservations.reserve(asker, wanted)
         access.log(asker, address, "hosts reserved", _detail(made))
         return made
 
@@ -84,7 +84,12 @@ def reservation_routes(service: DomainService, access: Authenticator) -> APIRout
     )
     def release(request: Request, asker: Asker, reservation_id: Annotated[str, Path(max_length=64)]) -> Response:
         """Give a reservation up; for administrators."""
-        access.log(asker, sender(request), "reservation released", _detail(service.release(asker, reservation_id)))
+        access.log(
+            asker,
+            sender(request),
+            "reservation released",
+            _detail(services.reservations.release(asker, reservation_id)),
+        )
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     return router
@@ -108,20 +113,20 @@ _PLANS, _SEARCH = (
 _ACCURACY = DocumentResponder[list[Accuracy]](list[Accuracy])
 
 
-def history_routes(service: DomainService, insight: DomainInsight) -> APIRouter:
+def history_routes(services: DomainServices) -> APIRouter:
     """Return the routes."""
     router = APIRouter(dependencies=[needs(Scope.READ)])
 
     @router.get("/tasks/{task_id}/plans", tags=["tasks"], response_model=list[PlanPoint], responses=NOT_MODIFIED)
     def plans(request: Request, asker: Asker, task_id: str) -> Response:
         """Say where a task was planned as the plan changed, the oldest first."""
-        service.task(asker, task_id)  # whoever may not see it gets no further
-        return _PLANS.tagged(request, list(insight.planned(task_id)))
+        services.tasks.task(asker, task_id)  # whoever may not see it gets no further
+        return _PLANS.tagged(request, list(services.queries.planned(task_id)))
 
     @router.get("/plan/search", tags=["domain"], response_model=list[SearchPoint], responses=NOT_MODIFIED)
     def search(request: Request) -> Response:
         """Say how the search's plan became better, the oldest first."""
-        return _SEARCH.tagged(request, list(insight.search()))
+        return _SEARCH.tagged(request, list(services.queries.search()))
 
     @router.get("/runs", tags=["domain"], response_model=list[RunView], responses=NOT_MODIFIED)
     def runs(
@@ -130,12 +135,12 @@ def history_routes(service: DomainService, insight: DomainInsight) -> APIRouter:
         since: Annotated[float, Query(ge=0, le=1e11, description="Only what ended after this time.")] = 0.0,
     ) -> Response:
         """List what has run, on which hosts: the schedule's past; the last 4,000 attempts at most."""
-        return _RUNS.tagged(request, list(insight.runs(asker, since)))
+        return _RUNS.tagged(request, list(services.queries.runs(asker, since)))
 
     @router.get("/accuracy", tags=["domain"], response_model=list[Accuracy], responses=NOT_MODIFIED)
     def accuracy(request: Request) -> Response:
         """Say how well run times were predicted, by application and hardware."""
-        return _ACCURACY.tagged(request, list(insight.accuracy()))
+        return _ACCURACY.tagged(request, list(services.queries.accuracy()))
 
     @router.get("/log", tags=["domain"], response_model=list[RecordView], responses=NOT_MODIFIED)
     def log(
@@ -145,7 +150,7 @@ def history_routes(service: DomainService, insight: DomainInsight) -> APIRouter:
         offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
     ) -> Response:
         """List what has happened, newest first; of other users' tasks only for operators."""
-        return _LOG.tagged(request, list(insight.log(asker, limit, offset)))
+        return _LOG.tagged(request, list(services.queries.log(asker, limit, offset)))
 
     return router
 
@@ -157,33 +162,33 @@ _HOSTS, _PLAN, _STATUS = (
 )
 
 
-def domain_routes(service: DomainService) -> APIRouter:
+def domain_routes(services: DomainServices) -> APIRouter:
     """Make the routes of hosts, plan, status and neighbours."""
     router = APIRouter(tags=["domain"], dependencies=[needs(Scope.READ)])
 
     @router.get("/hosts", response_model=list[HostView], responses=NOT_MODIFIED)
     def hosts(request: Request, asker: Asker) -> Response:
         """List the hosts of the domain."""
-        return _HOSTS.tagged(request, list(service.hosts(asker)))
+        return _HOSTS.tagged(request, list(services.domain.hosts(asker)))
 
     @router.get("/peers")
     def peers() -> list[PeerView]:
         """List the neighbouring domains: what they offer, and what is exchanged with them."""
-        return list(service.peers())
+        return list(services.neighbours.peers())
 
     @router.get("/network")
     def network() -> NetworkView | None:
         """Say what this domain's agent has done, and what its adviser found; null where there is no agent."""
-        return service.network()
+        return services.neighbours.network()
 
     @router.get("/plan", response_model=PlanView, responses=NOT_MODIFIED)
     def plan(request: Request, asker: Asker) -> Response:
         """Show the schedule in force: what runs and what is planned."""
-        return _PLAN.tagged(request, service.plan(asker))
+        return _PLAN.tagged(request, services.domain.plan(asker))
 
     @router.get("/status", response_model=Status, responses=NOT_MODIFIED)
     def status(request: Request, asker: Asker) -> Response:
         """Show the daemon's state in short."""
-        return _STATUS.tagged(request, service.status(asker))
+        return _STATUS.tagged(request, services.domain.status(asker))
 
     return router

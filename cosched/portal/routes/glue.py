@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from cosched.access.principals import Scope
-from cosched.app.interface import DomainService
+from cosched.app.services import DomainServices
 from cosched.errors import UserError
 from cosched.portal.dependencies import Asker, needs
 from cosched.portal.information import glue_formats
@@ -20,11 +20,11 @@ _XML, _LDIF = "application/xml", "text/ldif"
 _FRESH = {"Cache-Control": "private, no-cache"}
 
 
-def glue_routes(service: DomainService, portal: Callable[[], str]) -> APIRouter:
+def glue_routes(services: DomainServices, portal: Callable[[], str]) -> APIRouter:
     """Return the routes.
 
     Args:
-        service: describes the domain.
+        services: of the domain.
         portal: returns the address on which the API is reached; raises `UserError` where there is none.
     """
     router = APIRouter(tags=["domain"], dependencies=[needs(Scope.READ)], default_response_class=Response)
@@ -32,14 +32,14 @@ def glue_routes(service: DomainService, portal: Callable[[], str]) -> APIRouter:
     @router.get("/glue2", responses=_answered(_XML))
     def xml(asker: Asker) -> Response:
         """Describe the domain in GLUE 2.0, as XML."""
-        published = service.published(asker)
+        published = services.domain.description(asker)
         content = glue_formats.glue_xml(glue_entities(published, _address(portal)), published.time)
         return Response(content, media_type=_XML, headers=_FRESH)
 
     @router.get("/glue2/ldif", responses=_answered(_LDIF))
     def ldif(asker: Asker) -> Response:
         """Describe the domain in GLUE 2.0, as LDIF for a directory."""
-        published = service.published(asker)
+        published = services.domain.description(asker)
         content = glue_formats.glue_ldif(glue_entities(published, _address(portal)), published.time)
         return Response(content, media_type=_LDIF, headers=_FRESH)
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from cosched.access.principals import Scope
 from cosched.api.documents import ApplicationView, CurvesView, ModelText, ModelView, ParameterView
-from cosched.app.interface import DomainInsight
+from cosched.app.services import DomainServices
 from cosched.portal.dependencies import needs
 from cosched.portal.request_bodies import read_parameter_values
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
@@ -29,24 +29,24 @@ _TEXT, _CURVES = DocumentResponder[ModelText](ModelText), DocumentResponder[Curv
 _Name = Annotated[str, Path(max_length=255)]
 
 
-def library_routes(insight: DomainInsight) -> APIRouter:
+def library_routes(services: DomainServices) -> APIRouter:
     """Return the routes."""
     router = APIRouter(tags=["library"], dependencies=[needs(Scope.READ)])
 
     @router.get("/applications", response_model=list[ApplicationView], responses=NOT_MODIFIED)
     def applications(request: Request) -> Response:
         """List the catalogue: what can be submitted by name."""
-        return _APPLICATIONS.tagged(request, list(map(_application, insight.applications())))
+        return _APPLICATIONS.tagged(request, list(map(_application, services.models.applications())))
 
     @router.get("/models", response_model=list[ModelView], responses=NOT_MODIFIED)
     def models(request: Request) -> Response:
         """List the models of applications, templates and hardware."""
-        return _MODELS.tagged(request, list(insight.models()))
+        return _MODELS.tagged(request, list(services.models.models()))
 
     @router.get("/models/{kind}/{name}", response_model=ModelText, responses=NOT_MODIFIED)
     def model(request: Request, kind: _Name, name: _Name) -> Response:
         """Show the text of a model; `kind` is applications, templates or hardware."""
-        return _TEXT.tagged(request, ModelText(kind=kind, name=name, text=insight.source(kind, name)))
+        return _TEXT.tagged(request, ModelText(kind=kind, name=name, text=services.models.source(kind, name)))
 
     @router.get("/models/applications/{name}/curves", response_model=CurvesView, responses=NOT_MODIFIED)
     def curves(
@@ -58,8 +58,8 @@ def library_routes(insight: DomainInsight) -> APIRouter:
         hosts: Annotated[int, Query(ge=1, le=MOST_HOSTS, description="Up to how many.")] = 16,
     ) -> Response:
         """Predict the run times of an application model on every hardware."""
-        insight.source("applications", name)  # a name of the library, and no path
-        return _CURVES.tagged(request, insight.curves(name, _values(set_ or ()), hosts))
+        services.models.source("applications", name)  # a name of the library, and no path
+        return _CURVES.tagged(request, services.models.curves(name, _values(set_ or ()), hosts))
 
     return router
 

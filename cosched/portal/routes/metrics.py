@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from cosched.access.principals import Principal, Role, Scope
-from cosched.app.interface import DomainService
+from cosched.app.services import DomainServices
 from cosched.errors import CoschedError
 from cosched.portal.dependencies import needs
 
@@ -24,9 +24,9 @@ _MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _OURSELVES = Principal("cosched", Role.ADMINISTRATOR)
 
 
-def metric_routes(service: DomainService, registry: CollectorRegistry) -> APIRouter:
+def metric_routes(services: DomainServices, registry: CollectorRegistry) -> APIRouter:
     """Return `GET /metrics` and `GET /readyz`."""
-    registry.register(_DomainCollector(service))
+    registry.register(_DomainCollector(services))
     ProcessCollector(registry=registry)
     router = APIRouter(include_in_schema=False)
 
@@ -37,7 +37,7 @@ def metric_routes(service: DomainService, registry: CollectorRegistry) -> APIRou
     @router.get("/readyz")
     def ready() -> Response:
         try:
-            faults = len(service.status(_OURSELVES).faults)
+            faults = len(services.domain.status(_OURSELVES).faults)
         except CoschedError:
             faults = 1
         words = "ready\n" if not faults else "not ready: see the faults in /api/v1/status\n"
@@ -50,14 +50,14 @@ def metric_routes(service: DomainService, registry: CollectorRegistry) -> APIRou
 class _DomainCollector(Collector):
     """What the daemon says of its domain when it is asked."""
 
-    def __init__(self, service: DomainService) -> None:
-        self._service = service
+    def __init__(self, services: DomainServices) -> None:
+        self._services = services
 
     def describe(self) -> Iterable[Metric]:
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        status, plan = self._service.status(_OURSELVES), self._service.plan(_OURSELVES)
+        status, plan = self._services.domain.status(_OURSELVES), self._services.domain.plan(_OURSELVES)
         yield _labelled(GaugeMetricFamily, "cosched_tasks", "Tasks in the database.", "state", status.tasks)
         hosts = {"up": status.hosts_up, "down": status.hosts_down}
         yield _labelled(GaugeMetricFamily, "cosched_hosts", "Hosts of the domain.", "state", hosts)

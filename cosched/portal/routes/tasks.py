@@ -22,7 +22,7 @@ from cosched.api.documents import (
     TaskView,
 )
 from cosched.api.problems import RequestError
-from cosched.app.interface import DomainService
+from cosched.app.services import DomainServices
 from cosched.coscheduler.task import TaskState
 from cosched.portal.dependencies import Reader, Submitter
 from cosched.portal.request_bodies import read_requests, request_schema, requests_digest
@@ -64,7 +64,7 @@ class Stream(StrEnum):
     ERR = "err"
 
 
-def task_routes(service: DomainService) -> APIRouter:
+def task_routes(services: DomainServices) -> APIRouter:
     """Return the routes of tasks, those first that are asked for most: a router tries them in this order."""
     router = APIRouter(tags=["tasks"])
     readers, submitters = CapacityLimiter(_READERS), CapacityLimiter(_SUBMITTERS)
@@ -73,7 +73,7 @@ def task_routes(service: DomainService) -> APIRouter:
     async def task(request: Request, principal: Reader, task_id: str) -> Response:
         """Show all that is known of a task."""
         return await to_thread.run_sync(
-            lambda: _DETAIL.tagged(request, service.task(principal, task_id)), limiter=readers
+            lambda: _DETAIL.tagged(request, services.tasks.task(principal, task_id)), limiter=readers
         )
 
     @router.get("/tasks", response_model=TaskPage, responses=NOT_MODIFIED)
@@ -89,7 +89,7 @@ def task_routes(service: DomainService) -> APIRouter:
         """List tasks, newest first."""
         selection = TaskSelection(tuple(state or ()), owner, search)
         return await to_thread.run_sync(
-            lambda: _PAGE.tagged(request, service.tasks(principal, selection, limit, offset)), limiter=readers
+            lambda: _PAGE.tagged(request, services.tasks.tasks(principal, selection, limit, offset)), limiter=readers
         )
 
     @router.post(
@@ -110,7 +110,7 @@ def task_routes(service: DomainService) -> APIRouter:
         """Submit one task, or a list of tasks of which all or none are accepted."""
         body = await request.body()
         return await to_thread.run_sync(
-            lambda: submit_body(service, principal, body, idempotency_key, dry_run=dry_run), limiter=submitters
+            lambda: submit_body(services, principal, body, idempotency_key, dry_run=dry_run), limiter=submitters
         )
 
     @router.get(
@@ -133,7 +133,7 @@ def task_routes(service: DomainService) -> APIRouter:
         ] = _DEFAULT_OUTPUT_BYTES,
     ) -> Response:
         """Send part of what a process wrote; `Cosched-Offset` and `Cosched-Size` say which part of how much."""
-        found = service.output(principal, task_id, str(stream), rank, attempt, offset, limit)
+        found = services.tasks.output(principal, task_id, str(stream), rank, attempt, offset, limit)
         if found is None:
             return Response(status_code=HTTPStatus.NO_CONTENT)
         headers = {"Cosched-Offset": str(found.offset), "Cosched-Size": str(found.size), "Cache-Control": "no-store"}
@@ -143,18 +143,18 @@ def task_routes(service: DomainService) -> APIRouter:
     @router.get("/tasks/{task_id}/explain", response_model=ExplanationView, responses=NOT_MODIFIED)
     def explain(request: Request, principal: Reader, task_id: str) -> Response:
         """Say why a task is where it is, and what would change it."""
-        return _EXPLANATION.tagged(request, service.explain(principal, task_id))
+        return _EXPLANATION.tagged(request, services.tasks.explain(principal, task_id))
 
     @router.post("/tasks/{task_id}/cancel", status_code=HTTPStatus.ACCEPTED)
     def cancel(principal: Submitter, task_id: str) -> TaskView:
         """Take the wish that a task does not run; its job is ended if there is one."""
-        return service.cancel(principal, task_id)
+        return services.tasks.cancel(principal, task_id)
 
     return router
 
 
 def submit_body(
-    service: DomainService, principal: Principal, body: bytes, key: str, *, dry_run: bool = False
+    services: DomainServices, principal: Principal, body: bytes, key: str, *, dry_run: bool = False
 ) -> Response:
     """Submit the tasks of a request's body; a single one is answered by itself, a list by a list.
 
@@ -166,9 +166,9 @@ def submit_body(
     requests = read_requests(body)
     alone = not body.lstrip().startswith(b"[")
     if dry_run:
-        forecasts = list(service.foresee(principal, requests))
+        forecasts = list(services.submissions.foresee(principal, requests))
         return _FORECAST(forecasts[0]) if alone else _FORECASTS(forecasts)
-    accepted = list(service.submit(principal, requests, key, requests_digest(requests) if key else ""))
+    accepted = list(services.submissions.submit(principal, requests, key, requests_digest(requests) if key else ""))
     return _TASK(accepted[0], HTTPStatus.CREATED) if alone else _TASKS(accepted, HTTPStatus.CREATED)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cosched.api.documents import HostView
-from cosched.app.interface import Published
+from cosched.app.domain_status import DomainDescription
 
 ADDRESS = "https://north.example:8080/api/v1"
 
@@ -16,9 +16,9 @@ def published(
     *hosts: HostView,
     applications: tuple[tuple[str, str], ...] = (("sweep3d", "Neutronen für <alle> & 1"),),
     faults: tuple[str, ...] = (),
-) -> Published:
+) -> DomainDescription:
     tasks = {"queued": 3, "forwarded": 7, "dispatching": 1, "running": 2, "cancelling": 1, "completed": 9}
-    return Published(
+    return DomainDescription(
         domain="north",
         version="1.2",
         connector="local",

@@ -12,7 +12,7 @@ from cosched.portal.information.glue import GlueEntity, glue_entities
 from tests.portal.information.glue_makers import ADDRESS, MIXED, host, published
 
 if TYPE_CHECKING:
-    from cosched.app.interface import Published
+    from cosched.app.domain_status import DomainDescription
 
 PLAIN_URI = re.compile(r"[A-Za-z0-9:._~%-]+")
 
@@ -76,7 +76,7 @@ _HOSTS = st.lists(st.builds(host, st.just("h"), _TEXT, up=st.booleans(), free_at
 
 @given(_HOSTS, _TEXT)
 def test_entities_are_named_once_after_their_parents_and_refer_to_what_is_there(hosts: list[object], text: str) -> None:
-    domain: Published = published(*hosts, applications=(("a", text), ("b", "")))  # type: ignore[arg-type]  # hosts
+    domain: DomainDescription = published(*hosts, applications=(("a", text), ("b", "")))  # type: ignore[arg-type]  # hosts
     found = glue_entities(domain, ADDRESS)
     known = {""}
     for entity in found:

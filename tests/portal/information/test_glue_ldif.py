@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from cosched.app.interface import Published
+    from cosched.app.domain_status import DomainDescription
 
 
-def tree(domain: Published, address: str = ADDRESS) -> str:
+def tree(domain: DomainDescription, address: str = ADDRESS) -> str:
     return glue_ldif(glue_entities(domain, address), domain.time)
 
 

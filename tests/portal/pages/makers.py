@@ -13,7 +13,7 @@ from cosched.access.authentication import COOKIE
 from cosched.access.principals import Role
 from cosched.api.documents import ExplanationView, Forecast, HostView, ProfileView, TaskDetail
 from cosched.portal.application import build_application
-from tests.daemon.makers import Daemon, access_to, daemon, insight_of
+from tests.daemon.makers import Daemon, access_to, daemon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,4 +150,4 @@ def portal(tmp_path: Path, hosts: int = 8) -> Iterator[Portal]:
     """Run the pages of a domain in which no task leaves by itself."""
     with daemon(tmp_path, hosts) as running:
         access = access_to(running.store)
-        yield Portal(running, access, build_application(running.desk, access, insight=insight_of(running, tmp_path)))
+        yield Portal(running, access, build_application(running.services, access))

@@ -31,7 +31,7 @@ def test_neighbours_are_told_of_and_what_they_say_is_only_text(tmp_path: Path, m
     )
     with portal(tmp_path) as here:
         assert "Neighbouring domains" not in here.person("ann").see("/domain")
-        monkeypatch.setattr(here.daemon.desk, "peers", lambda: [peer])
+        monkeypatch.setattr(here.daemon.services.neighbours, "peers", lambda: [peer])
         text = here.person("ann").see("/domain")
         assert "&lt;script&gt;no⟨U+202E⟩answer&lt;/script&gt;" in text
         assert "&lt;i&gt;fast&lt;/i&gt;" in text
@@ -54,15 +54,15 @@ def test_what_the_agent_did_and_what_would_be_better_is_shown(tmp_path: Path, mo
     )
     with portal(tmp_path) as here:
         ann = here.person("ann")
-        monkeypatch.setattr(here.daemon.desk, "peers", lambda: [peer])
-        monkeypatch.setattr(here.daemon.desk, "network", lambda: NETWORK)
+        monkeypatch.setattr(here.daemon.services.neighbours, "peers", lambda: [peer])
+        monkeypatch.setattr(here.daemon.services.neighbours, "network", lambda: NETWORK)
         text = ann.see("/domain")
         assert "tasks were offered around 3 times, 1 of them in vain" in text
         assert "Adviser (advise): nothing yet." in text
-        monkeypatch.setattr(here.daemon.desk, "network", lambda: replace(NETWORK, advice=ADVICE))
+        monkeypatch.setattr(here.daemon.services.neighbours, "network", lambda: replace(NETWORK, advice=ADVICE))
         assert "asked for every 5.0 s, scope 0, believed for 30 s would be better, it found" in ann.see("/domain")
         stays = replace(ADVICE, best=ADVICE.present)
-        monkeypatch.setattr(here.daemon.desk, "network", lambda: replace(NETWORK, advice=stays))
+        monkeypatch.setattr(here.daemon.services.neighbours, "network", lambda: replace(NETWORK, advice=stays))
         assert "nothing clearly better was found" in ann.see("/domain")
 
 

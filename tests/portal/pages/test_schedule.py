@@ -44,7 +44,7 @@ def test_a_reservation_is_a_band_on_the_schedule_and_named_on_the_domains_page(t
     with portal(tmp_path) as here:
         (host, *_) = here.daemon.engine.ask(lambda core, _time: core.domain.up()).result(10)
         wanted = ReservationRequest(hosts=(host,), end=here.daemon.clock.now() + 3600, name="<course>")
-        here.daemon.desk.reserve(Principal("chief", Role.ADMINISTRATOR), wanted)
+        here.daemon.services.reservations.reserve(Principal("chief", Role.ADMINISTRATOR), wanted)
         ann = here.person("ann")
         text = ann.see("/schedule?span=1h")
         assert text.count('<path class="kept"') == 1

@@ -41,7 +41,9 @@ def test_a_page_leads_to_those_that_the_task_comes_after(tmp_path: Path) -> None
     with portal(tmp_path) as here:
         ann = here.person("ann")
         ann.submit()
-        here.daemon.desk.submit(Principal("ann", Role.USER), [TaskRequest(application="halving", after=("1",))], "", "")
+        here.daemon.services.submissions.submit(
+            Principal("ann", Role.USER), [TaskRequest(application="halving", after=("1",))], "", ""
+        )
         text = ann.see("/tasks/2")
         assert '<dt>Comes after</dt><dd><a href="/tasks/1">1</a></dd>' in text
         assert "task 1, which it comes after; that is queued" in text

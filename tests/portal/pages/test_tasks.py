@@ -48,14 +48,14 @@ def test_the_list_says_where_a_task_is_and_where_it_came_from(tmp_path: Path, mo
     with portal(tmp_path) as here:
         ann = here.person("ann")
         ann.submit(name="gone")
-        asked = here.daemon.desk.tasks
+        asked = here.daemon.services.tasks.tasks
         for changes, said in (({"peer": "far"}, "in far"), ({"origin": "north"}, "from north")):
 
             def tasks(*args: Any, changes: dict[str, Any] = changes, **options: Any) -> TaskPage:
                 found = asked(*args, **options)
                 return replace(found, tasks=tuple(replace(task, **changes) for task in found.tasks))
 
-            monkeypatch.setattr(here.daemon.desk, "tasks", tasks)
+            monkeypatch.setattr(here.daemon.services.tasks, "tasks", tasks)
             assert f'<span class="soft">{said}</span>' in ann.see("/tasks")
 
 

@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 from cosched.access import Principal, ProofOfIdentity, Role, Scope
 from cosched.portal.application import build_application
 from tests.access.memory import Trusting
-from tests.portal.test_application import Recorder
+from tests.portal.test_application import Recorder, services_of
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def access() -> Trusting:
 
 @pytest.fixture
 def client(access: Trusting) -> TestClient:
-    return TestClient(build_application(Recorder(), access, portal=lambda: "http://here:1"))
+    return TestClient(build_application(services_of(Recorder()), access, portal=lambda: "http://here:1"))
 
 
 def test_who_am_i(client: TestClient) -> None:

@@ -13,7 +13,7 @@ from cosched.portal.application import build_application
 from cosched.portal.information.glue_formats import GLUE_NAMESPACE
 from tests.access.memory import Trusting
 from tests.daemon.makers import daemon
-from tests.portal.test_application import Recorder
+from tests.portal.test_application import Recorder, services_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def nowhere() -> str:
 
 
 def test_the_domain_is_described_as_xml_and_as_ldif() -> None:
-    client = TestClient(build_application(Recorder(), Trusting(), portal=lambda: "http://here:1"))
+    client = TestClient(build_application(services_of(Recorder()), Trusting(), portal=lambda: "http://here:1"))
     xml, ldif = client.get("/api/v1/glue2"), client.get("/api/v1/glue2/ldif")
     assert (xml.status_code, xml.headers["content-type"]) == (200, "application/xml")
     assert etree.fromstring(xml.content).findtext(f".//{{{GLUE_NAMESPACE}}}URL") == "http://here:1/api/v1"
@@ -33,13 +33,13 @@ def test_the_domain_is_described_as_xml_and_as_ldif() -> None:
 
 
 def test_a_daemon_at_a_socket_alone_has_no_endpoint() -> None:
-    client = TestClient(build_application(Recorder(), Trusting(), portal=nowhere))
+    client = TestClient(build_application(services_of(Recorder()), Trusting(), portal=nowhere))
     assert b"ComputingEndpoint" not in client.get("/api/v1/glue2").content
 
 
 def test_who_may_not_read_is_refused() -> None:
     access = Trusting()
-    client = TestClient(build_application(Recorder(), access))
+    client = TestClient(build_application(services_of(Recorder()), access))
     for scope, status in ((Scope.SUBMIT, 403), (Scope.READ, 200)):
         access.principal = Principal("ann", Role.USER, frozenset({scope}), ProofOfIdentity.TOKEN)
         assert client.get("/api/v1/glue2").status_code == status
@@ -50,7 +50,7 @@ def test_a_real_domain_is_counted_as_its_hosts_are_listed(tmp_path: Path) -> Non
     with daemon(tmp_path, hosts=0) as running:
         hosts = (Host("h1", host_class="fast"), Host("h2", host_class="fast", up=False), Host("h3", host_class="slow"))
         running.engine.do(HostsObserved(running.clock.now(), hosts)).result(10)
-        client = TestClient(build_application(running.desk, Trusting()))
+        client = TestClient(build_application(running.services, Trusting()))
         listed = client.get("/api/v1/hosts").json()
         root = etree.fromstring(client.get("/api/v1/glue2").content)
         names = {"g": GLUE_NAMESPACE}

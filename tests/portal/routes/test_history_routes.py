@@ -10,7 +10,7 @@ from cosched.access import Role, Scope
 from cosched.access.principals import Principal
 from cosched.api.documents import TaskRequest
 from cosched.portal.application import build_application
-from tests.daemon.makers import access_to, daemon, insight_of
+from tests.daemon.makers import access_to, daemon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +24,8 @@ def people(tmp_path: Path) -> Iterator[dict[str, TestClient]]:
     """The API as ann, bob and an operator see it; ann has a task that waits."""
     with daemon(tmp_path) as running:
         access = access_to(running.store)
-        app = build_application(running.desk, access, insight=insight_of(running, tmp_path))
-        running.desk.submit(ANN, [TaskRequest(application="halving")], "", "")
+        app = build_application(running.services, access)
+        running.services.submissions.submit(ANN, [TaskRequest(application="halving")], "", "")
         now, found = time.time(), {}
         for name, role in (("ann", Role.USER), ("bob", Role.USER), ("olga", Role.OPERATOR)):
             token, _ = access.tokens.create(name, role, {Scope.READ}, "", now, now + 100)

@@ -10,7 +10,7 @@ from cosched.portal.application import build_application
 from cosched.portal.dependencies import needs
 from cosched.portal.routes.login import local_path
 from tests.access.memory import Time, access
-from tests.portal.test_application import Recorder
+from tests.portal.test_application import Recorder, services_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def known() -> Authenticator:
 def client(known: Authenticator) -> Iterator[TestClient]:
     """A browser on this machine."""
     with TestClient(
-        build_application(Recorder(), known),
+        build_application(services_of(Recorder()), known),
         base_url="http://127.0.0.1",
         follow_redirects=False,
         client=("127.0.0.1", 1),
@@ -83,7 +83,7 @@ def test_a_link_is_good_once(client: TestClient, known: Authenticator) -> None:
 
 def test_over_tls_the_cookie_is_kept_from_everybody_else(known: Authenticator) -> None:
     browser = TestClient(
-        build_application(Recorder(), known),
+        build_application(services_of(Recorder()), known),
         base_url="https://127.0.0.1",
         follow_redirects=False,
         client=("127.0.0.1", 1),
@@ -103,7 +103,7 @@ def test_a_login_never_leads_elsewhere(goal: str) -> None:
 
 
 def test_a_page_leads_whoever_is_not_known_to_the_login(known: Authenticator) -> None:
-    app = build_application(Recorder(), known)
+    app = build_application(services_of(Recorder()), known)
     app.get("/page", dependencies=[needs(Scope.READ)])(lambda: "page")
     browser = TestClient(app, base_url="http://127.0.0.1", follow_redirects=False, client=("127.0.0.1", 1))
     html = {"Accept": "text/html"}

@@ -11,7 +11,7 @@ from cosched.access import Principal, ProofOfIdentity, Role, Scope
 from cosched.errors import SystemFault
 from cosched.portal.application import build_application
 from tests.access.memory import Trusting
-from tests.portal.test_application import Recorder
+from tests.portal.test_application import Recorder, services_of
 
 _WORD = re.compile(r"\b(?:cosched|process)_[a-z_]+\b")
 
@@ -28,7 +28,7 @@ def access() -> Trusting:
 
 @pytest.fixture
 def client(service: Recorder, access: Trusting) -> TestClient:
-    return TestClient(build_application(service, access))
+    return TestClient(build_application(services_of(service), access))
 
 
 def named(text: str) -> set[str]:

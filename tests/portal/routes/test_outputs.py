@@ -21,7 +21,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Portal]:
         return None if stream == "err" else Output(b"<b>\xff\0</b>!"[start : start + limit], start, 10)
 
     with portal(tmp_path) as here:
-        monkeypatch.setattr(here.daemon.desk, "output", written)
+        monkeypatch.setattr(here.daemon.services.tasks, "output", written)
         yield here
 
 

@@ -9,7 +9,7 @@ from cosched.api.documents import ReservationRequest
 from cosched.api.problems import NotFoundError
 from cosched.portal.application import build_application
 from tests.access.memory import Trusting
-from tests.portal.test_application import Recorder
+from tests.portal.test_application import Recorder, services_of
 
 if TYPE_CHECKING:
     from cosched.access.authentication import Authenticator
@@ -23,7 +23,7 @@ def deeds(access: Authenticator) -> list[tuple[str, str]]:
 
 def test_reservations_are_made_listed_and_released_and_the_audit_log_says_so() -> None:
     service, access = Recorder(), Trusting()
-    client = TestClient(build_application(service, access))
+    client = TestClient(build_application(services_of(service), access))
     made = client.post("/api/v1/reservations", json=WANTED)
     assert (made.status_code, made.json()["id"], made.json()["tasks"]) == (201, "r1", ["7"])
     assert client.get("/api/v1/reservations").json() == [made.json()]
@@ -35,7 +35,7 @@ def test_reservations_are_made_listed_and_released_and_the_audit_log_says_so() -
 
 def test_what_was_refused_is_not_in_the_audit_log() -> None:
     access = Trusting()
-    client = TestClient(build_application(Recorder(NotFoundError("there is no reservation")), access))
+    client = TestClient(build_application(services_of(Recorder(NotFoundError("there is no reservation"))), access))
     assert client.delete("/api/v1/reservations/r1").status_code == 404
     assert client.post("/api/v1/reservations", json=WANTED).status_code == 404
     assert deeds(access) == []
@@ -51,6 +51,6 @@ def test_what_was_refused_is_not_in_the_audit_log() -> None:
     ],
 )
 def test_a_mistake_is_answered_with_one_clear_line(body: dict[str, object], message: str) -> None:
-    answer = TestClient(build_application(Recorder(), Trusting())).post("/api/v1/reservations", json=body)
+    answer = TestClient(build_application(services_of(Recorder()), Trusting())).post("/api/v1/reservations", json=body)
     assert answer.status_code == 422
     assert message in answer.json()["detail"]

@@ -13,7 +13,7 @@ from cosched.api.problems import RequestError
 from cosched.portal.application import build_application
 from cosched.portal.routes.tasks import submit_body
 from tests.access.memory import Trusting
-from tests.portal.test_application import Recorder
+from tests.portal.test_application import Recorder, services_of
 
 ANN = Principal("ann", Role.USER, how=ProofOfIdentity.SOCKET)
 TASK = {"command": ["/bin/true"]}
@@ -26,7 +26,7 @@ def service() -> Recorder:
 
 
 def client_of(service: Recorder, principal: Principal | None = None) -> TestClient:
-    return TestClient(build_application(service, Trusting(principal), None), base_url="http://localhost")
+    return TestClient(build_application(services_of(service), Trusting(principal)), base_url="http://localhost")
 
 
 @pytest.mark.parametrize(("body", "kind"), [(b' {"command": ["/bin/true"]}', dict), (b'\n[{"command": ["/x"]}]', list)])
@@ -34,7 +34,7 @@ def client_of(service: Recorder, principal: Principal | None = None) -> TestClie
 def test_one_is_answered_by_itself_and_a_list_by_a_list(
     service: Recorder, body: bytes, kind: type, dry_run: bool, status: int
 ) -> None:
-    answer = submit_body(service, ANN, body, "", dry_run=dry_run)
+    answer = submit_body(services_of(service), ANN, body, "", dry_run=dry_run)
     found: Any = json.loads(bytes(answer.body))
     assert (answer.status_code, type(found)) == (status, kind)
 
@@ -42,7 +42,7 @@ def test_one_is_answered_by_itself_and_a_list_by_a_list(
 @pytest.mark.parametrize("key", ["a key", "\x7f", "ü", "k" * 256, "a\nb"])
 def test_a_key_is_short_and_printable(service: Recorder, key: str) -> None:
     with pytest.raises(RequestError, match="Idempotency-Key must be"):
-        submit_body(service, ANN, b"{}", key)
+        submit_body(services_of(service), ANN, b"{}", key)
 
 
 def test_a_token_without_the_scope_is_refused_tasks_and_submissions(service: Recorder) -> None:

@@ -1,0 +1,48 @@
+"""All that can be asked of a domain, in one value: what the daemon makes and routes and pages use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cosched.app.domain_status import DomainStatus
+    from cosched.app.event_feed import EventFeed
+    from cosched.app.model_queries import ModelQueries
+    from cosched.app.neighbour_access import NeighbourAccess
+    from cosched.app.queries import DomainQueries
+    from cosched.app.reservations import ReservationService
+    from cosched.app.submissions import SubmissionService
+    from cosched.app.task_service import TaskService
+
+__all__ = ["DomainServices"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainServices:
+    """The services of one domain, one for each subject.
+
+    Their methods may block and may be called from several threads at once. They raise `UserError` where the request
+    is at fault (`NotFoundError`, `ConflictError` … where that fits), `SystemFault` where daemon, resource manager or
+    database is. The first argument is the principal: of another user's task only operators learn more than which hosts
+    it takes until when.
+
+    Attributes:
+        submissions: new tasks.
+        tasks: accepted tasks.
+        reservations: hosts kept for others.
+        domain: hosts, plan and status.
+        neighbours: neighbouring domains and our agent.
+        models: catalogue and model library.
+        queries: what has been: runs, log, accuracy, plan history.
+        feed: what happens, for followers of the event stream.
+    """
+
+    submissions: SubmissionService
+    tasks: TaskService
+    reservations: ReservationService
+    domain: DomainStatus
+    neighbours: NeighbourAccess
+    models: ModelQueries
+    queries: DomainQueries
+    feed: EventFeed

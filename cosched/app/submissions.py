@@ -1,0 +1,175 @@
+"""Submissions take in tasks, once for each idempotency key, and say beforehand what would come of them.
+
+Start at `SubmissionService.submit`.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from cosched.api.documents import Effect, Forecast
+from cosched.api.problems import ConflictError, QuotaError
+from cosched.app.forwarding_status import forwarding_obstacle
+from cosched.app.validation import check_predecessors, offered_notice
+from cosched.app.views import profile_view, task_view
+from cosched.coscheduler.learnt_corrections import corrected_profile
+from cosched.coscheduler.what_if import predict_placement
+from cosched.errors import UserError
+from cosched.store.store import KeyedSubmission
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.access.principals import Principal
+    from cosched.api.documents import TaskRequest, TaskView
+    from cosched.app.core_access import CoreClient
+    from cosched.app.domain_status import CurrentDomain
+    from cosched.app.neighbour_access import NeighbourAccess
+    from cosched.app.validation import DomainState, TaskValidator
+    from cosched.coscheduler.task import Task
+    from cosched.store.store import Store
+
+__all__ = ["SubmissionService"]
+
+
+class SubmissionService:
+    """Accepts tasks and predicts what accepting them would do. Methods may block; any thread may call them."""
+
+    def __init__(
+        self,
+        core: CoreClient,
+        store: Store,
+        validator: TaskValidator,
+        domain: CurrentDomain,
+        neighbours: NeighbourAccess,
+        *,
+        waiting: int,
+    ) -> None:
+        """Set up.
+
+        Args:
+            core: takes tasks in.
+            store: knows earlier submissions and tasks.
+            validator: makes tasks of requests.
+            domain: what tasks are measured against.
+            neighbours: may meet deadlines that this domain cannot.
+            waiting: most tasks of one user that wait or run; operators may have more.
+        """
+        self._core = core
+        self._store = store
+        self._validator = validator
+        self._domain = domain
+        self._neighbours = neighbours
+        self._waiting = waiting
+        self._keys = threading.Lock()
+        self._pending: dict[tuple[str, str], tuple[str, Future[tuple[Task, ...]]]] = {}
+
+    def submit(self, principal: Principal, requests: Sequence[TaskRequest], key: str, digest: str) -> list[TaskView]:
+        """Accept all tasks or none; on return they survive a crash.
+
+        Args:
+            principal: their owner.
+            requests: the tasks.
+            key: idempotency key of this owner, empty for none: the same key and digest again return the same tasks.
+            digest: of the requests' content.
+
+        Raises:
+            UserError: a request is at fault.
+            ConflictError: the key was used for other requests.
+            QuotaError: the owner has too many tasks.
+            SystemFault: the core does not answer in time.
+        """
+        submission = KeyedSubmission(key, digest, (), 0.0, principal.name) if key else None
+        answer = self._earlier(submission)
+        if answer is None:
+            self._check_quota(principal, len(requests))
+            tasks = self._make(principal, requests, self._state())
+            answer = self._core.accept(tasks) if submission is None else self._accept_once(tasks, submission)
+        accepted, state = self._core.wait(answer), self._state()
+        return [
+            replace(task_view(task), notice=offered_notice(task, replace(state, time=task.submitted)))
+            for task in accepted
+        ]
+
+    def foresee(self, principal: Principal, requests: Sequence[TaskRequest]) -> list[Forecast]:
+        """Say what submitting these tasks would lead to, each for itself; store nothing."""
+        state = self._state()
+        return [self._forecast(task, state) for task in self._make(principal, requests, state)]
+
+    def _state(self) -> DomainState:
+        return replace(self._domain.state(), accepts_late=self._neighbours.accepts_late)
+
+    def _check_quota(self, principal: Principal, more: int) -> None:
+        if principal.oversees:
+            return
+        live = self._core.ask(lambda core, _time: core.owned.get(principal.name, 0))
+        if live + more > self._waiting:
+            raise QuotaError(
+                f"{live} tasks of yours wait or run, and {self._waiting} may: submit {more} more when some have ended"
+            )
+
+    def _make(self, principal: Principal, requests: Sequence[TaskRequest], state: DomainState) -> list[Task]:
+        tasks = []
+        for number, request in enumerate(requests, start=1):
+            try:
+                tasks.append(replace(self._validator.task(request, state), owner=principal.name))
+            except UserError as error:
+                if len(requests) == 1:
+                    raise
+                raise UserError(f"task {number} of {len(requests)}: {error}; none was accepted") from error
+        check_predecessors(tasks, self._store.task, principal)
+        return tasks
+
+    def _earlier(self, wanted: KeyedSubmission | None) -> Future[tuple[Task, ...]] | None:
+        """Return the answer to an earlier submission under this key, which may still be on its way to the disk."""
+        if wanted is None:
+            return None
+        pending = self._pending.get((wanted.owner, wanted.key))
+        if pending is not None:
+            _check_same(wanted, pending[0])
+            return pending[1]
+        submission = self._store.by_key(wanted.key, wanted.owner)
+        if submission is None:
+            return None
+        _check_same(wanted, submission.digest)
+        answer: Future[tuple[Task, ...]] = Future()
+        answer.set_result(tuple(task for name in submission.tasks if (task := self._store.task(name)) is not None))
+        return answer
+
+    def _accept_once(self, tasks: Sequence[Task], wanted: KeyedSubmission) -> Future[tuple[Task, ...]]:
+        name = (wanted.owner, wanted.key)
+        with self._keys:  # two at once: the second finds what the first has begun
+            earlier = self._earlier(wanted)
+            if earlier is not None:
+                return earlier
+            answer = self._core.accept(tasks, replace(wanted, created=tasks[0].submitted))
+            self._pending[name] = (wanted.digest, answer)
+        answer.add_done_callback(lambda _answer: self._pending.pop(name, None))
+        return answer
+
+    def _forecast(self, task: Task, state: DomainState) -> Forecast:
+        profile = corrected_profile(task, state.corrections)
+        placement = self._core.ask(lambda core, time: predict_placement(core, task, time))
+        meets = None if placement is None or task.deadline is None else placement.end <= task.deadline
+        offered = meets is False and state.accepts_late and not forwarding_obstacle(task)
+        return Forecast(
+            application=task.application,
+            name=task.name,
+            profile=None if profile is None else profile_view(profile),
+            planned_start=None if placement is None else placement.start,
+            planned_end=None if placement is None else placement.end,
+            planned_hosts=() if placement is None else placement.hosts,
+            deadline=task.deadline,
+            meets_deadline=meets,
+            effect=None if placement is None else Effect(**asdict(placement.effect)),
+            earliest_deadline=None if profile is None else state.time + profile.quickest.shortest,
+            offered=offered,
+        )
+
+
+def _check_same(wanted: KeyedSubmission, before: str) -> None:
+    if wanted.digest != before:
+        raise ConflictError(f"the idempotency key {wanted.key!r} was used for another request: take a new key")
