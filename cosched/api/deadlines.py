@@ -1,35 +1,97 @@
-"""Deadlines are parsed and checked here: `parse_deadline` for the API, `parse_typed_deadline` for the command line.
+"""Deadlines are parsed and checked here, wherever they were written.
 
-Epoch seconds, ISO 8601, `now+2h30m`; a person may also type 18:00 or leave the zone out.
+`parse_deadline` takes the API's, `parse_typed_deadline` the command line's, `parse_deadline_field` those of pages; all
+three read by `_read`.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import Enum
+from typing import TYPE_CHECKING
 
 from cosched.api.times import format_time, parse_duration
 from cosched.errors import UserError
 
-__all__ = ["HORIZON", "check_deadline", "parse_deadline", "parse_typed_deadline"]
+if TYPE_CHECKING:
+    from datetime import tzinfo
 
-# ── Deadlines as the API takes them: seconds since the epoch, ISO 8601 with a zone, or now+2h30m.
-
+__all__ = [
+    "HORIZON",
+    "check_deadline",
+    "parse_deadline",
+    "parse_deadline_field",
+    "parse_typed_deadline",
+]
 
 HORIZON = 10 * 366 * 86400.0
 """A deadline further away than this, in seconds, is taken for a mistake."""
 
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})", re.ASCII)
+
+
+class _Source(Enum):
+    """Where a deadline was written; the value advises a person who wrote none there."""
+
+    API = "write 2030-01-31T18:00:00+01:00, or seconds since the epoch"
+    TYPED = "write now+2h30m, 18:00, 2030-01-31T18:00 or 2030-01-31T18:00+01:00"
+    PICKED = "choose a date and a time"
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """A time in seconds since the epoch, and whether its text named no zone, or a time that the zone has twice."""
+
+    seconds: float
+    local: bool = False
+    twice: bool = False
+
 
 def parse_deadline(given: float | str, now: float) -> float:
-    """Return a deadline in seconds since the epoch.
+    """Return a deadline of the API in seconds since the epoch.
 
     Raises:
         UserError: not a time, without a zone, past, or more than ten years away.
     """
-    if isinstance(given, str) and given.startswith("now+"):
-        return check_deadline(now + parse_duration(given.removeprefix("now+")), now)
-    return check_deadline(given if isinstance(given, (int, float)) else _parse_iso_deadline(given), now)
+    seconds = _read(given, now, _Source.API).seconds if isinstance(given, str) else given
+    return check_deadline(seconds, now)
+
+
+def parse_typed_deadline(text: str, now: float, what: str = "deadline") -> tuple[float, str]:
+    """Return a typed deadline in seconds since the epoch, and what was assumed about it (empty for nothing).
+
+    A time without a zone is one of this machine's zone; a time of day is the next such.
+
+    Args:
+        text: as typed.
+        now: seconds since the epoch.
+        what: what the time is to people.
+
+    Raises:
+        UserError: not a time, past, too far away, or a time that the clocks skip.
+    """
+    moment = _read(text, now, _Source.TYPED, what)
+    seconds = check_deadline(moment.seconds, now, what)
+    if not moment.local:
+        return seconds, ""
+    note = f"the {what} is {format_time(seconds)}"
+    return seconds, note + (", the first of the two moments with this time" if moment.twice else "")
+
+
+def parse_deadline_field(text: str, zone: tzinfo | None) -> float | None:
+    """Return the moment that a page's field of date and time holds; None where it is empty.
+
+    Args:
+        text: as browsers send it, without a zone.
+        zone: of the person; None for this machine's.
+
+    Raises:
+        UserError: not a time, or one that the clocks of this zone skip.
+    """
+    return _read(text, 0.0, _Source.PICKED, zone=zone).seconds if text else None
 
 
 def check_deadline(deadline: float, now: float, what: str = "deadline") -> float:
@@ -47,68 +109,46 @@ def check_deadline(deadline: float, now: float, what: str = "deadline") -> float
     return deadline
 
 
-def _parse_iso_deadline(text: str) -> float:
-    try:
-        parsed = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise UserError(
-            f"the deadline {text[:80]!r} is not a time: write 2030-01-31T18:00:00+01:00, or seconds since the epoch"
-        ) from error
-    if parsed.tzinfo is None:
-        raise UserError(f"the deadline {text!r} has no zone: write {text}+00:00 or {text}Z for universal time")
-    try:
-        return parsed.timestamp()
-    except (ValueError, OverflowError) as error:
-        raise UserError(f"the deadline {text!r} is out of range: give one within ten years") from error
-
-
-# ── Deadlines as people type them: now+2h30m, 18:00, 2030-01-31T18:00, with or without a zone.
-
-
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2})", re.ASCII)
-_FORMS = "write now+2h30m, 18:00, 2030-01-31T18:00 or 2030-01-31T18:00+01:00"
-
-
-def parse_typed_deadline(text: str, now: float, what: str = "deadline") -> tuple[float, str]:
-    """Return a deadline in seconds since the epoch, and what was assumed about it (empty for nothing).
-
-    A time without a zone is one of this machine's zone; a time of day is the next such.
-
-    Args:
-        text: as typed.
-        now: seconds since the epoch.
-        what: what the time is to people.
+def _read(text: str, now: float, source: _Source, what: str = "deadline", zone: tzinfo | None = None) -> _Moment:
+    """Return the moment that a text names, wherever it was written.
 
     Raises:
-        UserError: not a time, past, too far away, or a time that the clocks skip.
+        UserError: not a time, without the zone that the API asks for, or a time that the clocks skip.
     """
-    if text.startswith("now+"):
-        return check_deadline(now + parse_duration(text.removeprefix("now+")), now, what), ""
+    if text.startswith("now+") and source is not _Source.PICKED:
+        return _Moment(now + parse_duration(text.removeprefix("now+")))
+    shown = f"the {what} {text[:80]!r}"
     try:
-        given = _next_time_of_day(text, now) or datetime.fromisoformat(text)
+        next_such = _next_time_of_day(text, now) if source is _Source.TYPED else None
+        given = next_such or datetime.fromisoformat(text)
     except ValueError as error:
-        raise UserError(f"the {what} {text!r} is not a time: {_FORMS}") from error
+        raise UserError(f"{shown} is not a time: {source.value}") from error
+    local = given.tzinfo is None
+    if local and source is _Source.API:
+        raise UserError(f"the deadline {text!r} has no zone: write {text}+00:00 or {text}Z for universal time")
     try:
-        seconds = given.timestamp()
+        seconds = _epoch(given, zone)
+        skipped = local and abs(_wall_clock(seconds, zone) - given).total_seconds() >= 1
+        twice = local and _epoch(given.replace(fold=1), zone) != seconds
     except (ValueError, OverflowError) as error:  # the first and last days of the calendar
-        raise UserError(f"the {what} {text!r} is out of range: give one within ten years") from error
-    checked = check_deadline(seconds, now, what)
-    return checked, "" if given.tzinfo is not None else _note_on_local_time(given, text, what)
+        raise UserError(f"{shown} is out of range: give one within ten years") from error
+    if skipped:
+        raise UserError(f"{shown} does not exist here, the clocks are set forward over it: {source.value}")
+    return _Moment(seconds, local, twice)
+
+
+def _epoch(given: datetime, zone: tzinfo | None) -> float:
+    return (given if given.tzinfo is not None or zone is None else given.replace(tzinfo=zone)).timestamp()
+
+
+def _wall_clock(seconds: float, zone: tzinfo | None) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC).astimezone(zone).replace(tzinfo=None)
 
 
 def _next_time_of_day(text: str, now: float) -> datetime | None:
     match = _CLOCK.fullmatch(text)
     if match is None:
         return None
-    current = datetime.fromtimestamp(now, UTC).astimezone().replace(tzinfo=None)
-    chosen = current.replace(hour=int(match[1]), minute=int(match[2]), second=0, microsecond=0)
-    return chosen if chosen > current else chosen + timedelta(days=1)
-
-
-def _note_on_local_time(given: datetime, text: str, what: str) -> str:
-    """Say which moment a time without a zone was taken for; refuse one that this zone does not have."""
-    seconds = given.timestamp()
-    if datetime.fromtimestamp(seconds, UTC).astimezone().replace(tzinfo=None) != given:
-        raise UserError(f"the {what} {text!r} does not exist here, the clocks are set forward over it: {_FORMS}")
-    twice = given.replace(fold=1).timestamp() != seconds
-    return f"the {what} is {format_time(seconds)}" + (", the first of the two moments with this time" if twice else "")
+    current = _wall_clock(now, None)
+    named = current.replace(hour=int(match[1]), minute=int(match[2]), second=0, microsecond=0)
+    return named if named > current else named + timedelta(days=1)

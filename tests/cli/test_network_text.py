@@ -43,7 +43,7 @@ def test_what_was_done_is_said_in_lines() -> None:
     assert lines[1] == "offered:     tasks 3 times, 1 of them in vain"
     assert "over 1.5 hops" in lines[3]
     assert lines[4].startswith("letters:     7.2 for each task")
-    assert "2s old" in lines[5]
+    assert "2.0 s old" in lines[5]
     assert lines[-1] == "adviser:     advise"
 
 
@@ -55,8 +55,8 @@ def test_what_never_happened_is_left_out() -> None:
 
 def test_advice_is_held_against_what_is_done() -> None:
     lines = network_lines(replace(NETWORK, advice=ADVICE))
-    assert "  better:    asked for every 5s, scope 0, believed for 30s: 25.0 % late, 4.0 letters a task" in lines
-    assert lines[-1].startswith("  instead of told every 10s")
+    assert "  better:    asked for every 5.0 s, scope 0, believed for 30 s: 25.0 % late, 4.0 letters a task" in lines
+    assert lines[-1].startswith("  instead of told every 10 s")
     assert "  adopted:" in "\n".join(network_lines(replace(NETWORK, advice=replace(ADVICE, adopted=True))))
     stays = network_lines(replace(NETWORK, advice=replace(ADVICE, best=WAY)))
-    assert stays[-1].startswith("  stay with  told every 10s")
+    assert stays[-1].startswith("  stay with  told every 10 s")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
+from cosched.api.times import utc_text
 from cosched.portal.information.glue import VALIDITY
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def glue_xml(entities: Iterable[GlueEntity], time: float) -> bytes:
         time: when they were like this, seconds since the epoch.
     """
     root = etree.Element(f"{{{GLUE_NAMESPACE}}}GLUE2", nsmap=_PREFIXES)
-    created = datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    created = utc_text(time)
     for entity in entities:
         element = etree.SubElement(root, f"{{{GLUE_NAMESPACE}}}{entity.kind}")
         element.set("CreationTime", created)
@@ -73,7 +73,7 @@ def glue_ldif(entities: Iterable[GlueEntity], time: float) -> str:
         entities: each after its parent.
         time: when they were like this, seconds since the epoch.
     """
-    created = datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    created = utc_text(time)
     places = {"": _TOP[-1][0]}
     records: list[tuple[str, tuple[tuple[str, str], ...]]] = [*_TOP]
     for entity in entities:

@@ -5,14 +5,14 @@
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Form, Request, Response
+from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal, Role, Scope
 from cosched.api.problems import NotFoundError
 from cosched.app.credential_service import LONGEST_NOTE, CredentialService
 from cosched.errors import UserError
-from cosched.portal.dependencies import Asker, csrf_checked, needs, sender
+from cosched.portal.dependencies import Asker, needs, sender
 from cosched.portal.pages.rendering import Renderer
 
 __all__ = ["routes"]
@@ -29,7 +29,7 @@ _MEANINGS = {
 
 def routes(grants: CredentialService, renderer: Renderer) -> APIRouter:
     """Return the routes of the page."""
-    router = APIRouter(dependencies=[Depends(csrf_checked), needs(Scope.MANAGE)])
+    router = APIRouter(dependencies=[needs(Scope.MANAGE)])
 
     def shown(request: Request, asker: Principal, secret: str = "", fault: str = "") -> Response:
         deeds = grants.deeds(asker, _DEEDS, 0) if asker.role is Role.ADMINISTRATOR else []

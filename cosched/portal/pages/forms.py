@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched.api.deadlines import parse_deadline_field
 from cosched.api.documents import TaskRequest
 from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, manager_of_user_file
 from cosched.errors import UserError
@@ -23,7 +24,6 @@ __all__ = [
     "PARAMETER",
     "fields_like_task",
     "local_minute",
-    "parse_deadline_field",
     "read_profile",
     "read_request",
     "request_like_task",
@@ -64,29 +64,6 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         best_effort=fields.get("best_effort", "") == "on",
         time_limit=fields.get("time_limit", "").strip() or None,
     )
-
-
-def parse_deadline_field(text: str, zone: tzinfo | None) -> float | None:
-    """Return the moment that a field of date and time holds, in seconds since the epoch; None where it is empty.
-
-    Args:
-        text: as browsers send it, without a zone.
-        zone: of the person; None for this machine's.
-
-    Raises:
-        UserError: not a time, or one that the clocks of this zone skip.
-    """
-    if not text:
-        return None
-    try:
-        given = datetime.fromisoformat(text)
-        moment = given.timestamp() if given.tzinfo or zone is None else given.replace(tzinfo=zone).timestamp()
-        skipped = given.tzinfo is None and abs(_read_back(moment, zone) - given).total_seconds() >= 1
-    except (ValueError, OverflowError) as error:
-        raise UserError(f"the deadline {text[:80]!r} is not a time: choose a date and a time") from error
-    if skipped:
-        raise UserError(f"the deadline {text} does not exist here, the clocks are set forward over it: choose another")
-    return moment
 
 
 def local_minute(moment: float, zone: tzinfo | None) -> str:
@@ -189,10 +166,6 @@ def _pairs(text: str, what: str) -> dict[str, str]:
             raise UserError(f"{line[:80]!r} sets no {what}: write NAME=value")
         found[name.strip()] = value
     return found
-
-
-def _read_back(moment: float, zone: tzinfo | None) -> datetime:
-    return datetime.fromtimestamp(moment).astimezone(zone).replace(tzinfo=None)
 
 
 def read_profile(text: str) -> tuple[float | None, ...] | None:

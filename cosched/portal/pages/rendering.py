@@ -15,13 +15,15 @@ from markupsafe import Markup
 
 from cosched import resources
 from cosched.api.problems import NotFoundError
+from cosched.api.times import format_clock, format_duration, format_moment, format_shift, zone_named
 from cosched.errors import CoschedError
 from cosched.markup import environment
-from cosched.portal.pages import wording
+from cosched.portal.pages.wording import number, plain
 from cosched.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import tzinfo
 
     from fastapi import Request
     from jinja2 import Environment
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from cosched.api.documents import Status
     from cosched.app.services import DomainServices
 
-__all__ = ["Renderer"]
+__all__ = ["Renderer", "zone_of"]
 
 _FOLDER = "portal"
 _SMALL = 4096  # bytes that are not worth compressing
@@ -80,7 +82,7 @@ class Renderer:
 
     def _common(self, request: Request) -> dict[str, Any]:
         now = time.time()
-        zone = wording.zone_of(request.cookies.get("zone", ""))
+        zone = zone_of(request)
         principal = getattr(request.state, "principal", None)
         return {
             "asker": principal,
@@ -97,19 +99,24 @@ class Renderer:
         }
 
 
+def zone_of(request: Request) -> tzinfo | None:
+    """Return the time zone that the browser named in a cookie; None (this machine's) where it named none."""
+    return zone_named(request.cookies.get("zone", ""))
+
+
 def _compressed(request: Request, text: str, secret: str) -> HTMLResponse:
     """Return a part of a page, compressed where it carries no secret whose length of compression could tell of it."""
-    plain = text.encode("utf-8", errors="replace")
-    if len(plain) < _SMALL or "gzip" not in request.headers.get("accept-encoding", "") or (secret and secret in text):
-        return HTMLResponse(plain)
-    return HTMLResponse(gzip.compress(plain, 4), headers={"Content-Encoding": "gzip", "Vary": "Accept-Encoding"})
+    content = text.encode("utf-8", errors="replace")
+    if len(content) < _SMALL or "gzip" not in request.headers.get("accept-encoding", "") or (secret and secret in text):
+        return HTMLResponse(content)
+    return HTMLResponse(gzip.compress(content, 4), headers={"Content-Encoding": "gzip", "Vary": "Accept-Encoding"})
 
 
 def _environment() -> Environment:
-    made = environment(wording.plain)
-    made.filters |= {"duration": wording.duration, "shift": wording.shift, "number": wording.number}
-    made.globals["stamp"] = _stamp()
-    return made
+    templates = environment(plain)
+    templates.filters |= {"duration": format_duration, "shift": format_shift, "number": number}
+    templates.globals["stamp"] = _stamp()
+    return templates
 
 
 def _stamp() -> str:
@@ -124,7 +131,7 @@ def _when(moment: float | None, now: float, zone: Any) -> str:
     if moment is None:
         return "–"
     text = '<time datetime="{}" title="{}">{}</time>'
-    return Markup(text).format(f"{moment:.3f}", wording.full(moment, zone), wording.clock(moment, now, zone))  # noqa: S704  constant text; format() escapes
+    return Markup(text).format(f"{moment:.3f}", format_moment(moment, zone), format_clock(moment, now, zone))  # noqa: S704  constant text; format() escapes
 
 
 def _query(current: Mapping[str, str], **changes: Any) -> str:

@@ -12,9 +12,8 @@ from cosched.access.principals import Principal, Scope
 from cosched.api.documents import PlanView, SearchPoint
 from cosched.app.services import DomainServices
 from cosched.portal.dependencies import Asker, needs
-from cosched.portal.pages.rendering import Renderer
+from cosched.portal.pages.rendering import Renderer, zone_of
 from cosched.portal.pages.schedule_chart import ChartBlock, schedule_chart
-from cosched.portal.pages.wording import zone_of
 
 __all__ = ["routes"]
 
@@ -43,7 +42,7 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
             (now - _PAST * length, now + (1 - _PAST) * length),
             now,
             order,
-            zone_of(request.cookies.get("zone", "")),
+            zone_of(request),
             services.reservations.reservations(asker),
         )
         queue = sorted((spot for spot in plan.placements if not spot.running), key=lambda spot: spot.start)

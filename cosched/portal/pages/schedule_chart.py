@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from cosched.portal.pages.wording import clock, duration
+from cosched.api.times import format_clock, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -214,7 +214,7 @@ def _band(
     hosts = f"{len(each.hosts)} hosts" if len(each.hosts) > 1 else "1 host"
     tip = (
         f"{each.name or each.id}\n{hosts} reserved by {each.owner}\n"
-        f"{clock(each.start, now, zone)} to {clock(each.end, now, zone)}"
+        f"{format_clock(each.start, now, zone)} to {format_clock(each.end, now, zone)}"
     )
     middle = (first + count / 2) * scale.row
     return ChartBand(_path(x, width, runs, scale.row, 0.0), label if fits else "", x + width / 2, middle, tip)
@@ -238,13 +238,13 @@ def _tip(block: ChartBlock, now: float, zone: tzinfo | None) -> str:
     words = {"past": "ran", "broken": "ended early", "running": "runs", "planned": "planned"}
     hosts = f"{len(block.hosts)} hosts" if len(block.hosts) > 1 else "1 host"
     text = (
-        f"{who}\n{words[block.kind]} on {hosts}, {duration(block.end - block.start)}\n"
-        f"{clock(block.start, now, zone)} to {clock(block.end, now, zone)}"
+        f"{who}\n{words[block.kind]} on {hosts}, {format_duration(block.end - block.start)}\n"
+        f"{format_clock(block.start, now, zone)} to {format_clock(block.end, now, zone)}"
     )
     if block.deadline is None:
         return text
     left = block.deadline - block.end
-    return f"{text}\n{duration(left)} {'before its deadline' if left >= 0 else 'after its deadline'}"
+    return f"{text}\n{format_duration(abs(left))} {'before its deadline' if left >= 0 else 'after its deadline'}"
 
 
 def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -10,7 +10,7 @@ from datetime import tzinfo
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
@@ -19,7 +19,7 @@ from cosched.api.documents import TaskRequest
 from cosched.app.services import DomainServices
 from cosched.connector.userfiles import decode_user_file
 from cosched.errors import CoschedError, UserError
-from cosched.portal.dependencies import Asker, csrf_checked, needs
+from cosched.portal.dependencies import Asker, needs
 from cosched.portal.pages.forms import (
     fields_like_task,
     local_minute,
@@ -28,8 +28,7 @@ from cosched.portal.pages.forms import (
     resubmit_request,
 )
 from cosched.portal.pages.preview import SubmissionPreview, preview_submission
-from cosched.portal.pages.rendering import Renderer
-from cosched.portal.pages.wording import zone_of
+from cosched.portal.pages.rendering import Renderer, zone_of
 from cosched.portal.request_bodies import requests_digest
 
 __all__ = ["routes"]
@@ -39,7 +38,7 @@ _OWN_KINDS = ("command", "file")
 
 def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     """Return the routes of the submit page."""
-    router = APIRouter(dependencies=[Depends(csrf_checked), needs(Scope.SUBMIT)])
+    router = APIRouter(dependencies=[needs(Scope.SUBMIT)])
     desk = _SubmitPage(services, renderer)
 
     @router.get("/submit")
@@ -73,14 +72,14 @@ class _SubmitPage:
         fields: dict[str, str] = {"application": application, "own": own if own in _OWN_KINDS else ""}
         if like:
             earlier = self._services.tasks.task(asker, like)
-            zone = zone_of(request.cookies.get("zone", ""))
+            zone = zone_of(request)
             fields = fields_like_task(earlier, time.time(), zone, catalogued=self._known(earlier.application))
         return self._form(request, fields)
 
     def submit(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> Response:
         """Submit, and lead to the task; show the form again where it is refused."""
         try:
-            wanted = self._requests(asker, fields, zone_of(request.cookies.get("zone", "")))
+            wanted = self._requests(asker, fields, zone_of(request))
             made = self._services.submissions.submit(asker, wanted, fields.get("key", ""), requests_digest(wanted))
         except CoschedError as error:
             status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(error, UserError) else HTTPStatus.SERVICE_UNAVAILABLE
@@ -126,7 +125,7 @@ class _SubmitPage:
         )
 
     def _foreseen(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> dict[str, Any]:
-        zone = zone_of(request.cookies.get("zone", ""))
+        zone = zone_of(request)
         found: SubmissionPreview | None = None
         fault, tasks = "", 0
         try:

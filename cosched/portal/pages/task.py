@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
@@ -14,7 +14,7 @@ from cosched.api.documents import ExplanationView, PlanPoint, ProfileView, TaskD
 from cosched.app.services import DomainServices
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import CoschedError, SystemFault
-from cosched.portal.dependencies import Asker, csrf_checked, needs
+from cosched.portal.dependencies import Asker, needs
 from cosched.portal.pages.curves import run_time_curve
 from cosched.portal.pages.forms import request_like_task
 from cosched.portal.pages.rendering import Renderer
@@ -118,7 +118,7 @@ class _OutputTail:
 
 def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     """Return the routes of a task's page."""
-    router = APIRouter(dependencies=[Depends(csrf_checked), needs(Scope.READ)])
+    router = APIRouter(dependencies=[needs(Scope.READ)])
 
     @router.get("/tasks/{task_id}")
     def show(request: Request, asker: Asker, task_id: str) -> Response:

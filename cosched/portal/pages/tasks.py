@@ -4,7 +4,7 @@ import time
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
@@ -12,7 +12,7 @@ from cosched.access.principals import Principal, Scope
 from cosched.app.services import DomainServices
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
-from cosched.portal.dependencies import Asker, csrf_checked, needs
+from cosched.portal.dependencies import Asker, needs
 from cosched.portal.pages.forms import request_like_task
 from cosched.portal.pages.rendering import Renderer
 from cosched.store.store import TaskSelection
@@ -90,7 +90,7 @@ _MOST_SELECTED = 1000
 
 def bulk_action_routes(services: DomainServices) -> APIRouter:
     """Return the route."""
-    router = APIRouter(dependencies=[Depends(csrf_checked), needs(Scope.SUBMIT)])
+    router = APIRouter(dependencies=[needs(Scope.SUBMIT)])
 
     def cancel(asker: Principal, tasks: list[str]) -> None:
         for task in tasks:

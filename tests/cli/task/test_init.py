@@ -53,7 +53,7 @@ def test_an_application_is_submitted_and_followed(cosched: Cosched) -> None:
     assert code == 0
     assert out.splitlines()[0].split() == ["ID", "NAME", "STATE", "HOSTS", "END"]
     assert out.splitlines()[1].split()[:3] == ["1", "mine", "queued"]
-    assert "prediction:  40s on 1 host, at best 5s on 8 hosts (model, fast)" in cosched("task", "show", "1")[1]
+    assert "prediction:  40 s on 1 host, at best 5.0 s on 8 hosts (model, fast)" in cosched("task", "show", "1")[1]
     assert "task 1 is queued\nit waits for:  " in cosched("task", "explain", "1")[1]
     assert cosched("task", "cancel", "1") == (0, "task 1 is cancelled\n", "")
     assert cosched("task", "wait", "1") == (1, "task 1 is cancelled: cancelled by the user\n", "")
@@ -70,7 +70,7 @@ def test_a_command_after_two_dashes_keeps_its_own_options(cosched: Cosched) -> N
 def test_a_dry_run_says_what_would_come_of_it(cosched: Cosched) -> None:
     code, out, _ = cosched("task", "submit", "halving", "--deadline", "now+1h", "--dry-run")
     assert code == 0
-    assert "prediction:    1m 20s on 1 host, at best 10s on 8 hosts" in out
+    assert "prediction:    1 min 20 s on 1 host, at best 10 s on 8 hosts" in out
     assert "met as things stand" in out
     assert cosched.json("task", "submit", "halving", "--dry-run")["meets_deadline"] is None
     assert "has no model" in cosched("task", "submit", "plain", "--dry-run")[1]

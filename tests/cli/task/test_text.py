@@ -46,7 +46,7 @@ PROFILE = ProfileView(seconds=(None, 40.0, 10.0), source="model", hardware="hw")
 def test_a_row_shows_the_planned_end_and_what_is_in_hand() -> None:
     place = PlacementView(task="7", hosts=("a", "b"), start=1e9, end=1e9 + 40, deadline=None, running=False)
     ((number, name, state, hosts, _, end, in_hand, _),) = task_rows([TASK], {"7": place})
-    assert (number, name, state, hosts, in_hand) == ("7", "night run", "queued", "2", "1m")
+    assert (number, name, state, hosts, in_hand) == ("7", "night run", "queued", "2", "1 min")
     assert end.startswith("~2001-09-")
 
 
@@ -54,7 +54,7 @@ def test_a_row_shows_the_real_end_and_by_how_much_it_was_late() -> None:
     late = replace(TASK, state="completed", finished=1e9 + 175, on_time=False)
     (row,) = task_rows([late], {})
     assert row[5].startswith("2001-09-")
-    assert row[6] == "-1m 15s"
+    assert row[6] == "−1 min 15 s"
 
 
 def test_a_row_says_from_and_to_where_a_task_was_forwarded() -> None:
@@ -75,12 +75,12 @@ def test_a_task_leaves_out_what_is_not_known() -> None:
     assert "prediction:  none: it cannot run here" in "\n".join(task_lines(replace(TASK, origin="north")))
     done = replace(TASK, state="completed", finished=1e9 + 40, on_time=True, exit_code=0, profile=PROFILE)
     text = "\n".join(task_lines(done))
-    assert "met with 1m in hand" in text
+    assert "met with 1 min in hand" in text
     assert "exit code:   0" in text
-    assert "prediction:  40s on 2 hosts, at best 10s on 3 hosts (model, hw)" in text
+    assert "prediction:  40 s on 2 hosts, at best 10 s on 3 hosts (model, hw)" in text
 
 
-@pytest.mark.parametrize(("slack", "words"), [(75.0, "met with 1m 15s in hand"), (-75.0, "missed by 1m 15s")])
+@pytest.mark.parametrize(("slack", "words"), [(75.0, "met with 1 min 15 s in hand"), (-75.0, "missed by 1 min 15 s")])
 def test_an_explanation_says_how_the_deadline_stands(slack: float, words: str) -> None:
     hosts = tuple(f"h{number}" for number in range(8))
     lines = explanation_lines(
@@ -122,7 +122,7 @@ def test_a_forecast_without_room_says_so() -> None:
 def test_what_is_uncertain_is_shown_with_its_range() -> None:
     unsure = replace(PROFILE, low=(None, 35.0, 9.0), high=(None, 60.0, 14.0))
     text = "\n".join(task_lines(replace(TASK, profile=unsure)))
-    assert "prediction:  40s (35s to 1m) on 2 hosts, at best 10s (9s to 14s) on 3 hosts (model, hw)" in text
+    assert "prediction:  40 s (35 s to 1 min) on 2 hosts, at best 10 s (9.0 s to 14 s) on 3 hosts (model, hw)" in text
     found = ExplanationView(
         task="7",
         state="queued",

@@ -11,7 +11,6 @@ from cosched.errors import UserError
 from cosched.portal.pages.forms import (
     fields_like_task,
     local_minute,
-    parse_deadline_field,
     read_profile,
     read_request,
     request_like_task,
@@ -50,23 +49,6 @@ def test_a_command_is_one_argument_a_line() -> None:
     assert request.command == ("/bin/sh", "-c", "echo a b")
     assert request.profile == (50.0, None, 30.0)
     assert request.deadline is None
-
-
-def test_a_deadline_is_one_of_the_persons_zone() -> None:
-    assert parse_deadline_field("2030-07-01T12:00", BERLIN) == parse_deadline_field("2030-07-01T10:00+00:00", None)
-    assert parse_deadline_field("", BERLIN) is None
-
-
-def test_a_time_that_the_clocks_skip_is_refused() -> None:
-    """Bad inputs 5."""
-    with pytest.raises(UserError, match="does not exist here"):
-        parse_deadline_field("2030-03-31T02:30", BERLIN)
-
-
-@pytest.mark.parametrize("text", ["soon", "9999-99-99T00:00", "0001-01-01T00:00"])
-def test_what_is_no_time_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match="is not a time"):
-        parse_deadline_field(text, ZoneInfo("Pacific/Kiritimati"))
 
 
 def test_run_times_are_numbers_between_commas() -> None:

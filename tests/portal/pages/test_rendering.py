@@ -47,6 +47,15 @@ def test_times_are_those_of_the_browsers_zone(tmp_path: Path) -> None:
         assert "those of the server" in ann.see("/tasks")
 
 
+def test_a_refusal_tells_times_in_the_browsers_zone(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        ann.client.cookies.set("zone", "Asia/Kolkata")
+        answer = ann.send("/submit", application="halving", deadline="2001-01-01T09:00")
+        assert answer.status_code == 422
+        assert "the deadline 2001-01-01 09:00:00+05:30 is past" in answer.text
+
+
 def test_a_page_is_shown_although_the_daemon_cannot_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cosched.app.core_access._PATIENCE", 0.1)
     with portal(tmp_path) as here:
