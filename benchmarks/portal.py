@@ -24,6 +24,7 @@ from rich.table import Table
 from benchmarks.daemon import processor_time
 from benchmarks.load import Measured, offer, request
 from cosched.api.documents import TaskRequest, TokenRequest
+from cosched.coscheduler.changes import Changes
 from cosched.coscheduler.task import Task, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.simulation.kernels import HOSTS
@@ -107,31 +108,30 @@ def _fill(url: str, count: int) -> None:
     last, now = store.last_number(), time.time()
     profile = Profile(tuple(40.0 / hosts for hosts in range(1, 17)), PredictionSource.USER)
     for begin in range(0, count, 1000):
-        store.save(
-            [
-                Task(
-                    str(number),
-                    number,
-                    f"night run {number}",
-                    "sweep3d",
-                    ("/usr/bin/sweep3d", str(number)),
-                    now - 1e5,
-                    "ann",
-                    {"nx": 50.0},
-                    profile=profile,
-                    state=TaskState.COMPLETED,
-                    dispatched=now - 9e4,
-                    started=now - 9e4,
-                    finished=now - 8e4,
-                    predicted=40.0,
-                    actual=41.0,
-                    exit_code=0,
-                    attempts=1,
-                    hosts=("node01", "node02"),
-                )
-                for number in range(last + 1 + begin, last + 1 + min(begin + 1000, count))
-            ]
+        tasks = (
+            Task(
+                str(number),
+                number,
+                f"night run {number}",
+                "sweep3d",
+                ("/usr/bin/sweep3d", str(number)),
+                now - 1e5,
+                "ann",
+                {"nx": 50.0},
+                profile=profile,
+                state=TaskState.COMPLETED,
+                dispatched=now - 9e4,
+                started=now - 9e4,
+                finished=now - 8e4,
+                predicted=40.0,
+                actual=41.0,
+                exit_code=0,
+                attempts=1,
+                hosts=("node01", "node02"),
+            )
+            for number in range(last + 1 + begin, last + 1 + min(begin + 1000, count))
         )
+        store.commit(Changes({task.id: task for task in tasks}))
     store.close()
 
 

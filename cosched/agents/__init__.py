@@ -1,6 +1,6 @@
 """Agents: what would miss its deadline here goes to the domain that can meet it, exactly once.
 
-`Broker.handle(event) -> BrokerOutcome` is a co-scheduler and its agent as one state machine; like the core it has no
+`Broker.handle(event) -> Outcome` is a co-scheduler and its agent as one state machine; like the core it has no
 clock, no I/O and no randomness, so the daemon, a simulation and the fault tests drive the same code:
 
     core = Coscheduler(settings)                                  # CoreSettings(instance=a UUID of this domain's own)
@@ -31,7 +31,7 @@ Start reading at `agent.py`, then `handing.py` and `hosting.py`.
 
 from cosched.agents.agent import Agent
 from cosched.agents.agent_settings import AgentSettings, Peer, PeerRole
-from cosched.agents.broker import Broker, BrokerOutcome
+from cosched.agents.broker import Broker
 from cosched.agents.domain_view import DomainView
 from cosched.agents.events import AdvertisingChanged, LetterReceived, PeersChanged
 from cosched.agents.outbox import SendLetter
@@ -42,7 +42,6 @@ __all__ = [
     "Agent",
     "AgentSettings",
     "Broker",
-    "BrokerOutcome",
     "DomainView",
     "LetterReceived",
     "Peer",

@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from cosched.agents.events import LetterReceived, PeersChanged
     from cosched.agents.handover.negotiation import FailedNegotiation
     from cosched.agents.protocol.advertisement import AdvertisedService
-    from cosched.agents.records import Guest, Handover
     from cosched.agents.statistics import AgentFigures
     from cosched.agents.tickets import TaskKnowledge
+    from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.task import Task
 
 __all__ = ["Agent"]

@@ -6,51 +6,27 @@ The daemon, the simulation and the tests call `Broker.handle`; without an agent 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.agents.events import AdvertisingChanged, LetterReceived, PeersChanged
-from cosched.coscheduler.changes import AskPeers, AskStart
+from cosched.coscheduler.changes import AskPeers, AskStart, Changes, Outcome
 from cosched.coscheduler.events import Tick
+from cosched.coscheduler.log_entries import log_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cosched.agents.agent import Agent
-    from cosched.agents.outbox import AgentOutbox, SendLetter
-    from cosched.agents.records import Guest, Handover
-    from cosched.coscheduler.changes import Decision, Outcome
+    from cosched.agents.outbox import AgentOutbox
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
+    from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task
 
-__all__ = ["AgentEvent", "Broker", "BrokerOutcome"]
+__all__ = ["AgentEvent", "Broker"]
 
 AgentEvent = LetterReceived | PeersChanged | AdvertisingChanged
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerOutcome:
-    """The answer to one event: state to write down in one piece, then decisions to carry out in order.
-
-    Attributes:
-        tasks: that changed.
-        attempts: that changed.
-        handovers: that changed.
-        guests: that changed.
-        reservations: that changed.
-        decisions: of the core, then letters to send.
-        events: of the core's, in order: the one that was handled, where it is one, and what the agent made of it.
-    """
-
-    tasks: tuple[Task, ...] = ()
-    attempts: tuple[Attempt, ...] = ()
-    handovers: tuple[Handover, ...] = ()
-    guests: tuple[Guest, ...] = ()
-    decisions: tuple[Decision | SendLetter, ...] = ()
-    events: tuple[Event, ...] = ()
-    reservations: tuple[Reservation, ...] = ()
 
 
 class Broker:
@@ -61,10 +37,10 @@ class Broker:
         self.agent = agent
         core.eager = agent is not None and agent.eager
 
-    def handle(self, event: Event | AgentEvent) -> BrokerOutcome:
+    def handle(self, event: Event | AgentEvent) -> Outcome:
         """Take one event and return what to write down and what to do."""
-        gathered = _MergedOutcome()
-        effects = None if self.agent is None else self.agent.begin()
+        outcome = Outcome()
+        outbox = None if self.agent is None else self.agent.begin()
         match event:
             case LetterReceived() if self.agent is not None:
                 self.agent.received(event)
@@ -76,10 +52,10 @@ class Broker:
             case LetterReceived() | PeersChanged() | AdvertisingChanged():
                 pass  # nobody here to read it
             case _:
-                self._core(event, gathered)
+                outcome = self._tell_core(event)
                 if isinstance(event, Tick) and self.agent is not None:
                     self.agent.tick(event.time)
-        return self._settle(gathered, effects)
+        return self._settle(outcome, outbox)
 
     def restore(
         self,
@@ -91,64 +67,36 @@ class Broker:
         ended: Mapping[str, Task],
         time: float,
         reservations: Iterable[Reservation] = (),
-    ) -> BrokerOutcome:
+    ) -> Outcome:
         """Take up where a former process stopped; see `Coscheduler.restore` and `Agent.restore`."""
-        gathered = _MergedOutcome()
-        effects = None if self.agent is None else self.agent.begin()
-        gathered.add(self.core.restore(tasks, attempts, completed, time, reservations))
+        outbox = None if self.agent is None else self.agent.begin()
+        outcome = self.core.restore(tasks, attempts, completed, time, reservations)
         if self.agent is not None:
             self.agent.restore(handovers, guests, ended, time)
-        return self._settle(gathered, effects)
+        return self._settle(outcome, outbox)
 
-    def _core(self, event: Event, gathered: _MergedOutcome) -> None:
+    def _tell_core(self, event: Event) -> Outcome:
+        """Have the core handle an event and the agent hear what came of it, its questions among that."""
         outcome = self.core.handle(event)
-        gathered.add(outcome, event)
-        if self.agent is None:
-            return
-        for task in outcome.tasks:
-            self.agent.task_changed(task, event.time)
-        for decision in outcome.decisions:
-            if isinstance(decision, AskStart):
-                self.agent.ask_start(decision.task, event.time)
-            elif isinstance(decision, AskPeers):
-                self.agent.ask_peers(decision.task, decision.end, event.time)
+        if self.agent is not None:
+            for task in outcome.changes.tasks.values():
+                self.agent.task_changed(task, event.time)
+            for decision in outcome.decisions:
+                if isinstance(decision, AskStart):
+                    self.agent.ask_start(decision.task, event.time)
+                elif isinstance(decision, AskPeers):
+                    self.agent.ask_peers(decision.task, decision.end, event.time)
+        others = tuple(one for one in outcome.decisions if not isinstance(one, AskStart | AskPeers))
+        return Outcome(outcome.changes, others, outcome.events)
 
-    def _settle(self, gathered: _MergedOutcome, effects: AgentOutbox | None) -> BrokerOutcome:
-        if effects is None:
-            return gathered.outcome()
+    def _settle(self, outcome: Outcome, outbox: AgentOutbox | None) -> Outcome:
+        """Tell the core what the agent has for it, until nothing is left; letters come last."""
         waiting: deque[Event] = deque()
-        while effects.events or waiting:
-            waiting.extend(effects.events)
-            effects.events.clear()
-            self._core(waiting.popleft(), gathered)
-        return gathered.outcome(effects)
-
-
-class _MergedOutcome:
-    """What all steps of one event have led to; of two values for one record the later counts."""
-
-    def __init__(self) -> None:
-        self._tasks: dict[str, Task] = {}
-        self._attempts: dict[str, Attempt] = {}
-        self._decisions: list[Decision | SendLetter] = []
-        self._events: list[Event] = []
-        self._reservations: dict[str, Reservation] = {}
-
-    def add(self, outcome: Outcome, event: Event | None = None) -> None:
-        self._tasks |= {task.id: task for task in outcome.tasks}
-        self._attempts |= {attempt.uuid: attempt for attempt in outcome.attempts}
-        self._reservations |= {reservation.id: reservation for reservation in outcome.reservations}
-        self._decisions += [decision for decision in outcome.decisions if not isinstance(decision, AskStart | AskPeers)]
-        if event is not None:
-            self._events.append(event)
-
-    def outcome(self, effects: AgentOutbox | None = None) -> BrokerOutcome:
-        return BrokerOutcome(
-            tuple(self._tasks.values()),
-            tuple(self._attempts.values()),
-            () if effects is None else tuple(effects.handovers.values()),
-            () if effects is None else tuple(effects.guests.values()),
-            (*self._decisions, *(() if effects is None else effects.sends)),
-            tuple(self._events),
-            tuple(self._reservations.values()),
-        )
+        while outbox is not None and (outbox.events or waiting):
+            waiting.extend(outbox.events)
+            outbox.events.clear()
+            outcome |= self._tell_core(waiting.popleft())
+        changes = outcome.changes | Changes(log=log_entries(outcome.events, outcome.changes))
+        if outbox is None:
+            return Outcome(changes, outcome.decisions, outcome.events)
+        return Outcome(changes | outbox.changes(), (*outcome.decisions, *outbox.sends), outcome.events)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from cosched.agents.protocol.messages import Advertisement, Body, Inquiry, Letter
 from cosched.agents.statistics import AgentStatistics
+from cosched.coscheduler.changes import Changes, Decision
 
 if TYPE_CHECKING:
-    from cosched.agents.records import Guest, Handover
     from cosched.coscheduler.events import Event
+    from cosched.coscheduler.handovers import Guest, Handover
 
 __all__ = ["AgentOutbox", "LetterSequence", "SendLetter"]
 
@@ -73,7 +74,7 @@ class LetterSequence:
 
 
 @dataclass(frozen=True, slots=True)
-class SendLetter:
+class SendLetter(Decision):
     """A decision: bring this letter to the neighbour it names. It may be lost; what matters is said again."""
 
     letter: Letter
@@ -102,6 +103,10 @@ class AgentOutbox:
         self.guests: dict[tuple[str, str], Guest] = {}
         self.events: list[Event] = []
         self.sends: list[SendLetter] = []
+
+    def changes(self) -> Changes:
+        """Return the records that changed."""
+        return Changes(handovers=self.handovers, guests=self.guests)
 
     def write_handover(self, handover: Handover) -> None:
         """Have our side of a hand-over written down."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID, uuid5
 
-from cosched.agents.protocol.messages import DocumentParameter, NamedText, NativeJob, TaskDocument
+from cosched.coscheduler.handovers import DocumentParameter, NamedText, NativeJob, TaskDocument
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from cosched.agents.agent_settings import AgentSettings
     from cosched.agents.domain_view import DomainView
-    from cosched.agents.records import Guest
+    from cosched.coscheduler.handovers import Guest
     from cosched.coscheduler.task import Task
 
 __all__ = ["TaskKnowledge", "Ticket", "TicketIssuer", "UserFiguresKnowledge", "describe_task"]

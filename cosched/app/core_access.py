@@ -17,8 +17,8 @@ from cosched.errors import SystemFault
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from cosched.coscheduler.changes import KeyedSubmission
     from cosched.coscheduler.core import Coscheduler
-    from cosched.store.store import KeyedSubmission
 
 __all__ = ["ChangeListener", "CoreAccess", "CoreClient"]
 

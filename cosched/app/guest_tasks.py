@@ -21,19 +21,19 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cosched import evaluation
-from cosched.agents.protocol.messages import ModelBundle, ModelBundleFile
 from cosched.agents.tickets import describe_task
 from cosched.api.documents import TaskRequest
 from cosched.app.forwarding_status import forwarding_obstacle
 from cosched.connector.values import NativeDescription
+from cosched.coscheduler.handovers import ModelBundle, ModelBundleFile
 from cosched.errors import CoschedError, SystemFault, UserError
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cosched.agents.protocol.messages import NativeJob, TaskDocument
     from cosched.app.validation import DomainState, TaskValidator
+    from cosched.coscheduler.handovers import NativeJob, TaskDocument
     from cosched.coscheduler.task import Task
     from cosched.language.linker import Linked
     from cosched.prediction.catalogue import Catalogue, CatalogueEntry

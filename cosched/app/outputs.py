@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cosched.agents.records import HandoverState
 from cosched.agents.transport.remote_output import MAX_OUTPUT_BYTES, OutputQuery
 from cosched.api.problems import NotFoundError
+from cosched.coscheduler.handovers import HandoverState
 from cosched.store.handovers import HandoverTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cosched.agents.records import Handover
     from cosched.connector.interface import Output
+    from cosched.coscheduler.handovers import Handover
     from cosched.store.store import Store
 
     Local = Callable[[str, str, int, int, int], Output | None]

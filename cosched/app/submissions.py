@@ -15,10 +15,10 @@ from cosched.api.problems import ConflictError, QuotaError
 from cosched.app.forwarding_status import forwarding_obstacle
 from cosched.app.validation import check_predecessors, offered_notice
 from cosched.app.views import profile_view, task_view
+from cosched.coscheduler.changes import KeyedSubmission
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.what_if import predict_placement
 from cosched.errors import UserError
-from cosched.store.store import KeyedSubmission
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
     from cosched.access.principals import Principal
     from cosched.agents.agent import Agent
-    from cosched.agents.records import Handover
     from cosched.agents.transport.allow_list import PeerEntry
     from cosched.coscheduler import explain
     from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.handovers import Handover
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.profile import Profile
     from cosched.store import LogEntry

@@ -1,6 +1,6 @@
-"""An outcome holds what one event changed and what is to be done.
+"""The answer to one event: what it changed, and what is to be done about it.
 
-The caller writes the changes down first and carries the decisions out second. Start at `Outcome`.
+Changes are written down first, by `Store.commit`; decisions are carried out after that. Start at `Outcome`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,118 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cosched.coscheduler.events import Event
+    from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task
 
-__all__ = ["AskPeers", "AskStart", "CancelAttempt", "Decision", "DispatchAttempt", "LocateAttempt", "Outcome", "Replan"]
+__all__ = [
+    "AskPeers",
+    "AskStart",
+    "CancelAttempt",
+    "Changes",
+    "Decision",
+    "DispatchAttempt",
+    "KeyedSubmission",
+    "LocateAttempt",
+    "LogEntry",
+    "Outcome",
+    "Replan",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class DispatchAttempt:
+class LogEntry:
+    """One line of the log.
+
+    Attributes:
+        time: seconds since the epoch.
+        kind: the event's name in words ("submit failed").
+        task: identifier of the task it concerns; empty where it concerns the domain.
+        detail: one line for people.
+    """
+
+    time: float
+    kind: str
+    task: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedSubmission:
+    """The tasks that an idempotency key stands for.
+
+    Attributes:
+        key: chosen by the client, unique for its owner.
+        digest: of the request's content; another content under the same key is a mistake.
+        tasks: identifiers of the tasks that the first request made, in its order.
+        created: when, seconds since the epoch.
+    """
+
+    key: str
+    digest: str
+    tasks: tuple[str, ...]
+    created: float
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Everything that one event or several changed, of every kind of record.
+
+    `first | second` joins two: of two values for one record the second's counts; lines of the log are appended.
+    The order of each mapping is the order in which its records first changed.
+
+    Attributes:
+        tasks: by identifier.
+        attempts: by UUID.
+        reservations: by identifier.
+        handovers: by the task's UUID and the epoch.
+        guests: by neighbour and the task's UUID.
+        log: lines to append.
+        submissions: idempotency keys to add.
+    """
+
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+    attempts: Mapping[str, Attempt] = field(default_factory=dict)
+    reservations: Mapping[str, Reservation] = field(default_factory=dict)
+    handovers: Mapping[tuple[str, int], Handover] = field(default_factory=dict)
+    guests: Mapping[tuple[str, str], Guest] = field(default_factory=dict)
+    log: tuple[LogEntry, ...] = ()
+    submissions: tuple[KeyedSubmission, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to write down."""
+        records = self.tasks or self.attempts or self.reservations or self.handovers or self.guests
+        return bool(records or self.log or self.submissions)
+
+    def __or__(self, later: Changes) -> Changes:
+        """Return these changes with later ones over them."""
+        if not later:
+            return self
+        if not self:
+            return later
+        return Changes(
+            {**self.tasks, **later.tasks},
+            {**self.attempts, **later.attempts},
+            {**self.reservations, **later.reservations},
+            {**self.handovers, **later.handovers},
+            {**self.guests, **later.guests},
+            self.log + later.log,
+            self.submissions + later.submissions,
+        )
+
+
+class Decision:
+    """Something to be done once the changes are written down."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchAttempt(Decision):
     """Submit this attempt now. Pinned to its hosts, or passed through where it names none."""
 
     attempt: Attempt
@@ -24,14 +128,14 @@ class DispatchAttempt:
 
 
 @dataclass(frozen=True, slots=True)
-class CancelAttempt:
+class CancelAttempt(Decision):
     """Tell the manager that this attempt must not run, now or later."""
 
     attempt: str
 
 
 @dataclass(frozen=True, slots=True)
-class LocateAttempt:
+class LocateAttempt(Decision):
     """Find out whether the manager has this attempt.
 
     The answer is JobReported; after a grace without any trace of it AttemptMissing, or AttemptAbsent where the attempt
@@ -46,20 +150,20 @@ class LocateAttempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Replan:
-    """What waits, what runs or the hosts have changed: give the search a new snapshot."""
+class Replan(Decision):
+    """Give the search a new snapshot: what waits, what runs or the hosts have changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class AskStart:
-    """This task would leave now, and its origin must permit that; asked again, less and less often, until it has."""
+class AskStart(Decision):
+    """Ask the origin of a task that would leave now to permit it; repeated, less and less often, until it has."""
 
     task: str
 
 
 @dataclass(frozen=True, slots=True)
-class AskPeers:
-    """This task would leave now and miss its deadline here: offer it around first. Once, and not for long.
+class AskPeers(Decision):
+    """Offer around a task that would leave now and miss its deadline here. Once, and not for long.
 
     Attributes:
         task: its identifier.
@@ -70,14 +174,20 @@ class AskPeers:
     end: float
 
 
-Decision = DispatchAttempt | CancelAttempt | LocateAttempt | Replan | AskStart | AskPeers
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The answer to one event: state to write down, then decisions to carry out in order."""
+    """The answer to an event: changes to write in one piece, then decisions to carry out in order.
 
-    tasks: tuple[Task, ...] = ()
-    attempts: tuple[Attempt, ...] = ()
-    decisions: tuple[Decision, ...] = field(default=())
-    reservations: tuple[Reservation, ...] = ()
+    `first | second` joins the outcomes of two events, in this order.
+
+    Attributes:
+        events: what the core handled: the event, and what an agent made of it.
+    """
+
+    changes: Changes = field(default_factory=Changes)
+    decisions: tuple[Decision, ...] = ()
+    events: tuple[Event, ...] = ()
+
+    def __or__(self, later: Outcome) -> Outcome:
+        """Return both outcomes as one."""
+        return Outcome(self.changes | later.changes, self.decisions + later.decisions, self.events + later.events)

@@ -131,7 +131,7 @@ class Coscheduler:
         if event.time >= self._lifecycle.paused_until and not self._may_wait(event):
             self._dispatch(event.time)
             self._dispatched_at = event.time
-        return self._ledger.outcome()
+        return self._ledger.outcome(event)
 
     def restore(
         self,

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.changes import Decision, Outcome, Replan
+from cosched.coscheduler.changes import Changes, Outcome, Replan
 from cosched.coscheduler.task import AttemptState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from cosched.connector.interface import Host
+    from cosched.coscheduler.changes import Decision
+    from cosched.coscheduler.events import Event
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task
 
@@ -137,13 +139,11 @@ class CoreState:
         self._decisions: list[Decision] = []
         self._replan = False
 
-    def outcome(self) -> Outcome:
+    def outcome(self, *events: Event) -> Outcome:
         """Return what the event has changed and decided; a new snapshot for the search comes last."""
+        changes = Changes(self._changed_tasks, self._changed_attempts, self._changed_reservations)
         decisions = (*self._decisions, Replan()) if self._replan else tuple(self._decisions)
-        reservations = tuple(self._changed_reservations.values())
-        return Outcome(
-            tuple(self._changed_tasks.values()), tuple(self._changed_attempts.values()), decisions, reservations
-        )
+        return Outcome(changes, decisions, events)
 
     def decide(self, *decisions: Decision) -> None:
         """Have something done once the changes are written down."""

@@ -1,6 +1,6 @@
 """The core at work: one thread that takes events, writes down what they change, and then acts.
 
-    inbox ─► core.handle ─► store.save (durable) ─► decisions ─► manager, search
+    inbox ─► core.handle ─► store.commit (durable) ─► decisions ─► manager, search
                                                 └─► answers to those who asked
 
 Nothing is done, and nobody is told that anything was accepted, before it is on disk.
@@ -21,30 +21,27 @@ import structlog
 from cosched.agents.broker import Broker
 from cosched.agents.outbox import SendLetter
 from cosched.app.validation import check_predecessors
-from cosched.coscheduler.changes import CancelAttempt, Decision, DispatchAttempt, LocateAttempt, Replan
+from cosched.coscheduler.changes import CancelAttempt, Changes, DispatchAttempt, LocateAttempt, Outcome, Replan
 from cosched.coscheduler.events import TaskSubmitted, Tick
 from cosched.errors import UserError
 from cosched.store.database import StoreFault
 from cosched.store.handovers import HandoverTable
-from cosched.store.journal import log_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cosched.agents.agent import Agent
-    from cosched.agents.broker import AgentEvent, BrokerOutcome
+    from cosched.agents.broker import AgentEvent
     from cosched.agents.protocol.messages import Letter
-    from cosched.agents.records import Guest, Handover
     from cosched.app.core_access import ChangeListener
+    from cosched.coscheduler.changes import Decision, KeyedSubmission
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
-    from cosched.coscheduler.reservations import Reservation
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from cosched.daemon.clock import Clock
     from cosched.daemon.manager import ResourceManager
     from cosched.daemon.search import SearchProcess
-    from cosched.store.journal import LogEntry
-    from cosched.store.store import KeyedSubmission, Store
+    from cosched.store.store import Store
 
 __all__ = ["Engine"]
 
@@ -218,11 +215,7 @@ class Engine(threading.Thread):
                 step = _Step()
                 if not self._in_time(item):
                     continue
-            for event in self._events(item):
-                step.add(self._broker.handle(event))
-            step.items.append(item)
-            if item.submission is not None:
-                step.submissions.append(item.submission)
+            step.add(item, map(self._broker.handle, self._events(item)))
         self._finish(step)
 
     def _in_time(self, item: _InboxItem) -> bool:
@@ -255,16 +248,17 @@ class Engine(threading.Thread):
             item.answer.set_exception(error)
 
     def _finish(self, step: _Step) -> None:
-        if step.changes:
-            self._save(step)
-        self._act(step.decisions)
+        outcome = step.outcome
+        if outcome.changes:
+            self._save(outcome.changes)
+        self._act(outcome.decisions)
         for item in step.items:
             item.answer.set_result(item.tasks or None)
-        if step.events:
+        if outcome.events:
             for listener in self._listeners:
-                listener(step.tasks.values(), step.events)
+                listener(outcome.changes.tasks.values(), outcome.events)
 
-    def _save(self, step: _Step) -> None:
+    def _save(self, changes: Changes) -> None:
         """Write until it is written: to act on what could be forgotten is the one thing never to do.
 
         Raises:
@@ -272,15 +266,7 @@ class Engine(threading.Thread):
         """
         while True:
             try:
-                self._store.save(
-                    step.tasks.values(),
-                    step.attempts.values(),
-                    step.records,
-                    step.submissions,
-                    step.handovers.values(),
-                    step.guests.values(),
-                    step.reservations.values(),
-                )
+                self._store.commit(changes)
             except StoreFault as fault:
                 if not self.store_fault:
                     _log.error("store", fault=str(fault))
@@ -292,7 +278,7 @@ class Engine(threading.Thread):
                 self.store_fault = ""
                 return
 
-    def _act(self, decisions: Sequence[Decision | SendLetter]) -> None:
+    def _act(self, decisions: Sequence[Decision]) -> None:
         assert self.manager is not None
         leaving = [(one.attempt, one.task) for one in decisions if isinstance(one, DispatchAttempt)]
         for attempt, task in leaving:
@@ -329,38 +315,12 @@ class _Step:
 
     def __init__(self) -> None:
         self.items: list[_InboxItem] = []
-        self.events: list[Event] = []
-        self.tasks: dict[str, Task] = {}
-        self.attempts: dict[str, Attempt] = {}
-        self.records: list[LogEntry] = []
-        self.handovers: dict[tuple[str, int], Handover] = {}
-        self.guests: dict[tuple[str, str], Guest] = {}
-        self.reservations: dict[str, Reservation] = {}
-        self.decisions: list[Decision | SendLetter] = []
-        self.submissions: list[KeyedSubmission] = []
+        self.outcome = Outcome()
 
-    @property
-    def changes(self) -> bool:
-        """Whether there is anything to write."""
-        return bool(
-            self.tasks
-            or self.attempts
-            or self.records
-            or self.handovers
-            or self.guests
-            or self.submissions
-            or self.reservations
-        )
-
-    def add(self, outcome: BrokerOutcome) -> None:
-        self.events += outcome.events
-        self.tasks |= {task.id: task for task in outcome.tasks}
-        self.attempts |= {attempt.uuid: attempt for attempt in outcome.attempts}
-        self.handovers |= {(handover.uuid, handover.epoch): handover for handover in outcome.handovers}
-        self.guests |= {(guest.peer, guest.uuid): guest for guest in outcome.guests}
-        self.reservations |= {reservation.id: reservation for reservation in outcome.reservations}
-        self.decisions += outcome.decisions
-        for event in outcome.events:
-            line = log_entry(event, outcome.attempts)
-            if line is not None and (outcome.tasks or outcome.attempts or not line.task):
-                self.records.append(line)
+    def add(self, item: _InboxItem, outcomes: Iterable[Outcome]) -> None:
+        """Add an item with the outcomes of its events."""
+        self.items.append(item)
+        for outcome in outcomes:
+            self.outcome |= outcome
+        if item.submission is not None:
+            self.outcome |= Outcome(Changes(submissions=(item.submission,)))

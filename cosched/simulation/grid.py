@@ -28,12 +28,13 @@ from cosched.simulation.simulated_domain import SimulatedDomain, SimulatedPlanne
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cosched.agents import AgentSettings, BrokerOutcome, Peer
+    from cosched.agents import AgentSettings, Peer
     from cosched.agents.broker import AgentEvent
-    from cosched.agents.protocol.messages import Letter, TaskDocument
+    from cosched.agents.protocol.messages import Letter
     from cosched.agents.statistics import AgentFigures
-    from cosched.coscheduler.changes import Decision
+    from cosched.coscheduler.changes import Decision, Outcome
     from cosched.coscheduler.events import Event
+    from cosched.coscheduler.handovers import TaskDocument
     from cosched.coscheduler.task import Attempt
     from cosched.prediction.profile import Profile
     from cosched.simulation.network import SimulatedNetwork
@@ -367,7 +368,7 @@ class _AgentDomain(SimulatedDomain):
     def _tell(self, event: AgentEvent) -> None:
         self.carry_out(self._decided(self._broker.handle(event)))
 
-    def _decided(self, outcome: BrokerOutcome) -> list[Decision]:
+    def _decided(self, outcome: Outcome) -> list[Decision]:
         """Send the letters; return the decisions of the core."""
         decisions: list[Decision] = []
         for decision in outcome.decisions:

@@ -1,6 +1,6 @@
 """The store reads hand-overs and guests, and counts the agent's lives.
 
-They are written with their tasks, by `Store.save`.
+They are written with their tasks, by `Store.commit`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import func, insert, select
 
-from cosched.agents.records import Guest, GuestState, Handover
+from cosched.coscheduler.handovers import Guest, GuestState, Handover
 from cosched.store import tables
 from cosched.store.rows import HANDOVERS, HANDOVERS_OF, guest_of, handover_of, task_of
 
@@ -23,7 +23,7 @@ __all__ = ["HandoverTable"]
 
 
 class HandoverTable:
-    """Reads them; they are written with the tasks they belong to, by `Store.save`."""
+    """Reads them; they are written with the tasks they belong to, by `Store.commit`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, delete, func, select
 
-from cosched.agents.records import GuestState, HandoverState
+from cosched.coscheduler.handovers import GuestState, HandoverState
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.store import tables
 

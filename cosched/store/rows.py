@@ -13,8 +13,8 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from cosched.agents.protocol.xml_documents import read_task_document, write_task_document
-from cosched.agents.records import Guest, GuestState, Handover, HandoverState
 from cosched.connector.values import NativeDescription
+from cosched.coscheduler.handovers import Guest, GuestState, Handover, HandoverState
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import tables

@@ -1,6 +1,6 @@
 """The store keeps tasks, attempts, the log and submission keys through crashes.
 
-Start at `Store.save`; `TaskSelection` says which tasks are asked for.
+Start at `Store.commit`; `TaskSelection` says which tasks are asked for.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, func, insert, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from cosched.coscheduler.changes import KeyedSubmission, LogEntry
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.store import tables
 from cosched.store.database import database_errors, label, open_engine
-from cosched.store.journal import LogEntry
 from cosched.store.rows import (
     HANDOVERS_OF,
     TableRow,
@@ -31,14 +31,15 @@ from cosched.store.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Executable, RowMapping, Select, Table
+    from sqlalchemy import ColumnElement, Executable, RowMapping, Select, Table
 
-    from cosched.agents.records import Guest, Handover
+    from cosched.coscheduler.changes import Changes
+    from cosched.coscheduler.handovers import Handover
     from cosched.coscheduler.task import Attempt, Task
 
-__all__ = ["KeyedSubmission", "Store", "TaskHistory", "TaskSelection"]
+__all__ = ["Store", "TaskHistory", "TaskSelection"]
 
 # ── Which tasks are asked for.
 
@@ -109,28 +110,10 @@ class TaskHistory:
     handovers: tuple[Handover, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyedSubmission:
-    """What an idempotency key stands for.
-
-    Attributes:
-        key: chosen by the client, unique for its owner.
-        digest: of the request's content; another content under the same key is a mistake.
-        tasks: identifiers of the tasks that the first request made, in its order.
-        created: when, seconds since the epoch.
-    """
-
-    key: str
-    digest: str
-    tasks: tuple[str, ...]
-    created: float
-    owner: str = ""
-
-
 class Store:
     """Durable state of one domain. Methods may be called from any thread; writers wait for one another.
 
-    Every method raises `StoreFault` where the database fails; a failed `save` has written nothing.
+    Every method raises `StoreFault` where the database fails; a failed `commit` has written nothing.
 
     Attributes:
         name: of the database, for people.
@@ -157,11 +140,13 @@ class Store:
         dialect = postgresql if self.dialect == "postgresql" else sqlite
         self._put_in = insert_notices(self.dialect)
         self.instance = str(self.read(select(tables.instance))[0]["uuid"])
-        self._save_tasks = _upsert(dialect, tables.tasks, "id")
-        self._save_attempts = _upsert(dialect, tables.attempts, "uuid")
-        self._save_handovers = _upsert(dialect, tables.handovers, "uuid", "epoch")
-        self._save_guests = _upsert(dialect, tables.guests, "peer", "uuid")
-        self._save_reservations = _upsert(dialect, tables.reservations, "id")
+        self._upserts = {
+            "tasks": _upsert(dialect, tables.tasks, "id"),
+            "attempts": _upsert(dialect, tables.attempts, "uuid"),
+            "handovers": _upsert(dialect, tables.handovers, "uuid", "epoch"),
+            "guests": _upsert(dialect, tables.guests, "peer", "uuid"),
+            "reservations": _upsert(dialect, tables.reservations, "id"),
+        }
 
     def close(self) -> None:
         """Close the connections."""
@@ -172,40 +157,28 @@ class Store:
         rows = self.read(select(func.max(tables.tasks.c.number).label("last")))
         return int(rows[0]["last"] or 0)
 
-    def save(
-        self,
-        tasks: Iterable[Task] = (),
-        attempts: Iterable[Attempt] = (),
-        events: Iterable[LogEntry] = (),
-        submissions: Iterable[KeyedSubmission] = (),
-        handovers: Iterable[Handover] = (),
-        guests: Iterable[Guest] = (),
-        reservations: Iterable[Reservation] = (),
-    ) -> None:
+    def commit(self, changes: Changes) -> None:
         """Write all of it or nothing; on return it survives a crash of the machine.
-
-        Several steps may be written at once: of two values for one task or attempt the later counts.
 
         Raises:
             RefusedError: nothing was written, nor ever will be: it contradicts what is there.
             StoreFault: nothing was written.
         """
-        new = list(tasks)
-        new_tasks = {task.id: task_row(task) for task in new}
-        new_attempts = {attempt.uuid: attempt_row(attempt) for attempt in attempts}
-        records = [asdict(item) for item in events]
-        notices = [asdict(item) for item in end_notices(new)]
-        keys = [asdict(item) for item in submissions]
+        rows = [
+            (self._upserts["tasks"], list(map(task_row, changes.tasks.values()))),
+            (self._upserts["attempts"], list(map(attempt_row, changes.attempts.values()))),
+            (insert(tables.events), list(map(asdict, changes.log))),
+            (self._upserts["handovers"], list(map(handover_row, changes.handovers.values()))),
+            (self._upserts["guests"], list(map(guest_row, changes.guests.values()))),
+            (self._upserts["reservations"], list(map(asdict, changes.reservations.values()))),
+            (insert(tables.submission_keys), list(map(asdict, changes.submissions))),
+            (self._put_in, list(map(asdict, end_notices(changes.tasks.values())))),
+        ]
         with database_errors(self.name), self._writer.begin() as connection:
-            _execute(connection, self._save_tasks, list(new_tasks.values()))
-            _execute(connection, self._save_attempts, list(new_attempts.values()))
-            _execute(connection, insert(tables.events), records)
-            _execute(connection, self._save_handovers, list(map(handover_row, handovers)))
-            _execute(connection, self._save_guests, list(map(guest_row, guests)))
-            _execute(connection, self._save_reservations, [asdict(each) for each in reservations])
-            _execute(connection, insert(tables.submission_keys), keys)
-            _execute(connection, self._put_in, notices)
-        if new_tasks:
+            for statement, values in rows:
+                if values:
+                    connection.execute(statement, values)
+        if changes.tasks:
             self._counted = {}
 
     def load(self) -> tuple[tuple[Task, ...], tuple[Attempt, ...]]:
@@ -321,7 +294,7 @@ class Store:
         """Carry out all statements or none; on return what they change survives a crash.
 
         Raises:
-            RefusedError: as `save`.
+            RefusedError: as `commit`.
             StoreFault: nothing was written.
         """
         with database_errors(self.name), self._writer.begin() as connection:
@@ -338,8 +311,3 @@ def _upsert(dialect: Any, table: Table, *key: str) -> Executable:
     statement = dialect.insert(table)
     changes = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
     return statement.on_conflict_do_update(index_elements=list(key), set_=changes)  # type: ignore[no-any-return]  # Any above
-
-
-def _execute(connection: Connection, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
-    if rows:
-        connection.execute(statement, rows)

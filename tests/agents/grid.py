@@ -24,12 +24,12 @@ from cosched.agents import (
     UserFiguresKnowledge,
 )
 from cosched.agents.protocol.messages import Commit, Request
-from cosched.agents.records import GuestState
 from cosched.connector.interface import Host, JobReport, JobState
-from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt
+from cosched.coscheduler.changes import CancelAttempt, Changes, DispatchAttempt, LocateAttempt, Outcome
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import AttemptAbsent, AttemptSubmitted, HostsObserved, JobReported, TaskSubmitted, Tick
+from cosched.coscheduler.handovers import GuestState
 from cosched.coscheduler.task import Task, TaskState
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource, Profile
@@ -38,8 +38,8 @@ from tests.agents.makers import some_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cosched.agents.protocol.messages import Letter, TaskDocument
-    from cosched.agents.records import Guest, Handover
+    from cosched.agents.protocol.messages import Letter
+    from cosched.coscheduler.handovers import TaskDocument
     from cosched.coscheduler.task import Attempt
 
 START = 100_000.0
@@ -61,10 +61,7 @@ class Job:
 class Disk:
     """What survives a crash."""
 
-    tasks: dict[str, Task] = field(default_factory=dict)
-    attempts: dict[str, Attempt] = field(default_factory=dict)
-    handovers: dict[tuple[str, int], Handover] = field(default_factory=dict)
-    guests: dict[tuple[str, str], Guest] = field(default_factory=dict)
+    written: Changes = field(default_factory=Changes)
     lives: int = 0
     number: int = 0
 
@@ -95,20 +92,26 @@ class Node:
         self.refuses = ""  # why it runs no task of others
 
     def boot(self) -> None:
-        disk = self.disk
-        disk.lives += 1
+        self.disk.lives += 1
+        written = self.disk.written
         core = Coscheduler(CoreSettings(self.instance, staging=0.0, retry=1.0, retry_longest=8.0))
         settings = some_settings(self.name, self.instance, **{"lease": 20.0, **self.changes})
-        agent = Agent(settings, DomainView(core, self.name), UserFiguresKnowledge(), disk.lives, self.next_number)
+        agent = Agent(settings, DomainView(core, self.name), UserFiguresKnowledge(), self.disk.lives, self.next_number)
         self.broker = Broker(core, agent)
-        live = [task for task in disk.tasks.values() if not task.state.final]
+        live = [task for task in written.tasks.values() if not task.state.final]
         names = {task.id for task in live}
-        guests = [guest for guest in disk.guests.values() if guest.state is not GuestState.SETTLED]
-        ended = {g.task: disk.tasks[g.task] for g in guests if g.state is GuestState.ENDED}
-        attempts = [a for a in disk.attempts.values() if a.state.live and a.task in names]
+        guests = [guest for guest in written.guests.values() if guest.state is not GuestState.SETTLED]
+        ended = {g.task: written.tasks[g.task] for g in guests if g.state is GuestState.ENDED}
+        attempts = [a for a in written.attempts.values() if a.state.live and a.task in names]
         self.carry_out(
             self.broker.restore(
-                live, attempts, [], [h for h in disk.handovers.values() if h.task in names], guests, ended, self.now
+                live,
+                attempts,
+                [],
+                [h for h in written.handovers.values() if h.task in names],
+                guests,
+                ended,
+                self.now,
             )
         )
         self.happen(PeersChanged(self.now, self.neighbours))
@@ -117,9 +120,9 @@ class Node:
     @property
     def idle(self) -> bool:
         """Whether nothing is left to happen to what it has written down."""
-        guests = all(guest.state is GuestState.SETTLED for guest in self.disk.guests.values())
-        handovers = not any(handover.state.live for handover in self.disk.handovers.values())
-        return guests and handovers and all(task.state.final for task in self.disk.tasks.values())
+        guests = all(guest.state is GuestState.SETTLED for guest in self.disk.written.guests.values())
+        handovers = not any(handover.state.live for handover in self.disk.written.handovers.values())
+        return guests and handovers and all(task.state.final for task in self.disk.written.tasks.values())
 
     @property
     def now(self) -> float:
@@ -138,11 +141,8 @@ class Node:
         outcome = self.broker.handle(event)
         self.carry_out(outcome)
 
-    def carry_out(self, outcome: Any) -> None:
-        self.disk.tasks |= {task.id: task for task in outcome.tasks}
-        self.disk.attempts |= {attempt.uuid: attempt for attempt in outcome.attempts}
-        self.disk.handovers |= {(h.uuid, h.epoch): h for h in outcome.handovers}
-        self.disk.guests |= {(g.peer, g.uuid): g for g in outcome.guests}
+    def carry_out(self, outcome: Outcome) -> None:
+        self.disk.written |= outcome.changes
         for decision in outcome.decisions:
             if self.grid.crash_now():
                 self.broker = None  # in the middle of acting
@@ -214,7 +214,7 @@ class Node:
             profile=Profile(tuple(value / self.speed for value in seconds), PredictionSource.USER),
             parameters={"work": repr(list(seconds))},
         )
-        self.disk.tasks[task.id] = task
+        self.disk.written |= Changes({task.id: task})
         self.grid.accepted[name] = (self.name, task.id)
         self.carry_out(self.broker.handle(TaskSubmitted(self.now, task)))
 
@@ -315,7 +315,7 @@ class Grid:
 
     def state_of(self, name: str) -> TaskState:
         node, task = self.accepted[name]
-        return self.nodes[node].disk.tasks[task].state
+        return self.nodes[node].disk.written.tasks[task].state
 
     def faults_of_history(self) -> list[str]:
         """Say what went wrong: each accepted task must have run to its end exactly once, and be known as completed."""

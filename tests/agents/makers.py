@@ -20,20 +20,21 @@ from cosched.agents import (
 from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.agents.outbox import LetterSequence
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
-from cosched.agents.protocol.messages import Advertisement, Inquiry, TaskDocument
+from cosched.agents.protocol.messages import Advertisement, Inquiry
 from cosched.connector.interface import Host
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted, Tick
+from cosched.coscheduler.handovers import TaskDocument
 from cosched.coscheduler.task import Task
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.agents.broker import BrokerOutcome
     from cosched.agents.protocol.messages import Body
+    from cosched.coscheduler.changes import Outcome
 
 NOW = 1000.0
 INSTANCE = "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e"
@@ -72,7 +73,7 @@ class Domain:
     broker: Broker
     links: dict[str, LetterSequence]
     time: float = NOW
-    outcome: BrokerOutcome = field(init=False)
+    outcome: Outcome = field(init=False)
 
     def happen(self, event: Any) -> list[Body]:
         self.outcome = self.broker.handle(event)

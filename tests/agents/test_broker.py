@@ -49,10 +49,10 @@ def test_a_domain_that_is_not_a_neighbour_is_reached_through_one() -> None:
     grid.run(START + 100.0)
     assert not grid.faults_of_history()
     assert [run[1] for run in grid.history] == ["c"]
-    task = grid.nodes["a"].disk.tasks["1"]
+    task = grid.nodes["a"].disk.written.tasks["1"]
     assert task.peer == "c"
-    assert next(iter(grid.nodes["a"].disk.handovers.values())).peer == "b"
-    assert "c through b" in next(iter(grid.nodes["a"].disk.handovers.values())).why
+    assert next(iter(grid.nodes["a"].disk.written.handovers.values())).peer == "b"
+    assert "c through b" in next(iter(grid.nodes["a"].disk.written.handovers.values())).why
 
 
 def forwarded_to_b(*, busy: bool) -> Grid:
@@ -202,9 +202,9 @@ def test_a_request_climbs_to_the_head_and_down_to_the_one_that_can() -> None:
     assert not grid.faults_of_history()
     assert [run[1] for run in grid.history] == ["rr"]
     assert grid.history[0][3] <= START + 60.0
-    ways = {name: [h.peer for h in node.disk.handovers.values()] for name, node in grid.nodes.items()}
+    ways = {name: [h.peer for h in node.disk.written.handovers.values()] for name, node in grid.nodes.items()}
     assert ways == {"ll": ["l"], "l": ["root"], "root": ["r"], "r": ["rr"], "lr": [], "rl": [], "rr": []}
-    assert [guest.visited for guest in grid.nodes["rr"].disk.guests.values()] == [("ll", "l", "root", "r")]
+    assert [guest.visited for guest in grid.nodes["rr"].disk.written.guests.values()] == [("ll", "l", "root", "r")]
 
 
 def test_the_upper_one_is_asked_where_nobody_that_is_known_ends_it_in_time() -> None:
@@ -242,7 +242,7 @@ def test_no_task_goes_further_than_it_may(hops: int) -> None:
     assert not grid.faults_of_history()
     assert grid.history[0][1] != "rr"
     for node in grid.nodes.values():
-        assert all(len(guest.visited) <= hops for guest in node.disk.guests.values())
+        assert all(len(guest.visited) <= hops for guest in node.disk.written.guests.values())
 
 
 def test_a_ring_is_cut_where_it_would_close() -> None:
@@ -256,7 +256,7 @@ def test_a_ring_is_cut_where_it_would_close() -> None:
     grid.settle(600.0)
     assert not grid.faults_of_history()
     for node in grid.nodes.values():
-        for guest in node.disk.guests.values():
+        for guest in node.disk.written.guests.values():
             assert len(set(guest.visited)) == len(guest.visited)
             assert node.name not in guest.visited
 
@@ -284,7 +284,7 @@ WIDE = (math.inf, math.inf, math.inf, 24.0)  # on four hosts, and no fewer
 
 def ways(grid: Grid) -> dict[str, list[str]]:
     """Return to whom each node has handed tasks."""
-    return {name: [h.peer for h in node.disk.handovers.values()] for name, node in grid.nodes.items()}
+    return {name: [h.peer for h in node.disk.written.handovers.values()] for name, node in grid.nodes.items()}
 
 
 def test_what_has_too_few_hosts_in_the_middle_goes_on_to_who_has_enough() -> None:
@@ -294,8 +294,9 @@ def test_what_has_too_few_hosts_in_the_middle_goes_on_to_who_has_enough() -> Non
     assert not grid.faults_of_history()
     assert ways(grid) == {"a": ["b"], "b": ["c"], "c": []}
     assert grid.history[0][3] <= START + 10.0 + 30.0
-    assert "a cannot run it, c through b would end it" in next(iter(grid.nodes["a"].disk.handovers.values())).why
-    guest = grid.nodes["b"].disk.tasks["1"]
+    (handover,) = grid.nodes["a"].disk.written.handovers.values()
+    assert "a cannot run it, c through b would end it" in handover.why
+    guest = grid.nodes["b"].disk.written.tasks["1"]
     assert guest.in_transit
     assert (guest.state, guest.peer, guest.attempts) == (TaskState.COMPLETED, "c", 0)
 
@@ -366,7 +367,7 @@ def test_what_the_middle_cannot_get_rid_of_goes_back() -> None:
     grid.settle(300.0)
     assert not grid.faults_of_history()
     assert [run[1] for run in grid.history] == ["a"]
-    (handover,) = grid.nodes["a"].disk.handovers.values()
+    (handover,) = grid.nodes["a"].disk.written.handovers.values()
     assert handover.outcome == "b gave it back: b knows nobody that takes it (c: has not answered)"
 
 

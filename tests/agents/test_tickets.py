@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 
 from cosched.agents import AgentSettings, DomainView, UserFiguresKnowledge
-from cosched.agents.protocol.messages import DocumentParameter, NamedText
-from cosched.agents.records import Guest, GuestState
 from cosched.agents.tickets import TicketIssuer, describe_task
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
+from cosched.coscheduler.handovers import DocumentParameter, Guest, GuestState, NamedText
 from tests.agents.makers import DOCUMENT, INSTANCE, NOW, UUID, a_profile, a_task
 
 GUEST = Guest(UUID, 1, "b", "1", GuestState.HELD, 2, ("z", "b"), DOCUMENT, NOW)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched import resources
-from cosched.agents.protocol.messages import ModelBundle, ModelBundleFile
 from cosched.app.guest_tasks import CarriedModels, model_digest
+from cosched.coscheduler.handovers import ModelBundle, ModelBundleFile
 from cosched.errors import UserError
 from cosched.prediction.model_predictor import ModelPredictor
 

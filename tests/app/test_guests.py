@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched import resources
-from cosched.agents.protocol.messages import DocumentParameter, ModelBundle, ModelBundleFile, TaskDocument
 from cosched.app.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge
 from cosched.app.validation import DomainState, TaskValidator
 from cosched.connector.values import NativeDescription
+from cosched.coscheduler.handovers import DocumentParameter, ModelBundle, ModelBundleFile, TaskDocument
 from cosched.coscheduler.task import Task
 from cosched.errors import UserError
 from cosched.prediction.catalogue import Catalogue

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.agents.protocol.messages import TaskDocument
-from cosched.agents.records import Guest, GuestState, Handover, HandoverState
 from cosched.agents.transport.remote_output import OutputQuery
 from cosched.api.problems import NotFoundError
 from cosched.app.outputs import TaskOutputs
 from cosched.connector.interface import Output
+from cosched.coscheduler.handovers import Guest, GuestState, Handover, HandoverState, TaskDocument
 from cosched.coscheduler.task import Attempt, AttemptState, Task
 from cosched.store import Store
+from tests.changes import changed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
     attempt = Attempt("u1", "1", ("h1",), 1, None, 2.0, AttemptState.FAILED)
     document = TaskDocument("t", "a", "ann", 60.0, seconds=(1.0,))
     guest = Guest(UUID, 1, "a", "1", GuestState.SETTLED, 3, ("a",), document, 1.0)
-    store.save([task], [attempt], handovers=[a_handover(HandoverState.GRANTED)], guests=[guest])
+    store.commit(changed([task], [attempt], handovers=[a_handover(HandoverState.GRANTED)], guests=[guest]))
     yield store
     store.close()
 
@@ -55,7 +55,7 @@ def test_what_ran_elsewhere_is_asked_for_there(store: Store) -> None:
 def test_tries_here_are_read_here(store: Store) -> None:
     outputs, asked = outputs_of(store)
     assert outputs.read("1", "out", 0, 1, 0, 5) == HERE
-    store.save([], [], handovers=[a_handover(HandoverState.RECLAIMED)])
+    store.commit(changed([], [], handovers=[a_handover(HandoverState.RECLAIMED)]))
     assert outputs.read("1", "out", 0, 0, 0, 5) == HERE
     assert asked == []
     with pytest.raises(NotFoundError, match="no attempt 2"):

@@ -4,9 +4,9 @@ import pytest
 
 from cosched.agents import Peer, PeersChanged
 from cosched.agents.protocol.messages import Advertisement
-from cosched.agents.records import Handover, HandoverState
 from cosched.agents.transport.allow_list import PeerEntry
 from cosched.app.views import handover_views, peer_views
+from cosched.coscheduler.handovers import Handover, HandoverState
 from tests.agents.makers import UUID, a_domain, a_service, a_task
 
 

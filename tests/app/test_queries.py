@@ -8,6 +8,7 @@ import pytest
 from cosched.access.principals import Principal, Role
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
+from tests.changes import changed
 from tests.daemon.makers import Daemon, daemon
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def ran(store: Daemon, number: int, owner: str, predicted: float, actual: float)
     attempt = Attempt(
         f"u{number}", task.id, ("h01",), 1, predicted, NOW, AttemptState.COMPLETED, started=NOW, finished=NOW + number
     )
-    store.store.save([task], [attempt])
+    store.store.commit(changed([task], [attempt]))
 
 
 def test_what_has_run_is_told_without_the_names_of_others(running: Daemon, queries: DomainQueries) -> None:

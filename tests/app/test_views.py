@@ -11,6 +11,7 @@ from cosched.app.views import listed_view, profile_view, task_detail, task_view
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import LogEntry, Store
+from tests.changes import changed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +72,6 @@ def test_lists_show_of_a_task_what_is_shown_of_it_alone(tmp_path: Path) -> None:
         exit_code=0,
         started=1 / 3,
     )
-    store.save([TASK, done])
+    store.commit(changed([TASK, done]))
     assert [listed_view(row) for row in store.listed()] == [task_view(done), task_view(TASK)]
     store.close()

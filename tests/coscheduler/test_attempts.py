@@ -34,7 +34,7 @@ def test_a_missing_attempt_is_written_down_as_given_up_before_it_is_fenced() -> 
     core = a_core()
     (attempt,) = dispatched(submit(core, a_task(1)))
     outcome = core.handle(AttemptMissing(30.0, attempt.uuid))
-    assert [item.state for item in outcome.attempts] == [AttemptState.CANCELLING]
+    assert [item.state for item in outcome.changes.attempts.values()] == [AttemptState.CANCELLING]
     assert cancelled(outcome) == located(outcome) == [attempt.uuid]
     assert core.tasks["1"].state is TaskState.DISPATCHING
 

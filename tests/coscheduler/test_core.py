@@ -62,7 +62,7 @@ def test_a_task_leaves_for_idle_hosts_and_completes() -> None:
     start(core, attempt, 1.0)
     assert core.tasks["1"].state is TaskState.RUNNING
     outcome = complete(core, attempt, 1.0, 12.0)
-    (task,) = outcome.tasks
+    (task,) = outcome.changes.tasks.values()
     assert (task.state, task.actual, task.exit_code) == (TaskState.COMPLETED, 11.0, 0)
     assert not core.tasks
     assert not core.attempts
@@ -70,8 +70,8 @@ def test_a_task_leaves_for_idle_hosts_and_completes() -> None:
 
 def test_the_attempt_is_in_the_outcome_that_dispatches_it_so_that_it_can_be_written_down_first() -> None:
     outcome = submit(a_core(), a_task(1))
-    assert [attempt.uuid for attempt in outcome.attempts] == [attempt.uuid for attempt in dispatched(outcome)]
-    assert [(task.id, task.state) for task in outcome.tasks] == [("1", TaskState.DISPATCHING)]
+    assert list(outcome.changes.attempts) == [attempt.uuid for attempt in dispatched(outcome)]
+    assert [(task.id, task.state) for task in outcome.changes.tasks.values()] == [("1", TaskState.DISPATCHING)]
 
 
 def test_a_new_task_waits_for_the_search_but_not_longer_than_the_staging_time() -> None:
@@ -300,7 +300,7 @@ def test_a_task_that_loses_its_hosts_again_and_again_fails_with_the_reason() -> 
     report(core, attempt, JobState.EVICTED, 1.0)
     (attempt,) = dispatched(report(core, attempt, JobState.REMOVED, 1.0))
     report(core, attempt, JobState.EVICTED, 2.0, reason="node01 is gone")
-    (task,) = report(core, attempt, JobState.REMOVED, 2.0).tasks
+    (task,) = report(core, attempt, JobState.REMOVED, 2.0).changes.tasks.values()
     assert (task.state, task.reason) == (
         TaskState.FAILED,
         "its hosts were lost under it 2 times; last: node01 is gone",
@@ -334,7 +334,7 @@ def test_a_job_that_runs_is_left_to_the_manager_when_its_host_seems_down() -> No
     (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
     start(core, attempt, 1.0)
     assert not cancelled(core.handle(HostsObserved(2.0, hosts(2, down=[1]))))
-    assert complete(core, attempt, 1.0, 11.0).tasks[0].state is TaskState.COMPLETED
+    assert complete(core, attempt, 1.0, 11.0).changes.tasks["1"].state is TaskState.COMPLETED
 
 
 @pytest.mark.parametrize("crash", [False, True])
@@ -373,7 +373,7 @@ def test_an_absent_manager_gets_no_further_submits_for_a_growing_while() -> None
 def test_a_submit_that_can_never_succeed_fails_the_task_with_the_managers_words() -> None:
     core = a_core()
     (attempt,) = dispatched(submit(core, a_task(1)))
-    (task,) = core.handle(SubmitFailed(1.0, attempt.uuid, "no such queue", transient=False)).tasks
+    (task,) = core.handle(SubmitFailed(1.0, attempt.uuid, "no such queue", transient=False)).changes.tasks.values()
     assert (task.state, task.reason) == (TaskState.FAILED, "no such queue")
 
 
@@ -398,14 +398,14 @@ def test_an_unknown_state_is_looked_up_and_never_taken_for_done() -> None:
 def test_a_failed_job_fails_its_task_with_the_exit_code() -> None:
     core = a_core()
     (attempt,) = dispatched(submit(core, a_task(1)))
-    (task,) = report(core, attempt, JobState.FAILED, 3.0, exit_code=3).tasks
+    (task,) = report(core, attempt, JobState.FAILED, 3.0, exit_code=3).changes.tasks.values()
     assert (task.state, task.exit_code, task.reason) == (TaskState.FAILED, 3, "exit code 3")
 
 
 def test_cancelling_a_waiting_task_is_immediate() -> None:
     core = a_core(0)
     submit(core, a_task(1))
-    (task,) = core.handle(CancelRequested(1.0, "1")).tasks
+    (task,) = core.handle(CancelRequested(1.0, "1")).changes.tasks.values()
     assert (task.state, task.reason) == (TaskState.CANCELLED, "cancelled by the user")
 
 
@@ -417,7 +417,7 @@ def test_cancelling_a_running_task_waits_for_the_manager_and_asks_again() -> Non
     assert core.tasks["1"].state is TaskState.CANCELLING
     assert not cancelled(core.handle(Tick(2.0)))
     assert cancelled(core.handle(Tick(6.0))) == [attempt.uuid]
-    (task,) = report(core, attempt, JobState.REMOVED, 7.0).tasks
+    (task,) = report(core, attempt, JobState.REMOVED, 7.0).changes.tasks.values()
     assert task.state is TaskState.CANCELLED
 
 
@@ -429,7 +429,7 @@ def test_a_task_that_ends_while_it_is_cancelled_ends_as_it_did(state: JobState, 
     (attempt,) = dispatched(submit(core, a_task(1)))
     start(core, attempt, 0.0)
     core.handle(CancelRequested(1.0, "1"))
-    (task,) = report(core, attempt, state, 2.0, started=0.0, finished=1.5, exit_code=0).tasks
+    (task,) = report(core, attempt, state, 2.0, started=0.0, finished=1.5, exit_code=0).changes.tasks.values()
     assert task.state is end
 
 
@@ -444,7 +444,7 @@ def test_a_job_that_somebody_removed_by_hand_is_not_run_again() -> None:
     core = a_core()
     (attempt,) = dispatched(submit(core, a_task(1)))
     start(core, attempt, 0.0)
-    (task,) = report(core, attempt, JobState.REMOVED, 2.0, reason="via condor_rm (by user ann)").tasks
+    (task,) = report(core, attempt, JobState.REMOVED, 2.0, reason="via condor_rm (by user ann)").changes.tasks.values()
     assert (task.state, task.reason) == (TaskState.CANCELLED, "via condor_rm (by user ann)")
 
 
@@ -523,7 +523,7 @@ def test_a_restart_goes_on_cancelling() -> None:
 def test_a_restart_learns_from_what_completed() -> None:
     former = a_core(1)
     (attempt,) = dispatched(submit(former, a_task(1, [10.0])))
-    done = complete(former, attempt, 0.0, 20.0).tasks
+    done = complete(former, attempt, 0.0, 20.0).changes.tasks.values()
     core = Coscheduler(settings())
     core.restore([], [], done, 25.0)
     assert core.corrections() == former.corrections()
@@ -539,7 +539,7 @@ def test_hosts_are_planned_for_the_share_of_runs_that_is_set(quantile: float, pl
     task = replace(a_task(1), profile=UNSURE)
     (attempt,) = dispatched(outcome := submit(core, task))
     assert attempt.predicted == pytest.approx(planned)
-    assert [task.predicted for task in outcome.tasks] == [10.0], "accuracy is measured by what is expected"
+    assert outcome.changes.tasks["1"].predicted == 10.0, "accuracy is measured by what is expected"
     submit(core, replace(task, id="2"), 1.0)
     problem, schedule = core.prospect.forecast(1.0) or pytest.fail("nothing waits")
     assert problem.seconds[0, 0, 0] == pytest.approx(planned)
@@ -592,19 +592,19 @@ def test_a_released_reservation_is_nobodys() -> None:
     each = reserve(core, 1, 0.0, 20.0)
     submit(core, a_task(1, [1.0]))
     outcome = core.handle(ReservationReleased(3.0, each.id))
-    assert outcome.reservations == (replace(each, released=3.0),)
+    assert outcome.changes.reservations == {each.id: replace(each, released=3.0)}
     assert len(dispatched(outcome)) == 1
-    assert core.handle(ReservationReleased(4.0, each.id)).reservations == ()
+    assert not core.handle(ReservationReleased(4.0, each.id)).changes
 
 
 def test_a_reservation_is_written_down_once_and_searched_around() -> None:
     core = a_core(1)
     each = Reservation("r1", ("node01",), 5.0, 20.0)
     outcome = core.handle(HostsReserved(0.0, each))
-    assert (outcome.reservations, outcome.decisions) == ((each,), (Replan(),))
-    assert core.handle(HostsReserved(0.0, each)).reservations == ()
+    assert (outcome.changes.reservations, outcome.decisions) == ({each.id: each}, (Replan(),))
+    assert not core.handle(HostsReserved(0.0, each)).changes
     over = replace(each, id="r2", begin=-9.0, end=0.0)
-    assert core.handle(HostsReserved(0.0, over)).reservations == ()  # over before it was told
+    assert not core.handle(HostsReserved(0.0, over)).changes  # over before it was told
     submit(core, a_task(1, [10.0]))
     snapshot = core.prospect.snapshot(0.0)
     assert snapshot is not None
@@ -680,7 +680,7 @@ class AnyWeather(RuleBasedStateMachine):
         self.log.append(event)
         outcome = self.core.handle(event)
         self.outcomes.append(outcome)
-        for task in outcome.tasks:
+        for task in outcome.changes.tasks.values():
             assert task.id not in self.ended, "a task that has ended changed"
             if task.state.final:
                 self.ended[task.id] = task.state

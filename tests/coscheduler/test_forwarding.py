@@ -72,7 +72,7 @@ def test_a_forwarded_task_does_not_start_here_and_comes_back_to_the_queue() -> N
     assert explanation is not None
     assert explanation.waits_for == ("domain b has it, it waits there: b is faster",)
     outcome = core.handle(TaskReturned(31.0, "1", "b was silent"))
-    assert [task.state for task in outcome.tasks] == [TaskState.QUEUED]
+    assert [task.state for task in outcome.changes.tasks.values()] == [TaskState.QUEUED]
     assert dispatched(core.handle(OfferEnded(31.1, "1")))
 
 
@@ -84,7 +84,8 @@ def test_the_end_of_a_forwarded_task_teaches_nothing_about_our_hosts() -> None:
     core.handle(PeerReported(1.0, "1", TaskState.RUNNING, hosts=("x",), started=0.5))
     assert core.tasks["1"].started == 0.5
     outcome = core.handle(PeerReported(2.0, "1", TaskState.COMPLETED, "", ("x",), 0.5, 1.9, 1.4, 0))
-    assert [(task.state, task.actual, task.peer) for task in outcome.tasks] == [(TaskState.COMPLETED, 1.4, "b")]
+    (task,) = outcome.changes.tasks.values()
+    assert (task.state, task.actual, task.peer) == (TaskState.COMPLETED, 1.4, "b")
     assert core.corrections() == {}
 
 
@@ -96,7 +97,7 @@ def test_a_cancelled_task_that_comes_back_is_cancelled() -> None:
     core.handle(CancelRequested(0.2, "1"))
     assert core.tasks["1"].state is TaskState.CANCELLING
     outcome = core.handle(TaskReturned(0.3, "1", "taken back"))
-    assert [task.state for task in outcome.tasks] == [TaskState.CANCELLED]
+    assert [task.state for task in outcome.changes.tasks.values()] == [TaskState.CANCELLED]
     assert not core.tasks
 
 

@@ -15,7 +15,7 @@ def test_an_outcome_holds_what_changed_and_a_new_snapshot_comes_last() -> None:
     ledger.put(a_task(1))
     ledger.replan()
     ledger.decide(CancelAttempt("u"))
-    assert ledger.outcome().tasks == (a_task(1),)
+    assert ledger.outcome().changes.tasks == {"1": a_task(1)}
     assert ledger.outcome().decisions == (CancelAttempt("u"), Replan())
 
 
@@ -24,8 +24,7 @@ def test_what_stays_as_it_was_is_no_change() -> None:
     ledger.load([a_task(1)], [ATTEMPT])
     ledger.put(a_task(1))
     ledger.put_attempt(ATTEMPT)
-    assert ledger.outcome().tasks == ()
-    assert ledger.outcome().attempts == ()
+    assert not ledger.outcome().changes
 
 
 def test_an_attempt_that_ended_is_written_down_and_forgotten() -> None:
@@ -34,14 +33,14 @@ def test_an_attempt_that_ended_is_written_down_and_forgotten() -> None:
     assert ledger.attempt_of("1") == ATTEMPT
     ledger.close_attempt(ATTEMPT)
     assert ledger.attempt_of("1") is None
-    assert ledger.outcome().attempts == (ATTEMPT,)
+    assert ledger.outcome().changes.attempts == {ATTEMPT.uuid: ATTEMPT}
 
 
 def test_a_new_event_begins_with_no_changes() -> None:
     ledger = CoreState()
     ledger.put(a_task(1))
     ledger.begin()
-    assert ledger.outcome().tasks == ()
+    assert not ledger.outcome().changes.tasks
     assert ledger.tasks == {"1": a_task(1)}
 
 

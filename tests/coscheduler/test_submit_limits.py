@@ -63,7 +63,7 @@ def test_a_refused_attempt_is_over_at_once_and_its_task_waits_with_the_managers_
     taken(core, first, 0.1)
     (second,) = dispatched(submit(core, a_task(2, [10.0]), 0.2))
     outcome = refused(core, second, 0.3)
-    assert [attempt.state for attempt in outcome.attempts] == [AttemptState.LOST]
+    assert [attempt.state for attempt in outcome.changes.attempts.values()] == [AttemptState.LOST]
     assert not located(outcome)
     assert not dispatched(outcome)
     assert (core.tasks["2"].state, core.tasks["2"].reason) == (TaskState.QUEUED, FULL)
@@ -107,6 +107,6 @@ def test_an_attempt_that_was_being_cancelled_when_it_was_refused_is_cancelled() 
     core = a_core(1)
     (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
     core.handle(CancelRequested(0.1, "1", "enough"))
-    (task,) = refused(core, attempt, 0.2).tasks
+    (task,) = refused(core, attempt, 0.2).changes.tasks.values()
     assert (task.state, task.reason) == (TaskState.CANCELLED, "enough")
-    assert not report(core, attempt, JobState.REMOVED, 0.3).tasks
+    assert not report(core, attempt, JobState.REMOVED, 0.3).changes.tasks

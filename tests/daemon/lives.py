@@ -13,13 +13,14 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from cosched.connector.interface import ConnectorError, Host, JobReport, JobState
+from cosched.coscheduler.changes import KeyedSubmission
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import CancelRequested, HostsObserved, JobReported, Tick
 from cosched.daemon.engine import Engine, _InboxItem
 from cosched.daemon.manager import ResourceManager
 from cosched.store.database import StoreFault
-from cosched.store.store import KeyedSubmission, Store
+from cosched.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import pytest
 
     from cosched.connector.interface import Launch
+    from cosched.coscheduler.changes import Changes
     from cosched.coscheduler.task import Task
     from cosched.daemon.clock import Clock
 
@@ -196,13 +198,13 @@ class FragileStore(Store):
         super().__init__(url)
         self._world = world
 
-    def save(self, *arguments: Any, **options: Any) -> None:
+    def commit(self, changes: Changes) -> None:
         if not self._world.store_writes:
             self._world.reached.append("store fault")
             raise StoreFault("the database is locked by another program")
-        self._world.reach("before save")
-        super().save(*arguments, **options)
-        self._world.reach("after save")
+        self._world.reach("before commit")
+        super().commit(changes)
+        self._world.reach("after commit")
 
 
 class Life:

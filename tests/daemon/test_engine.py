@@ -12,6 +12,7 @@ from cosched.coscheduler.events import HostsObserved
 from cosched.coscheduler.task import TaskState
 from cosched.store import KeyedSubmission, StoreFault
 from cosched.store.database import RefusedError
+from tests.changes import changed
 from tests.daemon.lives import a_request
 from tests.daemon.makers import Daemon, daemon
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
+    from cosched.coscheduler.changes import Changes
     from cosched.coscheduler.task import Task
 
 
@@ -129,7 +131,7 @@ def test_what_the_database_will_never_take_ends_it(here: Daemon) -> None:
     failed = threading.Event()
     here.engine.on_failure = failed.set
     (other,) = accept(here).result(20)
-    here.store.save([replace(other, id="another", number=other.number + 1)])
+    here.store.commit(changed([replace(other, id="another", number=other.number + 1)]))
     accept(here)
     assert failed.wait(60)
     assert isinstance(here.engine.failed, RefusedError)
@@ -172,13 +174,13 @@ def test_tasks_taken_in_together_have_numbers_in_a_row_and_so_goes_a_restart(tmp
 
 
 def test_a_submission_that_could_not_be_written_leaves_nothing(here: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    save, faults = here.store.save, [StoreFault("full"), StoreFault("full")]
+    commit, faults = here.store.commit, [StoreFault("full"), StoreFault("full")]
 
-    def fragile(*arguments: Any) -> None:
+    def fragile(changes: Changes) -> None:
         if faults:
             raise faults.pop()
-        save(*arguments)
+        commit(changes)
 
-    monkeypatch.setattr(here.store, "save", fragile)
+    monkeypatch.setattr(here.store, "commit", fragile)
     assert [task.id for task in accept(here, "key").result(20)] == ["1"]
     assert here.store.counts()[TaskState.QUEUED] + here.store.counts()[TaskState.DISPATCHING] == 1

@@ -94,10 +94,10 @@ def test_a_crash_between_any_two_steps(
         if story.lives == 1:
             break
         crashed.add(world.reached[step - 1])
-    assert crashed == {"before save", "after save", "before submit", "after submit"}
+    assert crashed == {"before commit", "after commit", "before submit", "after submit"}
 
 
-@pytest.mark.parametrize("step", ["before find", "after find", "before cancel", "after cancel", "before save"])
+@pytest.mark.parametrize("step", ["before find", "after find", "before cancel", "after cancel", "before commit"])
 def test_a_second_crash_while_the_first_is_being_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -229,7 +229,7 @@ def test_nothing_is_acted_on_before_it_is_written(tmp_path: Path, monkeypatch: p
     with World().in_force(monkeypatch) as world:
         Story(tmp_path, world).run(live)
     faults = [place for place, step in enumerate(world.reached) if step == "store fault"]
-    assert world.reached[: faults[-1] + 2] == ["store fault"] * 3 + ["before save"]
+    assert world.reached[: faults[-1] + 2] == ["store fault"] * 3 + ["before commit"]
 
 
 def test_a_wish_to_cancel_survives_a_crash_at_any_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from cosched.daemon import housekeeping
 from cosched.daemon.housekeeping import Housekeeping
 from cosched.errors import SystemFault
 from cosched.store import Store
+from tests.changes import changed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,7 @@ def test_all_that_is_old_enough_goes_in_parts(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(housekeeping, "_AT_ONCE", 2)
     monkeypatch.setattr(housekeeping, "_BREATH", 0.0)
     store = Store(f"sqlite:///{tmp_path}/cosched.db")
-    store.save([ended(number, 8) for number in range(1, 6)] + [ended(6, 6)])
+    store.commit(changed([ended(number, 8) for number in range(1, 6)] + [ended(6, 6)]))
     assert Housekeeping(store, 7, lambda: NOW).sweep() == 5
     assert [task.id for task in store.tasks()] == ["6"]
     store.close()
@@ -33,7 +34,7 @@ def test_all_that_is_old_enough_goes_in_parts(tmp_path: Path, monkeypatch: pytes
 
 def test_what_else_there_is_to_do_is_done_also_where_tasks_are_kept(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path}/cosched.db")
-    store.save([ended(1, 8), ended(2, 1)])
+    store.commit(changed([ended(1, 8), ended(2, 1)]))
     keeper, done = Housekeeping(store, 0, lambda: NOW), threading.Event()
 
     def fails() -> None:
@@ -49,7 +50,7 @@ def test_what_else_there_is_to_do_is_done_also_where_tasks_are_kept(tmp_path: Pa
 
 def test_it_runs_by_itself_unless_everything_is_kept(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path}/cosched.db")
-    store.save([ended(1, 8), ended(2, 1)])
+    store.commit(changed([ended(1, 8), ended(2, 1)]))
     forever = Housekeeping(store, 0, lambda: NOW)
     forever.start()
     assert not forever.is_alive()

@@ -12,6 +12,7 @@ from sqlalchemy import event
 from cosched.coscheduler.task import Task
 from cosched.store import Store, StoreFault
 from cosched.store.database import RefusedError
+from tests.changes import changed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,10 +38,10 @@ def test_a_lock_held_by_another_program(url: str, tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / "cosched.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreFault, match="locked by another program"):
-        store.save([TASK])
+        store.commit(changed([TASK]))
     other.execute("ROLLBACK")
     other.close()
-    store.save([TASK])
+    store.commit(changed([TASK]))
     assert store.task("1") == TASK
     store.close()
 
@@ -49,7 +50,7 @@ def test_a_full_disk(url: str) -> None:
     store = Store(url)
     pragma(store, "max_page_count=1")
     with pytest.raises(StoreFault, match="disk is full: free some space"):
-        store.save([Task(str(number), number, "x" * 5000, "", (), 0.0) for number in range(1, 20)])
+        store.commit(changed([Task(str(number), number, "x" * 5000, "", (), 0.0) for number in range(1, 20)]))
     assert store.tasks() == ()
     store.close()
 
@@ -58,17 +59,17 @@ def test_a_database_that_may_not_be_written(url: str) -> None:
     store = Store(url)
     pragma(store, "query_only=1")
     with pytest.raises(StoreFault, match="is read-only"):
-        store.save([TASK])
+        store.commit(changed([TASK]))
     store.close()
 
 
 def test_what_a_database_will_never_take_is_not_to_be_tried_again(url: str) -> None:
     store = Store(url)
-    store.save([TASK])
+    store.commit(changed([TASK]))
     with pytest.raises(
         RefusedError, match=r"refuses a change \(UNIQUE .*tasks.number\): see to it that no other"
     ) as caught:
-        store.save([replace(TASK, id="another")])
+        store.commit(changed([replace(TASK, id="another")]))
     assert not isinstance(caught.value, StoreFault)
     assert store.tasks() == (TASK,)
     store.close()

@@ -3,11 +3,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.agents.protocol.messages import DocumentParameter, ModelBundle, ModelBundleFile, TaskDocument
-from cosched.agents.records import Guest, GuestState, Handover, HandoverState
+from cosched.coscheduler.handovers import (
+    DocumentParameter,
+    Guest,
+    GuestState,
+    Handover,
+    HandoverState,
+    ModelBundle,
+    ModelBundleFile,
+    TaskDocument,
+)
 from cosched.coscheduler.task import Task, TaskState
 from cosched.store import Store
 from cosched.store.handovers import HandoverTable
+from tests.changes import changed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,8 +41,8 @@ def a_store(folder: Path) -> Store:
 
 def test_records_come_back_as_they_were(tmp_path: Path) -> None:
     store = a_store(tmp_path)
-    store.save([TASK], handovers=[HANDOVER], guests=[GUEST])
-    store.save(handovers=[replace(HANDOVER, state=HandoverState.GRANTED)])
+    store.commit(changed([TASK], handovers=[HANDOVER], guests=[GUEST]))
+    store.commit(changed(handovers=[replace(HANDOVER, state=HandoverState.GRANTED)]))
     store.close()
     store = a_store(tmp_path)
     exchange = HandoverTable(store)
@@ -45,11 +54,11 @@ def test_records_come_back_as_they_were(tmp_path: Path) -> None:
 def test_what_is_settled_or_has_ended_is_not_taken_up_again(tmp_path: Path) -> None:
     store = a_store(tmp_path)
     ended = replace(TASK, state=TaskState.COMPLETED, finished=9.0)
-    store.save([ended], handovers=[HANDOVER], guests=[replace(GUEST, state=GuestState.ENDED)])
+    store.commit(changed([ended], handovers=[HANDOVER], guests=[replace(GUEST, state=GuestState.ENDED)]))
     exchange = HandoverTable(store)
     assert exchange.handovers() == ()
     assert exchange.guests()[1] == {"1": ended}
-    store.save(guests=[replace(GUEST, state=GuestState.SETTLED)])
+    store.commit(changed(guests=[replace(GUEST, state=GuestState.SETTLED)]))
     assert exchange.guests() == ((), {})
     store.close()
 

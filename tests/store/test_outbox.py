@@ -9,6 +9,7 @@ from cosched.coscheduler.task import Task, TaskState
 from cosched.store import Store
 from cosched.store.outbox import Outbox
 from cosched.store.rows import Notice, end_notices
+from tests.changes import changed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,7 @@ def test_only_an_end_is_told() -> None:
 def test_an_end_and_its_notices_are_written_together_and_once(store: Store) -> None:
     outbox = Outbox(store)
     for _ in range(2):
-        store.save([replace(TASK, state=TaskState.COMPLETED, finished=5.0)])
+        store.commit(changed([replace(TASK, state=TaskState.COMPLETED, finished=5.0)]))
     assert outbox.due(4.9, 9) == []
     assert [notice.target for notice in outbox.due(5.0, 9)] == ["mailto:a@b", "https://h"]
 

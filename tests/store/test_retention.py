@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.agents.protocol.messages import TaskDocument
-from cosched.agents.records import Guest, GuestState, Handover, HandoverState
+from cosched.coscheduler.handovers import Guest, GuestState, Handover, HandoverState, TaskDocument
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.store import KeyedSubmission, LogEntry, Store
@@ -15,6 +14,7 @@ from cosched.store.handovers import HandoverTable
 from cosched.store.outbox import Outbox
 from cosched.store.plan_points import PlanPoints
 from cosched.store.retention import prune
+from tests.changes import changed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,10 +43,12 @@ def left(store: Store) -> list[str]:
 
 
 def test_what_ended_long_ago_goes_with_all_that_belongs_to_it(store: Store) -> None:
-    store.save(
-        [task(1), task(2, NEW)],
-        [attempt(1), attempt(2)],
-        [LogEntry(OLD, "k", "1"), LogEntry(OLD, "k", "2"), LogEntry(OLD, "hosts"), LogEntry(NEW, "hosts")],
+    store.commit(
+        changed(
+            [task(1), task(2, NEW)],
+            [attempt(1), attempt(2)],
+            log=[LogEntry(OLD, "k", "1"), LogEntry(OLD, "k", "2"), LogEntry(OLD, "hosts"), LogEntry(NEW, "hosts")],
+        )
     )
     assert sum(store.counts().values()) == 2
     PlanPoints(store).put({"1": [[OLD, OLD, OLD, 1]], "2": [[NEW, NEW, NEW, 1]]}, [])
@@ -60,7 +62,7 @@ def test_what_ended_long_ago_goes_with_all_that_belongs_to_it(store: Store) -> N
 
 def test_what_has_something_left_to_do_stays(store: Store) -> None:
     queued = replace(task(1, None, TaskState.QUEUED), submitted=OLD)
-    store.save([queued, task(2), task(3, NEW)], [attempt(2, AttemptState.CANCELLING)])
+    store.commit(changed([queued, task(2), task(3, NEW)], [attempt(2, AttemptState.CANCELLING)]))
     assert prune(store, BEFORE) == 0
     assert left(store) == ["1", "2", "3"]
 
@@ -77,7 +79,7 @@ def a_guest(number: int, state: GuestState) -> Guest:
 def test_what_is_over_with_a_neighbour_goes_and_what_may_still_be_asked_for_stays(store: Store) -> None:
     given = [a_handover(1, HandoverState.ENDED), a_handover(2, HandoverState.GRANTED)]
     taken = [a_guest(3, GuestState.SETTLED), a_guest(4, GuestState.ENDED)]
-    store.save([task(number) for number in range(1, 6)], handovers=given, guests=taken)
+    store.commit(changed([task(number) for number in range(1, 6)], handovers=given, guests=taken))
     assert prune(store, BEFORE) == 2
     assert left(store) == ["2", "4", "5"]
     exchange = HandoverTable(store)
@@ -86,25 +88,27 @@ def test_what_is_over_with_a_neighbour_goes_and_what_may_still_be_asked_for_stay
 
 
 def test_reservations_are_forgotten_when_they_are_long_over(store: Store) -> None:
-    store.save(reservations=[Reservation("old", ("h1",), 1.0, OLD), Reservation("new", ("h1",), 1.0, NEW)])
+    store.commit(changed(reservations=[Reservation("old", ("h1",), 1.0, OLD), Reservation("new", ("h1",), 1.0, NEW)]))
     prune(store, BEFORE)
     assert [each.id for each in store.reservations(0.0)] == ["new"]
 
 
 def test_no_number_is_given_twice(store: Store) -> None:
-    store.save([task(1), task(2)])
+    store.commit(changed([task(1), task(2)]))
     assert prune(store, BEFORE) == 1
     assert (left(store), store.last_number()) == (["2"], 2)
 
 
 def test_a_key_stays_as_long_as_one_of_its_tasks(store: Store) -> None:
-    store.save(
-        [task(1), task(2, NEW), task(3, NEW)],
-        submissions=[
-            KeyedSubmission("gone", "d", ("1",), OLD),
-            KeyedSubmission("half", "d", ("1", "2"), OLD, "ann"),
-            KeyedSubmission("kept", "d", ("3",), NEW),
-        ],
+    store.commit(
+        changed(
+            [task(1), task(2, NEW), task(3, NEW)],
+            submissions=[
+                KeyedSubmission("gone", "d", ("1",), OLD),
+                KeyedSubmission("half", "d", ("1", "2"), OLD, "ann"),
+                KeyedSubmission("kept", "d", ("3",), NEW),
+            ],
+        )
     )
     prune(store, BEFORE)
     assert store.by_key("gone") is None
@@ -116,7 +120,7 @@ def test_a_key_stays_as_long_as_one_of_its_tasks(store: Store) -> None:
 
 
 def test_a_part_at_a_time_the_oldest_first(store: Store) -> None:
-    store.save([task(number, OLD + number) for number in range(1, 6)] + [task(6, NEW)])
+    store.commit(changed([task(number, OLD + number) for number in range(1, 6)] + [task(6, NEW)]))
     assert prune(store, BEFORE, limit=2) == 2
     assert left(store) == ["3", "4", "5", "6"]
 

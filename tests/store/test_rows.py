@@ -14,6 +14,7 @@ from cosched.connector import NativeDescription
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
+from tests.changes import changed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,13 +98,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 @given(TASKS)
 @settings(max_examples=60, deadline=None)
 def test_a_task_comes_back_as_it_was(store: Store, task: Task) -> None:
-    store.save([task])
+    store.commit(changed([task]))
     assert store.task("1") == task
 
 
 @given(ATTEMPTS)
 @settings(max_examples=60, deadline=None)
 def test_an_attempt_comes_back_as_it_was(store: Store, attempt: Attempt) -> None:
-    store.save([Task("1", 1, "", "", (), 0.0)], [replace(attempt, state=AttemptState.RUNNING)])
-    store.save((), [attempt])  # the second time it is changed, not inserted
+    store.commit(changed([Task("1", 1, "", "", (), 0.0)], [replace(attempt, state=AttemptState.RUNNING)]))
+    store.commit(changed((), [attempt]))  # the second time it is changed, not inserted
     assert next(item for item in store.attempts("1") if item.uuid == attempt.uuid) == attempt

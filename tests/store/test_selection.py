@@ -6,6 +6,7 @@ import pytest
 
 from cosched.coscheduler.task import Task, TaskState
 from cosched.store import Store, TaskSelection
+from tests.changes import changed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     opened = Store(f"sqlite:///{tmp_path}/cosched.db")
-    opened.save(
-        [
-            Task("7", 7, "Night run", "fft", ("/x",), 1e9, "ann"),
-            Task("8", 8, "100% of it", "fft_wide", ("/x",), 1e9, "ben", state=TaskState.COMPLETED, finished=1e9),
-            Task("9", 9, "under_score", "jacobi", ("/x",), 1e9, "ann", state=TaskState.FAILED, finished=1e9),
-        ]
+    opened.commit(
+        changed(
+            [
+                Task("7", 7, "Night run", "fft", ("/x",), 1e9, "ann"),
+                Task("8", 8, "100% of it", "fft_wide", ("/x",), 1e9, "ben", state=TaskState.COMPLETED, finished=1e9),
+                Task("9", 9, "under_score", "jacobi", ("/x",), 1e9, "ann", state=TaskState.FAILED, finished=1e9),
+            ]
+        )
     )
     yield opened
     opened.close()

@@ -20,6 +20,7 @@ from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.store import KeyedSubmission, LogEntry, Store, TaskSelection
 from cosched.store.database import RefusedError, StoreFault
 from cosched.store.store import TaskHistory
+from tests.changes import changed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,7 @@ def test_a_restart_loads_what_is_not_settled(store: Store, url: str) -> None:
         attempt("c", 2, AttemptState.RUNNING),
         attempt("d", 4, AttemptState.CANCELLING),
     ]
-    store.save(tasks, tries)
+    store.commit(changed(tasks, tries))
     store.close()
     again = Store(url)
     found, attempts = again.load()
@@ -78,7 +79,7 @@ def test_a_restart_loads_what_is_not_settled(store: Store, url: str) -> None:
 
 
 def test_the_later_of_two_values_in_one_step_counts(store: Store) -> None:
-    store.save([task(1), task(1, TaskState.RUNNING)])
+    store.commit(changed([task(1), task(1, TaskState.RUNNING)]))
     found = store.task("1")
     assert found is not None
     assert found.state is TaskState.RUNNING
@@ -86,12 +87,13 @@ def test_the_later_of_two_values_in_one_step_counts(store: Store) -> None:
 
 def test_a_failed_step_writes_nothing(store: Store) -> None:
     with pytest.raises(RefusedError, match="FOREIGN KEY"):
-        store.save([task(1)], [attempt("a", 99, AttemptState.SUBMITTING)])
+        store.commit(changed([task(1)], [attempt("a", 99, AttemptState.SUBMITTING)]))
     assert store.task("1") is None
 
 
 def test_tasks_are_filtered_and_paged_newest_first(store: Store) -> None:
-    store.save([task(number, TaskState.COMPLETED if number % 2 else TaskState.QUEUED) for number in range(1, 11)])
+    states = (TaskState.QUEUED, TaskState.COMPLETED)
+    store.commit(changed(task(number, states[number % 2]) for number in range(1, 11)))
     assert [item.number for item in store.tasks(limit=3)] == [10, 9, 8]
     assert [item.number for item in store.tasks(TaskSelection((TaskState.QUEUED,)), limit=2, offset=1)] == [8, 6]
     assert store.counts()[TaskState.COMPLETED] == 5
@@ -100,23 +102,23 @@ def test_tasks_are_filtered_and_paged_newest_first(store: Store) -> None:
 
 def test_feedback_gets_the_last_completed_tasks_in_order(store: Store) -> None:
     ends = [5.0, 3.0, 9.0, 7.0]
-    store.save([task(number, TaskState.COMPLETED, end) for number, end in enumerate(ends, 1)] + [task(9)])
+    store.commit(changed([task(number, TaskState.COMPLETED, end) for number, end in enumerate(ends, 1)] + [task(9)]))
     assert [item.finished for item in store.completed(limit=3)] == [5.0, 7.0, 9.0]
 
 
 def test_a_key_stands_for_its_first_request_and_its_owner(store: Store) -> None:
     submission = KeyedSubmission("k", "digest", ("1",), 1e9, owner="ann")
-    store.save([task(1)], submissions=[submission])
+    store.commit(changed([task(1)], submissions=[submission]))
     assert store.by_key("k", "ann") == submission
     assert store.by_key("k", "bob") is None
     with pytest.raises(RefusedError):
-        store.save([task(2)], submissions=[submission])
+        store.commit(changed([task(2)], submissions=[submission]))
     assert store.task("2") is None
 
 
 def test_the_log_is_kept_in_order_for_each_task(store: Store) -> None:
     lines = [LogEntry(1.0, "submitted", "1"), LogEntry(2.0, "submitted", "2"), LogEntry(3.0, "job running", "1")]
-    store.save([task(1)], events=lines)
+    store.commit(changed([task(1)], log=lines))
     history = store.history("1", 10)
     assert history is not None
     assert [item.kind for item in history.log] == ["submitted", "job running"]
@@ -124,11 +126,12 @@ def test_the_log_is_kept_in_order_for_each_task(store: Store) -> None:
 
 _WRITER = """
 import itertools, sys
+from cosched.coscheduler.changes import Changes
 from cosched.coscheduler.task import Task
 from cosched.store import Store
 store = Store(sys.argv[1])
 for number in itertools.count(store.last_number() + 1):
-    store.save([Task(str(number), number, "", "", (), 0.0)])
+    store.commit(Changes({str(number): Task(str(number), number, "", "", (), 0.0)}))
     print(number, flush=True)
 """
 
@@ -160,16 +163,16 @@ def test_only_its_user_reads_the_database(store: Store) -> None:
 def test_counts_follow_every_change(store: Store) -> None:
     mine = TaskSelection(owner="ann")
     assert sum(store.counts().values()) == 0
-    store.save([task(1), task(2)])
+    store.commit(changed([task(1), task(2)]))
     assert (store.counts()[TaskState.QUEUED], store.counts(mine)[TaskState.QUEUED]) == (2, 0)
-    store.save([replace(task(1), state=TaskState.RUNNING, owner="ann")])
+    store.commit(changed([replace(task(1), state=TaskState.RUNNING, owner="ann")]))
     assert (store.counts()[TaskState.QUEUED], store.counts(mine)[TaskState.RUNNING]) == (1, 1)
 
 
 def test_a_task_comes_with_its_history_of_one_moment(store: Store) -> None:
     assert store.history("1", 5) is None
     lines = [LogEntry(float(number), "kind", "1", str(number)) for number in range(4)]
-    store.save([task(1)], events=[*lines, LogEntry(9.0, "kind", "2")])
+    store.commit(changed([task(1)], log=[*lines, LogEntry(9.0, "kind", "2")]))
     found = store.history("1", 3)
     assert found is not None
     assert found == TaskHistory(task(1), (), tuple(lines[1:]), ())
@@ -177,7 +180,7 @@ def test_a_task_comes_with_its_history_of_one_moment(store: Store) -> None:
 
 def test_the_log_is_read_from_its_end_and_without_others(store: Store) -> None:
     lines = [LogEntry(1.0, "submitted", "1"), LogEntry(2.0, "submitted", "2"), LogEntry(3.0, "hosts observed")]
-    store.save([replace(task(1), owner="ann"), replace(task(2), owner="bob")], events=lines)
+    store.commit(changed([replace(task(1), owner="ann"), replace(task(2), owner="bob")], log=lines))
     assert [line.time for line in store.log()] == [3.0, 2.0, 1.0]
     assert [line.time for line in store.log("ann")] == [3.0, 1.0]
     assert [line.time for line in store.log(limit=1, offset=1)] == [2.0]
@@ -185,7 +188,7 @@ def test_the_log_is_read_from_its_end_and_without_others(store: Store) -> None:
 
 def test_what_ran_comes_with_its_task_the_last_to_end_first(store: Store) -> None:
     tries = [replace(attempt(f"u{n}", n, AttemptState.COMPLETED), started=1.0, finished=float(n)) for n in (1, 2, 3)]
-    store.save([task(n) for n in (1, 2, 3, 4)], [*tries, attempt("u4", 4, AttemptState.RUNNING)])
+    store.commit(changed([task(n) for n in (1, 2, 3, 4)], [*tries, attempt("u4", 4, AttemptState.RUNNING)]))
     assert [(tried.uuid, of.id) for tried, of in store.ran(1.0, 10)] == [("u3", "3"), ("u2", "2")]
     assert store.ran(0.0, 1)[0][0] == tries[2]
 
@@ -196,7 +199,7 @@ def test_a_history_is_of_one_moment_while_others_write(store: Store) -> None:
     def write() -> None:
         for count in range(1, 60):
             new = replace(attempt(f"u{count}", 1, AttemptState.LOST), created=float(count))
-            store.save([replace(task(1), attempts=count)], [new])
+            store.commit(changed([replace(task(1), attempts=count)], [new]))
             running.set()
 
     writer = threading.Thread(target=write)
@@ -217,7 +220,7 @@ def test_a_history_that_cannot_be_read_leaves_a_store_that_works(store: Store) -
 
 
 def test_lists_show_the_newest_tasks_of_an_owner(store: Store) -> None:
-    store.save([replace(task(number), owner="ann" if number % 2 else "bob") for number in range(1, 6)])
+    store.commit(changed(replace(task(number), owner="ann" if number % 2 else "bob") for number in range(1, 6)))
     for owner in (None, "ann"):
         for limit, offset in ((2, 0), (2, 1), (100, 0)):
             selection = TaskSelection(owner=owner)
@@ -230,8 +233,8 @@ def test_lists_show_the_newest_tasks_of_an_owner(store: Store) -> None:
 def test_reservations_that_are_not_over_are_there_after_a_restart(url: str, store: Store) -> None:
     course = Reservation("r1", ("h1", "h2"), 100.0, 200.0, "course", "chief", 50.0)
     others = [replace(course, id="r2", begin=90.0), replace(course, id="r3", end=120.0)]
-    store.save(reservations=[course, *others])
-    store.save(reservations=[replace(others[0], released=60.0)])
+    store.commit(changed(reservations=[course, *others]))
+    store.commit(changed(reservations=[replace(others[0], released=60.0)]))
     store.close()
     opened = Store(url)
     assert opened.reservations(110.0) == (course, others[1])

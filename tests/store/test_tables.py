@@ -11,12 +11,11 @@ from alembic.script import ScriptDirectory
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from cosched.agents.records import Guest, Handover
+from cosched.coscheduler.changes import KeyedSubmission, LogEntry
+from cosched.coscheduler.handovers import Guest, Handover
 from cosched.coscheduler.task import Attempt, Task
 from cosched.store import database, tables
 from cosched.store.database import open_engine
-from cosched.store.journal import LogEntry
-from cosched.store.store import KeyedSubmission
 
 if TYPE_CHECKING:
     from sqlalchemy import Table

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cosched.agents.agent_settings import Peer
     from cosched.agents.discovery.capability_tables import CapabilityTables
     from cosched.agents.protocol.advertisement import EndEstimate
-    from cosched.agents.protocol.messages import TaskDocument
     from cosched.agents.tickets import TaskKnowledge
+    from cosched.coscheduler.handovers import TaskDocument
 
 __all__ = ["Candidate", "CandidateFinder", "most_promising"]
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.agents.protocol.messages import Accepted, Refused, RemoteTaskState, RemoteTaskStatus, Report, Start
-from cosched.agents.records import Guest, GuestState
 from cosched.coscheduler.events import CancelRequested, StartPermitted, TaskSubmitted
+from cosched.coscheduler.handovers import Guest, GuestState
 from cosched.coscheduler.task import Task, TaskState
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from cosched.agents.context import AgentContext
     from cosched.agents.discovery.bidding import Bidder
-    from cosched.agents.protocol.messages import Cancel, Commit, Fenced, Granted, Noted, TaskDocument
+    from cosched.agents.protocol.messages import Cancel, Commit, Fenced, Granted, Noted
+    from cosched.coscheduler.handovers import TaskDocument
 
 __all__ = ["IncomingHandovers"]
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.agents.protocol.messages import Cancel, Commit, Fenced, Granted, Noted, RemoteTaskState, StatusReceipt
-from cosched.agents.records import Handover, HandoverState
 from cosched.coscheduler.events import PeerReported, TaskForwarded, TaskReturned
+from cosched.coscheduler.handovers import Handover, HandoverState
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:

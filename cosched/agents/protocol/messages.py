@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cosched.agents.protocol.advertisement import AdvertisedService
+from cosched.coscheduler.handovers import TaskDocument
 
 __all__ = [
     "Accepted",
@@ -18,15 +19,10 @@ __all__ = [
     "Cancel",
     "Commit",
     "Decline",
-    "DocumentParameter",
     "Fenced",
     "Granted",
     "Inquiry",
     "Letter",
-    "ModelBundle",
-    "ModelBundleFile",
-    "NamedText",
-    "NativeJob",
     "Noted",
     "Offer",
     "Refused",
@@ -38,87 +34,7 @@ __all__ = [
     "Reserved",
     "Start",
     "StatusReceipt",
-    "TaskDocument",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelBundleFile:
-    """One file of a PSL model."""
-
-    name: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ModelBundle:
-    """A PSL model with all it includes; `name` is the application object's."""
-
-    name: str
-    files: tuple[ModelBundleFile, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentParameter:
-    """A value of the application; `entry`: the number that enters the model under its name, where one does."""
-
-    name: str
-    value: str
-    number: bool
-    entry: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NamedText:
-    """One addition to the environment."""
-
-    name: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class NativeJob:
-    """What a user's own file asks of its manager, in that manager's words.
-
-    See `cosched.connector.values.NativeDescription`.
-    """
-
-    manager: str
-    script: str = ""
-    settings: tuple[NamedText, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TaskDocument:
-    """A task as another domain has to know it.
-
-    Attributes:
-        seconds: the user's own figures by host count, infinite where impossible; empty where there is a model.
-        model: the performance model; None where the user gave figures.
-        least: fewest hosts.
-        most: most hosts; 0: as many as there are.
-        deadline: seconds from sending.
-        application: name in catalogues, whose command runs with these parameters; empty: `command` runs as it is.
-        prepare: runs on each host before `command`; empty for none.
-        native: where it comes from a user's own file: it runs only beside the manager that this names.
-    """
-
-    name: str
-    application: str
-    owner: str
-    deadline: float
-    least: int = 1
-    most: int = 0
-    best_effort: bool = False
-    time_limit: float | None = None
-    directory: str = ""
-    command: tuple[str, ...] = ()
-    prepare: tuple[str, ...] = ()
-    seconds: tuple[float, ...] = ()
-    model: ModelBundle | None = None
-    parameters: tuple[DocumentParameter, ...] = ()
-    environment: tuple[NamedText, ...] = ()
-    native: NativeJob | None = None
 
 
 @dataclass(frozen=True, slots=True)

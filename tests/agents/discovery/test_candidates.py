@@ -6,7 +6,7 @@ from cosched.agents import Peer, PeerRole, UserFiguresKnowledge
 from cosched.agents.discovery.candidates import Candidate, CandidateFinder, most_promising
 from cosched.agents.discovery.capability_tables import CapabilityTables
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep, EndEstimate
-from cosched.agents.protocol.messages import NativeJob
+from cosched.coscheduler.handovers import NativeJob
 from tests.agents.makers import DOCUMENT, NOW, a_service
 
 PEERS = {"b": Peer("b"), "c": Peer("c"), "up": Peer("up", PeerRole.UPPER)}

@@ -22,7 +22,7 @@ from cosched.agents.protocol.messages import (
     Start,
     StatusReceipt,
 )
-from cosched.agents.records import GuestState
+from cosched.coscheduler.handovers import GuestState
 from tests.agents.makers import DOCUMENT, UUID, Domain, a_domain, a_guest
 
 REQUEST = Request(UUID, 1, 3, ("b",), DOCUMENT)
@@ -46,7 +46,7 @@ def test_a_guest_starts_at_its_origins_word_alone() -> None:
     domain.pass_time(0.5)
     assert domain.started == []
     domain.say(Granted(UUID, 1, 1))
-    assert [guest.state for guest in domain.outcome.guests] == [GuestState.PERMITTED]
+    assert [guest.state for guest in domain.outcome.changes.guests.values()] == [GuestState.PERMITTED]
     assert domain.started == ["100"]
 
 
@@ -55,7 +55,7 @@ def test_the_answer_to_another_question_permits_nothing(word: Granted) -> None:
     domain = taken()
     domain.say(word)
     assert domain.started == []
-    assert domain.outcome.guests == ()
+    assert not domain.outcome.changes.guests
 
 
 def test_the_answer_to_an_earlier_question_permits_as_well() -> None:
@@ -70,7 +70,7 @@ def test_the_answer_to_an_earlier_question_permits_as_well() -> None:
 def test_a_task_is_taken_in_once() -> None:
     domain = taken()
     assert domain.say(COMMIT, a_guest()) == [Accepted(UUID, 1)]
-    assert domain.outcome.guests == ()
+    assert not domain.outcome.changes.guests
     assert list(domain.broker.core.tasks) == ["100"]
     domain.say(Commit(UUID, 2, 3, ("b",), DOCUMENT), a_guest())  # handed over anew: the former is no more
     assert domain.state("100") == "gone"
@@ -80,7 +80,7 @@ def test_a_task_is_taken_in_once() -> None:
 def test_what_was_fenced_is_gone_and_cannot_be_permitted() -> None:
     domain = taken()
     domain.say(Fenced(UUID, 1))
-    assert [guest.state for guest in domain.outcome.guests] == [GuestState.SETTLED]
+    assert [guest.state for guest in domain.outcome.changes.guests.values()] == [GuestState.SETTLED]
     domain.say(Granted(UUID, 1, 1))
     assert domain.started == []
 
@@ -99,7 +99,7 @@ def test_the_end_is_reported_until_it_is_confirmed() -> None:
     again = [body for body in domain.pass_time(20.0) if isinstance(body, Report)]
     assert again
     domain.say(Noted((StatusReceipt(UUID, 1, final=True),)))
-    assert [guest.state for guest in domain.outcome.guests] == [GuestState.SETTLED]
+    assert [guest.state for guest in domain.outcome.changes.guests.values()] == [GuestState.SETTLED]
     assert not any(isinstance(body, Report) for body in domain.pass_time(20.0))
 
 

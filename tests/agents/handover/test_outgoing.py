@@ -21,8 +21,8 @@ from cosched.agents.protocol.messages import (
     Reserved,
     Start,
 )
-from cosched.agents.records import HandoverState
 from cosched.coscheduler.events import CancelRequested
+from cosched.coscheduler.handovers import HandoverState
 from tests.agents.makers import Domain, a_domain, a_wide_task
 
 
@@ -34,12 +34,12 @@ def handed() -> tuple[Domain, str]:
     assert domain.say(Offer(uuid, 1, 5.0, "b")) == [Reserve(uuid, 1)]
     (commit,) = domain.say(Reserved(uuid, 1, 5.0, 10.0))
     assert isinstance(commit, Commit)
-    assert [one.state for one in domain.outcome.handovers] == [HandoverState.COMMITTING]
+    assert [one.state for one in domain.outcome.changes.handovers.values()] == [HandoverState.COMMITTING]
     return domain, uuid
 
 
 def states(domain: Domain) -> list[HandoverState]:
-    return [one.state for one in domain.outcome.handovers]
+    return [one.state for one in domain.outcome.changes.handovers.values()]
 
 
 def test_a_task_may_start_there_once_that_is_written_down() -> None:
@@ -75,7 +75,7 @@ def test_what_was_granted_is_waited_for_however_long_that_is() -> None:
     assert isinstance(noted, Noted)
     assert noted.notes[0].final
     assert states(domain) == [HandoverState.ENDED]
-    (task,) = domain.outcome.tasks
+    (task,) = domain.outcome.changes.tasks.values()
     assert (str(task.state), task.peer, task.exit_code, task.actual) == ("completed", "b", 0, 8.0)
 
 

@@ -13,15 +13,10 @@ from cosched.agents.protocol.messages import (
     Cancel,
     Commit,
     Decline,
-    DocumentParameter,
     Fenced,
     Granted,
     Inquiry,
     Letter,
-    ModelBundle,
-    ModelBundleFile,
-    NamedText,
-    NativeJob,
     Noted,
     Offer,
     Refused,
@@ -33,6 +28,13 @@ from cosched.agents.protocol.messages import (
     Reserved,
     Start,
     StatusReceipt,
+)
+from cosched.coscheduler.handovers import (
+    DocumentParameter,
+    ModelBundle,
+    ModelBundleFile,
+    NamedText,
+    NativeJob,
     TaskDocument,
 )
 

@@ -12,26 +12,21 @@ from lxml import etree
 
 from cosched.agents.protocol import xml_documents
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AvailabilityStep
-from cosched.agents.protocol.messages import (
-    Advertisement,
-    Body,
-    DocumentParameter,
-    Inquiry,
-    Letter,
-    ModelBundle,
-    ModelBundleFile,
-    NamedText,
-    NativeJob,
-    RemoteTaskState,
-    Request,
-    TaskDocument,
-)
+from cosched.agents.protocol.messages import Advertisement, Body, Inquiry, Letter, RemoteTaskState, Request
 from cosched.agents.protocol.xml_documents import (
     read_letter,
     read_task_document,
     schema_text,
     write_letter,
     write_task_document,
+)
+from cosched.coscheduler.handovers import (
+    DocumentParameter,
+    ModelBundle,
+    ModelBundleFile,
+    NamedText,
+    NativeJob,
+    TaskDocument,
 )
 from cosched.errors import UserError
 from tests.agents.protocol.sample_letters import PUBLISHED, SAMPLE_LETTERS

@@ -1,10 +1,10 @@
-"""The journal keeps one short line for each event that people may ask about later."""
+"""Log entries say in one short line what happened, for each event that people may ask about later."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.changes import LogEntry
 from cosched.coscheduler.events import (
     AttemptAbsent,
     AttemptMissing,
@@ -23,38 +23,26 @@ from cosched.coscheduler.events import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from cosched.coscheduler.changes import Changes
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.task import Attempt
 
-__all__ = ["LogEntry", "log_entry"]
+__all__ = ["log_entries"]
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
-    """One line of the log.
+def log_entries(events: Iterable[Event], changes: Changes) -> tuple[LogEntry, ...]:
+    """Return the log's lines for events and all that they changed together.
 
-    Attributes:
-        time: seconds since the epoch.
-        kind: the event's name in words ("submit failed").
-        task: identifier of the task it concerns; empty where it concerns the domain.
-        detail: one line for people.
+    An event about a task is left out where no task or attempt changed: it came late or twice.
     """
-
-    time: float
-    kind: str
-    task: str = ""
-    detail: str = ""
+    entries = (_entry(event, changes.attempts) for event in events)
+    changed = bool(changes.tasks or changes.attempts)
+    return tuple(entry for entry in entries if entry is not None and (changed or not entry.task))
 
 
-def log_entry(event: Event, attempts: Iterable[Attempt] = ()) -> LogEntry | None:
-    """Return the log's line for an event, None where the event says nothing that is worth a line.
-
-    Args:
-        event: what happened.
-        attempts: the attempts that the event changed: they say which task an attempt belongs to.
-    """
+def _entry(event: Event, attempts: Mapping[str, Attempt]) -> LogEntry | None:
     match event:
         case TaskSubmitted(time, task):
             return LogEntry(time, "submitted", task.id, f"{task.application} {task.name}".rstrip())
@@ -105,5 +93,6 @@ def _between_domains(event: TaskForwarded | TaskReturned | PeerReported | StartP
             return LogEntry(time, "start permitted", task, "by the domain that it comes from")
 
 
-def _task(uuid: str, attempts: Iterable[Attempt]) -> str:
-    return next((attempt.task for attempt in attempts if attempt.uuid == uuid), "")
+def _task(uuid: str, attempts: Mapping[str, Attempt]) -> str:
+    attempt = attempts.get(uuid)
+    return "" if attempt is None else attempt.task

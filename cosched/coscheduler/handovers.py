@@ -1,0 +1,177 @@
+"""Records of both sides of a hand-over between domains, and the task as it travels.
+
+Each side writes its record down before it acts: `Handover` where a task leaves, `Guest` where it arrives.
+Names of fields of `TaskDocument` and its parts are the wire format and the format of stored guests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = [
+    "DocumentParameter",
+    "Guest",
+    "GuestState",
+    "Handover",
+    "HandoverState",
+    "ModelBundle",
+    "ModelBundleFile",
+    "NamedText",
+    "NativeJob",
+    "TaskDocument",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelBundleFile:
+    """One file of a PSL model."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelBundle:
+    """A PSL model with all it includes; `name` is the application object's."""
+
+    name: str
+    files: tuple[ModelBundleFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentParameter:
+    """A value of the application; `entry`: the number that enters the model under its name, where one does."""
+
+    name: str
+    value: str
+    number: bool
+    entry: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedText:
+    """One addition to the environment."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class NativeJob:
+    """What a user's own file asks of its manager, in that manager's words.
+
+    See `cosched.connector.values.NativeDescription`.
+    """
+
+    manager: str
+    script: str = ""
+    settings: tuple[NamedText, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDocument:
+    """A task as another domain has to know it.
+
+    Attributes:
+        seconds: the user's own figures by host count, infinite where impossible; empty where there is a model.
+        model: the performance model; None where the user gave figures.
+        least: fewest hosts.
+        most: most hosts; 0: as many as there are.
+        deadline: seconds from sending.
+        application: name in catalogues, whose command runs with these parameters; empty: `command` runs as it is.
+        prepare: runs on each host before `command`; empty for none.
+        native: where it comes from a user's own file: it runs only beside the manager that this names.
+    """
+
+    name: str
+    application: str
+    owner: str
+    deadline: float
+    least: int = 1
+    most: int = 0
+    best_effort: bool = False
+    time_limit: float | None = None
+    directory: str = ""
+    command: tuple[str, ...] = ()
+    prepare: tuple[str, ...] = ()
+    seconds: tuple[float, ...] = ()
+    model: ModelBundle | None = None
+    parameters: tuple[DocumentParameter, ...] = ()
+    environment: tuple[NamedText, ...] = ()
+    native: NativeJob | None = None
+
+
+class HandoverState(StrEnum):
+    """Where a task is that we hand to another domain."""
+
+    COMMITTING = "committing"  # the task is on its way; whether it has arrived is not known
+    HELD = "held"  # it has arrived; we may still take it back
+    GRANTED = "granted"  # it may start there; it is no longer ours to take back
+    ENDED = "ended"
+    REFUSED = "refused"
+    RETURNED = "returned"  # the other domain gave it back unstarted
+    RECLAIMED = "reclaimed"  # we took it back; the other domain finds the fence when it asks to start it
+
+    @property
+    def live(self) -> bool:
+        """True while the other domain has the task, or may have."""
+        return self in (HandoverState.COMMITTING, HandoverState.HELD, HandoverState.GRANTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """One hand-over of a task to a neighbour. Times are epoch seconds.
+
+    Attributes:
+        uuid: of the task, the same wherever it goes.
+        epoch: grows with each hand-over of the task; the fence: nothing is permitted under an older one.
+        task: its identifier here.
+        why: the reason for the choice, one line for people.
+        outcome: how it ended, one line; empty while it lives.
+    """
+
+    uuid: str
+    epoch: int
+    task: str
+    peer: str
+    state: HandoverState
+    why: str
+    created: float
+    closed: float | None = None
+    outcome: str = ""
+
+
+class GuestState(StrEnum):
+    """Where a task is that another domain has handed to us."""
+
+    HELD = "held"  # it must not start before its origin permits it
+    PERMITTED = "permitted"
+    ENDED = "ended"  # its origin has to be told, until it confirms
+    SETTLED = "settled"
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """A task of a neighbour here.
+
+    Attributes:
+        uuid: of the task; together with `peer` it names the guest.
+        epoch: of the hand-over that brought it.
+        peer: the neighbour that handed it over.
+        task: its identifier here.
+        hops: how many more domains it may pass.
+        visited: domains that have had it, this one not counted.
+        document: as it came: by this it can be handed on.
+        created: epoch seconds.
+    """
+
+    uuid: str
+    epoch: int
+    peer: str
+    task: str
+    state: GuestState
+    hops: int
+    visited: tuple[str, ...]
+    document: TaskDocument
+    created: float
