@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.interface import SubmitOutcomes
 from cosched.connector.launches import check_attempt, check_launch
-from cosched.connector.spool import SpoolPruner
+from cosched.connector.spool import SpoolPruner, spool_faults
 from cosched_condor.condor_settings import CondorSettings
 from cosched_condor.htcondor_client import PER_SUBMISSION, CondorClient
 from cosched_condor.job_events import JobEventSource, LogEvents, QueueEvents
@@ -20,6 +20,7 @@ from cosched_condor.submission import ClusterBatch, SubmitDescription, cluster_b
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
 __all__ = ["CondorConnector"]
 
@@ -105,9 +106,7 @@ class CondorConnector:
         ready = {one.attempt: described[one.attempt] for one in new if one.attempt not in outcomes}
         for batch in cluster_batches(ready, _MOST_PROCESSES):
             self._hand_over_in_parts(batch, ready, outcomes)
-        for attempt in again:
-            if outcomes.refused(attempt):  # an earlier submit of it may yet arrive
-                outcomes[attempt] = ConnectorError(str(outcomes[attempt]), transient=True)
+        outcomes.doubt_refusals(again)
         return outcomes
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
@@ -122,10 +121,8 @@ class CondorConnector:
         """Fence the attempt, so that it ends before it begins wherever it is, and remove its processes."""
         check_attempt(attempt)
         self._prepare()
-        try:
+        with self._spool_faults():
             self._attempts.fence(attempt)
-        except OSError as error:
-            raise self._spool_fault(error) from error
         self._jobs.remove(attempt)
         self._job_events.changed()
 
@@ -152,10 +149,8 @@ class CondorConnector:
         check_attempt(attempt)
         if self._output_fetcher is not None:
             self._output_fetcher.fetch(attempt)
-        try:
+        with self._spool_faults():
             return self._attempts.output(attempt, stream, rank, offset, limit)
-        except OSError as error:
-            raise self._spool_fault(error) from error
 
     def close(self) -> None:
         """End the processes that talk to HTCondor; jobs go on."""
@@ -165,19 +160,13 @@ class CondorConnector:
     def _make_folder(self, attempt: str) -> bool:
         """Make an attempt's folder; return False where there is one already, and perhaps a job."""
         self._prepare()
-        try:
-            new = self._attempts.create(attempt)
-        except OSError as error:
-            raise self._spool_fault(error) from error
-        self._refuse_fenced(attempt)
-        return new
+        with self._spool_faults():
+            return self._attempts.begin(attempt)
 
     def _write_script(self, launch: Launch) -> None:
-        try:
+        with self._spool_faults():
             parallel = launch.native is None and is_parallel(launch, self._settings)
             self._attempts.write_script(launch, spooled=self._settings.spooled, parallel=parallel)
-        except OSError as error:
-            raise self._spool_fault(error) from error
 
     def _hand_over_in_parts(
         self, batch: ClusterBatch, described: Mapping[str, SubmitDescription], outcomes: SubmitOutcomes
@@ -210,7 +199,7 @@ class CondorConnector:
             with outcomes.settle([attempt]):
                 if self._attempts.fenced(attempt):
                     self._jobs.remove(attempt)
-                    self._refuse_fenced(attempt)
+                    self._attempts.refuse_fenced(attempt)
                 outcomes[attempt] = f"{cluster}.{first}"
         with outcomes.settle([attempt for attempt in batch.firsts if isinstance(outcomes[attempt], str)]):
             self._jobs.check_released(cluster, answer["released"])
@@ -224,35 +213,20 @@ class CondorConnector:
         return answer
 
     def _prune(self) -> None:
-        try:
+        with self._spool_faults():
             self._pruning.look()
-        except OSError as error:
-            raise self._spool_fault(error) from error
 
     def _queued(self) -> set[str]:
         """Return the attempts that the queue still shows."""
         ads = self._client.call("queue", constraint="CoschedAttempt =!= undefined", projection=["CoschedAttempt"])
         return {str(ad.get("CoschedAttempt", "")) for ad in ads}
 
-    def _refuse_fenced(self, attempt: str) -> None:
-        if self._attempts.fenced(attempt):
-            raise ConnectorError(
-                f"attempt {attempt} was cancelled before it was submitted: make a new attempt", transient=False
-            )
-
     def _prepare(self) -> None:
-        try:
+        with self._spool_faults():
             self._attempts.prepare()
-        except OSError as error:
-            raise self._spool_fault(error) from error
 
-    def _spool_fault(self, error: OSError) -> ConnectorError:
-        place = error.filename or self._settings.spool
-        return ConnectorError(
-            f"the condor connector cannot work in its spool: {error.strerror}: {place}: make room or "
-            "correct the rights",
-            transient=True,
-        )
+    def _spool_faults(self) -> AbstractContextManager[None]:
+        return spool_faults(self.name, self._settings.spool)
 
 
 def _too_many_processes(count: int) -> ConnectorError:

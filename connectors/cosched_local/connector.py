@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.launches import check_attempt, check_launch
-from cosched.connector.spool import read_output
+from cosched.connector.spool import cancelled_before_submission, read_output, spool_faults
 from cosched.errors import UserError
 from cosched_local.job import LocalJob, reap
 from cosched_local.local_settings import LocalSettings
@@ -70,10 +70,7 @@ class LocalConnector:
         with self._working():
             if launch.attempt not in self._jobs and self._spool.launch(launch.attempt) is None:
                 if self._spool.end(launch.attempt) is not None:
-                    raise ConnectorError(
-                        f"attempt {launch.attempt} was cancelled before it was submitted: make a new attempt",
-                        transient=False,
-                    )
+                    raise cancelled_before_submission(launch.attempt)
                 self._spool.write_launch(launch)
                 self._jobs[launch.attempt] = LocalJob(self._spool, launch, self._settings.grace)
                 self._advance()
@@ -146,20 +143,12 @@ class LocalConnector:
     @contextlib.contextmanager
     def _working(self) -> Iterator[None]:
         """Hold the guard and the spool; turn the machine's refusals into `ConnectorError`."""
-        try:
-            with self._guard:
-                if self._closed:
-                    raise ConnectorError("this local connector was closed: make another", transient=False)
-                if self._lock is None:
-                    self._open()
-                yield
-        except OSError as error:
-            place = error.filename or self._settings.spool
-            raise ConnectorError(
-                f"the local connector cannot work in its spool: {error.strerror}: {place}: make room "
-                "or correct the rights",
-                transient=True,
-            ) from error
+        with spool_faults(self.name, self._settings.spool), self._guard:
+            if self._closed:
+                raise ConnectorError("this local connector was closed: make another", transient=False)
+            if self._lock is None:
+                self._open()
+            yield
 
     def _open(self) -> None:
         self._spool.create()

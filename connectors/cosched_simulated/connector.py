@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.interface import SubmitOutcomes
 from cosched.connector.launches import check_attempt, check_launch
-from cosched.connector.spool import AttemptFolders, offline_hosts, output_part
+from cosched.connector.spool import AttemptFolders, cancelled_before_submission, offline_hosts, output_part
 from cosched.errors import UserError
 from cosched_simulated.database import PoolDatabase
 from cosched_simulated.pool import CANCELLED, advance, drawn_outcome, next_change
@@ -197,9 +197,7 @@ class SimulatedConnector:
         self._check_fits(launch)
         job = transaction.job(launch.attempt)
         if job is not None and not job.count:
-            raise ConnectorError(
-                f"attempt {launch.attempt} was cancelled before it was submitted: make a new attempt", transient=False
-            )
+            raise cancelled_before_submission(launch.attempt)
         if job is None:
             duration, outcome = drawn_outcome(launch, self._settings)
             job = transaction.submit(launch, transaction.pool.time + self._settings.latency, duration, outcome)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.interface import SubmitOutcomes
 from cosched.connector.launches import check_attempt, check_launch
-from cosched.connector.spool import SpoolPruner, with_preparation_failure
+from cosched.connector.spool import SpoolPruner, spool_faults, with_preparation_failure
 from cosched_slurm.commands import SlurmCommands
 from cosched_slurm.foreign_jobs import ForeignJobs
 from cosched_slurm.job_arrays import JobArrays, array_groups
@@ -31,6 +31,7 @@ from cosched_slurm.submission import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from cosched.errors import CoschedError
@@ -106,9 +107,7 @@ class SlurmConnector:
                 self._hand_over([by_name[name] for name in group], shapes[group[0]], outcomes)
             if outcomes.refused(group[-1]):
                 full[who] = outcomes[group[-1]]
-        for name in again:
-            if outcomes.refused(name):  # an earlier submit of it may yet arrive
-                outcomes[name] = ConnectorError(str(outcomes[name]), transient=True)
+        outcomes.doubt_refusals(again)
         return outcomes
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
@@ -116,10 +115,8 @@ class SlurmConnector:
         for attempt in attempts:
             check_attempt(attempt)
         shown = self._shown(attempts) if attempts else {}
-        try:
+        with self._spool_faults():
             self._pruning.look()
-        except OSError as error:
-            raise self._spool_fault(error) from error
         return {
             attempt: self._sought(attempt, record) or JobReport(attempt, JobState.UNKNOWN)
             for attempt, record in shown.items()
@@ -128,10 +125,8 @@ class SlurmConnector:
     def cancel(self, attempt: str) -> None:
         """Fence the attempt, so that it ends before it begins wherever it is, and cancel its job."""
         check_attempt(attempt)
-        try:
+        with self._spool_faults():
             self._attempts.fence(attempt)
-        except OSError as error:
-            raise self._spool_fault(error) from error
         same = job_records(self._slurm.jobs(), self._arrays.attempts_of).get(attempt, [])
         self._slurm.cancel([record.job for record in same if not record.has_ended])
 
@@ -142,18 +137,14 @@ class SlurmConnector:
 
     def events(self, timeout: float) -> Sequence[JobReport]:
         """Return new reports of attempts in the spool; a new object begins with all jobs that Slurm shows."""
-        try:
+        with self._spool_faults():
             return self._job_watch.wait(timeout)
-        except OSError as error:
-            raise self._spool_fault(error) from error
 
     def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
         """Return part of what a process wrote."""
         check_attempt(attempt)
-        try:
+        with self._spool_faults():
             return self._attempts.output(attempt, stream, rank, offset, limit)
-        except OSError as error:
-            raise self._spool_fault(error) from error
 
     def close(self) -> None:
         """End the process that talks to Slurm, where there is one; jobs go on."""
@@ -161,12 +152,8 @@ class SlurmConnector:
 
     def _make_folder(self, attempt: str) -> bool:
         """Make an attempt's folder; return False where there is one already, and perhaps a job."""
-        try:
-            new = self._attempts.create(attempt)
-        except OSError as error:
-            raise self._spool_fault(error) from error
-        self._refuse_fenced(attempt)
-        return new
+        with self._spool_faults():
+            return self._attempts.begin(attempt)
 
     def _hand_over(self, launches: Sequence[Launch], shape: ArrayShape | None, outcomes: SubmitOutcomes) -> None:
         """Submit launches of one shape: several as an array, in halves where Slurm refuses that.
@@ -206,11 +193,9 @@ class SlurmConnector:
 
     def _submit_one(self, launch: Launch) -> str:
         given = sbatch_arguments(launch, self._attempts.folder(launch.attempt), self._settings)
-        try:
+        with self._spool_faults():
             self._arrays.remove_element(launch.attempt)
             given.append(str(self._write_scripts(launch)))
-        except OSError as error:
-            raise self._spool_fault(error) from error
         try:
             return self._slurm.submit(given)
         except ConnectorError as error:
@@ -221,14 +206,12 @@ class SlurmConnector:
             raise ConnectorError(message, transient=error.transient) from error
 
     def _submit_array(self, launches: Sequence[Launch], shape: ArrayShape) -> str:
-        try:
+        with self._spool_faults():
             for launch in launches:
                 self._write_scripts(launch)
             array = self._arrays.create(launches)
             if self._settings.identity == "user":
                 self._attempts.change_owner(array, launches[0].owner)
-        except OSError as error:
-            raise self._spool_fault(error) from error
         folder = self._attempts.folder(array)
         given = array_arguments(shape, array, folder, launches)
         try:
@@ -256,7 +239,7 @@ class SlurmConnector:
         """Follow an attempt that Slurm has taken; cancel its job where it was fenced meanwhile."""
         if self._attempts.fenced(launch.attempt):
             self._slurm.cancel([job])
-            self._refuse_fenced(launch.attempt)
+            self._attempts.refuse_fenced(launch.attempt)
         self._job_watch.follow(
             JobRecord(launch.attempt, process_count(launch), job, JobState.QUEUED, hosts=launch.hosts)
         )
@@ -291,15 +274,13 @@ class SlurmConnector:
         }
 
     def _report(self, attempt: str, record: JobRecord | None) -> JobReport | None:
-        try:
+        with self._spool_faults():
             if record is None and self._settings.completions is not None and self._attempts.known(attempt):
                 record = self._completed(self._settings.completions, attempt)
             stamps = self._attempts.stamps(attempt)
             if record is not None and record.vanished and stamps.started is not None:
                 record = None  # it did begin, and Slurm has forgotten it
             fenced = self._attempts.fenced(attempt)
-        except OSError as error:
-            raise self._spool_fault(error) from error
         report = merged_report(attempt, record, stamps, fenced=fenced, now=time.time())
         return None if report is None else with_preparation_failure(report, self._attempts.folder(attempt))
 
@@ -320,15 +301,5 @@ class SlurmConnector:
         array, index = place
         return completed_record(file, attempt, self._attempts.folder(array), index)
 
-    def _refuse_fenced(self, attempt: str) -> None:
-        if self._attempts.fenced(attempt):
-            raise ConnectorError(
-                f"attempt {attempt} was cancelled before it was submitted: make a new attempt", transient=False
-            )
-
-    def _spool_fault(self, error: OSError) -> ConnectorError:
-        place = error.filename or self._settings.spool
-        return ConnectorError(
-            f"the slurm connector cannot work in its spool: {error.strerror}: {place}: make room or correct the rights",
-            transient=True,
-        )
+    def _spool_faults(self) -> AbstractContextManager[None]:
+        return spool_faults(self.name, self._settings.spool)

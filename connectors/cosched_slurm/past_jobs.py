@@ -52,8 +52,6 @@ def _sacct_record(attempt: str, fields: Sequence[str]) -> JobRecord | None:
     state = job_state(state_words(states.partition(" ")[0]))  # "CANCELLED by 1000"
     if not count.isdecimal():
         return None
-    value, _, signal = code.partition(":")
-    exit_code = 128 + int(signal) if signal.isdecimal() and int(signal) else int(value) if value.isdecimal() else None
     over = state.final or state is JobState.EVICTED
     return JobRecord(
         attempt,
@@ -62,10 +60,18 @@ def _sacct_record(attempt: str, fields: Sequence[str]) -> JobRecord | None:
         state,
         started=_epoch_time(start),
         finished=_epoch_time(end) if over else None,
-        exit_code=exit_code if state in (JobState.COMPLETED, JobState.FAILED) else None,
+        exit_code=_exit_code(code) if state in (JobState.COMPLETED, JobState.FAILED) else None,
         reason="" if state is JobState.COMPLETED else states.lower(),
         hosts=node_names(nodes) if "(" not in nodes and nodes != "None assigned" else (),
     )
+
+
+def _exit_code(text: str) -> int | None:
+    """Return the exit code of "code:signal", 128 + n for signal n; None where it is neither."""
+    code, _, signal = text.partition(":")
+    if signal.isdecimal() and int(signal):
+        return 128 + int(signal)
+    return int(code) if code.isdecimal() else None
 
 
 def _epoch_time(text: str) -> float | None:
@@ -163,8 +169,6 @@ def _completion_record(attempt: str, line: str) -> JobRecord | None:
     count, job = fields.get("NodeCnt", ""), line.partition(" ")[0].removeprefix("JobId=")
     if not count.isdecimal() or not job.isdecimal():
         return None
-    code, _, signal = fields.get("ExitCode", "").partition(":")
-    exit_code = 128 + int(signal) if signal.isdecimal() and int(signal) else int(code) if code.isdecimal() else None
     ended_by_itself = state in (JobState.COMPLETED, JobState.FAILED)
     return JobRecord(
         attempt,
@@ -173,7 +177,7 @@ def _completion_record(attempt: str, line: str) -> JobRecord | None:
         state,
         started=_local_time(fields.get("StartTime", "")),
         finished=_local_time(fields.get("EndTime", "")),
-        exit_code=exit_code if ended_by_itself else None,
+        exit_code=_exit_code(fields.get("ExitCode", "")) if ended_by_itself else None,
         reason="" if state is JobState.COMPLETED else fields["JobState"].lower(),
     )
 

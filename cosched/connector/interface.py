@@ -31,22 +31,9 @@ __all__ = [
     "submit_many",
 ]
 
-# ── What a connector is: seven verbs between a domain's co-scheduler and its resource manager.
-#
-#     hosts()   → the places of the domain, up or not
-#     submit()  → one attempt leaves as a native job
-#     status()  → what the manager says of attempts (one call for many)
-#     cancel()  → an attempt shall not run, now or later
-#     find()    → is this attempt known, in the queue or in the history?
-#     events()  → what happened since the last call
-#     output()  → what a process wrote
-#
-# A connector blocks and keeps no state that a crash could lose: the attempt's UUID travels inside the native job and
-# every verb works after a restart. All times are seconds since the epoch.
-
 
 class ConnectorError(SystemFault):
-    """The resource manager could not do what was asked.
+    """The resource manager could not do it.
 
     Attributes:
         transient: True where the same call may succeed later (busy, unreachable); False where it never will.
@@ -68,8 +55,8 @@ class Host:
         name: the manager's own name for it, unique in the domain.
         host_class: name of its resource model (HMCL); empty where the manager does not say, then configuration decides.
         up: False while it is down, draining, off-line or absent.
-        reason: why it is not up, or who has it, for people.
-        claimed: True while it is taken by what is not cosched's; nothing is pinned to it then.
+        reason: why it is not up, or the job that has it, for people.
+        claimed: True while a foreign job has it; nothing is pinned to it then.
         free_at: when the manager expects it to be free of that; None where it does not say.
     """
 
@@ -131,7 +118,7 @@ class Launch:
 
 
 class JobState(StrEnum):
-    """What the manager says of an attempt's native job."""
+    """State of an attempt's native job, in the manager's view."""
 
     UNKNOWN = "unknown"  # absent, unreadable or a state we have no word for: never to be taken for done
     QUEUED = "queued"
@@ -150,7 +137,7 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
-    """What is known of an attempt's job at one moment; later reports of an attempt replace earlier ones.
+    """Report on an attempt's job at one moment; later reports of an attempt replace earlier ones.
 
     Attributes:
         attempt: the UUID.
@@ -175,12 +162,12 @@ class JobReport:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Part of what a process wrote.
+    """Part of a process's output.
 
     Attributes:
-        data: the bytes asked for.
-        offset: where they begin.
-        size: of all that has been written up to now, bytes.
+        data: the bytes.
+        offset: of the first of them.
+        size: of the whole output up to now, bytes.
     """
 
     data: bytes
@@ -226,7 +213,7 @@ class Connector(Protocol):
         ...
 
     def cancel(self, attempt: str) -> None:
-        """See to it that the attempt does not run, now or later; twice is as good as once, unknown UUIDs are fine.
+        """Keep the attempt from running, now or later; twice is as good as once, unknown UUIDs are fine.
 
         Raises:
             ConnectorError: the manager does not answer.
@@ -242,7 +229,7 @@ class Connector(Protocol):
         ...
 
     def events(self, timeout: float) -> Sequence[JobReport]:
-        """Return what happened to jobs since the last call, waiting up to `timeout` seconds for something.
+        """Return reports of changes since the last call, waiting up to `timeout` seconds for one.
 
         May report again what was reported before (after a restart), in order for each attempt.
 
@@ -252,7 +239,7 @@ class Connector(Protocol):
         ...
 
     def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
-        """Return part of what a process of an attempt wrote; None where nothing of it is kept (yet).
+        """Return part of a process's output; None where nothing of it is kept (yet).
 
         Args:
             attempt: the UUID.
@@ -267,11 +254,8 @@ class Connector(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back what this object holds; jobs go on."""
+        """Release processes and files of this object; jobs go on."""
         ...
-
-
-# ── Several launches handed over at once: what came of each, whatever came of the others.
 
 
 @runtime_checkable
@@ -279,10 +263,10 @@ class SubmitsMany(Protocol):
     """A connector whose manager takes many jobs at once: a list to queue from, an array of jobs."""
 
     def submit_many(self, launches: Sequence[Launch]) -> Mapping[str, str | CoschedError]:
-        """Hand attempts to the manager together; return for each UUID its native job's identifier, or what is wrong.
+        """Hand attempts to the manager together; return for each UUID its native job's identifier, or the error.
 
-        Each of them is afterwards an attempt like any other, found, cancelled and reported on by its own UUID: all that
-        `Connector.submit` promises holds for it.
+        Each of them is afterwards an attempt like any other, found, cancelled and reported on by its own UUID: all
+        promises of `Connector.submit` hold for it.
         """
         ...
 
@@ -292,16 +276,22 @@ class SubmitOutcomes(dict[str, "str | CoschedError"]):
 
     @contextmanager
     def settle(self, attempts: Iterable[str]) -> Iterator[None]:
-        """Keep an error that is raised meanwhile as what came of these attempts."""
+        """Record an error raised meanwhile as the outcome of these attempts."""
         try:
             yield
         except CoschedError as error:
             self.update(dict.fromkeys(attempts, error))
 
     def refused(self, attempt: str) -> bool:
-        """Whether the manager took it not for now, because it has too many."""
+        """Return whether the manager refused the attempt for now, because it has too many jobs."""
         outcome = self.get(attempt)
         return isinstance(outcome, ConnectorError) and outcome.refused
+
+    def doubt_refusals(self, attempts: Iterable[str]) -> None:
+        """Make refusals of these attempts mere transient errors: an earlier submission of them may yet arrive."""
+        for attempt in attempts:
+            if self.refused(attempt):
+                self[attempt] = ConnectorError(str(self[attempt]), transient=True)
 
     def job(self, attempt: str) -> str:
         """Return an attempt's job.
@@ -316,7 +306,7 @@ class SubmitOutcomes(dict[str, "str | CoschedError"]):
 
 
 def submit_many(connector: Connector, launches: Sequence[Launch]) -> Mapping[str, str | CoschedError]:
-    """Hand launches over, together where the connector can; see `TakesMany.submit_many`."""
+    """Hand launches over, together where the connector can; see `SubmitsMany.submit_many`."""
     if isinstance(connector, SubmitsMany):
         return connector.submit_many(launches)
     outcomes = SubmitOutcomes()

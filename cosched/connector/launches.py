@@ -1,4 +1,4 @@
-"""What every connector checks of a launch before it hands it on, and the variables that its processes see."""
+"""Checks and texts of a launch that all connectors share: start at `check_launch`."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def launch_to_json(launch: Launch) -> str:
 
 
 def launch_from_json(text: str) -> Launch:
-    """Return the launch that `to_json` wrote."""
+    """Return the launch that `launch_to_json` wrote."""
     fields: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()
     }

@@ -1,4 +1,4 @@
-"""Finding connectors: packages that registered an entry point in the group `cosched.connectors`."""
+"""Finds installed connectors: packages with an entry point in the group `cosched.connectors`."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.connector.interface import JobReport, JobState, Output
+from cosched.connector.interface import ConnectorError, JobReport, JobState, Output
 from cosched.connector.launches import process_environment
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from cosched.connector.interface import Launch
@@ -31,16 +31,51 @@ __all__ = [
     "FENCED",
     "AttemptFolders",
     "SpoolPruner",
+    "cancelled_before_submission",
     "export_lines",
     "offline_hosts",
     "output_part",
     "prepared_command",
     "prune_spool",
     "read_output",
+    "spool_faults",
     "with_preparation_failure",
 ]
 
-# ── What processes wrote: a part of a file, with what it is a part of.
+FENCED = 143  # exit code of a program that ends at SIGTERM
+_PREPARATION_FAILED = "unprepared"  # name of the mark that a failed preparation leaves, before its rank
+_PREPARED_COMMAND = """\
+{prepare}
+prepared=$?
+if [ "$prepared" -ne 0 ]; then
+    echo "cosched: the preparation ended with exit code $prepared" >&2
+    (echo "$prepared" > {mark}"$COSCHED_RANK") 2> /dev/null
+    exit "$prepared"
+fi
+exec {command}"""
+_DAY = 86400.0
+_PRUNING_PERIOD = 3600.0  # seconds between two looks
+
+
+@contextlib.contextmanager
+def spool_faults(connector: str, spool: Path) -> Iterator[None]:
+    """Turn refusals of the file system into the transient error that a connector's spool cannot be used."""
+    try:
+        yield
+    except OSError as error:
+        place = error.filename or spool
+        raise ConnectorError(
+            f"the {connector} connector cannot work in its spool: {error.strerror}: {place}: make room or "
+            "correct the rights",
+            transient=True,
+        ) from error
+
+
+def cancelled_before_submission(attempt: str) -> ConnectorError:
+    """Return the error for the submission of an attempt that was cancelled before."""
+    return ConnectorError(
+        f"attempt {attempt} was cancelled before it was submitted: make a new attempt", transient=False
+    )
 
 
 def read_output(file: Path, offset: int, limit: int) -> Output | None:
@@ -68,34 +103,18 @@ def read_output(file: Path, offset: int, limit: int) -> Output | None:
 
 
 def output_part(data: bytes, offset: int, limit: int) -> Output:
-    """Return at most `limit` bytes of what was written from `offset` on, from the end where negative."""
+    """Return at most `limit` bytes of an output from `offset` on, from its end where negative."""
     start = max(len(data) + offset, 0) if offset < 0 else min(offset, len(data))
     return Output(data[start : start + limit], start, len(data))
 
 
-# ── A folder for each attempt below a spool: its scripts, its output and its fence. Connectors add what is theirs.
-
-
-FENCED = 143  # what a program gives that ends at SIGTERM
-
-
-_PREPARATION_FAILED = "unprepared"  # name of the mark that a failed preparation leaves, before its rank
-_PREPARED_COMMAND = """\
-{prepare}
-prepared=$?
-if [ "$prepared" -ne 0 ]; then
-    echo "cosched: the preparation ended with exit code $prepared" >&2
-    (echo "$prepared" > {mark}"$COSCHED_RANK") 2> /dev/null
-    exit "$prepared"
-fi
-exec {command}"""
-
-
 class AttemptFolders:
-    """The folders of attempts; a spool that is made here is its owner's alone, for scripts hold users' environments.
+    """The folders of attempts, with scripts, output and fence; connectors add files of their own.
+
+    A new spool is closed to other users, for scripts hold users' environments.
 
     Args:
-        spool: where the folders are; every host reaches them under this path.
+        spool: folder of the folders; every host reaches them under this path.
     """
 
     def __init__(self, spool: Path) -> None:
@@ -106,11 +125,11 @@ class AttemptFolders:
         return self.root / attempt
 
     def known(self, attempt: str) -> bool:
-        """Whether the attempt belongs to this spool."""
+        """Return whether the attempt belongs to this spool."""
         return self.folder(attempt).is_dir()
 
     def create(self, attempt: str) -> bool:
-        """Make the attempt's folder, durably; False where it was there before."""
+        """Make the attempt's folder, durably; return False where there is one already."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = self.folder(attempt)
         try:
@@ -121,6 +140,26 @@ class AttemptFolders:
         _sync_folder(self.root)
         return True
 
+    def begin(self, attempt: str) -> bool:
+        """Make the folder for a submission; return False where there is one already, and perhaps a job.
+
+        Raises:
+            ConnectorError: the attempt was cancelled.
+            OSError: the spool cannot be written.
+        """
+        new = self.create(attempt)
+        self.refuse_fenced(attempt)
+        return new
+
+    def refuse_fenced(self, attempt: str) -> None:
+        """Refuse the submission of an attempt that was cancelled.
+
+        Raises:
+            ConnectorError: it was.
+        """
+        if self.fenced(attempt):
+            raise cancelled_before_submission(attempt)
+
     def fence(self, attempt: str) -> None:
         """Mark the attempt as cancelled, durably: its processes end before they begin."""
         self.create(attempt)
@@ -128,11 +167,11 @@ class AttemptFolders:
         _sync_folder(self.folder(attempt))
 
     def fenced(self, attempt: str) -> bool:
-        """Whether the attempt was cancelled."""
+        """Return whether the attempt was cancelled."""
         return (self.folder(attempt) / "cancelled").exists()
 
     def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
-        """Return part of what a process wrote into `out.<rank>` or `err.<rank>`; see `Connector.output`."""
+        """Return part of `out.<rank>` or `err.<rank>`; see `Connector.output`."""
         return read_output(self.folder(attempt) / f"{stream}.{rank}", offset, limit)
 
     def write(self, attempt: str, name: str, text: str) -> Path:
@@ -158,11 +197,11 @@ def _command_line(launch: Launch) -> str:
 
 
 def prepared_command(launch: Launch, folder: str) -> str:
-    """Return the lines of a shell script that run the launch's preparation, where it has one, and then its command.
+    """Return the lines of a shell script that run the launch's preparation, if any, and then its command.
 
     Args:
         launch: the attempt.
-        folder: where a preparation that fails leaves its mark, as a word of the shell's (quoted).
+        folder: place for the mark of a preparation that fails, as a word of the shell's (quoted).
 
     Raises:
         UserError: the program's name begins with a dash.
@@ -175,11 +214,11 @@ def prepared_command(launch: Launch, folder: str) -> str:
 
 
 def with_preparation_failure(report: JobReport, folder: Path) -> JobReport:
-    """Return the report of a failed attempt with the words for a preparation that failed, if one did.
+    """Return the report of a failed attempt with the reason that its preparation failed, where one did.
 
     Args:
         report: of the attempt.
-        folder: of the attempt, in which the mark is, or in a folder of the process's own.
+        folder: of the attempt; the mark is in it or in a folder of the process's own.
     """
     if report.state is not JobState.FAILED:
         return report
@@ -191,7 +230,7 @@ def with_preparation_failure(report: JobReport, folder: Path) -> JobReport:
 
 
 def export_lines(launch: Launch) -> str:
-    """Return the lines of a shell script that set the launch's variables; a process's rank is not among them."""
+    """Return the lines of a shell script that set the launch's variables, but for the rank of a process."""
     return "\n".join(
         f"export {name}={shlex.quote(value)}"
         for name, value in process_environment(launch).items()
@@ -200,7 +239,7 @@ def export_lines(launch: Launch) -> str:
 
 
 def _write_file(file: Path, text: str, mode: int) -> None:
-    """Write a file of ours into a folder that may be another user's: never through a link that he put there."""
+    """Write a file into a folder that may be another user's, never through a link."""
     handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     with os.fdopen(handle, "w", encoding="utf-8") as written:
         written.write(text)
@@ -216,18 +255,11 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-# ── Folders of attempts that ended long ago are deleted, now and then.
-
-
-_DAY = 86400.0
-_PRUNING_PERIOD = 3600.0  # seconds between two looks
-
-
 def prune_spool(spool: Path, before: float, live: Collection[str]) -> int:
-    """Delete the folders of attempts that nothing has touched for long; return how many.
+    """Delete the folders of attempts that have not changed for long; return their number.
 
     Args:
-        spool: the folder of the attempts; what has no UUID for its name stays.
+        spool: the folder of the attempts; a folder whose name is no UUID stays.
         before: epoch seconds; a folder that changed later stays.
         live: attempts that stay in any case.
     """
@@ -242,12 +274,12 @@ def prune_spool(spool: Path, before: float, live: Collection[str]) -> int:
 
 
 class SpoolPruner:
-    """Prunes a spool when it is time.
+    """Prunes a spool, once in a period.
 
     Args:
         spool: the folder of the attempts.
         keep_days: days after its last change for which a folder is kept.
-        live: asks the manager which attempts still wait or run.
+        live: returns the attempts that still wait or run.
     """
 
     def __init__(self, spool: Path, keep_days: float, live: Callable[[], Collection[str]]) -> None:
@@ -277,11 +309,8 @@ def _is_attempt_folder(name: str) -> bool:
         return False
 
 
-# ── Hosts that an administrator takes off by a file of their name in a folder; its first line is the reason.
-
-
 def offline_hosts(folder: Path) -> dict[str, str]:
-    """Return the hosts that are taken off, each with its reason.
+    """Return the hosts that an administrator took off: a file's name is the host, its first line the reason.
 
     Raises:
         OSError: the folder cannot be read.

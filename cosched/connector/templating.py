@@ -1,4 +1,4 @@
-"""Templates of submit descriptions and scripts: they print nothing that was not checked."""
+"""Renders templates of submit descriptions and scripts, which print checked values only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def render(folder: str, name: str, values: Mapping[str, object]) -> str:
     Args:
         folder: of the templates, below `templates/`.
         name: the template's file.
-        values: what it may print: `SafeValue`s and numbers; lists of them it may go through.
+        values: `SafeValue`s and numbers to print, and lists of them.
 
     Raises:
         TypeError: it prints a value that was not checked.

@@ -1,7 +1,7 @@
-"""Users' own files: a submit file or a batch script that they wrote for their manager, read for what it asks.
+"""Users' own files, a submit file or a batch script for their manager, become tasks: start at `UserJob`.
 
 The package of a connector that knows such files has a module `userfile` with `read(text, origin) -> list[UserJob]`.
-Readers run with the rights of whoever submits, on the command line's side.
+It runs with the submitter's rights, on the command line's side.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _QUEUE_STATEMENT = re.compile(r"\s*queue\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class UserFileOrigin:
-    """Where a file is submitted from.
+    """Origin of a user's file.
 
     Attributes:
-        folder: from which relative paths are meant.
-        environment: of whoever submits; readers take from it what the file asks for and no more.
+        folder: base of relative paths.
+        environment: of the submitter; readers take from it the variables that the file asks for and no more.
         name: of the file, for errors.
         trusted: False where the file came from elsewhere (an upload): nothing in it may reach files or run commands.
     """
@@ -61,11 +61,11 @@ class UserJob:
         native: the job in its manager's words; hosts, times and names are taken out of it.
         command: its program, for people.
         name: for people; empty for the program's.
-        hosts: how many: "4" or "2-8".
-        directory: where it runs, absolute.
+        hosts: their number: "4" or "2-8".
+        directory: of the job, absolute.
         environment: additions to its environment.
         time_limit: seconds after which the manager may end it.
-        requests: what the file asks of cosched, by the names of the options of `cosched task submit`, in order.
+        requests: to cosched, by the names of the options of `cosched task submit`, in order.
     """
 
     native: NativeDescription
@@ -139,7 +139,7 @@ def decode_user_file(content: bytes, name: str) -> str:
 
 
 def manager_of_user_file(text: str, name: str) -> str:
-    """Return which manager's file it is: "slurm" for a script, "condor" for a file with a `queue` statement.
+    """Return the manager of a file: "slurm" for a script, "condor" for a file with a `queue` statement.
 
     Raises:
         UserError: neither.

@@ -15,12 +15,6 @@ from cosched.errors import UserError
 
 __all__ = ["NativeDescription", "SafeValue", "check_native_description", "safe"]
 
-# ── The one type for values that reach a submit description or script of a resource manager.
-#
-# A newline in a submit value can run code in *our* process, `$` reads our environment, and a leading `-` turns a name
-# into an option; so none of these passes. The user's command itself never goes this way: it is written into a script
-# of its own, quoted.
-
 
 class SafeValue(str):
     """A string that `safe` has checked; templates print nothing else."""
@@ -31,6 +25,9 @@ class SafeValue(str):
 # Cc control, Cf format (right-to-left override), Cs lone surrogates, Zl and Zp line and paragraph separators.
 _FORBIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _LONGEST = 4096
+_SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}\Z")
+_LONGEST_SETTING = 64 * 1024  # characters of a value
+_MOST_SETTINGS = 500  # settings of a job
 
 
 def safe(value: str, what: str) -> SafeValue:
@@ -55,21 +52,13 @@ def safe(value: str, what: str) -> SafeValue:
     return SafeValue(value)
 
 
-# ── A job in the words of its manager, as a user's own file has them once it has been read.
-
-
-_SETTING_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}\Z")
-_LONGEST_SETTING = 64 * 1024  # characters of a value
-_MOST_SETTINGS = 500  # settings of a job
-
-
 @dataclass(frozen=True, slots=True)
 class NativeDescription:
-    """What a user's own submit file or batch script asks of its manager, beside hosts, times and names.
+    """A user's own submit file or batch script, read: its requests to the manager but for hosts, times and names.
 
     Attributes:
         manager: connector that it is written for ("condor", "slurm").
-        settings: HTCondor's submit commands, or the long options of sbatch; macros and shell are through.
+        settings: HTCondor's submit commands, or the long options of sbatch, with macros and shell expanded.
         script: text of the batch script; empty where the settings name a program.
     """
 
@@ -81,10 +70,10 @@ class NativeDescription:
 
 
 def check_native_description(native: NativeDescription) -> None:
-    """Refuse a job that could mean more than its settings say.
+    """Refuse settings that could hide other ones.
 
     Raises:
-        UserError: a name that is none, a value of several lines or with characters that nobody sees.
+        UserError: a wrong name, a value of several lines or with invisible characters.
     """
     if len(native.settings) > _MOST_SETTINGS:
         raise UserError(f"the job has {len(native.settings)} settings: at most {_MOST_SETTINGS} are allowed")

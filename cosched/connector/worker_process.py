@@ -1,7 +1,7 @@
-"""A process that runs a resource manager's library for a connector: calls have a time limit, a dead one is replaced.
+"""A process that runs a resource manager's library for a connector; a dead one is replaced.
 
-Libraries of resource managers hang, hold the interpreter's lock while they wait, and end the process that uses them; so
-they live in one of their own, which takes requests and gives answers, one line of JSON each (`serve`).
+Such libraries hang, hold the interpreter's lock while they wait, and may end their process. `WorkerProcess` is the
+connector's end, with a time limit for each call; `serve_requests` is the other, one line of JSON each way.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _READ_BYTES = 65536
 
 
 class WorkerProcess:
-    """Our end of the process; it is started by the first call, and takes one call at a time.
+    """The connector's end; starts the process at the first call, and takes one call at a time.
 
     Args:
-        module: what it runs, and the module's arguments.
+        module: of the process, and the module's arguments.
         environment: of the process.
         timeout: seconds that an answer may take.
-        manager: whose library it is, for messages ("HTCondor").
-        daemon: what to look at where no answer comes ("its scheduler").
+        manager: of the library, for messages ("HTCondor").
+        daemon: to be looked at where no answer comes ("its scheduler").
 
     Attributes:
-        calls: how often each verb was called.
+        calls: verb → number of calls.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class WorkerProcess:
         Args:
             verb: the name.
             wait: seconds that the verb itself waits, on top of the time limit.
-            arguments: what JSON can carry.
+            arguments: values that JSON can carry.
 
         Raises:
             ConnectorError: refused, no answer in time (`transient`), or the process died (`transient`).
@@ -74,7 +74,7 @@ class WorkerProcess:
         return answer["answer"]
 
     def refusal(self, verb: str, message: str) -> ConnectorError:
-        """Return the error for what the library said; managers whose words say more override it."""
+        """Return the error for the library's words; override it where these say more."""
         return ConnectorError(f"{self._manager}, asked to {verb}: {message}", transient=True)
 
     def close(self) -> None:
@@ -141,7 +141,7 @@ class WorkerProcess:
                 env=dict(self._environment),
                 start_new_session=True,  # a Ctrl-C for the daemon is not one for a request under way
             )
-        if self._process is None or self._abandoned:  # looked at last: who says so after this finds the process
+        if self._process is None or self._abandoned:  # read last: `abandon` sets it before it looks for the process
             self._end()
             raise ConnectorError(f"{self._manager} is not asked any more: cosched is ending", transient=True)
         return self._process
@@ -159,7 +159,7 @@ class WorkerProcess:
 
 
 def serve_requests(verbs: object, failed: Callable[[], None] = lambda: None) -> None:
-    """Be such a process: answer requests from standard input until there are no more.
+    """Answer requests from standard input until there are no more.
 
     Args:
         verbs: its public methods are the verbs; they take and return what JSON can carry.
@@ -179,9 +179,9 @@ def serve_requests(verbs: object, failed: Callable[[], None] = lambda: None) -> 
                 answers.write(json.dumps(answer) + "\n")
                 answers.flush()
             except BrokenPipeError:
-                os._exit(0)  # whoever asked was killed: there is nobody left to tell, of this fault neither
+                os._exit(0)  # the connector was killed: there is nobody left to tell
 
 
 def error_line(error: Exception) -> str:
-    """Return what an error says, in one line."""
+    """Return an error's message in one line."""
     return " ".join(str(error).split()) or type(error).__name__

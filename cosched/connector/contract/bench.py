@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -22,19 +22,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Bench", "ContractBase"]
 
-# ── What the tests of the contract use: one connector, launches of many kinds, and waiting for what must come.
-
-
+_Found = TypeVar("_Found")
 _WAIT_FOR_FILE = 'while [ ! -e "$0" ]; do sleep 0.02; done'
 
 
 class Bench:
-    """One connector under test, with what the tests do to it; cleans up behind them.
+    """One connector under test with its tools; cancels at the end the jobs that a test left.
 
     Attributes:
         connector: the object under test; `restart` replaces it.
         workplace: folder that both the tests and the jobs can write to.
-        patience: seconds to wait for what must come.
+        patience: longest wait for an expected change, seconds.
     """
 
     def __init__(self, connect: Callable[[], Connector], workplace: Path, patience: float) -> None:
@@ -145,36 +143,40 @@ class Bench:
 
     def await_file(self, path: Path) -> None:
         """Wait until a job has made this file."""
-        end = time.monotonic() + self.patience
-        while not path.exists():
-            if time.monotonic() > end:
-                pytest.fail(f"no job made {path.name} within {self.patience} s")
-            time.sleep(0.02)
+        self._wait(path.exists, f"no job made {path.name}")
 
     def written(self, launch: Launch, stream: str, rank: int) -> Output:
         """Wait until the connector gives back what a process wrote, and return it."""
-        end = time.monotonic() + self.patience
-        while (output := self.connector.output(launch.attempt, stream, rank, 0, 65536)) is None:
-            if time.monotonic() > end:
-                pytest.fail(f"nothing of std{stream} of rank {rank} came back within {self.patience} s")
-            time.sleep(0.02)
-        return output
+
+        def read() -> Output | None:
+            return self.connector.output(launch.attempt, stream, rank, 0, 65536)
+
+        return self._wait(read, f"nothing of std{stream} of rank {rank} came back")
 
     def await_host(self, name: str, *, up: bool) -> None:
         """Wait until the connector shows the host up, or down or absent."""
-        end = time.monotonic() + self.patience
-        while up != any(host.up for host in self.connector.hosts() if host.name == name):
-            if time.monotonic() > end:
-                pytest.fail(f"host {name} is not {'up' if up else 'down'} after {self.patience} s")
-            time.sleep(0.02)
+
+        def shown() -> bool:
+            return up == any(host.up for host in self.connector.hosts() if host.name == name)
+
+        self._wait(shown, f"host {name} was not {'up' if up else 'down'}")
 
     def await_claim(self, name: str, *, claimed: bool) -> None:
-        """Wait until the connector shows the host as taken by others, or as theirs no longer."""
+        """Wait until the connector shows the host as claimed by a foreign job, or no longer."""
+
+        def shown() -> bool:
+            return claimed == any(host.claimed for host in self.connector.hosts() if host.name == name)
+
+        self._wait(shown, f"host {name} was {'not' if claimed else 'still'} claimed")
+
+    def _wait(self, found: Callable[[], _Found | None], missing: str) -> _Found:
+        """Return the first true value that `found` returns; fail with `missing` after the patience."""
         end = time.monotonic() + self.patience
-        while claimed != any(host.claimed for host in self.connector.hosts() if host.name == name):
+        while not (value := found()):
             if time.monotonic() > end:
-                pytest.fail(f"host {name} is {'not' if claimed else 'still'} claimed after {self.patience} s")
-            time.sleep(0.05)
+                pytest.fail(f"{missing} within {self.patience} s")
+            time.sleep(0.02)
+        return value
 
     def restart(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Put a new connector object in the place of the old one, as a restarted daemon does."""
@@ -193,9 +195,6 @@ class Bench:
                 self._until(attempt, (JobState.REMOVED, JobState.COMPLETED, JobState.FAILED, JobState.UNKNOWN))
         finally:
             self.connector.close()
-
-
-# ── What a connector's tests give to the contract, as fixtures with defaults.
 
 
 class ContractBase:

@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CrashContract", "RestartContract"]
 
-# ── A new object takes up what an old one left.
-
 
 class RestartContract(ContractBase):
-    """A new object takes up what an old one left."""
+    """A new object takes up the jobs of an old one."""
 
     def test_a_restart_finds_what_runs(self, bench: Bench) -> None:
         """A new object knows the running job and hears of its end."""
@@ -66,9 +64,6 @@ class RestartContract(ContractBase):
         gate.touch()
         time.sleep(self.quiet)
         assert not gate.with_name(gate.name + ".done").exists()
-
-
-# ── A daemon that dies as it submits: whatever it had done by then, the next one finds it out, and nothing runs twice.
 
 
 _VISIBLE_STEPS = frozenset(

@@ -13,11 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EventsContract", "LookupContract"]
 
-# ── What is known of a job, while it lives and after its end.
-
 
 class LookupContract(ContractBase):
-    """What is known of a job, while it lives and after its end."""
+    """`find` and `status` know a job while it lives and after its end."""
 
     def test_find_knows_a_job_before_and_after_its_end(self, bench: Bench) -> None:
         """`find` looks into the queue and the history."""
@@ -52,9 +50,6 @@ class LookupContract(ContractBase):
         reports = bench.connector.status([*(launch.attempt for launch in launches), stranger])
         assert [reports[launch.attempt].exit_code for launch in launches] == [0, 1, 2]
         assert reports[stranger].state is JobState.UNKNOWN
-
-
-# ── What happened since the last look.
 
 
 class EventsContract(ContractBase):

@@ -54,12 +54,12 @@ def test_attempts_with_and_without_deadlines_are_arrays_of_their_own(cluster: Sl
         for _ in range(2)
     ]
     arrays = {job.partition("_")[0] for job in bench.submit_many(launches).values()}
-    tails = sorted(comment.partition(":1")[2] for comment in set(_comments(cluster, *arrays)))
+    tails = sorted(comment.partition(" ")[2] for comment in set(_comments(cluster, *arrays)))
     assert tails == [
-        " application=jacobi",
-        " application=sweep3d",
-        " deadline=1893456000 application=jacobi",
-        " deadline=1893456000 application=sweep3d",
+        "application=jacobi",
+        "application=sweep3d",
+        "deadline=1893456000 application=jacobi",
+        "deadline=1893456000 application=sweep3d",
     ]
 
 
