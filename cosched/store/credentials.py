@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, insert, select
 
 from cosched.store import tables
+from cosched.store.rows import records_of, row_of, upsert
 
 if TYPE_CHECKING:
     from cosched.store.store import Store
@@ -72,21 +73,20 @@ class Credentials:
 
     def accounts(self) -> list[AccountRow]:
         """Return all accounts by name."""
-        return [AccountRow(**row) for row in self._store.read(select(tables.accounts).order_by(tables.accounts.c.name))]
+        return list(records_of(AccountRow, self._store.read(select(tables.accounts).order_by(tables.accounts.c.name))))
 
     def tokens(self) -> list[TokenRow]:
         """Return all tokens, oldest first."""
         rows = self._store.read(select(tables.tokens).order_by(tables.tokens.c.created, tables.tokens.c.id))
-        return [TokenRow(**{**row, "scopes": tuple(row["scopes"])}) for row in rows]
+        return list(records_of(TokenRow, rows))
 
     def sessions(self) -> list[SessionRow]:
         """Return all sessions."""
-        return [SessionRow(**row) for row in self._store.read(select(tables.sessions))]
+        return list(records_of(SessionRow, self._store.read(select(tables.sessions))))
 
     def put_account(self, account: AccountRow) -> None:
         """Write an account in place of one of the same name."""
-        table = tables.accounts
-        self._store.write(delete(table).where(table.c.name == account.name), insert(table).values(asdict(account)))
+        self._store.write(upsert(self._store.dialect, tables.accounts).values(row_of(account)))
 
     def drop_account(self, name: str) -> None:
         """Forget an account."""
@@ -94,7 +94,7 @@ class Credentials:
 
     def add_token(self, token: TokenRow) -> None:
         """Write a new token."""
-        self._store.write(insert(tables.tokens).values(asdict(token)))
+        self._store.write(insert(tables.tokens).values(row_of(token)))
 
     def drop_tokens(self, *identifiers: str) -> None:
         """Forget tokens."""
@@ -103,7 +103,7 @@ class Credentials:
     def add_session(self, session: SessionRow) -> None:
         """Write a new session, and forget those that had expired when it was made."""
         table = tables.sessions
-        self._store.write(delete(table).where(table.c.expires < session.created), insert(table).values(asdict(session)))
+        self._store.write(delete(table).where(table.c.expires < session.created), insert(table).values(row_of(session)))
 
     def drop_sessions(self, *digests: str) -> None:
         """Forget sessions."""
@@ -111,10 +111,9 @@ class Credentials:
 
     def log(self, deed: AuditEntry) -> None:
         """Write a line of the audit log."""
-        self._store.write(insert(tables.audit).values(asdict(deed)))
+        self._store.write(insert(tables.audit).values(row_of(deed)))
 
     def deeds(self, limit: int, offset: int = 0) -> list[AuditEntry]:
         """Return lines of the audit log, the newest first."""
-        columns = [column for column in tables.audit.columns if column.name != "id"]
-        query = select(*columns).order_by(tables.audit.c.id.desc()).limit(limit).offset(offset)
-        return [AuditEntry(**row) for row in self._store.read(query)]
+        query = select(tables.audit).order_by(tables.audit.c.id.desc()).limit(limit).offset(offset)
+        return list(records_of(AuditEntry, self._store.read(query)))

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, insert, select
 
 from cosched.coscheduler.handovers import Guest, GuestState, Handover
+from cosched.coscheduler.task import Task
 from cosched.store import tables
-from cosched.store.rows import HANDOVERS, HANDOVERS_OF, guest_of, handover_of, task_of
+from cosched.store.rows import HANDOVERS, HANDOVERS_OF, record_of, records_of
 
 if TYPE_CHECKING:
-    from cosched.coscheduler.task import Task
     from cosched.store.store import Store
 
 __all__ = ["HandoverTable"]
-
-"""The hand-overs of a task, oldest first."""
 
 
 class HandoverTable:
@@ -38,20 +36,20 @@ class HandoverTable:
     def handovers(self, task: str = "") -> tuple[Handover, ...]:
         """Return the hand-overs of a task, oldest first; where none is named, of all tasks that live."""
         if task:
-            return tuple(map(handover_of, self._store.read(HANDOVERS_OF, {"task": task})))
+            return records_of(Handover, self._store.read(HANDOVERS_OF, {"task": task}))
         live = select(tables.tasks.c.id).where(tables.tasks.c.state.not_in(("completed", "failed", "cancelled")))
-        return tuple(map(handover_of, self._store.read(HANDOVERS.where(tables.handovers.c.task.in_(live)))))
+        return records_of(Handover, self._store.read(HANDOVERS.where(tables.handovers.c.task.in_(live))))
 
     def guest(self, peer: str, uuid: str) -> Guest | None:
         """Return a neighbour's task that has come here, settled or not."""
         guests = tables.guests.c
         rows = self._store.read(select(tables.guests).where(guests.peer == peer, guests.uuid == uuid))
-        return guest_of(rows[0]) if rows else None
+        return record_of(Guest, rows[0]) if rows else None
 
     def guests(self) -> tuple[tuple[Guest, ...], dict[str, Task]]:
         """Return the guests that are not settled, and the tasks of those that have ended, by identifier."""
         open_ = tables.guests.c.state != str(GuestState.SETTLED)
-        guests = tuple(map(guest_of, self._store.read(select(tables.guests).where(open_))))
+        guests = records_of(Guest, self._store.read(select(tables.guests).where(open_)))
         ended = [guest.task for guest in guests if guest.state is GuestState.ENDED]
         rows = self._store.read(select(tables.tasks).where(tables.tasks.c.id.in_(ended))) if ended else ()
-        return guests, {row["id"]: task_of(row) for row in rows}
+        return guests, {row["id"]: record_of(Task, row) for row in rows}

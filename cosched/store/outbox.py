@@ -5,13 +5,12 @@ A notice is written with the change that it tells of, so that no crash loses it.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select, update
 
 from cosched.store import tables
-from cosched.store.rows import Notice, insert_notices
+from cosched.store.rows import Notice, insert_missing, record_of, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,15 +28,15 @@ class Outbox:
 
     def add(self, notices: Iterable[Notice]) -> None:
         """Put notices in, each once."""
-        rows = [asdict(notice) for notice in notices]
+        rows = list(map(row_of, notices))
         if rows:
-            self._store.write(*(insert_notices(self._store.dialect).values(row) for row in rows))  # type: ignore[attr-defined]  # an insert
+            self._store.write(insert_missing(self._store.dialect, tables.outbox).values(rows))
 
     def due(self, time: float, limit: int) -> list[Notice]:
         """Return what is to be sent now, the oldest first."""
         table = tables.outbox
         query = select(table).where(table.c.due <= time).order_by(table.c.due).limit(limit)
-        return [Notice(**row) for row in self._store.read(query)]
+        return [record_of(Notice, row) for row in self._store.read(query)]
 
     def put(self, notice: Notice) -> None:
         """Write down what became of a notice."""

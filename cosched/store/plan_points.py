@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from cosched.store import tables
+from cosched.store.rows import upsert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,9 +27,7 @@ class PlanPoints:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        words: Any = postgresql if store.dialect == "postgresql" else sqlite
-        insert = words.insert(tables.plans)
-        self._put = insert.on_conflict_do_update(index_elements=["task"], set_={"points": insert.excluded.points})
+        self._put = upsert(store.dialect, tables.plans)
 
     def of(self, task: str) -> Points:
         """Return what is kept of a task; nothing of one that was never planned."""

@@ -1,49 +1,41 @@
-"""Rows convert between dataclasses and the tables, exactly both ways.
+"""Records are dataclasses, rows hold their fields by name; statements put rows in place.
 
-What was saved is what is loaded, to the last bit of a time. Start at `task_row` and `task_of`.
+Start at `row_of` and `record_of`; columns convert their values themselves (`cosched.store.column_types`).
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from cosched.agents.protocol.xml_documents import read_task_document, write_task_document
-from cosched.connector.values import NativeDescription
-from cosched.coscheduler.handovers import Guest, GuestState, Handover, HandoverState
-from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
-from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
-    from sqlalchemy import Executable, RowMapping
+    from _typeshed import DataclassInstance
+    from sqlalchemy import Table
 
+    from cosched.coscheduler.task import Task
 
 __all__ = [
     "HANDOVERS",
     "HANDOVERS_OF",
     "Notice",
     "TableRow",
-    "attempt_of",
-    "attempt_row",
     "end_notices",
-    "guest_of",
-    "guest_row",
-    "handover_of",
-    "handover_row",
-    "insert_notices",
-    "task_of",
-    "task_row",
+    "insert_missing",
+    "record_of",
+    "records_of",
+    "row_of",
+    "upsert",
 ]
 
-_TASK_FIELDS = tuple(item.name for item in fields(Task))
-_ATTEMPT_FIELDS = tuple(item.name for item in fields(Attempt))
+R = TypeVar("R", bound="DataclassInstance")
 
 
 class TableRow(Protocol):
@@ -54,115 +46,44 @@ class TableRow(Protocol):
         ...
 
 
-def task_row(task: Task) -> dict[str, Any]:
-    """Return the task as a row of the table `tasks`."""
-    row = {name: getattr(task, name) for name in _TASK_FIELDS}
-    row["command"] = list(task.command)
-    row["parameters"] = dict(task.parameters)
-    row["environment"] = dict(task.environment)
-    row["hosts"] = list(task.hosts)
-    row["state"] = str(task.state)
-    row["prepare"] = list(task.prepare)
-    row["notify"] = list(task.notify)
-    row["after"] = list(task.after)
-    row["native"] = None if task.native is None else asdict(task.native)
-    row["profile"] = None if task.profile is None else _profile_document(task.profile)
-    return row
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind))
 
 
-def task_of(row: TableRow) -> Task:
-    """Return the task that a row of the table `tasks` holds."""
-    values = {name: row[name] for name in _TASK_FIELDS}
-    values["command"] = tuple(values["command"])
-    values["hosts"] = tuple(values["hosts"])
-    values["state"] = TaskState(values["state"])
-    values["prepare"] = tuple(values["prepare"])
-    values["notify"] = tuple(values["notify"])
-    values["after"] = tuple(values["after"])
-    values["native"] = None if values["native"] is None else NativeDescription(**values["native"])
-    values["profile"] = None if values["profile"] is None else _profile(values["profile"])
-    return Task(**values)
+def row_of(record: DataclassInstance) -> dict[str, Any]:
+    """Return the record as a row of its table."""
+    return {name: getattr(record, name) for name in _names(type(record))}
 
 
-def attempt_row(attempt: Attempt) -> dict[str, Any]:
-    """Return the attempt as a row of the table `attempts`."""
-    row = {name: getattr(attempt, name) for name in _ATTEMPT_FIELDS}
-    row["hosts"] = list(attempt.hosts)
-    row["state"] = str(attempt.state)
-    return row
+def record_of(kind: type[R], row: TableRow, prefix: str = "") -> R:
+    """Return the record that a row holds, in columns whose names begin with `prefix`."""
+    return kind(**{name: row[prefix + name] for name in _names(kind)})
 
 
-def attempt_of(row: TableRow, prefix: str = "") -> Attempt:
-    """Return the attempt that a row of the table `attempts` holds, in columns whose names begin so."""
-    values = {name: row[prefix + name] for name in _ATTEMPT_FIELDS}
-    values["hosts"] = tuple(values["hosts"])
-    values["state"] = AttemptState(values["state"])
-    return Attempt(**values)
+def records_of(kind: type[R], rows: Iterable[TableRow]) -> tuple[R, ...]:
+    """Return the records that rows hold."""
+    return tuple(record_of(kind, row) for row in rows)
 
 
-def _profile_document(profile: Profile) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "seconds": _nulled(profile.seconds),
-        "source": str(profile.source),
-        "hardware": profile.hardware,
-    }
-    if profile.low is not None and profile.high is not None:
-        document |= {"low": _nulled(profile.low), "high": _nulled(profile.high)}
-    if profile.classes:
-        document["classes"] = [_profile_document(each) for each in profile.classes]
-    return document
+def upsert(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
+    """Return the statement that writes rows in place of those with the same primary key."""
+    statement = _insert(dialect, table)
+    keys = list(table.primary_key.columns.keys())
+    changes = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in keys}
+    return statement.on_conflict_do_update(index_elements=keys, set_=changes)
 
 
-def _profile(document: Mapping[str, Any]) -> Profile:
-    seconds = _infinite(document["seconds"])
-    low, high = (_infinite(document[end]) if end in document else None for end in ("low", "high"))
-    classes = tuple(_profile(each) for each in document.get("classes", ()))
-    return Profile(seconds, PredictionSource(document["source"]), document["hardware"], low, high, classes)
+def insert_missing(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
+    """Return the statement that adds rows and leaves those with the same primary key as they are."""
+    return _insert(dialect, table).on_conflict_do_nothing()
 
 
-def _nulled(times: Sequence[float]) -> list[float | None]:
-    # JSON has no infinity: a host count that cannot be used is null.
-    return [value if math.isfinite(value) else None for value in times]
+def _insert(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
+    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
 
 
-def _infinite(times: Sequence[float | None]) -> tuple[float, ...]:
-    return tuple(math.inf if value is None else value for value in times)
-
-
-_HANDOVER_FIELDS = tuple(item.name for item in fields(Handover))
-
-
-_GUEST_FIELDS = tuple(item.name for item in fields(Guest))
-
-
-def handover_row(handover: Handover) -> dict[str, Any]:
-    """Return a hand-over as a row of the table `handovers`."""
-    return {name: getattr(handover, name) for name in _HANDOVER_FIELDS} | {"state": str(handover.state)}
-
-
-def guest_row(guest: Guest) -> dict[str, Any]:
-    """Return a guest as a row of the table `guests`."""
-    row = {name: getattr(guest, name) for name in _GUEST_FIELDS}
-    return row | {
-        "state": str(guest.state),
-        "visited": list(guest.visited),
-        "document": write_task_document(guest.document),
-    }
-
-
-def handover_of(row: TableRow) -> Handover:
-    """Return the hand-over that a row of the table `handovers` holds."""
-    return Handover(**{name: row[name] for name in _HANDOVER_FIELDS} | {"state": HandoverState(row["state"])})
-
-
-def guest_of(row: RowMapping) -> Guest:
-    """Return the guest that a row of the table `guests` holds."""
-    values = {name: row[name] for name in _GUEST_FIELDS}
-    values |= {"state": GuestState(row["state"]), "visited": tuple(row["visited"])}
-    return Guest(**values | {"document": read_task_document(row["document"])})
-
-
-# Put together once: asked whenever somebody looks at a task.
+# Built once: every look at a task executes one of them.
 HANDOVERS = select(tables.handovers).order_by(tables.handovers.c.created, tables.handovers.c.epoch)
 HANDOVERS_OF = HANDOVERS.where(tables.handovers.c.task == bindparam("task"))
 
@@ -198,9 +119,3 @@ def end_notices(tasks: Iterable[Task]) -> list[Notice]:
         if task.state.final
         for target in task.notify
     ]
-
-
-def insert_notices(dialect: str) -> Executable:
-    """Return the statement that puts notices in; those that are there already stay as they are."""
-    words: Any = postgresql if dialect == "postgresql" else sqlite
-    return words.insert(tables.outbox).on_conflict_do_nothing()  # type: ignore[no-any-return]  # Any above

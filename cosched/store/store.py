@@ -5,39 +5,36 @@ Start at `Store.commit`; `TaskSelection` says which tasks are asked for.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, insert, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from cosched.coscheduler.changes import KeyedSubmission, LogEntry
+from cosched.coscheduler.handovers import Handover
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.store import tables
 from cosched.store.database import database_errors, label, open_engine
 from cosched.store.rows import (
     HANDOVERS_OF,
     TableRow,
-    attempt_of,
-    attempt_row,
     end_notices,
-    guest_row,
-    handover_of,
-    handover_row,
-    insert_notices,
-    task_of,
-    task_row,
+    insert_missing,
+    record_of,
+    records_of,
+    row_of,
+    upsert,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Executable, RowMapping, Select, Table
+    from _typeshed import DataclassInstance
+    from sqlalchemy import ColumnElement, Executable, RowMapping, Select
 
     from cosched.coscheduler.changes import Changes
-    from cosched.coscheduler.handovers import Handover
-    from cosched.coscheduler.task import Attempt, Task
 
 __all__ = ["Store", "TaskHistory", "TaskSelection"]
 
@@ -86,14 +83,13 @@ _COUNTS_KEPT = 100  # selections whose counts are remembered until a task change
 
 # Statements that are executed most often are built once.
 _TASK = select(tables.tasks).where(tables.tasks.c.id == bindparam("task"))
-_LONG = ("command", "parameters", "environment", "profile", "prepare", "notify", "native", "model", "after")
-_LISTED = select(*(column for column in tables.tasks.columns if column.name not in _LONG))
+_LISTED = select(*(column for column in tables.tasks.columns if not column.info.get("detail")))
 _ATTEMPTS = (
     select(tables.attempts)
     .where(tables.attempts.c.task == bindparam("task"))
     .order_by(tables.attempts.c.created, tables.attempts.c.uuid)
 )
-_LOG = select(*(column for column in tables.events.columns if column.name != "id")).order_by(tables.events.c.id.desc())
+_LOG = select(tables.events).order_by(tables.events.c.id.desc())
 _LOG_OF = _LOG.where(tables.events.c.task == bindparam("task")).limit(bindparam("limit"))
 _KEY = select(tables.submission_keys).where(
     tables.submission_keys.c.owner == bindparam("owner"), tables.submission_keys.c.key == bindparam("key")
@@ -137,15 +133,16 @@ class Store:
         self._reader = self._engine.execution_options(alone=True)
         self._counted: dict[TaskSelection | None, Mapping[TaskState, int]] = {}
         self.dialect = self._engine.dialect.name
-        dialect = postgresql if self.dialect == "postgresql" else sqlite
-        self._put_in = insert_notices(self.dialect)
+        self._add_notices = insert_missing(self.dialect, tables.outbox)
         self.instance = str(self.read(select(tables.instance))[0]["uuid"])
-        self._upserts = {
-            "tasks": _upsert(dialect, tables.tasks, "id"),
-            "attempts": _upsert(dialect, tables.attempts, "uuid"),
-            "handovers": _upsert(dialect, tables.handovers, "uuid", "epoch"),
-            "guests": _upsert(dialect, tables.guests, "peer", "uuid"),
-            "reservations": _upsert(dialect, tables.reservations, "id"),
+        self._statements: dict[str, Executable] = {  # for each field of `Changes`; what others refer to stands first
+            "tasks": upsert(self.dialect, tables.tasks),
+            "attempts": upsert(self.dialect, tables.attempts),
+            "log": insert(tables.events),
+            "handovers": upsert(self.dialect, tables.handovers),
+            "guests": upsert(self.dialect, tables.guests),
+            "reservations": upsert(self.dialect, tables.reservations),
+            "submissions": insert(tables.submission_keys),
         }
 
     def close(self) -> None:
@@ -164,20 +161,12 @@ class Store:
             RefusedError: nothing was written, nor ever will be: it contradicts what is there.
             StoreFault: nothing was written.
         """
-        rows = [
-            (self._upserts["tasks"], list(map(task_row, changes.tasks.values()))),
-            (self._upserts["attempts"], list(map(attempt_row, changes.attempts.values()))),
-            (insert(tables.events), list(map(asdict, changes.log))),
-            (self._upserts["handovers"], list(map(handover_row, changes.handovers.values()))),
-            (self._upserts["guests"], list(map(guest_row, changes.guests.values()))),
-            (self._upserts["reservations"], list(map(asdict, changes.reservations.values()))),
-            (insert(tables.submission_keys), list(map(asdict, changes.submissions))),
-            (self._put_in, list(map(asdict, end_notices(changes.tasks.values())))),
-        ]
+        written = [(statement, _rows(getattr(changes, kind))) for kind, statement in self._statements.items()]
+        notices = [row_of(notice) for notice in end_notices(changes.tasks.values())]
         with database_errors(self.name), self._writer.begin() as connection:
-            for statement, values in rows:
-                if values:
-                    connection.execute(statement, values)
+            for statement, rows in (*written, (self._add_notices, notices)):
+                if rows:
+                    connection.execute(statement, rows)
         if changes.tasks:
             self._counted = {}
 
@@ -190,23 +179,23 @@ class Store:
         with database_errors(self.name), self._engine.begin() as connection:  # one transaction: one moment
             found = connection.execute(select(tasks).where(live).order_by(tasks.c.number)).mappings().all()
             tries = connection.execute(theirs.order_by(attempts.c.created, attempts.c.uuid)).mappings().all()
-        return tuple(map(task_of, found)), tuple(map(attempt_of, tries))
+        return records_of(Task, found), records_of(Attempt, tries)
 
     def completed(self, limit: int = 1000) -> tuple[Task, ...]:
         """Return the `limit` tasks that completed last, the oldest first."""
         query = select(tables.tasks).where(tables.tasks.c.state == str(TaskState.COMPLETED))
         rows = self.read(query.order_by(tables.tasks.c.finished.desc(), tables.tasks.c.number.desc()).limit(limit))
-        return tuple(map(task_of, reversed(rows)))
+        return records_of(Task, reversed(rows))
 
     def reservations(self, after: float) -> tuple[Reservation, ...]:
         """Return the reservations that were not released and end after a time (epoch seconds)."""
         table = tables.reservations
         rows = self.read(select(table).where(table.c.released.is_(None), table.c.end > after).order_by(table.c.begin))
-        return tuple(Reservation(**{**row, "hosts": tuple(row["hosts"])}) for row in rows)
+        return records_of(Reservation, rows)
 
     def tasks(self, selection: TaskSelection | None = None, limit: int = 100, offset: int = 0) -> tuple[Task, ...]:
         """Return tasks of a selection (none given: all), the newest first."""
-        return tuple(map(task_of, self.read(_page(select(tables.tasks), selection, limit, offset))))
+        return records_of(Task, self.read(_page(select(tables.tasks), selection, limit, offset)))
 
     def listed(self, selection: TaskSelection | None = None, limit: int = 100, offset: int = 0) -> Sequence[TableRow]:
         """Return of the same tasks the columns that lists show: not what is long and must be taken apart."""
@@ -215,7 +204,7 @@ class Store:
     def task(self, task_id: str) -> Task | None:
         """Return the task, None where there is none of this identifier."""
         rows = self.read(_TASK, {"task": task_id})
-        return task_of(rows[0]) if rows else None
+        return record_of(Task, rows[0]) if rows else None
 
     def history(self, task_id: str, limit: int) -> TaskHistory | None:
         """Return all that is known of a task, with the last lines of its log; None where there is none."""
@@ -227,10 +216,10 @@ class Store:
         if not found:
             return None
         return TaskHistory(
-            task_of(found[0]),
-            tuple(map(attempt_of, tries)),
-            tuple(LogEntry(**row) for row in reversed(lines)),
-            tuple(map(handover_of, handovers)),
+            record_of(Task, found[0]),
+            records_of(Attempt, tries),
+            records_of(LogEntry, reversed(lines)),
+            records_of(Handover, handovers),
         )
 
     def counts(self, selection: TaskSelection | None = None) -> Mapping[TaskState, int]:
@@ -242,14 +231,14 @@ class Store:
         column = tables.tasks.c.state
         conditions = () if selection is None else selection.conditions()
         rows = self.read(select(column, func.count().label("tasks")).where(*conditions).group_by(column))
-        found = dict.fromkeys(TaskState, 0) | {TaskState(row["state"]): int(row["tasks"]) for row in rows}
+        found = dict.fromkeys(TaskState, 0) | {row["state"]: int(row["tasks"]) for row in rows}
         if len(counted) < _COUNTS_KEPT:
             counted[selection] = found
         return found
 
     def attempts(self, task_id: str) -> tuple[Attempt, ...]:
         """Return all attempts at the task, the oldest first."""
-        return tuple(map(attempt_of, self.read(_ATTEMPTS, {"task": task_id})))
+        return records_of(Attempt, self.read(_ATTEMPTS, {"task": task_id}))
 
     def log(self, owner: str | None = None, limit: int = 100, offset: int = 0) -> tuple[LogEntry, ...]:
         """Return lines of the log, the newest first.
@@ -265,7 +254,7 @@ class Store:
             query = query.outerjoin(tasks, tasks.c.id == table.c.task)
             query = query.where(or_(table.c.task == "", tasks.c.owner == owner))
         rows = self.read(query.limit(limit).offset(offset))
-        return tuple(LogEntry(**row) for row in rows)
+        return records_of(LogEntry, rows)
 
     def ran(self, since: float, limit: int) -> tuple[tuple[Attempt, Task], ...]:
         """Return the attempts on pinned hosts that ended after this time and their tasks, the last to end first."""
@@ -274,12 +263,12 @@ class Store:
         query = select(*columns, *tasks.columns).join(tasks, tasks.c.id == attempts.c.task)
         query = query.where(attempts.c.finished > since, attempts.c.started.is_not(None))
         rows = self.read(query.order_by(attempts.c.finished.desc()).limit(limit))
-        return tuple((attempt_of(row, "attempt_"), task_of(row)) for row in rows)
+        return tuple((record_of(Attempt, row, "attempt_"), record_of(Task, row)) for row in rows)
 
     def by_key(self, key: str, owner: str = "") -> KeyedSubmission | None:
         """Return what an idempotency key of this owner stands for, None while it is unused."""
         rows = self.read(_KEY, {"owner": owner, "key": key})
-        return KeyedSubmission(**{**rows[0], "tasks": tuple(rows[0]["tasks"])}) if rows else None
+        return record_of(KeyedSubmission, rows[0]) if rows else None
 
     def forget_counts(self) -> None:
         """Count anew when asked: tasks were removed."""
@@ -307,7 +296,5 @@ def _page(query: Select[Any], selection: TaskSelection | None, limit: int, offse
     return query.where(*conditions).order_by(tables.tasks.c.number.desc()).limit(limit).offset(offset)
 
 
-def _upsert(dialect: Any, table: Table, *key: str) -> Executable:
-    statement = dialect.insert(table)
-    changes = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in key}
-    return statement.on_conflict_do_update(index_elements=list(key), set_=changes)  # type: ignore[no-any-return]  # Any above
+def _rows(records: Mapping[Any, DataclassInstance] | Sequence[DataclassInstance]) -> list[dict[str, Any]]:
+    return [row_of(record) for record in (records.values() if isinstance(records, Mapping) else records)]

@@ -1,4 +1,7 @@
-"""The tables. Columns have the names of the dataclasses' fields; times are seconds since the epoch."""
+"""The tables keep records: one column for each field of a dataclass, of the same name.
+
+Times are seconds since the epoch. A new field takes its column here and a migration.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,10 @@ from sqlalchemy import (
     false,
     text,
 )
+
+from cosched.coscheduler.handovers import GuestState, HandoverState
+from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.store.column_types import NATIVE, PROFILE, STRING_MAP, STRINGS, TASK_DOCUMENT, state_type
 
 __all__ = [
     "accounts",
@@ -40,6 +47,8 @@ __all__ = [
 
 metadata = MetaData()
 
+_DETAIL = {"detail": True}  # of a task's column: lists of tasks leave it out
+
 instance = Table(
     "instance",
     metadata,
@@ -54,24 +63,24 @@ tasks = Table(
     Column("number", Integer, nullable=False, unique=True),
     Column("name", Text, nullable=False),
     Column("application", Text, nullable=False),
-    Column("command", JSON, nullable=False),
+    Column("command", STRINGS, nullable=False, info=_DETAIL),
     Column("submitted", Double, nullable=False),
     Column("owner", Text, nullable=False),
-    Column("parameters", JSON, nullable=False),
-    Column("environment", JSON, nullable=False),
+    Column("parameters", STRING_MAP, nullable=False, info=_DETAIL),
+    Column("environment", STRING_MAP, nullable=False, info=_DETAIL),
     Column("directory", Text, nullable=False),
     Column("deadline", Double),
-    Column("profile", JSON(none_as_null=True)),
+    Column("profile", PROFILE, info=_DETAIL),
     Column("correction", Text, nullable=False),
     Column("count", Integer, nullable=False),
-    Column("notify", JSON, nullable=False, server_default="[]"),
-    Column("prepare", JSON, nullable=False, server_default="[]"),
-    Column("native", JSON(none_as_null=True)),
-    Column("model", Text, nullable=False, server_default=text("''")),
-    Column("after", JSON, nullable=False, server_default="[]"),
+    Column("notify", STRINGS, nullable=False, server_default="[]", info=_DETAIL),
+    Column("prepare", STRINGS, nullable=False, server_default="[]", info=_DETAIL),
+    Column("native", NATIVE, info=_DETAIL),
+    Column("model", Text, nullable=False, server_default=text("''"), info=_DETAIL),
+    Column("after", STRINGS, nullable=False, server_default="[]", info=_DETAIL),
     Column("best_effort", Boolean, nullable=False),
     Column("time_limit", Double),
-    Column("state", String(16), nullable=False),
+    Column("state", state_type(TaskState), nullable=False),
     Column("reason", Text, nullable=False),
     Column("dispatched", Double),
     Column("started", Double),
@@ -80,7 +89,7 @@ tasks = Table(
     Column("actual", Double),
     Column("exit_code", Integer),
     Column("attempts", Integer, nullable=False),
-    Column("hosts", JSON, nullable=False),
+    Column("hosts", STRINGS, nullable=False),
     Column("origin", Text, nullable=False, server_default=text("''")),
     Column("held", Boolean, nullable=False, server_default=false()),
     Column("peer", Text, nullable=False, server_default=text("''")),
@@ -94,11 +103,11 @@ attempts = Table(
     metadata,
     Column("uuid", String(64), primary_key=True),
     Column("task", String(64), ForeignKey("tasks.id"), nullable=False),
-    Column("hosts", JSON, nullable=False),
+    Column("hosts", STRINGS, nullable=False),
     Column("count", Integer, nullable=False),
     Column("predicted", Double),
     Column("created", Double, nullable=False),
-    Column("state", String(16), nullable=False),
+    Column("state", state_type(AttemptState), nullable=False),
     Column("job", Text, nullable=False),
     Column("started", Double),
     Column("finished", Double),
@@ -125,7 +134,7 @@ submission_keys = Table(
     Column("owner", String(255), nullable=False),
     Column("key", String(255), nullable=False),
     Column("digest", String(64), nullable=False),
-    Column("tasks", JSON, nullable=False),
+    Column("tasks", STRINGS, nullable=False),
     Column("created", Double, nullable=False),
     PrimaryKeyConstraint("owner", "key"),
 )
@@ -147,7 +156,7 @@ tokens = Table(
     Column("digest", String(64), nullable=False),  # SHA-256: the token itself is random enough
     Column("user", String(64), nullable=False),
     Column("role", String(16), nullable=False),
-    Column("scopes", JSON, nullable=False),
+    Column("scopes", STRINGS, nullable=False),
     Column("note", Text, nullable=False),
     Column("created", Double, nullable=False),
     Column("expires", Double, nullable=False),
@@ -183,7 +192,7 @@ handovers = Table(
     Column("epoch", Integer, primary_key=True, autoincrement=False),
     Column("task", String(64), ForeignKey("tasks.id"), nullable=False),
     Column("peer", String(64), nullable=False),
-    Column("state", String(16), nullable=False),
+    Column("state", state_type(HandoverState), nullable=False),
     Column("why", Text, nullable=False),
     Column("created", Double, nullable=False),
     Column("closed", Double),
@@ -198,10 +207,10 @@ guests = Table(
     Column("uuid", String(36), primary_key=True),
     Column("epoch", Integer, nullable=False),
     Column("task", String(64), ForeignKey("tasks.id"), nullable=False),
-    Column("state", String(16), nullable=False),
+    Column("state", state_type(GuestState), nullable=False),
     Column("hops", Integer, nullable=False),
-    Column("visited", JSON, nullable=False),
-    Column("document", Text, nullable=False),  # XML, as it came
+    Column("visited", STRINGS, nullable=False),
+    Column("document", TASK_DOCUMENT, nullable=False),  # XML, as it came
     Column("created", Double, nullable=False),
     Index("guests_by_state", "state"),
 )
@@ -241,7 +250,7 @@ reservations = Table(
     "reservations",
     metadata,
     Column("id", String(16), primary_key=True),
-    Column("hosts", JSON, nullable=False),
+    Column("hosts", STRINGS, nullable=False),
     Column("begin", Double, nullable=False),
     Column("end", Double, nullable=False),
     Column("name", Text, nullable=False),

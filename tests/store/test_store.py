@@ -227,7 +227,7 @@ def test_lists_show_the_newest_tasks_of_an_owner(store: Store) -> None:
             tasks = store.tasks(selection, limit, offset)
             names = ("number", "name", "owner", "state", "hosts", "held", "deadline")
             listed = [[row[name] for name in names] for row in store.listed(selection, limit, offset)]
-            assert listed == [[it.number, it.name, it.owner, it.state, [], it.held, it.deadline] for it in tasks]
+            assert listed == [[it.number, it.name, it.owner, it.state, it.hosts, it.held, it.deadline] for it in tasks]
 
 
 def test_reservations_that_are_not_over_are_there_after_a_restart(url: str, store: Store) -> None:

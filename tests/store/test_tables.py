@@ -13,9 +13,12 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 
 from cosched.coscheduler.changes import KeyedSubmission, LogEntry
 from cosched.coscheduler.handovers import Guest, Handover
+from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Attempt, Task
 from cosched.store import database, tables
+from cosched.store.credentials import AccountRow, AuditEntry, SessionRow, TokenRow
 from cosched.store.database import open_engine
+from cosched.store.rows import Notice
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
@@ -44,6 +47,12 @@ def test_migrations_follow_one_another_without_a_fork() -> None:
         (tables.submission_keys, KeyedSubmission, set()),
         (tables.handovers, Handover, set()),
         (tables.guests, Guest, set()),
+        (tables.reservations, Reservation, set()),
+        (tables.outbox, Notice, set()),
+        (tables.accounts, AccountRow, set()),
+        (tables.tokens, TokenRow, set()),
+        (tables.sessions, SessionRow, set()),
+        (tables.audit, AuditEntry, {"id"}),
     ],
 )
 def test_a_table_keeps_every_field_and_nothing_else(table: Table, kind: type, own: set[str]) -> None:
