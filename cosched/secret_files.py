@@ -16,10 +16,10 @@ _LARGEST = 1 << 16
 
 
 def check_private(path: Path, what: str) -> None:
-    """See to it that only its user and group can read a file.
+    """Refuse a file that everybody on the machine can read.
 
     Raises:
-        UserError: everybody can, or it is not there; `what` says in words what it holds.
+        UserError: everybody can read it, or it is not there; `what` names its content in the message.
     """
     try:
         mode = path.stat().st_mode
@@ -31,12 +31,14 @@ def check_private(path: Path, what: str) -> None:
         raise UserError(f"{what} {path} can be read by everybody on this machine: chmod o= {path}")
 
 
-def read_secret(path: Path, what: str) -> str:
-    """Return the first line of a private file.
+def read_secret(path: Path | None, what: str) -> str:
+    """Return the first line of a private file; "" for no file.
 
     Raises:
         UserError: as `check_private`, or there is no text in it.
     """
+    if path is None:
+        return ""
     check_private(path, what)
     try:
         with path.open(encoding="utf-8") as file:

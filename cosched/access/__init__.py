@@ -1,4 +1,4 @@
-"""Who asks, and what they may do: principals, roles, scopes, and how a request proves whose it is."""
+"""Access control finds the user behind a request (authentication) and what the user may do (principals)."""
 
 from cosched.access.principals import Principal, ProofOfIdentity, Role, Scope
 

@@ -1,6 +1,6 @@
 """Accounts with passwords serve sites without a login of their own.
 
-Passwords are hashed with argon2 and guessed slowly. Start at `Accounts.check`.
+Passwords are hashed with argon2, and wrong ones are rate-limited. Start at `Accounts.check`.
 """
 
 from __future__ import annotations
@@ -31,17 +31,14 @@ __all__ = [
     "password_matches",
 ]
 
-# ── Passwords: hashed with argon2, guessed slowly.
-
-
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 12, 1024
 # The second of RFC 9106's recommendations asks for 64 MiB; OWASP's 19 MiB with two passes leaves a small daemon small.
 _MEMORY_KIB, _PASSES, _LANES = 19456, 2, 1
-_AT_ONCE = threading.Semaphore(2)  # whoever knocks often must not take all memory and processors
+_AT_ONCE = threading.Semaphore(2)  # many logins at once must not take all memory and processors
 
 
 def password_digest(password: str) -> str:
-    """Return what is kept of a password.
+    """Return the salted digest of a password, which the database keeps.
 
     Raises:
         UserError: it is too short or too long.
@@ -55,7 +52,7 @@ def password_digest(password: str) -> str:
 
 
 def password_matches(digest: str, password: str) -> bool:
-    """Whether this is the password; without a digest (no such account) it takes as long and is not."""
+    """Whether the digest is of this password; an empty digest (no such account) takes as long to refuse."""
     from argon2.exceptions import Argon2Error, InvalidHashError
 
     if len(password) > LONGEST_PASSWORD:
@@ -83,14 +80,11 @@ def _digest_of_nobody() -> str:
     return _hasher().hash(b"the password of nobody")
 
 
-# ── Local accounts with passwords, for sites without a login of their own.
-
-
 _TRIES, _TRIES_EACH = 5, 30.0  # wrong passwords at once, and seconds until another one is allowed
 
 
 class LoginError(UserError):
-    """Name and password do not let in."""
+    """The name or the password is wrong."""
 
 
 class NoAccountError(UserError):
@@ -102,7 +96,7 @@ class AccountTakenError(UserError):
 
 
 class Accounts:
-    """All accounts. The database is read once: nobody else writes to it."""
+    """All accounts. The database is read once: no other process writes to it."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
@@ -157,7 +151,7 @@ class Accounts:
             UserError: there is no such account.
         """
         self._known(name)
-        self._credentials.drop_account(name)
+        self._credentials.delete_account(name)
         with self._guard:
             self._rows.pop(name, None)
 
@@ -167,11 +161,11 @@ class Accounts:
         Args:
             name: as typed.
             password: as typed.
-            address: from where; who guesses is slowed down there.
+            address: of the client; wrong passwords from there are rate-limited, too.
             time: seconds.
 
         Raises:
-            LoginError: they are not right, or were not too often.
+            LoginError: they are wrong, or wrong ones came too often.
         """
         who = f"{name} {address}"
         pause = max(self._failures.wait(who, time), self._failures.wait(address, time))

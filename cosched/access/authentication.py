@@ -26,22 +26,20 @@ if TYPE_CHECKING:
 
 __all__ = ["COOKIE", "SECURE_COOKIE", "AccessSettings", "Authenticator", "Identity"]
 
-# ── What an administrator sets about who may do what.
-
 
 @dataclass(frozen=True, slots=True)
 class AccessSettings:
-    """What an administrator sets; durations in seconds.
+    """Settings of access control; durations in seconds.
 
     Attributes:
         administrators: users of the unix socket and of the proxy with this role.
         operators: likewise.
-        proxies: trusted to name users.
-        proxy_header: in which they do, in lower case.
-        session: how long a login lasts.
-        longest_token: how long a token may be good for.
-        requests: how many requests a second a user may make, and an address that nobody has logged in from.
-        waiting: how many tasks of a user may wait or run.
+        proxies: those that are trusted to name users.
+        proxy_header: the header in which they do, in lower case.
+        session: the time from a login to its end.
+        longest_token: the longest time for which a token may be valid.
+        requests: requests a second that one user may make, or one address before a login.
+        waiting: number of tasks of one user that may wait or run.
     """
 
     administrators: frozenset[str] = frozenset()
@@ -60,9 +58,6 @@ class AccessSettings:
         return Role.OPERATOR if user in self.operators else Role.USER
 
 
-# ── Who asks: from a connection and the head of its request to a principal, and the credentials behind that.
-
-
 COOKIE = "cosched_session"
 SECURE_COOKIE = "__Host-cosched_session"  # over TLS: browsers keep it from other hosts and from plain HTTP
 _BURST = 10.0  # seconds' worth of requests that may come at once
@@ -72,13 +67,13 @@ _log = structlog.get_logger("cosched.access")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who asks.
+    """The identity behind a request.
 
     Attributes:
-        principal: None where that is not known.
-        csrf: what a page that is shown to them carries and sends back with a change.
-        reason: why it is not known, where something was tried.
-        address: where the request began, for the audit log and to count: an IP address, or "unix".
+        principal: the user; None where it is not known.
+        csrf: token that a page carries and sends back with a change.
+        reason: why the user is not known, where a proof was given.
+        address: where the request began, for the audit log and rate limits: an IP address, or "unix".
         secure: whether the browser reached us, or the proxy, over TLS.
     """
 
@@ -90,14 +85,14 @@ class Identity:
 
 
 class Authenticator:
-    """Says who asks; holds tokens, accounts and sessions. Methods may be called from any thread."""
+    """Finds the user behind a request; holds tokens, accounts and sessions. Thread-safe."""
 
     def __init__(self, credentials: Credentials, settings: AccessSettings, now: Callable[[], float]) -> None:
         """Set up.
 
         Args:
-            credentials: what the database keeps.
-            settings: what the administrator set.
+            credentials: tokens, accounts and sessions in the database.
+            settings: of the administrator.
             now: seconds since the epoch; never runs backwards.
         """
         self.settings = settings
@@ -110,20 +105,20 @@ class Authenticator:
         self._rates = RateLimits(settings.requests, settings.requests * _BURST)
 
     def identify(self, evidence: RequestEvidence) -> Identity:
-        """Say who asks. What is said explicitly counts before what a browser or the kernel says."""
-        proxied = self.settings.proxies.sent(evidence)
-        if evidence.readable and not proxied:
+        """Find the user. A token or a header counts before the cookie, that before the user of the process."""
+        proxied = self.settings.proxies.forwarded(evidence)
+        if evidence.eavesdroppable and not proxied:
             return Identity(
                 reason="this connection can be read by others: use https, or the proxy", address=evidence.address
             )
-        found = self._who(evidence, proxied=proxied)
+        found = self._find(evidence, proxied=proxied)
         if not proxied:
             return replace(found, address=evidence.address or "unix", secure=evidence.secure)
         hops = evidence.headers.get("x-forwarded-for", "").split(",")
         secure = evidence.secure or evidence.headers.get("x-forwarded-proto", "") == "https"
         return replace(found, address=hops[-1].strip()[:64] or "proxy", secure=secure)
 
-    def _who(self, evidence: RequestEvidence, *, proxied: bool) -> Identity:
+    def _find(self, evidence: RequestEvidence, *, proxied: bool) -> Identity:
         if evidence.bearer:
             found = self.tokens.principal(evidence.bearer, self.now())
             return Identity(found, reason="" if found else "the token is unknown, expired or revoked")
@@ -141,13 +136,13 @@ class Authenticator:
         role = user_role(evidence.peer) or self.settings.role(name)
         return Identity(Principal(name, role), signature(self._key, name))
 
-    def pause(self, identified: Identity) -> float:
-        """Count a request; return 0, or for how many seconds its sender must wait before another.
+    def rate_limit(self, identified: Identity) -> float:
+        """Count a request; return 0, or the seconds that its sender must wait before another one.
 
-        Operators are not counted: they could do worse than ask often.
+        Requests of operators are not counted: operators could do worse harm.
         """
         principal = identified.principal
-        if principal is not None and principal.oversees:
+        if principal is not None and principal.is_operator:
             return 0.0
         who = f"user {principal.name}" if principal is not None else f"address {identified.address}"
         return self._rates.take(who, self.now())
@@ -156,7 +151,7 @@ class Authenticator:
         """Log a browser in with an account; return its cookie's value and when that expires.
 
         Raises:
-            LoginError: name and password are not right, or were not too often.
+            LoginError: name or password are wrong, or wrong ones came too often.
         """
         try:
             self.accounts.check(name, password, address, self.now())
@@ -186,20 +181,20 @@ class Authenticator:
         self.log(who, address, "login link", "made")
         return self.sessions.ticket(who.name, who.role, self.now(), account=account)
 
-    def expel(self, user: str) -> None:
+    def revoke_all(self, user: str) -> None:
         """End all sessions of a user and revoke all tokens."""
         self.sessions.end(user=user)
         self.tokens.revoke(*(row.id for row in self.tokens.of(user)))
 
     def log(self, who: Principal, address: str, action: str, detail: str) -> None:
         """Write a line of the audit log."""
-        deed = AuditEntry(self.now(), who.name, str(who.how), address, action, detail)
-        _log.info(action, user=deed.user, how=deed.how, address=address, detail=detail)
-        self._credentials.log(deed)
+        entry = AuditEntry(self.now(), who.name, str(who.how), address, action, detail)
+        _log.info(action, user=entry.user, how=entry.how, address=address, detail=detail)
+        self._credentials.log(entry)
 
-    def deeds(self, limit: int, offset: int = 0) -> list[AuditEntry]:
+    def audit_log(self, limit: int, offset: int = 0) -> list[AuditEntry]:
         """Return lines of the audit log, the newest first."""
-        return self._credentials.deeds(limit, offset)
+        return self._credentials.audit_log(limit, offset)
 
     def _named(self, name: str) -> Identity:
         if not is_user_name(name):

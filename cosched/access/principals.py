@@ -1,6 +1,6 @@
-"""Principals are users who ask: name, role, scopes, and how they proved who they are.
+"""Principals are the users behind requests: name, role, scopes, and their proof of identity.
 
-Also which names are allowed, and the user at the other end of a unix socket.
+User names are checked here, and the user at the other end of a unix socket is looked up. Start at `Principal`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,10 @@ __all__ = [
     "checked_user_name",
     "is_user_name",
     "peer_uid",
+    "require_administrator",
     "user_name",
     "user_role",
 ]
-
-# ── Names of users, as they may come from anywhere.
-
 
 USER_NAME = r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}"
 """As a regular expression."""
@@ -40,30 +38,27 @@ _USER_NAME = re.compile(USER_NAME, re.ASCII)
 
 
 def is_user_name(text: str) -> bool:
-    """Whether this can be the name of a user."""
+    """Whether the text is a valid user name."""
     return _USER_NAME.fullmatch(text) is not None
 
 
 def checked_user_name(text: str) -> str:
-    """Return the name.
+    """Return the user name, checked.
 
     Raises:
-        UserError: it cannot be one.
+        UserError: it is not valid.
     """
     if not is_user_name(text):
         raise UserError(f"{text[:80]!r} cannot name a user: use up to 64 letters, digits and . _ @ + -")
     return text
 
 
-# ── Somebody who asks: a user's name, a role, what the credential allows, and how it was proved.
-
-
 class ForbiddenError(UserError):
-    """Who asks may not do that."""
+    """The user may not do this."""
 
 
 class Role(IntEnum):
-    """What a user is to the domain; a higher role may do all that a lower one may."""
+    """A user's role in the domain; a higher role may do all that a lower one may."""
 
     USER = 1  # submits tasks, sees and cancels the user's own
     OPERATOR = 2  # sees and cancels everybody's
@@ -84,7 +79,7 @@ class Role(IntEnum):
 
 
 class Scope(StrEnum):
-    """What one credential may be used for, whatever its user may do."""
+    """A use that one credential is restricted to, beside the role of its user."""
 
     READ = "read"  # look at tasks, hosts and the plan
     SUBMIT = "submit"  # submit and cancel tasks
@@ -96,7 +91,7 @@ ALL_SCOPES = frozenset(Scope)
 
 
 class ProofOfIdentity(StrEnum):
-    """How a request proved whose it is."""
+    """The way in which a request proved its user."""
 
     SOCKET = "socket"  # the user of the process at the other end of the unix socket
     TOKEN = "token"  # noqa: S105  a word, no secret
@@ -106,13 +101,13 @@ class ProofOfIdentity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Somebody who asks.
+    """The user behind a request.
 
     Attributes:
-        name: of the user; owns what it submits.
+        name: of the user, who owns the tasks that are submitted under it.
         role: of the user.
-        scopes: what the credential may be used for.
-        how: how it was proved.
+        scopes: the uses of the credential.
+        how: the proof of identity.
         credential: identifier of the token or session; empty for others.
     """
 
@@ -123,21 +118,27 @@ class Principal:
     credential: str = ""
 
     @property
-    def ambient(self) -> bool:
-        """True where a browser sends the proof by itself, so that a change needs a CSRF token beside it."""
-        return self.how in (ProofOfIdentity.SESSION, ProofOfIdentity.PROXY)
-
-    @property
-    def oversees(self) -> bool:
-        """True for those who see and cancel everybody's tasks."""
+    def is_operator(self) -> bool:
+        """Whether the user may see and cancel all tasks."""
         return self.role >= Role.OPERATOR
 
     def may_see(self, owner: str) -> bool:
-        """Whether what this user owns may be shown and cancelled."""
-        return self.oversees or self.name == owner
+        """Whether the user may see and cancel tasks of this owner."""
+        return self.is_operator or self.name == owner
 
 
-# ── The user at the other end of a unix socket, as the kernel knows it.
+def require_administrator(principal: Principal, what: str) -> None:
+    """Refuse users of a lower role.
+
+    Args:
+        principal: the user.
+        what: the action, as the message names it.
+
+    Raises:
+        ForbiddenError: the user is no administrator.
+    """
+    if principal.role < Role.ADMINISTRATOR:
+        raise ForbiddenError(f"only administrators may {what}: ask one")
 
 
 _CREDENTIALS = struct.Struct("3i")  # struct ucred of unix(7): process, user, group
@@ -161,5 +162,5 @@ def user_name(uid: int) -> str:
 
 
 def user_role(uid: int) -> Role | None:
-    """Return the role that a user id has by itself: root and the daemon's own user can do everything anyway."""
+    """Return the role of a user id that needs no setting: root and the daemon's user are administrators."""
     return Role.ADMINISTRATOR if uid in (0, os.geteuid()) else None

@@ -1,6 +1,6 @@
 """Requests carry evidence of their sender; trusted reverse proxies may vouch for it.
 
-`RequestEvidence` is what a connection and the head of its request say; `parse_proxies` reads [access] proxy.
+Start at `RequestEvidence`; `parse_proxies` reads [access] proxy.
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["RequestEvidence", "TrustedProxies", "is_loopback", "parse_proxies"]
 
-# ── What a connection and the head of its request say about who asks.
-
 
 @dataclass(frozen=True, slots=True)
 class RequestEvidence:
-    """What a connection and the head of its request say about who asks.
+    """Evidence of a request's sender: its connection and its headers.
 
     Attributes:
         peer: user id at the other end of a unix socket; None on a port.
@@ -38,8 +36,8 @@ class RequestEvidence:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def readable(self) -> bool:
-        """Whether others on the network can read what is sent: neither encrypted nor within this machine."""
+    def eavesdroppable(self) -> bool:
+        """Whether others on the network can read the connection: not encrypted, and not within this machine."""
         return self.peer is None and not self.secure and not is_loopback(self.address)
 
     @property
@@ -58,14 +56,11 @@ class RequestEvidence:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an IP address is this machine's own."""
+    """Whether an IP address is a loopback address of this machine."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
-
-
-# ── Reverse proxies that are trusted to say who asks.
 
 
 _HEADER = "x-proxy-secret"
@@ -74,12 +69,12 @@ _OWN = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1"))
 
 @dataclass(frozen=True, slots=True)
 class TrustedProxies:
-    """Where trusted proxies connect from: users at a unix socket, networks at a port.
+    """Trusted reverse proxies, known by their user at a unix socket or their network at a port.
 
     Attributes:
         uids: of their users.
-        networks: of their addresses. Other programs have these, too.
-        secret: what they send in the header X-Proxy-Secret from there; empty: nothing.
+        networks: of their addresses, which other programs may have, too.
+        secret: in their header X-Proxy-Secret at a port; empty: none is needed.
     """
 
     uids: frozenset[int] = frozenset()
@@ -89,8 +84,8 @@ class TrustedProxies:
     def __bool__(self) -> bool:
         return bool(self.uids or self.networks)
 
-    def sent(self, evidence: RequestEvidence) -> bool:
-        """Whether a request came from one of them."""
+    def forwarded(self, evidence: RequestEvidence) -> bool:
+        """Whether one of the proxies forwarded the request."""
         if evidence.peer is not None:
             return evidence.peer in self.uids
         try:
@@ -103,8 +98,8 @@ class TrustedProxies:
         return any(address in network for network in self.networks)
 
     @property
-    def posed(self) -> bool:
-        """Whether any user of this machine could pose as one of them."""
+    def forgeable(self) -> bool:
+        """Whether any user of this machine could send requests as one of the proxies."""
         return not self.secret and any(
             network.overlaps(own) for network in self.networks for own in _OWN if network.version == own.version
         )
@@ -115,7 +110,7 @@ def parse_proxies(words: Iterable[str], secret: str = "") -> TrustedProxies:
 
     Args:
         words: one for each proxy.
-        secret: what those at an address send in the header X-Proxy-Secret; empty: nothing.
+        secret: in the header X-Proxy-Secret of those at an address; empty: none is needed.
 
     Raises:
         UserError: a word is none of these, or there is no such user.

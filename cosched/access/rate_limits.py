@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 __all__ = ["RateLimits"]
 
-_MOST = 10_000  # who has not asked for longest is forgotten: the bucket would be full again anyway
+_MOST = 10_000  # the name that was idle for longest is dropped: its bucket would be full again anyway
 
 
 class RateLimits:
@@ -18,7 +18,7 @@ class RateLimits:
 
         Args:
             rate: permits a second.
-            burst: permits that gather while nobody asks.
+            burst: permits that gather while none is taken.
         """
         self._rate = rate
         self._burst = burst
@@ -29,7 +29,7 @@ class RateLimits:
         """Take a permit; return 0, or the seconds until there is one again.
 
         Args:
-            name: who asks.
+            name: of the bucket.
             time: of a clock that never runs backwards, seconds.
         """
         with self._guard:

@@ -28,7 +28,7 @@ class _Ticket:
 
 
 class Sessions:
-    """All sessions and unused links. The database is read once: nobody else writes to it."""
+    """All sessions and unused links. The database is read once: no other process writes to it."""
 
     def __init__(self, credentials: Credentials, length: float) -> None:
         """Set up; a session ends `length` seconds after its login."""
@@ -42,10 +42,10 @@ class Sessions:
         """Log a browser in: return its cookie's value and when that expires.
 
         Args:
-            user: whose it is.
-            role: the most it may do.
+            user: of the session.
+            role: of the user at login.
             time: now.
-            account: whether the account of that name says what it may do, and when no more.
+            account: whether the role is that of the local account of this name at each request, while it is enabled.
         """
         secret = new_secret()
         row = SessionRow(secret_digest(secret), user, role.word, account, time, time + self._length)
@@ -70,10 +70,10 @@ class Sessions:
             for key in gone:
                 del self._rows[key]
             self._tickets = {key: old for key, old in self._tickets.items() if old.user != user}
-        self._credentials.drop_sessions(*gone)
+        self._credentials.delete_sessions(*gone)
 
     def ticket(self, user: str, role: Role, time: float, *, account: bool) -> str:
-        """Return the secret of a link that logs a browser in as `begin` does, once and soon; a restart forgets it."""
+        """Return the secret of a login link, good for one `begin` within minutes; a restart drops it."""
         secret = new_secret()
         with self._guard:
             fresh = {key: old for key, old in self._tickets.items() if old.expires > time}

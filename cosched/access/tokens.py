@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tokens", "new_secret", "new_token", "same_secret", "secret_digest", "signature", "split_token"]
 
-# ── Secrets that cosched makes: random enough that a fast digest of them is safe to keep.
-
-
+# Secrets made here are random enough that a fast digest of them is safe to keep.
 _PREFIX = "cosched"  # so that scanners for leaked secrets can find one
 _LONGEST = 200
 
@@ -32,17 +30,17 @@ def new_secret() -> str:
 
 
 def secret_digest(secret: str) -> str:
-    """Return what is kept of a secret."""
+    """Return the digest of a secret, which the database keeps."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()
 
 
 def signature(key: str, text: str) -> str:
-    """Return what only who knows the key can make of a text."""
+    """Return the keyed digest of a text; only the holder of the key can make it."""
     return hmac.new(key.encode(), text.encode(errors="surrogatepass"), hashlib.sha256).hexdigest()
 
 
 def same_secret(one: str, other: str) -> bool:
-    """Whether two digests are the same, taking as long wherever they differ."""
+    """Compare two digests in constant time."""
     return hmac.compare_digest(one, other)
 
 
@@ -62,11 +60,8 @@ def split_token(token: str) -> tuple[str, str]:
     return identifier, secret
 
 
-# ── Tokens for programs: hashed, scoped, expiring.
-
-
 class Tokens:
-    """All tokens that have been given out. The database is read once: nobody else writes to it."""
+    """All tokens that have been given out. The database is read once: no other process writes to it."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
@@ -76,7 +71,7 @@ class Tokens:
     def create(
         self, user: str, role: Role, scopes: Collection[Scope], note: str, created: float, expires: float
     ) -> tuple[str, TokenRow]:
-        """Give a token out: what to hand to its user (nobody can see it again), and what is kept."""
+        """Make a token; return its text, which cannot be shown again, and its row."""
         text, identifier, secret = new_token()
         row = TokenRow(
             identifier, secret_digest(secret), user, role.word, tuple(sorted(scopes)), note, created, expires
@@ -87,7 +82,7 @@ class Tokens:
         return text, row
 
     def principal(self, text: str, time: float) -> Principal | None:
-        """Return whose token this is; None where it is none, expired or revoked."""
+        """Return the user of a token; None where it is unknown, expired or revoked."""
         identifier, secret = split_token(text)
         row = self._rows.get(identifier)
         if row is None or not same_secret(row.digest, secret_digest(secret)) or time >= row.expires:
@@ -96,17 +91,17 @@ class Tokens:
         return Principal(row.user, Role.of(row.role), scopes, ProofOfIdentity.TOKEN, row.id)
 
     def of(self, user: str | None) -> list[TokenRow]:
-        """Return the tokens of a user, None for everybody's; oldest first."""
+        """Return the tokens of a user, of all users for None; oldest first."""
         with self._guard:
             return [row for row in self._rows.values() if user in (None, row.user)]
 
     def get(self, identifier: str) -> TokenRow | None:
-        """Return what is kept of a token."""
+        """Return the row of a token."""
         return self._rows.get(identifier)
 
     def revoke(self, *identifiers: str) -> None:
-        """See to it that tokens are good for nothing any more."""
+        """Revoke tokens."""
         with self._guard:
             for identifier in identifiers:
                 self._rows.pop(identifier, None)
-        self._credentials.drop_tokens(*identifiers)
+        self._credentials.delete_tokens(*identifiers)

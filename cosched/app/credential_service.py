@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cosched.access.principals import ALL_SCOPES, ForbiddenError, Principal, Role, Scope, checked_user_name
+from cosched.access.principals import (
+    ALL_SCOPES,
+    ForbiddenError,
+    Principal,
+    Role,
+    Scope,
+    checked_user_name,
+    require_administrator,
+)
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -40,7 +48,7 @@ class CredentialService:
         wanted = _role(role) if role else (asker.role if user == asker.name else Role.USER)
         allowed = _scopes(scopes)
         if user != asker.name:
-            _require_administrator(asker, "give out tokens for others")
+            require_administrator(asker, "give out tokens for others")
         if wanted > asker.role or not allowed <= asker.scopes:
             raise ForbiddenError("a token can do no more than who gives it out: ask for a lower role or fewer scopes")
         if not 0 < lifetime <= self._access.settings.longest_token:
@@ -55,7 +63,7 @@ class CredentialService:
     def tokens(self, asker: Principal, *, everybody: bool) -> list[TokenRow]:
         """Return the asker's tokens, or everybody's."""
         if everybody:
-            _require_administrator(asker, "see the tokens of others")
+            require_administrator(asker, "see the tokens of others")
         return self._access.tokens.of(None if everybody else asker.name)
 
     def revoke(self, asker: Principal, address: str, identifier: str) -> bool:
@@ -69,12 +77,12 @@ class CredentialService:
 
     def accounts(self, asker: Principal) -> list[AccountRow]:
         """Return all accounts."""
-        _require_administrator(asker, "see the accounts")
+        require_administrator(asker, "see the accounts")
         return self._access.accounts.all()
 
     def add_account(self, asker: Principal, address: str, name: str, password: str, role: str) -> AccountRow:
         """Make an account."""
-        _require_administrator(asker, "make accounts")
+        require_administrator(asker, "make accounts")
         row = self._access.accounts.add(name, password, _role(role), self._access.now())
         self._access.log(asker, address, "account added", f"{name} ({row.role})")
         return row
@@ -83,9 +91,9 @@ class CredentialService:
         self, asker: Principal, address: str, name: str, *, password: str | None, role: str | None, enabled: bool | None
     ) -> AccountRow:
         """Change an account. Its sessions and tokens end: what they may do was decided before."""
-        _require_administrator(asker, "change accounts")
+        require_administrator(asker, "change accounts")
         row = self._access.accounts.change(name, password, None if role is None else _role(role), enabled)
-        self._access.expel(name)
+        self._access.revoke_all(name)
         changed = [
             word for word, value in (("password", password), ("role", role), ("enabled", enabled)) if value is not None
         ]
@@ -94,9 +102,9 @@ class CredentialService:
 
     def remove_account(self, asker: Principal, address: str, name: str) -> None:
         """Forget an account with its sessions and tokens; its tasks stay."""
-        _require_administrator(asker, "remove accounts")
+        require_administrator(asker, "remove accounts")
         self._access.accounts.remove(name)
-        self._access.expel(name)
+        self._access.revoke_all(name)
         self._access.log(asker, address, "account removed", name)
 
     def ticket(self, asker: Principal, address: str) -> str:
@@ -105,15 +113,10 @@ class CredentialService:
             raise ForbiddenError("this token may not log a browser in: that takes all scopes")
         return self._access.ticket(asker, address)
 
-    def deeds(self, asker: Principal, limit: int, offset: int) -> list[AuditEntry]:
+    def audit_log(self, asker: Principal, limit: int, offset: int) -> list[AuditEntry]:
         """Return lines of the audit log, the newest first."""
-        _require_administrator(asker, "read the audit log")
-        return self._access.deeds(limit, offset)
-
-
-def _require_administrator(asker: Principal, what: str) -> None:
-    if asker.role < Role.ADMINISTRATOR:
-        raise ForbiddenError(f"only administrators may {what}: ask one")
+        require_administrator(asker, "read the audit log")
+        return self._access.audit_log(limit, offset)
 
 
 def _role(word: str) -> Role:

@@ -100,7 +100,7 @@ class DomainStatus:
         """Return the daemon's state in short."""
         time, hosts = self._core.ask(lambda core, time: (time, list(core.domain.hosts.values())))
         up = sum(host.up for host in hosts)
-        counts = self._store.counts(None if principal.oversees else TaskSelection(owner=principal.name))
+        counts = self._store.counts(None if principal.is_operator else TaskSelection(owner=principal.name))
         return Status(
             domain=self._identity.domain,
             version=__version__,

@@ -32,11 +32,11 @@ class DomainQueries:
 
     def runs(self, principal: Principal, since: float) -> list[RunView]:
         """Return the attempts that ended after a time, the last ones where there are too many."""
-        return [_run(principal, attempt, task) for attempt, task in self._store.ran(since, _MOST_RUNS)]
+        return [_run(principal, attempt, task) for attempt, task in self._store.ended_attempts(since, _MOST_RUNS)]
 
     def log(self, principal: Principal, limit: int, offset: int) -> list[RecordView]:
         """Return lines of the log, newest first; those about other users' tasks are for operators alone."""
-        lines = self._store.log(None if principal.oversees else principal.name, limit, offset)
+        lines = self._store.log(None if principal.is_operator else principal.name, limit, offset)
         return [RecordView(time=line.time, kind=line.kind, task=line.task, detail=line.detail) for line in lines]
 
     def accuracy(self) -> list[Accuracy]:

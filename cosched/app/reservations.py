@@ -9,7 +9,7 @@ import secrets
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cosched.access.principals import ForbiddenError, Role
+from cosched.access.principals import require_administrator
 from cosched.api.deadlines import check_deadline
 from cosched.api.documents import ReservationView
 from cosched.api.problems import NotFoundError
@@ -32,10 +32,11 @@ __all__ = [
     "MOST_RESERVATIONS",
     "ReservationService",
     "new_reservation",
-    "require_administrator",
     "reservation_view",
     "reservation_views",
 ]
+
+_ACTION = "reserve and release hosts"
 
 LONGEST_NAME = 100
 MOST_RESERVATIONS = 1000
@@ -55,7 +56,7 @@ class ReservationService:
             ForbiddenError: the principal is no administrator.
             UserError: the request is at fault.
         """
-        require_administrator(principal)
+        require_administrator(principal, _ACTION)
         hosts, count = self._core.ask(lambda core, time: (set(core.domain.hosts), len(core.reservations.live(time))))
         now = self._core.now()
         reservation = new_reservation(request, principal.name, now, hosts, count)
@@ -73,23 +74,13 @@ class ReservationService:
             ForbiddenError: the principal is no administrator.
             NotFoundError: the reservation is over, or never was.
         """
-        require_administrator(principal)
+        require_administrator(principal, _ACTION)
         known = self._view(principal, identifier)
         self._core.apply(ReservationReleased(self._core.now(), identifier))
         return known
 
     def _view(self, principal: Principal, identifier: str) -> ReservationView:
         return self._core.ask(lambda core, time: reservation_view(principal, core, time, identifier))
-
-
-def require_administrator(asker: Principal) -> None:
-    """Refuse principals who may not reserve.
-
-    Raises:
-        ForbiddenError: not an administrator.
-    """
-    if asker.role < Role.ADMINISTRATOR:
-        raise ForbiddenError("only administrators may reserve and release hosts: ask one")
 
 
 def new_reservation(

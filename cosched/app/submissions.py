@@ -103,7 +103,7 @@ class SubmissionService:
         return replace(self._domain.state(), accepts_late=self._neighbours.accepts_late)
 
     def _check_quota(self, principal: Principal, more: int) -> None:
-        if principal.oversees:
+        if principal.is_operator:
             return
         live = self._core.ask(lambda core, _time: core.owned.get(principal.name, 0))
         if live + more > self._waiting:

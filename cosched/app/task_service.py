@@ -43,7 +43,7 @@ class TaskService:
 
     def tasks(self, principal: Principal, selection: TaskSelection, limit: int, offset: int) -> TaskPage:
         """Return the tasks of a selection that the principal may see, newest first."""
-        if not principal.oversees:
+        if not principal.is_operator:
             if selection.owner not in (None, principal.name):
                 return TaskPage(tasks=(), total=0, limit=limit, offset=offset)
             selection = replace(selection, owner=principal.name)

@@ -175,7 +175,7 @@ def _visible_task(asker: Principal, core: Coscheduler, task: str) -> tuple[str, 
     """Return a task's identifier and deadline as the asker may see them: nothing of other users' tasks."""
     known = core.tasks.get(task)
     if known is None:
-        return (task if asker.oversees else "", None)
+        return (task if asker.is_operator else "", None)
     return (task, known.deadline) if asker.may_see(known.owner) else ("", None)
 
 

@@ -90,18 +90,14 @@ def notification_settings(configuration: Configuration) -> NotificationSettings:
         UserError: such a file cannot be read, or everybody can.
     """
     notify = configuration.notify
-    password = _secret(notify.password_file, "the password file")
+    password = read_secret(notify.password_file, "the password file")
     return NotificationSettings(
         targets=NotificationTargets(notify.webhooks, notify.recipients),
-        secret=_secret(notify.secret_file, "the secret file"),
+        secret=read_secret(notify.secret_file, "the secret file"),
         server=MailServer(notify.smtp, notify.user, password) if notify.smtp else None,
         sender=notify.sender,
         patience=notify.patience,
     )
-
-
-def _secret(path: Path | None, what: str) -> str:
-    return "" if path is None else read_secret(path, what)
 
 
 # ── The daemon: one domain's co-scheduler, its resource manager, its search and its API, wired together.

@@ -111,7 +111,7 @@ class Neighbours:
             sooner=section.sooner,
             longest_timeout=section.patience,
         )
-        life = HandoverTable(store).begin_life(clock.now())
+        life = HandoverTable(store).next_life(clock.now())
         self.agent = Agent(settings, DomainView(core, hardware), self._knowledge, life, engine.next_number)
         engine.join_agent(self.agent)
         self.adviser = Adviser(section, self.agent, engine, store, self._knowledge, clock)

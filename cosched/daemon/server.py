@@ -312,8 +312,7 @@ def web_server(configuration: Configuration, services: DomainServices, store: St
 
 def _access_settings(configuration: Configuration) -> AccessSettings:
     access = configuration.access
-    file = access.proxy_secret_file
-    secret = "" if file is None else read_secret(file, "the file with the proxy's secret")
+    secret = read_secret(access.proxy_secret_file, "the file with the proxy's secret")
     return AccessSettings(
         administrators=frozenset(access.administrators),
         operators=frozenset(access.operators),

@@ -55,7 +55,7 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One line of the audit log: who did what, how they proved who they are, and from where."""
+    """One line of the audit log: user, proof of identity, address, action."""
 
     time: float
     user: str
@@ -66,7 +66,7 @@ class AuditEntry:
 
 
 class Credentials:
-    """Reads and writes who may do what; every method raises `StoreFault` where the database fails."""
+    """Accounts, tokens, sessions and the audit log; methods raise `StoreFault` where the database fails."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -88,32 +88,32 @@ class Credentials:
         """Write an account in place of one of the same name."""
         self._store.write(upsert(self._store.dialect, tables.accounts).values(row_of(account)))
 
-    def drop_account(self, name: str) -> None:
-        """Forget an account."""
+    def delete_account(self, name: str) -> None:
+        """Delete an account."""
         self._store.write(delete(tables.accounts).where(tables.accounts.c.name == name))
 
     def add_token(self, token: TokenRow) -> None:
         """Write a new token."""
         self._store.write(insert(tables.tokens).values(row_of(token)))
 
-    def drop_tokens(self, *identifiers: str) -> None:
-        """Forget tokens."""
+    def delete_tokens(self, *identifiers: str) -> None:
+        """Delete tokens."""
         self._store.write(delete(tables.tokens).where(tables.tokens.c.id.in_(identifiers)))
 
     def add_session(self, session: SessionRow) -> None:
-        """Write a new session, and forget those that had expired when it was made."""
+        """Write a new session; expired ones are deleted."""
         table = tables.sessions
         self._store.write(delete(table).where(table.c.expires < session.created), insert(table).values(row_of(session)))
 
-    def drop_sessions(self, *digests: str) -> None:
-        """Forget sessions."""
+    def delete_sessions(self, *digests: str) -> None:
+        """Delete sessions."""
         self._store.write(delete(tables.sessions).where(tables.sessions.c.digest.in_(digests)))
 
-    def log(self, deed: AuditEntry) -> None:
+    def log(self, entry: AuditEntry) -> None:
         """Write a line of the audit log."""
-        self._store.write(insert(tables.audit).values(row_of(deed)))
+        self._store.write(insert(tables.audit).values(row_of(entry)))
 
-    def deeds(self, limit: int, offset: int = 0) -> list[AuditEntry]:
+    def audit_log(self, limit: int, offset: int = 0) -> list[AuditEntry]:
         """Return lines of the audit log, the newest first."""
         query = select(tables.audit).order_by(tables.audit.c.id.desc()).limit(limit).offset(offset)
         return list(records_of(AuditEntry, self._store.read(query)))

@@ -1,6 +1,6 @@
 """The store opens its database: durable, migrated to this version's tables, private to its user.
 
-Also says what a database's error means to an administrator. Start at `open_engine`.
+Start at `open_engine`; `database_errors` turns errors of the driver into advice for administrators.
 """
 
 from __future__ import annotations
@@ -28,15 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = ["RefusedError", "StoreFault", "database_errors", "label", "open_engine"]
 
-# ── What a database's error means to an administrator.
-
 
 class StoreFault(SystemFault):
-    """The database could not do what was asked, and may later; nothing of the step was written."""
+    """The database failed and may work later; nothing of the step was written."""
 
 
 class RefusedError(SystemFault):
-    """The database does not take what is to be written, however often it is tried; nothing of the step was written."""
+    """The database refuses these changes for good; nothing of the step was written."""
 
 
 # A part of the driver's message (lower case) → what to do about it.
@@ -76,9 +74,6 @@ def _advice(error: SQLAlchemyError) -> str:
         if part in cause.lower():
             return advice
     return f"failed ({cause}): look at the daemon's log and at [database] url"
-
-
-# ── Opening a database: durable, migrated to this version's tables, and private to its user.
 
 
 _BUSY_MILLISECONDS = 5000
@@ -135,7 +130,7 @@ def _sqlite(url: URL) -> Engine:
         raise UserError(f"[database] url {str(url)!r} names no absolute file: write sqlite:////absolute/path.db")
     path = Path(url.database)
     try:
-        # Tasks tell what their users do: nobody else reads the file.
+        # Commands and arguments of users are in it: only the daemon's user may read the file.
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)
     except OSError as error:

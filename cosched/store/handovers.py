@@ -26,7 +26,7 @@ class HandoverTable:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def begin_life(self, time: float) -> int:
+    def next_life(self, time: float) -> int:
         """Return the number of the life that begins now; it is greater than any before, also after a crash."""
         last = self._store.read(select(func.max(tables.lives.c.number).label("last")))[0]["last"]
         number = int(last or 0) + 1
@@ -47,7 +47,7 @@ class HandoverTable:
         return record_of(Guest, rows[0]) if rows else None
 
     def guests(self) -> tuple[tuple[Guest, ...], dict[str, Task]]:
-        """Return the guests that are not settled, and the tasks of those that have ended, by identifier."""
+        """Return the unsettled guests, and by identifier the tasks of ended ones."""
         open_ = tables.guests.c.state != str(GuestState.SETTLED)
         guests = records_of(Guest, self._store.read(select(tables.guests).where(open_)))
         ended = [guest.task for guest in guests if guest.state is GuestState.ENDED]

@@ -27,19 +27,19 @@ class Outbox:
         self._store = store
 
     def add(self, notices: Iterable[Notice]) -> None:
-        """Put notices in, each once."""
+        """Add notices; those that are known already stay as they are."""
         rows = list(map(row_of, notices))
         if rows:
             self._store.write(insert_missing(self._store.dialect, tables.outbox).values(rows))
 
     def due(self, time: float, limit: int) -> list[Notice]:
-        """Return what is to be sent now, the oldest first."""
+        """Return the notices that are due, the oldest first."""
         table = tables.outbox
         query = select(table).where(table.c.due <= time).order_by(table.c.due).limit(limit)
         return [record_of(Notice, row) for row in self._store.read(query)]
 
     def put(self, notice: Notice) -> None:
-        """Write down what became of a notice."""
+        """Write when a notice is due next, how often it was tried and its last fault."""
         table = tables.outbox
         same = (table.c.task == notice.task, table.c.kind == notice.kind, table.c.target == notice.target)
         changes = {"due": notice.due, "tries": notice.tries, "fault": notice.fault}

@@ -30,12 +30,12 @@ class PlanPoints:
         self._put = upsert(store.dialect, tables.plans)
 
     def of(self, task: str) -> Points:
-        """Return what is kept of a task; nothing of one that was never planned."""
+        """Return the points of a task; none of one that was never planned."""
         rows = self._store.read(select(tables.plans).where(tables.plans.c.task == task))
         return rows[0]["points"] if rows else []
 
     def of_several(self, tasks: Sequence[str]) -> dict[str, Points]:
-        """Return what is kept of tasks, by their identifiers; those of which nothing is kept are left out."""
+        """Return the points of tasks by identifier; tasks without points are left out."""
         found: dict[str, Points] = {}
         for begin in range(0, len(tasks), _AT_ONCE):  # databases bound the number of values in a question
             query = select(tables.plans).where(tables.plans.c.task.in_(tasks[begin : begin + _AT_ONCE]))
@@ -43,11 +43,11 @@ class PlanPoints:
         return found
 
     def search(self) -> Points:
-        """Return what is kept of the search."""
+        """Return the points of the search."""
         return self.of(_SEARCH)
 
     def put(self, tasks: Mapping[str, Points], search: Points) -> None:
-        """Write what there is of these tasks and of the search in place of what was kept."""
+        """Replace the points of these tasks and of the search."""
         rows = [{"task": _SEARCH, "points": search}, *({"task": name, "points": each} for name, each in tasks.items())]
         for begin in range(0, len(rows), _AT_ONCE):
             self._write(rows[begin : begin + _AT_ONCE])

@@ -28,15 +28,14 @@ _HANDED = [str(state) for state in HandoverState if state.live]
 
 
 def prune(store: Store, before: float, limit: int = 500) -> int:
-    """Forget up to `limit` tasks that ended before a time, and what else is older; return how many tasks went.
+    """Delete up to `limit` tasks that ended before a time, and other records of that age; return the number of tasks.
 
-    A task with something left to do stays: one that a neighbour may still have, or whose end its neighbour has not
-    confirmed, too. Of what is over with a neighbour nothing is needed any more: whoever asks to start such a task is
-    told that it must not, and what it wrote is not to be had. The newest task stays: numbers are never given twice. A
-    key stays as long as one of its tasks.
+    A task stays while it has a live attempt, while a neighbour may have it, and until its neighbour has confirmed its
+    end. Settled hand-overs go with their task: a neighbour that asks later to start it is refused, and its output is
+    gone. The newest task stays, so that no number is given twice. A key stays as long as one of its tasks.
 
     Raises:
-        StoreFault: nothing was forgotten.
+        StoreFault: nothing was deleted.
     """
     gone = _ended(store, before, limit)
     tasks = tables.tasks.c.id
@@ -87,7 +86,7 @@ def _ended(store: Store, before: float, limit: int) -> list[str]:
 
 
 def _keys(store: Store, before: float, gone: set[str]) -> list[tuple[str, str]]:
-    """Return the keys whose tasks are all gone, with these."""
+    """Return the submission keys none of whose tasks is left once `gone` are deleted."""
     table = tables.submission_keys
     rows = store.read(select(table).where(table.c.created < before))
     named: set[str] = {task for row in rows for task in row["tasks"]} - gone

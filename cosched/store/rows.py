@@ -39,7 +39,7 @@ R = TypeVar("R", bound="DataclassInstance")
 
 
 class TableRow(Protocol):
-    """What a query gives: values by names of columns."""
+    """A row of a query's result: values by names of columns."""
 
     def __getitem__(self, name: str, /) -> Any:
         """Return a column's value."""
@@ -57,17 +57,17 @@ def row_of(record: DataclassInstance) -> dict[str, Any]:
 
 
 def record_of(kind: type[R], row: TableRow, prefix: str = "") -> R:
-    """Return the record that a row holds, in columns whose names begin with `prefix`."""
+    """Return the record of a row, from columns whose names begin with `prefix`."""
     return kind(**{name: row[prefix + name] for name in _names(kind)})
 
 
 def records_of(kind: type[R], rows: Iterable[TableRow]) -> tuple[R, ...]:
-    """Return the records that rows hold."""
+    """Return the records of rows."""
     return tuple(record_of(kind, row) for row in rows)
 
 
 def upsert(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
-    """Return the statement that writes rows in place of those with the same primary key."""
+    """Return the statement that adds rows or replaces those of the same primary key."""
     statement = _insert(dialect, table)
     keys = list(table.primary_key.columns.keys())
     changes = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in keys}
@@ -75,7 +75,7 @@ def upsert(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
 
 
 def insert_missing(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
-    """Return the statement that adds rows and leaves those with the same primary key as they are."""
+    """Return the statement that adds rows unless their primary key is there."""
     return _insert(dialect, table).on_conflict_do_nothing()
 
 
@@ -90,16 +90,16 @@ HANDOVERS_OF = HANDOVERS.where(tables.handovers.c.task == bindparam("task"))
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something to be told.
+    """A message about a task that its user wished for.
 
     Attributes:
-        task: identifier of the task that it is about.
+        task: identifier of the task.
         kind: "completed", "failed", "cancelled" or "late".
         target: mailto:… or https://….
         created: when it became true, seconds since the epoch.
-        due: when it is to be tried (again); None once it was sent or given up.
-        tries: how often it was tried in vain.
-        fault: why it could not be sent the last time.
+        due: time of the next try; None once it was sent or given up.
+        tries: number of failed tries.
+        fault: reason of the last failure.
     """
 
     task: str
@@ -112,7 +112,7 @@ class Notice:
 
 
 def end_notices(tasks: Iterable[Task]) -> list[Notice]:
-    """Return what is to be told of tasks that have ended."""
+    """Return the notices of tasks that have ended."""
     return [
         Notice(task.id, str(task.state), target, task.finished or task.submitted, task.finished or task.submitted)
         for task in tasks

@@ -38,12 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Store", "TaskHistory", "TaskSelection"]
 
-# ── Which tasks are asked for.
-
 
 @dataclass(frozen=True, slots=True)
 class TaskSelection:
-    """Which tasks are asked for; what is left out does not matter.
+    """Conditions on tasks; all that are given must hold.
 
     Attributes:
         states: in one of these.
@@ -74,9 +72,6 @@ class TaskSelection:
         return found
 
 
-# ── What survives a crash: tasks, their attempts, the log and the keys of submissions.
-
-
 _LIVE_ATTEMPTS = [str(state) for state in AttemptState if state.live]
 _FINAL_TASKS = [str(state) for state in TaskState if state.final]
 _COUNTS_KEPT = 100  # selections whose counts are remembered until a task changes
@@ -98,7 +93,7 @@ _KEY = select(tables.submission_keys).where(
 
 @dataclass(frozen=True, slots=True)
 class TaskHistory:
-    """All that is known of a task at one moment; `log` has the last lines, the oldest first."""
+    """A task with its attempts, log and hand-overs at one moment; `log` has the last lines, the oldest first."""
 
     task: Task
     attempts: tuple[Attempt, ...]
@@ -171,7 +166,7 @@ class Store:
             self._counted = {}
 
     def load(self) -> tuple[tuple[Task, ...], tuple[Attempt, ...]]:
-        """Return what a restart needs: all tasks with something left to happen, by number, and all their attempts."""
+        """Return all tasks that are not settled, by number, and all their attempts."""
         tasks, attempts = tables.tasks, tables.attempts
         unsettled = select(attempts.c.task).where(attempts.c.state.in_(_LIVE_ATTEMPTS))
         live = or_(tasks.c.state.not_in(_FINAL_TASKS), tasks.c.id.in_(unsettled))
@@ -198,7 +193,7 @@ class Store:
         return records_of(Task, self.read(_page(select(tables.tasks), selection, limit, offset)))
 
     def listed(self, selection: TaskSelection | None = None, limit: int = 100, offset: int = 0) -> Sequence[TableRow]:
-        """Return of the same tasks the columns that lists show: not what is long and must be taken apart."""
+        """Return the same tasks as rows without details, which lists do not show."""
         return self.read(_page(_LISTED, selection, limit, offset))
 
     def task(self, task_id: str) -> Task | None:
@@ -207,7 +202,7 @@ class Store:
         return record_of(Task, rows[0]) if rows else None
 
     def history(self, task_id: str, limit: int) -> TaskHistory | None:
-        """Return all that is known of a task, with the last lines of its log; None where there is none."""
+        """Return a task with its attempts, hand-overs and the last lines of its log; None where there is none."""
         given = {"task": task_id, "limit": limit}
         with database_errors(self.name), self._engine.begin() as connection:  # one transaction: one moment
             found, tries, lines, handovers = (
@@ -256,8 +251,8 @@ class Store:
         rows = self.read(query.limit(limit).offset(offset))
         return records_of(LogEntry, rows)
 
-    def ran(self, since: float, limit: int) -> tuple[tuple[Attempt, Task], ...]:
-        """Return the attempts on pinned hosts that ended after this time and their tasks, the last to end first."""
+    def ended_attempts(self, since: float, limit: int) -> tuple[tuple[Attempt, Task], ...]:
+        """Return attempts that started and ended after a time, with their tasks, the last to end first."""
         attempts, tasks = tables.attempts, tables.tasks
         columns = [column.label(f"attempt_{column.name}") for column in attempts.columns]
         query = select(*columns, *tasks.columns).join(tasks, tasks.c.id == attempts.c.task)
@@ -266,21 +261,21 @@ class Store:
         return tuple((record_of(Attempt, row, "attempt_"), record_of(Task, row)) for row in rows)
 
     def by_key(self, key: str, owner: str = "") -> KeyedSubmission | None:
-        """Return what an idempotency key of this owner stands for, None while it is unused."""
+        """Return the submission under an owner's idempotency key, None while it is unused."""
         rows = self.read(_KEY, {"owner": owner, "key": key})
         return record_of(KeyedSubmission, rows[0]) if rows else None
 
     def forget_counts(self) -> None:
-        """Count anew when asked: tasks were removed."""
+        """Drop remembered counts after tasks were deleted."""
         self._counted = {}
 
     def read(self, query: Executable, values: Mapping[str, Any] | None = None) -> Sequence[RowMapping]:
-        """Return the rows of a query on the tables of `cosched.store.tables`, with values for what it leaves open."""
+        """Return the rows of a query; `values` are those of its bind parameters."""
         with database_errors(self.name), self._reader.connect() as connection:
             return connection.execute(query, values).mappings().all()
 
     def write(self, *statements: Executable) -> None:
-        """Carry out all statements or none; on return what they change survives a crash.
+        """Execute all statements or none; on return their changes survive a crash.
 
         Raises:
             RefusedError: as `commit`.

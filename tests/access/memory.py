@@ -31,27 +31,27 @@ class MemoryCredentials:
     def put_account(self, account: AccountRow) -> None:
         self._accounts[account.name] = account
 
-    def drop_account(self, name: str) -> None:
+    def delete_account(self, name: str) -> None:
         del self._accounts[name]
 
     def add_token(self, token: TokenRow) -> None:
         self._tokens[token.id] = token
 
-    def drop_tokens(self, *identifiers: str) -> None:
+    def delete_tokens(self, *identifiers: str) -> None:
         for identifier in identifiers:
             del self._tokens[identifier]
 
     def add_session(self, session: SessionRow) -> None:
         self._sessions[session.digest] = session
 
-    def drop_sessions(self, *digests: str) -> None:
+    def delete_sessions(self, *digests: str) -> None:
         for digest in digests:
             del self._sessions[digest]
 
     def log(self, deed: AuditEntry) -> None:
         self._deeds.append(deed)
 
-    def deeds(self, limit: int, offset: int = 0) -> list[AuditEntry]:
+    def audit_log(self, limit: int, offset: int = 0) -> list[AuditEntry]:
         return self._deeds[::-1][offset : offset + limit]
 
 

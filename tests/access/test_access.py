@@ -120,7 +120,7 @@ def test_a_login_lasts_as_long_as_its_account_allows(cookie: str, monkeypatch: p
     assert (known.identify(shown).principal, known.identify(shown).reason) == (None, "the session has ended")
     with pytest.raises(LoginError):
         known.login("ann", "wrong", "here")
-    assert [deed.action for deed in known.deeds(9)] == ["login refused", "login"]
+    assert [deed.action for deed in known.audit_log(9)] == ["login refused", "login"]
 
 
 def test_a_link_logs_in_as_who_made_it_and_ends_with_them() -> None:
@@ -132,7 +132,7 @@ def test_a_link_logs_in_as_who_made_it_and_ends_with_them() -> None:
     found = known.identify(shown).principal
     assert found is not None
     assert (found.name, found.role, found.how) == (ME, Role.ADMINISTRATOR, ProofOfIdentity.SESSION)
-    known.expel(ME)
+    known.revoke_all(ME)
     assert known.identify(shown).principal is None
     with pytest.raises(LoginError, match="has been used or is too old"):
         known.redeem("x", "127.0.0.1")
@@ -141,8 +141,8 @@ def test_a_link_logs_in_as_who_made_it_and_ends_with_them() -> None:
 def test_users_may_ask_so_often_and_operators_as_often_as_they_like() -> None:
     known = access(AccessSettings(requests=1.0))
     stranger = known.identify(evidence(peer=STRANGER))
-    assert [known.pause(stranger) for _ in range(11)] == [0.0] * 10 + [1.0]
+    assert [known.rate_limit(stranger) for _ in range(11)] == [0.0] * 10 + [1.0]
     unknown = known.identify(evidence())
-    assert [known.pause(unknown) for _ in range(11)][-1] == 1.0
+    assert [known.rate_limit(unknown) for _ in range(11)][-1] == 1.0
     chief = known.identify(evidence(peer=os.getuid()))
-    assert {known.pause(chief) for _ in range(50)} == {0.0}
+    assert {known.rate_limit(chief) for _ in range(50)} == {0.0}

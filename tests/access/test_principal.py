@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.access import Principal, ProofOfIdentity, Role
+from cosched.access import Principal, Role
+from cosched.access.principals import ForbiddenError, require_administrator
 
 
 def test_users_see_their_own_and_operators_see_all() -> None:
@@ -13,11 +14,10 @@ def test_users_see_their_own_and_operators_see_all() -> None:
     assert Principal("ann", Role.ADMINISTRATOR).may_see("bob")
 
 
-def test_what_a_browser_sends_by_itself_needs_more() -> None:
-    assert {how for how in ProofOfIdentity if Principal("ann", Role.USER, how=how).ambient} == {
-        ProofOfIdentity.SESSION,
-        ProofOfIdentity.PROXY,
-    }
+def test_only_administrators_pass_where_one_is_required() -> None:
+    require_administrator(Principal("ann", Role.ADMINISTRATOR), "see the accounts")
+    with pytest.raises(ForbiddenError, match="only administrators may see the accounts: ask one"):
+        require_administrator(Principal("ann", Role.OPERATOR), "see the accounts")
 
 
 def test_roles_have_words() -> None:

@@ -18,7 +18,7 @@ def test_proxies_are_known_by_their_address_or_their_user() -> None:
         RequestEvidence(address="2001:db8::1"),
         RequestEvidence(peer=os.getuid()),
     ):
-        assert proxies.sent(sent)
+        assert proxies.forwarded(sent)
     for other in (
         RequestEvidence(address="192.0.2.8"),
         RequestEvidence(address="127.0.0.1"),
@@ -26,18 +26,18 @@ def test_proxies_are_known_by_their_address_or_their_user() -> None:
         RequestEvidence(),
         RequestEvidence(address="testclient"),
     ):
-        assert not proxies.sent(other)
-        assert not TrustedProxies().sent(other)
+        assert not proxies.forwarded(other)
+        assert not TrustedProxies().forwarded(other)
 
 
 def test_an_address_alone_is_not_enough_where_there_is_a_secret() -> None:
     me = pwd.getpwuid(os.getuid()).pw_name
     proxies = parse_proxies(["127.0.0.1", f"unix:{me}"], "s3cret")
-    assert proxies.sent(RequestEvidence(address="127.0.0.1", headers={"x-proxy-secret": "s3cret"}))
+    assert proxies.forwarded(RequestEvidence(address="127.0.0.1", headers={"x-proxy-secret": "s3cret"}))
     for given in ({}, {"x-proxy-secret": ""}, {"x-proxy-secret": "s3cre"}, {"x-proxy-secret": "s3cret, s3cret"}):
-        assert not proxies.sent(RequestEvidence(address="127.0.0.1", headers=given))
-    assert not proxies.sent(RequestEvidence(address="127.0.0.2", headers={"x-proxy-secret": "s3cret"}))
-    assert proxies.sent(RequestEvidence(peer=os.getuid()))
+        assert not proxies.forwarded(RequestEvidence(address="127.0.0.1", headers=given))
+    assert not proxies.forwarded(RequestEvidence(address="127.0.0.2", headers={"x-proxy-secret": "s3cret"}))
+    assert proxies.forwarded(RequestEvidence(peer=os.getuid()))
     assert "s3cret" not in repr(proxies)
 
 
@@ -53,7 +53,7 @@ def test_an_address_alone_is_not_enough_where_there_is_a_secret() -> None:
     ],
 )
 def test_whom_every_user_of_this_machine_could_pose_as(words: list[str], secret: str, posed: bool) -> None:
-    assert parse_proxies(words, secret).posed == posed
+    assert parse_proxies(words, secret).forgeable == posed
 
 
 @pytest.mark.parametrize("word", ["", "example.org", "10.0.0.1/8", "unix:nobody-here", "unix:", "unix:\0"])

@@ -28,7 +28,7 @@ def test_users_give_themselves_tokens_and_take_them_back(grants: CredentialServi
     assert grants.tokens(ANN, everybody=False) == [row]
     assert grants.revoke(ANN, "unix", row.id)
     assert not grants.revoke(ANN, "unix", row.id)
-    assert [deed.action for deed in grants.deeds(CHIEF, 9, 0)] == ["token revoked", "token created"]
+    assert [deed.action for deed in grants.audit_log(CHIEF, 9, 0)] == ["token revoked", "token created"]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_accounts_are_for_administrators(grants: CredentialService) -> None:
         lambda: grants.add_account(ANN, "", "x", "y", "user"),
         lambda: grants.change_account(ANN, "", "x", password=None, role="user", enabled=None),
         lambda: grants.remove_account(ANN, "", "x"),
-        lambda: grants.deeds(ANN, 1, 0),
+        lambda: grants.audit_log(ANN, 1, 0),
     ):
         with pytest.raises(ForbiddenError, match="only administrators may"):
             forbidden()
@@ -94,7 +94,7 @@ def test_a_changed_account_has_no_tokens_any_more(grants: CredentialService) -> 
     assert [account.role for account in grants.accounts(CHIEF)] == ["operator"]
     grants.remove_account(CHIEF, "unix", "ann")
     assert grants.accounts(CHIEF) == []
-    details = [deed.detail for deed in grants.deeds(CHIEF, 9, 0)]
+    details = [deed.detail for deed in grants.audit_log(CHIEF, 9, 0)]
     assert "ann (role)" in details
     assert "password" not in " ".join(details)
 

@@ -25,7 +25,7 @@ def test_accounts(kept: Credentials) -> None:
     kept.put_account(AccountRow("ann", "x", "user", 0.0))
     kept.put_account(ann)
     assert kept.accounts() == [ann, bob]
-    kept.drop_account("ann")
+    kept.delete_account("ann")
     assert kept.accounts() == [bob]
 
 
@@ -35,7 +35,7 @@ def test_tokens(kept: Credentials) -> None:
     kept.add_token(second)
     kept.add_token(first)
     assert kept.tokens() == [first, second]
-    kept.drop_tokens("b", "none")
+    kept.delete_tokens("b", "none")
     assert kept.tokens() == [second]
 
 
@@ -45,8 +45,8 @@ def test_sessions_that_have_expired_are_swept_out_by_new_ones(kept: Credentials)
     assert kept.sessions() == [old]
     kept.add_session(new)
     assert kept.sessions() == [new]
-    kept.drop_sessions("b")
-    kept.drop_sessions()
+    kept.delete_sessions("b")
+    kept.delete_sessions()
     assert kept.sessions() == []
 
 
@@ -54,5 +54,5 @@ def test_the_audit_log(kept: Credentials) -> None:
     deeds = [AuditEntry(float(number), "ann", "token", "1.2.3.4", "login", "x") for number in range(3)]
     for deed in deeds:
         kept.log(deed)
-    assert kept.deeds(2) == [deeds[2], deeds[1]]
-    assert kept.deeds(2, 2) == [deeds[0]]
+    assert kept.audit_log(2) == [deeds[2], deeds[1]]
+    assert kept.audit_log(2, 2) == [deeds[0]]

@@ -65,8 +65,8 @@ def test_what_is_settled_or_has_ended_is_not_taken_up_again(tmp_path: Path) -> N
 
 def test_every_life_has_a_greater_number(tmp_path: Path) -> None:
     store = a_store(tmp_path)
-    assert [HandoverTable(store).begin_life(1.0), HandoverTable(store).begin_life(1.0)] == [1, 2]
+    assert [HandoverTable(store).next_life(1.0), HandoverTable(store).next_life(1.0)] == [1, 2]
     store.close()
     store = a_store(tmp_path)
-    assert HandoverTable(store).begin_life(0.0) == 3
+    assert HandoverTable(store).next_life(0.0) == 3
     store.close()

@@ -130,4 +130,4 @@ def test_the_audit_log_is_as_old_as_the_rest(store: Store) -> None:
     for time in (OLD, NEW):
         kept.log(AuditEntry(time, "ann", "token", "", "login", ""))
     prune(store, BEFORE)
-    assert [deed.time for deed in kept.deeds(9)] == [NEW]
+    assert [deed.time for deed in kept.audit_log(9)] == [NEW]

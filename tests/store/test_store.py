@@ -189,8 +189,8 @@ def test_the_log_is_read_from_its_end_and_without_others(store: Store) -> None:
 def test_what_ran_comes_with_its_task_the_last_to_end_first(store: Store) -> None:
     tries = [replace(attempt(f"u{n}", n, AttemptState.COMPLETED), started=1.0, finished=float(n)) for n in (1, 2, 3)]
     store.commit(changed([task(n) for n in (1, 2, 3, 4)], [*tries, attempt("u4", 4, AttemptState.RUNNING)]))
-    assert [(tried.uuid, of.id) for tried, of in store.ran(1.0, 10)] == [("u3", "3"), ("u2", "2")]
-    assert store.ran(0.0, 1)[0][0] == tries[2]
+    assert [(tried.uuid, of.id) for tried, of in store.ended_attempts(1.0, 10)] == [("u3", "3"), ("u2", "2")]
+    assert store.ended_attempts(0.0, 1)[0][0] == tries[2]
 
 
 def test_a_history_is_of_one_moment_while_others_write(store: Store) -> None:

@@ -98,7 +98,7 @@ class _Layer:
 
 
 class _MergedLayers:
-    """The values of all layers, and for each key and table the layer that wrote it last."""
+    """Merges the values of layers; knows for each key and table the layer that wrote it last."""
 
     def __init__(self, layers: Sequence[_Layer]) -> None:
         self._default = layers[0]
@@ -281,7 +281,7 @@ def _absolute(value: str, folder: Path) -> str:
 
 
 def _alternatives(location: tuple[int | str, ...]) -> str:
-    """Say what may have been meant, and which keys there are."""
+    """Return the nearest valid key and all valid ones, for a message."""
     model: type[BaseModel] = Configuration
     for part in location[:-1]:
         annotation = model.model_fields[str(part)].annotation

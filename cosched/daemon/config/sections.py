@@ -149,7 +149,7 @@ class ConnectorSection(_Section):
 
 
 class DatabaseSection(_Section):
-    """[database]: where tasks survive."""
+    """[database]: URL of the database, and how long ended tasks are kept."""
 
     url: Annotated[str, Field(min_length=1)] = f"sqlite:///{STATE}/cosched.db"
     keep_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)] = 0.0
@@ -184,7 +184,7 @@ class PlanningSection(_Section):
 
 
 class DispatchSection(_Section):
-    """[dispatch]: what happens between a decision and the manager."""
+    """[dispatch]: tries and pauses between a decision and the manager."""
 
     grace: Duration = 30.0
     attempts: Annotated[int, Field(ge=1, le=1000)] = 5
@@ -214,7 +214,7 @@ class ServerSection(_Section):
 
     @property
     def addresses(self) -> tuple[ListenAddress, ...]:
-        """Where to listen."""
+        """The addresses to listen on."""
         return tuple(map(parse_listen_address, self.listen))
 
 
@@ -235,7 +235,7 @@ class AccessSection(_Section):
     def _check_proxies(self) -> AccessSection:
         if self.proxy_secret_file is not None:
             _private(self.proxy_secret_file, "the file with the proxy's secret")
-        elif parse_proxies(self.proxy).posed:
+        elif parse_proxies(self.proxy).forgeable:
             raise ValueError(
                 "every user of this machine could pose as a proxy at its own addresses: name it as "
                 "unix:USER, or give proxy_secret_file and have it send X-Proxy-Secret"
@@ -244,7 +244,7 @@ class AccessSection(_Section):
 
 
 class NotifySection(_Section):
-    """[notify]: whom tasks' owners may have told, and how."""
+    """[notify]: receivers of notices that users may name, and how notices are sent."""
 
     webhooks: Annotated[tuple[WebHook, ...], BeforeValidator(_text_or_list)] = ()
     secret_file: OptionalPath = None
@@ -316,7 +316,7 @@ class AgentSection(_Section):
 
     @property
     def host_and_port(self) -> tuple[str, int]:
-        """Where neighbours are listened to."""
+        """The host and port that the agent listens on."""
         host, _, port = self.listen.rpartition(":")
         return host.strip("[]"), int(port)
 

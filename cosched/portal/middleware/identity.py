@@ -70,7 +70,7 @@ class IdentityMiddleware:
         await self._app(scope, receive, send)
 
     def _refusal(self, found: Identity, method: str, headers: Mapping[str, str]) -> Response | None:
-        pause = self._gate.pause(found)
+        pause = self._gate.rate_limit(found)
         if pause > 0:
             return problem_response(
                 HTTPStatus.TOO_MANY_REQUESTS,

@@ -32,7 +32,7 @@ def routes(grants: CredentialService, renderer: Renderer) -> APIRouter:
     router = APIRouter(dependencies=[needs(Scope.MANAGE)])
 
     def shown(request: Request, asker: Principal, secret: str = "", fault: str = "") -> Response:
-        deeds = grants.deeds(asker, _DEEDS, 0) if asker.role is Role.ADMINISTRATOR else []
+        deeds = grants.audit_log(asker, _DEEDS, 0) if asker.role is Role.ADMINISTRATOR else []
         status = HTTPStatus.UNPROCESSABLE_ENTITY if fault else HTTPStatus.OK
         answer = renderer.page(
             request,

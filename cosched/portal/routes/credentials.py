@@ -82,7 +82,7 @@ def credential_routes(grants: CredentialService, portal: Callable[[], str]) -> A
         offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
     ) -> list[AuditEntryView]:
         """Show the audit log, newest first; for administrators."""
-        return [AuditEntryView(**asdict(deed)) for deed in grants.deeds(asker, limit, offset)]
+        return [AuditEntryView(**asdict(deed)) for deed in grants.audit_log(asker, limit, offset)]
 
     return router
 

@@ -18,7 +18,7 @@ WANTED = {"hosts": ["h1", "h2"], "end": 9.0, "name": "course"}
 
 
 def deeds(access: Authenticator) -> list[tuple[str, str]]:
-    return [(deed.action, deed.detail) for deed in access.deeds(9)]
+    return [(deed.action, deed.detail) for deed in access.audit_log(9)]
 
 
 def test_reservations_are_made_listed_and_released_and_the_audit_log_says_so() -> None:
