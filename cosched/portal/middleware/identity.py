@@ -35,7 +35,7 @@ class IdentityGate(Protocol):
         """Say who asks."""
         ...
 
-    def pause(self, identified: Identity) -> float:
+    def rate_limit(self, identified: Identity) -> float:
         """Count a request; return for how many seconds its sender must wait, 0 for none."""
         ...
 
