@@ -32,7 +32,7 @@ class ByToken:
         reason = "what you show is too old" if evidence.bearer == "old" else ""
         return Identity(WHO.get(evidence.bearer), "right", reason, "1.2.3.4")
 
-    def pause(self, identified: Identity) -> float:
+    def rate_limit(self, identified: Identity) -> float:
         return 1.5 if identified.principal is WHO["often"] else 0.0
 
 
