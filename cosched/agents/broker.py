@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cosched.agents.events import AdvertisingChanged, LetterReceived, PeersChanged
 from cosched.coscheduler.changes import AskPeers, AskStart, Changes, Outcome
-from cosched.coscheduler.events import Tick
+from cosched.coscheduler.events import NeighboursChanged, Tick
 from cosched.coscheduler.log_entries import log_entries
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ class Broker:
     def __init__(self, core: Coscheduler, agent: Agent | None = None) -> None:
         self.core = core
         self.agent = agent
-        core.eager = agent is not None and agent.eager
 
     def handle(self, event: Event | AgentEvent) -> Outcome:
         """Take one event and return what to write down and what to do."""
@@ -46,7 +45,8 @@ class Broker:
                 self.agent.received(event)
             case PeersChanged() if self.agent is not None:
                 self.agent.peers_changed(event)
-                self.core.neighbours = bool(self.agent.usable())
+                available = bool(self.agent.usable())
+                outcome = self._tell_core(NeighboursChanged(event.time, available, self.agent.eager))
             case AdvertisingChanged() if self.agent is not None:
                 self.agent.advertise_by(event.advertising)
             case LetterReceived() | PeersChanged() | AdvertisingChanged():

@@ -23,6 +23,7 @@ from cosched.coscheduler.events import (
     Event,
     HostsObserved,
     HostsReserved,
+    NeighboursChanged,
     OfferEnded,
     PeerReported,
     ReservationReleased,
@@ -78,8 +79,6 @@ class Coscheduler:
         prospect: what waits as a problem, and where it is planned to run.
         improved: the last answer of the search; None before the first.
         changed: when an answer of the search last made the plan better, epoch seconds, and what became better.
-        neighbours: whether there are other domains that could take a task.
-        eager: whether they are asked also for tasks of ours that would be in time here.
     """
 
     def __init__(self, settings: CoreSettings) -> None:
@@ -88,8 +87,7 @@ class Coscheduler:
         self.reservations = Reservations()
         self.improved: ScheduleImproved | None = None
         self.changed: tuple[float, str] | None = None
-        self.neighbours = False
-        self.eager = False
+        self._neighbours = NeighboursChanged(-math.inf, available=False)
         self._dispatched_at = -math.inf
         self._policy = find_policy(settings.policy)
         self._ledger = CoreState()
@@ -110,24 +108,7 @@ class Coscheduler:
         """
         self._ledger.begin()
         self.prospect.forget()
-        match event:
-            case TaskSubmitted():
-                self._accept(event.task)
-            case CancelRequested():
-                if event.task in self.tasks:
-                    self._lifecycle.cancel(self.tasks[event.task], event.reason, event.time)
-            case HostsObserved():
-                self._observe(event)
-            case HostsReserved() | ReservationReleased():
-                self._reserve(event)
-            case ScheduleImproved():
-                self._improve(event)
-            case Tick():
-                self._lifecycle.ask_again(event.time)
-            case TaskForwarded() | TaskReturned() | PeerReported() | StartPermitted() | OfferEnded():
-                self._forwarding.hear(event)
-            case _:
-                self._lifecycle.hear(event)
+        self._take(event)
         if event.time >= self._lifecycle.paused_until and not self._may_wait(event):
             self._dispatch(event.time)
             self._dispatched_at = event.time
@@ -237,6 +218,29 @@ class Coscheduler:
 
     # ── what events do ───────────────────────────────────────────────────────────────────────────────────────
 
+    def _take(self, event: Event) -> None:
+        """Change the state as an event says; nothing leaves yet."""
+        match event:
+            case TaskSubmitted():
+                self._accept(event.task)
+            case CancelRequested():
+                if event.task in self.tasks:
+                    self._lifecycle.cancel(self.tasks[event.task], event.reason, event.time)
+            case HostsObserved():
+                self._observe(event)
+            case HostsReserved() | ReservationReleased():
+                self._reserve(event)
+            case ScheduleImproved():
+                self._improve(event)
+            case NeighboursChanged():
+                self._neighbours = event
+            case Tick():
+                self._lifecycle.ask_again(event.time)
+            case TaskForwarded() | TaskReturned() | PeerReported() | StartPermitted() | OfferEnded():
+                self._forwarding.hear(event)
+            case _:
+                self._lifecycle.hear(event)
+
     def _accept(self, task: Task) -> None:
         if task.id not in self.tasks:
             self._ledger.put(task)
@@ -251,10 +255,13 @@ class Coscheduler:
         return math.inf if deadline is None else deadline
 
     def _may_wait(self, event: Event) -> bool:
-        """Whether the event only adds a task that is still to be searched for, shortly after the last look at the plan.
+        """Whether nothing can leave by this event, so that the plan need not be decoded.
 
-        By that nothing can leave; and to decode the plan for each of a thousand tasks that arrive together takes long.
+        Decoding it for each of a thousand tasks that arrive together takes long: a task that is still to be searched
+        for leaves no sooner by a look shortly after the last one.
         """
+        if isinstance(event, NeighboursChanged):
+            return True
         if not isinstance(event, TaskSubmitted) or not self._policy.searched:
             return False
         staged = event.task.id not in self.waiting or self._queue.staged(event.task, event.time)
@@ -318,8 +325,9 @@ class Coscheduler:
         """Whether another domain must be asked before this task leaves; then it is."""
         task = self.tasks[departure.task]
         end = time + departure.seconds
-        asked = task.deadline is not None and (end > task.deadline or (self.eager and not task.origin))
-        if self.neighbours and asked and self._forwarding.ask_peers(task.id, end, time):
+        early = self._neighbours.offer_on_time and not task.origin
+        asked = task.deadline is not None and (end > task.deadline or early)
+        if self._neighbours.available and asked and self._forwarding.ask_peers(task.id, end, time):
             return True
         if task.held:
             self._forwarding.ask_start(task.id, time)

@@ -22,6 +22,7 @@ __all__ = [
     "HostsObserved",
     "HostsReserved",
     "JobReported",
+    "NeighboursChanged",
     "OfferEnded",
     "PeerReported",
     "ReservationReleased",
@@ -217,6 +218,20 @@ class StartPermitted:
     task: str
 
 
+@dataclass(frozen=True, slots=True)
+class NeighboursChanged:
+    """The neighbours that could take a task have come or gone. Nothing leaves by this alone.
+
+    Attributes:
+        available: whether there are any.
+        offer_on_time: whether they are asked also for tasks of ours that would be in time here.
+    """
+
+    time: float
+    available: bool
+    offer_on_time: bool = False
+
+
 Event = (
     TaskSubmitted
     | CancelRequested
@@ -234,5 +249,6 @@ Event = (
     | PeerReported
     | StartPermitted
     | OfferEnded
+    | NeighboursChanged
     | Tick
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from cosched.coscheduler.changes import AskPeers, AskStart, Outcome
 from cosched.coscheduler.events import (
     CancelRequested,
+    NeighboursChanged,
     OfferEnded,
     PeerReported,
     StartPermitted,
@@ -40,7 +41,7 @@ def test_others_use_the_hosts_that_a_guest_waits_for() -> None:
 
 def test_a_task_that_would_leave_late_is_offered_once_where_there_are_neighbours() -> None:
     core = a_core()
-    core.neighbours = True
+    core.handle(NeighboursChanged(0.0, available=True))
     outcome = submit(core, a_task(1, deadline=2.0))
     assert asked(outcome) == ["1"]
     assert not dispatched(outcome)
@@ -49,7 +50,7 @@ def test_a_task_that_would_leave_late_is_offered_once_where_there_are_neighbours
 
 def test_what_is_offered_around_stays_until_nobody_wants_it() -> None:
     core = a_core()
-    core.neighbours = True
+    core.handle(NeighboursChanged(0.0, available=True))
     submit(core, a_task(1, deadline=2.0))
     outcome = core.handle(Tick(10.5))  # the network is slow
     assert asked(outcome) == ["1"]
@@ -63,7 +64,7 @@ def test_without_neighbours_it_just_leaves() -> None:
 
 def test_a_forwarded_task_does_not_start_here_and_comes_back_to_the_queue() -> None:
     core = a_core()
-    core.neighbours = True
+    core.handle(NeighboursChanged(0.0, available=True))
     submit(core, a_task(1, deadline=2.0))
     core.handle(TaskForwarded(0.1, "1", "b", "b is faster"))
     assert core.tasks["1"].state is TaskState.FORWARDED
@@ -78,7 +79,7 @@ def test_a_forwarded_task_does_not_start_here_and_comes_back_to_the_queue() -> N
 
 def test_the_end_of_a_forwarded_task_teaches_nothing_about_our_hosts() -> None:
     core = a_core()
-    core.neighbours = True
+    core.handle(NeighboursChanged(0.0, available=True))
     submit(core, a_task(1, deadline=2.0))
     core.handle(TaskForwarded(0.1, "1", "b", "b is faster"))
     core.handle(PeerReported(1.0, "1", TaskState.RUNNING, hosts=("x",), started=0.5))
@@ -91,7 +92,7 @@ def test_the_end_of_a_forwarded_task_teaches_nothing_about_our_hosts() -> None:
 
 def test_a_cancelled_task_that_comes_back_is_cancelled() -> None:
     core = a_core()
-    core.neighbours = True
+    core.handle(NeighboursChanged(0.0, available=True))
     submit(core, a_task(1, deadline=2.0))
     core.handle(TaskForwarded(0.1, "1", "b", "b is faster"))
     core.handle(CancelRequested(0.2, "1"))
