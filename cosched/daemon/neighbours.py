@@ -16,6 +16,7 @@ from cosched.agents.transport.allow_list import PeerAllowList
 from cosched.agents.transport.peer_client import LetterSender, call_peer
 from cosched.agents.transport.peer_server import PeerServer
 from cosched.agents.transport.remote_output import read_output_reply
+from cosched.agents.transport.tls import CertificateFiles
 from cosched.app.core_access import CoreClient
 from cosched.app.forwarding_status import explain_forwarding
 from cosched.app.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge
@@ -115,10 +116,10 @@ class Neighbours:
         self.agent = Agent(settings, DomainView(core, hardware), self._knowledge, life, engine.next_number)
         engine.join_agent(self.agent)
         self.adviser = Adviser(section, self.agent, engine, store, self._knowledge, clock)
-        self._office = LetterSender(section.certificate, section.key)
+        self._office = LetterSender(CertificateFiles(section.certificate, section.key))
         engine.send = self._office.send
-        self._files = (section.certificate, section.key)
-        self._server = PeerServer(section.host_and_port, *self._files, self._name, self.deliver, outputs.for_peer)
+        self._files = CertificateFiles(section.certificate, section.key)
+        self._server = PeerServer(section.host_and_port, self._files, self._name, self.deliver, outputs.for_peer)
         outputs.ask = self.output
         self.fault = ""
         self.entries: dict[str, PeerEntry] = {}
@@ -204,12 +205,12 @@ class Neighbours:
 
     def _look(self) -> None:
         while not self._stopped.wait(_WATCH):
-            if self._book.stamp() != self._stamp:
+            if self._book.fingerprint() != self._stamp:
                 self._read()
 
     def _read(self) -> None:
         """Read the peers' files; while one is wrong, those that were in force stay."""
-        self._stamp = self._book.stamp()
+        self._stamp = self._book.fingerprint()
         try:
             entries = self._book.entries()
         except UserError as error:
@@ -218,7 +219,7 @@ class Neighbours:
             return
         self.fault = ""
         self.entries = {entry.name: entry for entry in entries if entry.name != self._name}
-        self._server.admit(self.entries.values())
-        self._office.serve(self.entries.values())
+        self._server.set_peers(self.entries.values())
+        self._office.set_peers(self.entries.values())
         self._engine.post(PeersChanged(self._clock.now(), tuple(entry.peer for entry in self.entries.values())))
         _log.info("peers", known=",".join(self.entries))

@@ -30,8 +30,8 @@ def b(tmp_path: Path) -> Identity:
 @pytest.fixture
 def server(a: Identity, b: Identity, box: Box) -> Iterator[PeerServer]:
     """The agent of b, which knows a."""
-    server = PeerServer(("127.0.0.1", 0), b.certificate, b.key, "b", box.put, box.output)
-    server.admit([a.entry(1)])
+    server = PeerServer(("127.0.0.1", 0), b.files, "b", box.put, box.output)
+    server.set_peers([a.entry(1)])
     server.start()
     yield server
     server.stop()

@@ -1,4 +1,4 @@
-"""Who talks to whom over TLS, and a box into which letters are put."""
+"""Identities of agents for TLS, and a box that collects letters."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ class Identity:
     name: str
     certificate: Path
     key: Path
+
+    @property
+    def files(self) -> tls.CertificateFiles:
+        return tls.CertificateFiles(self.certificate, self.key)
 
     def entry(self, port: int) -> PeerEntry:
         return PeerEntry(name=self.name, address=f"127.0.0.1:{port}", certificate=self.certificate.read_text())

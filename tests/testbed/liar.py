@@ -50,11 +50,11 @@ class Liar:
         self._name, self._domain = name, domain.name
         self._link = LetterSequence(name, domain.name, int(time.time()))
         self._guard = threading.Lock()
-        self._server = PeerServer(("127.0.0.1", 0), who.certificate, who.key, name, self._take, self._output)
-        self._office = LetterSender(who.certificate, who.key)
+        self._server = PeerServer(("127.0.0.1", 0), who.files, name, self._take, self._output)
+        self._office = LetterSender(who.files)
         known = read_peer_entry(domain.folder / "peer.toml")
-        self._server.admit([known])
-        self._office.serve([known])
+        self._server.set_peers([known])
+        self._office.set_peers([known])
         letter = folder / f"{name}.toml"
         letter.write_text(who.entry(self._server.port).text)
         peer(domain, "add", str(letter))

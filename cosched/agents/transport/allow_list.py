@@ -1,4 +1,4 @@
-"""The allow-list of neighbours: one TOML file for each, in a folder of the administrator's."""
+"""The allow-list of neighbours: one TOML file for each, in a folder of the administrator."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9][A-Za-z0-9.-]*):
 
 
 class PeerEntry(BaseModel):
-    """One neighbour, as its file has it.
+    """One neighbour as described in its file.
 
     Attributes:
         name: of its domain.
         address: "host:port" at which its agent listens.
-        certificate: PEM; whoever proves it is this neighbour, and nobody else.
+        certificate: PEM; it alone proves that a connection is this neighbour's.
         role: what it is to us.
         paused: nothing new is exchanged with it.
     """
@@ -42,12 +42,12 @@ class PeerEntry(BaseModel):
 
     @property
     def peer(self) -> Peer:
-        """As the agent knows it."""
+        """The neighbour as a value for the agent."""
         return Peer(self.name, self.role, self.paused)
 
     @property
     def host_and_port(self) -> tuple[str, int]:
-        """Where its agent listens."""
+        """The host and the port that its agent listens on."""
         match = _ADDRESS.fullmatch(self.address)
         assert match is not None  # checked when it was read
         return match["host"].strip("[]"), int(match["port"])
@@ -89,19 +89,19 @@ def read_peer_entry(path: Path) -> PeerEntry:
 
 
 class PeerAllowList:
-    """The files of a folder."""
+    """Reads and writes the files of a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def stamp(self) -> tuple[tuple[str, int, int], ...]:
-        """Return what differs when a file was changed."""
+    def fingerprint(self) -> tuple[tuple[str, int, int], ...]:
+        """Return a value that differs when a file has changed."""
         found = []
         for path in self._paths():
             try:
                 status = path.stat()
             except OSError:
-                continue  # taken away meanwhile
+                continue  # removed meanwhile
             found.append((path.name, status.st_mtime_ns, status.st_size))
         return tuple(found)
 
@@ -135,7 +135,7 @@ class PeerAllowList:
         return entries[name]
 
     def put(self, entry: PeerEntry) -> Path:
-        """Write a neighbour's file, in place of the one there was.
+        """Write or replace a neighbour's file.
 
         Raises:
             SystemFault: it cannot be written.

@@ -1,4 +1,4 @@
-"""The peer client brings letters and questions to neighbours over HTTPS with mutual TLS."""
+"""The peer client sends letters and questions to neighbours over HTTPS with mutual TLS."""
 
 from __future__ import annotations
 
@@ -21,28 +21,35 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterable
-    from pathlib import Path
 
     from cosched.agents.protocol.messages import Letter
     from cosched.agents.transport.allow_list import PeerEntry
+    from cosched.agents.transport.tls import CertificateFiles
 
 __all__ = ["XML_MEDIA_TYPE", "LetterSender", "call_peer", "connect_peer", "send_request"]
 
 _log = structlog.get_logger("cosched.agents")
 
-_MAX_WAITING = 1000  # letters to one neighbour that wait for it; older ones are dropped, what matters is said again
+_MAX_WAITING = 1000  # letters that wait for one neighbour; older ones are dropped, and repeated if they matter
+_WHOLE_FACTOR = 3  # times the timeout for all of a conversation
+XML_MEDIA_TYPE = "application/xml; charset=utf-8"
 
 
 class LetterSender:
-    """Brings letters to neighbours, each on a thread of its own: a slow one delays nobody else."""
+    """Sends letters to neighbours, each on a thread of its own, so that a slow one delays no other."""
 
-    def __init__(self, certificate_path: Path, key: Path) -> None:
-        self._files = (certificate_path, key)
+    def __init__(self, files: CertificateFiles) -> None:
+        """Set up.
+
+        Args:
+            files: certificate and private key of this domain's agent.
+        """
+        self._files = files
         self._routes: dict[str, _PeerThread] = {}
         self._guard = threading.Lock()
 
-    def serve(self, entries: Iterable[PeerEntry]) -> None:
-        """Bring letters to these neighbours alone."""
+    def set_peers(self, entries: Iterable[PeerEntry]) -> None:
+        """Send letters to these neighbours alone."""
         known = {entry.name: entry for entry in entries}
         with self._guard:
             for name in list(self._routes):
@@ -55,7 +62,7 @@ class LetterSender:
                     self._routes[name].start()
 
     def send(self, letter: Letter) -> None:
-        """Take a letter to be sent; what cannot be brought is dropped."""
+        """Queue a letter; it is dropped where it cannot be delivered."""
         with self._guard:
             route = self._routes.get(letter.receiver)
         if route is not None:
@@ -67,8 +74,8 @@ class LetterSender:
             return {name: route.fault for name, route in self._routes.items() if route.fault}
 
     def stop(self) -> None:
-        """Send what waits no more."""
-        self.serve(())
+        """Stop sending; waiting letters are dropped."""
+        self.set_peers(())
 
 
 class _PeerThread(threading.Thread):
@@ -78,7 +85,12 @@ class _PeerThread(threading.Thread):
         self._context = context
         self._waiting: queue.Queue[Letter | None] = queue.Queue(_MAX_WAITING)
         self._stopped = threading.Event()
-        self.fault = ""
+        self._fault = ""
+
+    @property
+    def fault(self) -> str:
+        """Why the last letter did not arrive; empty where it did."""
+        return self._fault
 
     def moved(self, entry: PeerEntry) -> bool:
         return (entry.address, entry.certificate) != (self._entry.address, self._entry.certificate)
@@ -108,11 +120,13 @@ class _PeerThread(threading.Thread):
             except UserError as error:
                 _log.error("a letter cannot be written", peer=self._entry.name, fault=str(error))
                 continue
-            connection = self._bring(connection, body)
+            connection = self._deliver(connection, body)
         if connection is not None:
             connection.close()
 
-    def _bring(self, connection: http.client.HTTPSConnection | None, body: bytes) -> http.client.HTTPSConnection | None:
+    def _deliver(
+        self, connection: http.client.HTTPSConnection | None, body: bytes
+    ) -> http.client.HTTPSConnection | None:
         """Send one letter, on the connection that there is or on a new one; return what can be used again."""
         for kept in (connection, None):
             if kept is None and connection is not None:
@@ -133,8 +147,8 @@ class _PeerThread(threading.Thread):
         return None
 
     def _note(self, fault: str) -> None:
-        if fault != self.fault:
-            self.fault = fault
+        if fault != self._fault:
+            self._fault = fault
             if fault:
                 _log.warning("a neighbour cannot be reached", peer=self._entry.name, fault=fault)
             else:
@@ -153,14 +167,14 @@ def call_peer(
 
     Args:
         entry: the neighbour.
-        context: proves who we are, and takes nobody else for it.
+        context: proves our identity and takes the neighbour's certificate alone.
         method: "GET" or "POST".
         path: with its query.
         body: XML; empty for none.
         timeout: seconds of silence after which it is given up; all of it may take three times that.
 
     Raises:
-        OSError, http.client.HTTPException: it does not answer, or is not who it should be.
+        OSError, http.client.HTTPException: it does not answer, or has another certificate.
     """
     connection = connect_peer(entry, context, timeout)
     try:
@@ -172,7 +186,7 @@ def call_peer(
 def connect_peer(
     entry: PeerEntry, context: ssl.SSLContext, timeout: float = SILENCE_TIMEOUT
 ) -> http.client.HTTPSConnection:
-    """Return a connection to a neighbour's agent on which both have proved who they are; errors as `call`."""
+    """Return a mutually authenticated connection to a neighbour's agent; errors as `call_peer`."""
     host, port = entry.host_and_port
     connection = http.client.HTTPSConnection(host, port, context=context, timeout=timeout)
     plain = socket.create_connection((host, port), timeout)
@@ -194,24 +208,18 @@ def connect_peer(
 def send_request(
     connection: http.client.HTTPSConnection, method: str, path: str, body: bytes = b"", timeout: float = SILENCE_TIMEOUT
 ) -> PeerReply:
-    """Ask something on a connection that may be used again afterwards, if nothing was raised; see `call`."""
+    """Ask on a connection, which can be used again unless an error is raised; see `call_peer`."""
     if connection.sock is None:  # the neighbour wished to end it after its last answer
         raise http.client.NotConnected
     with time_limit(connection.sock, _WHOLE_FACTOR * timeout):
         connection.request(method, path, body, {"Content-Type": XML_MEDIA_TYPE} if body else {})
         answer = connection.getresponse()
-        said = answer.read(MAX_DOCUMENT_BYTES)
+        content = answer.read(MAX_DOCUMENT_BYTES)
         if not answer.isclosed():
             fault = (
                 f"more than {MAX_DOCUMENT_BYTES} bytes"
-                if len(said) == MAX_DOCUMENT_BYTES
+                if len(content) == MAX_DOCUMENT_BYTES
                 else "not all of what it announced"
             )
             raise http.client.HTTPException(f"it answers with {fault}")
-        return PeerReply(answer.status, said, dict(answer.getheaders()))
-
-
-_WHOLE_FACTOR = 3  # times the patience for all of a conversation
-
-
-XML_MEDIA_TYPE = "application/xml; charset=utf-8"
+        return PeerReply(answer.status, content, dict(answer.getheaders()))

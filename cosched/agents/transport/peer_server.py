@@ -19,35 +19,32 @@ import structlog
 from cosched.agents.protocol.xml_documents import MAX_DOCUMENT_BYTES, read_letter
 from cosched.agents.transport import remote_output, tls
 from cosched.agents.transport.remote_output import PeerReply
-from cosched.agents.transport.tls import SILENCE_TIMEOUT, time_limit
+from cosched.agents.transport.tls import time_limit
 from cosched.errors import SystemFault, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator
 
     from cosched.agents.protocol.messages import Letter
     from cosched.agents.transport.allow_list import PeerEntry
     from cosched.agents.transport.remote_output import OutputQuery
+    from cosched.agents.transport.tls import CertificateFiles
     from cosched.connector.interface import Output
 
 __all__ = ["PeerServer"]
 
 _log = structlog.get_logger("cosched.agents")
 
-"""Seconds of silence in a handshake, a request, an answer."""
-_MAX_CONNECTIONS = 64
-"""Media type of a letter."""
+_MAX_CONNECTIONS = 64  # served at once
 
 
 class PeerServer:
-    """Listens to neighbours until `stop`."""
+    """Listens to neighbours until it is stopped."""
 
     def __init__(
         self,
         address: tuple[str, int],
-        certificate_path: Path,
-        key: Path,
+        files: CertificateFiles,
         name: str,
         deliver: Callable[[Letter], None],
         output: Callable[[str, OutputQuery], Output | None],
@@ -56,28 +53,27 @@ class PeerServer:
 
         Args:
             address: host and port.
-            certificate_path: of this domain's agent.
-            key: its private key.
+            files: certificate and private key of this domain's agent.
             name: of this domain.
-            deliver: takes a letter whose sender has proved who it is.
-            output: returns what a task wrote that this neighbour has handed over.
+            deliver: takes a letter whose sender is authenticated.
+            output: returns the output of a task that this neighbour has handed over.
 
         Raises:
-            SystemFault: the address cannot be had.
+            SystemFault: the address cannot be listened on.
         """
-        self._files = (certificate_path, key)
+        self._files = files
         self._name = name
         self._deliver = deliver
         self._output = output
         self._names: dict[str, str] = {}  # fingerprint → neighbour
-        self._context = tls.server_context(certificate_path, key, ())
-        self._places = threading.BoundedSemaphore(_MAX_CONNECTIONS)
+        self._context = tls.server_context(*files, ())
+        self._connections = threading.BoundedSemaphore(_MAX_CONNECTIONS)
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         kind = type("Server", (ThreadingHTTPServer,), {"address_family": family, "daemon_threads": True})
-        office = self
+        peer_server = self
 
         class Handler(_Handler):
-            server_office = office
+            owner = peer_server
 
         try:
             self._server: ThreadingHTTPServer = kind(address, Handler)
@@ -104,20 +100,30 @@ class PeerServer:
             self._thread.join()
         self._server.server_close()
 
-    def admit(self, entries: Iterable[PeerEntry]) -> None:
+    @contextlib.contextmanager
+    def connection_slot(self) -> Iterator[bool]:
+        """Count a connection while it is served; gives False where there are too many."""
+        free = self._connections.acquire(blocking=False)
+        try:
+            yield free
+        finally:
+            if free:
+                self._connections.release()
+
+    def set_peers(self, entries: Iterable[PeerEntry]) -> None:
         """Listen to these neighbours alone from the next connection on."""
         known = list(entries)
         names = {tls.fingerprint(ssl.PEM_cert_to_DER_cert(entry.certificate)): entry.name for entry in known}
         self._context = tls.server_context(*self._files, (entry.certificate for entry in known))
         self._names = names
 
-    def secure(self, connection: socket.socket) -> tuple[ssl.SSLSocket, str] | None:
-        """Return the connection made secure and who is at its other end; None for a stranger."""
-        connection.settimeout(SILENCE_TIMEOUT)
+    def handshake(self, connection: socket.socket) -> tuple[ssl.SSLSocket, str] | None:
+        """Return the secured connection and the neighbour at its other end; None where it is no neighbour."""
+        connection.settimeout(tls.SILENCE_TIMEOUT)
         secured: ssl.SSLSocket | None = None
         try:
             secured = self._context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
-            with time_limit(secured, SILENCE_TIMEOUT):
+            with time_limit(secured, tls.SILENCE_TIMEOUT):
                 secured.do_handshake()
         except (OSError, ValueError) as error:
             _log.info("refused a connection", fault=str(error))
@@ -168,31 +174,30 @@ def _text_reply(status: HTTPStatus, text: str) -> PeerReply:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection of a neighbour's."""
+    """Serves one connection of a neighbour."""
 
     protocol_version = "HTTP/1.1"
     server_version = "cosched"
     sys_version = ""
     timeout = 60.0  # seconds for which a quiet connection is kept
-    server_office: PeerServer
+    owner: PeerServer
 
     def handle(self) -> None:
-        places = self.server_office._places  # noqa: SLF001  one thing in two classes, as http.server wants it
-        if not places.acquire(blocking=False):
+        with self.owner.connection_slot() as free:
+            if free:
+                self._handle_secured()
+
+    def _handle_secured(self) -> None:
+        secured = self.owner.handshake(self.request)
+        if secured is None:
             return
-        try:
-            secured = self.server_office.secure(self.request)
-            if secured is None:
-                return
-            connection, self._peer = secured
-            self._secured = connection
-            connection.settimeout(self.timeout)
-            self.rfile = self._reader = connection.makefile("rb")
-            self.wfile = connection.makefile("wb")
-            with contextlib.suppress(OSError), connection:
-                super().handle()
-        finally:
-            places.release()
+        connection, self._peer = secured
+        self._secured = connection
+        connection.settimeout(self.timeout)
+        self.rfile = self._reader = connection.makefile("rb")
+        self.wfile = connection.makefile("wb")
+        with contextlib.suppress(OSError), connection:
+            super().handle()
 
     def handle_one_request(self) -> None:
         """Wait for a request as long as a quiet connection is kept; from its first byte on it has as long again."""
@@ -214,7 +219,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer("POST", self.rfile.read(int(length)))
 
     def _answer(self, method: str, body: bytes) -> None:
-        reply = self.server_office.answer(method, self.path, self._peer, body)
+        reply = self.owner.answer(method, self.path, self._peer, body)
         self.send_response(reply.status)
         for name, value in reply.headers.items():
             self.send_header(name, value)

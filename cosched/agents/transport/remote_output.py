@@ -1,7 +1,7 @@
-"""What a forwarded task wrote, read from the neighbour that has it: a question in a path, bytes as they are in answer.
+"""Output of forwarded tasks is read from the neighbour that has it: a query in a path, plain bytes in answer.
 
 GET /output?task=UUID&stream=out&rank=0&attempt=0&offset=-1000&limit=1000
-200 with `Cosched-Offset`, `Cosched-Size` and the bytes; 204: nothing is kept; 4xx, 5xx: why not, in one line
+200 with `Cosched-Offset`, `Cosched-Size` and the bytes; 204: nothing is kept; 4xx, 5xx: the reason, in one line
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MAX_PATH = 2000  # characters of a path
 
 
 class PeerReply(NamedTuple):
-    """What a neighbour's agent answered to a request."""
+    """The answer of a neighbour's agent to a request."""
 
     status: int
     body: bytes
@@ -47,15 +47,15 @@ class PeerReply(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OutputQuery:
-    """Which part of which output.
+    """A part of one output.
 
     Attributes:
         task: UUID of the task, the same in every domain.
         stream: "out" or "err".
         rank: of the process.
-        attempt: which try in the domain that ran it, from 1; 0 for the last.
+        attempt: its number in the domain that ran the task, from 1; 0 for the last.
         offset: first byte; negative counts from the end.
-        limit: most bytes, up to `MOST`.
+        limit: most bytes, up to `MAX_OUTPUT_BYTES`.
     """
 
     task: str
@@ -67,15 +67,15 @@ class OutputQuery:
 
     @property
     def path(self) -> str:
-        """As it is asked."""
+        """The path that asks for it."""
         return f"{OUTPUT_PATH}?{urlencode(asdict(self))}"
 
 
 def read_query(path: str) -> OutputQuery:
-    """Return the question that a path holds.
+    """Return the query that a path holds.
 
     Raises:
-        UserError: it is none; says what is wrong with it.
+        UserError: it holds none; says what is wrong with it.
     """
     parts = urlsplit(path[:_MAX_PATH])
     given = dict(parse_qsl(parts.query))
@@ -91,10 +91,10 @@ def read_query(path: str) -> OutputQuery:
 
 
 def read_output_reply(reply: PeerReply, query: OutputQuery) -> Output | None:
-    """Return the output that a neighbour answered with; None where nothing is kept there.
+    """Return the output in a neighbour's answer; None where none is kept there.
 
     Raises:
-        SystemFault: it refused, or what it sent is no answer to the question.
+        SystemFault: it refused, or its answer does not fit the query.
     """
     if reply.status == HTTPStatus.NO_CONTENT:
         return None
@@ -110,7 +110,7 @@ def read_output_reply(reply: PeerReply, query: OutputQuery) -> Output | None:
 
 
 def output_reply(found: Output | None) -> PeerReply:
-    """Return the answer that `read_output` reads."""
+    """Return the answer that `read_output_reply` reads."""
     if found is None:
         return PeerReply(HTTPStatus.NO_CONTENT, b"", {})
     return PeerReply(HTTPStatus.OK, found.data, {"Cosched-Offset": str(found.offset), "Cosched-Size": str(found.size)})

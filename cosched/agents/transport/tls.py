@@ -1,4 +1,4 @@
-"""TLS between agents: keys, pinned certificates, contexts, and time limits."""
+"""TLS between agents: self-signed certificates, pinned by each neighbour without an authority, and time limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import socket
 import ssl
 import threading
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-
 __all__ = [
     "SILENCE_TIMEOUT",
+    "CertificateFiles",
     "checked_certificate",
     "client_context",
     "fingerprint",
@@ -32,10 +32,17 @@ __all__ = [
     "time_limit",
 ]
 
-# ── Keys and certificates of agents: self-signed, known to each neighbour by heart (pinned), no authority in between.
-
+SILENCE_TIMEOUT = 10.0
+"""Seconds of silence in a handshake, a request or an answer after which a connection is given up."""
 
 _DAYS = 3650
+
+
+class CertificateFiles(NamedTuple):
+    """Files of an agent's certificate and its private key, both PEM."""
+
+    certificate: Path
+    key: Path
 
 
 def make_certificate(name: str) -> tuple[bytes, bytes]:
@@ -60,7 +67,7 @@ def make_certificate(name: str) -> tuple[bytes, bytes]:
 
 
 def checked_certificate(pem: str) -> str:
-    """Return a certificate's PEM as it is to be kept.
+    """Return a certificate's PEM in its normal form.
 
     Raises:
         UserError: it is not one certificate.
@@ -80,12 +87,12 @@ def fingerprint(der: bytes) -> str:
 
 
 def server_context(certificate: Path, key: Path, pinned: Iterable[str]) -> ssl.SSLContext:
-    """Return how to listen: only to whoever proves one of the pinned certificates."""
+    """Return a context for listening that accepts the pinned certificates alone."""
     return _context(ssl.PROTOCOL_TLS_SERVER, certificate, key, pinned)
 
 
 def client_context(certificate: Path, key: Path, pinned: str) -> ssl.SSLContext:
-    """Return how to call: only whoever proves this certificate; by what name it is called does not matter."""
+    """Return a context for calling that accepts this certificate alone, under any name."""
     return _context(ssl.PROTOCOL_TLS_CLIENT, certificate, key, (pinned,))
 
 
@@ -109,17 +116,15 @@ def _context(protocol: int, certificate: Path, key: Path, pinned: Iterable[str])
     return context
 
 
-# ── A limit to what one conversation with a neighbour may take, however much it goes on saying.
-#
-# A socket's own timeout begins anew with every byte: who sends one now and then would hold a thread for ever.
-
-
 @contextmanager
 def time_limit(connection: socket.socket, seconds: float) -> Iterator[None]:
     """End a connection, secured or not, that is still in use here after so many seconds.
 
+    A socket's own timeout begins anew with every byte: a neighbour that sends one now and then would hold a thread for
+    ever.
+
     Raises:
-        TimeoutError: that has happened, whatever came of it within.
+        TimeoutError: it was, whatever error came of that within.
     """
     over = threading.Event()
 
@@ -140,6 +145,3 @@ def time_limit(connection: socket.socket, seconds: float) -> Iterator[None]:
         timer.cancel()
     if over.is_set():
         raise TimeoutError(f"it took longer than {seconds:g} s")
-
-
-SILENCE_TIMEOUT = 10.0

@@ -26,10 +26,10 @@ def an_entry(name: str = "b", **changes: object) -> PeerEntry:
 def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     book = PeerAllowList(tmp_path / "peers.d")
     entry = an_entry(role=PeerRole.UPPER, paused=True)
-    before = book.stamp()
+    before = book.fingerprint()
     book.put(entry)
     assert book.entries() == [entry]
-    assert book.stamp() != before
+    assert book.fingerprint() != before
     book.remove("b")
     assert book.entries() == []
 

@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 
 def test_a_letter_arrives(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:
-    office = LetterSender(a.certificate, a.key)
-    office.serve([b.entry(server.port)])
+    sender = LetterSender(a.files)
+    sender.set_peers([b.entry(server.port)])
     letter = Letter("a", "b", 1, 0, 1, Inquiry())
-    office.send(letter)
+    sender.send(letter)
     assert box.came.wait(20)
     assert box.letters == [letter]
-    assert office.faults() == {}
-    office.stop()
+    assert sender.faults() == {}
+    sender.stop()
 
 
 def test_a_neighbour_that_cannot_be_reached_is_named(a: Identity, b: Identity) -> None:
-    office = LetterSender(a.certificate, a.key)
+    sender = LetterSender(a.files)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))  # and so nobody else's
-        office.serve([b.entry(silent.getsockname()[1])])
-        office.send(Letter("a", "b", 1, 0, 1, Inquiry()))
+        sender.set_peers([b.entry(silent.getsockname()[1])])
+        sender.send(Letter("a", "b", 1, 0, 1, Inquiry()))
         for _ in range(400):
-            if office.faults():
+            if sender.faults():
                 break
             threading.Event().wait(0.05)
-        assert "refused" in office.faults()["b"]
-        office.stop()
+        assert "refused" in sender.faults()["b"]
+        sender.stop()

@@ -15,6 +15,7 @@ from cosched.agents.transport import tls
 from cosched.agents.transport.peer_client import call_peer
 from cosched.agents.transport.peer_server import PeerServer
 from cosched.agents.transport.remote_output import OutputQuery, read_output_reply
+from cosched.agents.transport.tls import CertificateFiles
 from cosched.connector.interface import Output
 from cosched.errors import SystemFault, UserError
 from tests.agents.identities import UUID, Box, Identity, an_identity
@@ -73,7 +74,7 @@ def test_we_talk_to_nobody_who_only_listens_at_the_right_place(server: PeerServe
 
 
 def test_who_is_removed_is_shut_out(server: PeerServer, a: Identity, b: Identity) -> None:
-    server.admit([])
+    server.set_peers([])
     with pytest.raises((OSError, http.client.HTTPException)):
         a_call(server, a, b, "/ping")
 
@@ -109,9 +110,10 @@ def test_there_is_nothing_else(server: PeerServer, a: Identity, b: Identity) -> 
 
 def test_a_place_that_is_taken_is_a_clear_fault(server: PeerServer, b: Identity, box: Box) -> None:
     with pytest.raises(SystemFault, match="choose another in"):
-        PeerServer(("127.0.0.1", server.port), b.certificate, b.key, "b", box.put, box.output)
+        PeerServer(("127.0.0.1", server.port), b.files, "b", box.put, box.output)
 
 
 def test_a_missing_key_says_how_to_make_one(tmp_path: Path, box: Box) -> None:
+    files = CertificateFiles(tmp_path / "none.crt", tmp_path / "none.key")
     with pytest.raises(UserError, match="cosched peer init"):
-        PeerServer(("127.0.0.1", 0), tmp_path / "none.crt", tmp_path / "none.key", "b", box.put, box.output)
+        PeerServer(("127.0.0.1", 0), files, "b", box.put, box.output)
