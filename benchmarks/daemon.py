@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     options = parser.parse_args()
     requests = [
-        TaskRequest(application=order.kernel, deadline=time.time() + 1e6 + order.allowance)
+        TaskRequest(application=order.kernel, deadline=time.time() + 1e6 + order.relative_deadline)
         for order in draw_kernel_tasks(options.tasks, options.seed)
     ]
     rows = {"one by one": _measure(requests, _one_by_one), "in one list": _measure(requests, _in_one_list)}

@@ -48,7 +48,8 @@ def run(client: Client, orders: Sequence[KernelTask], console: Console) -> tuple
     began = time.time()
     # Some deadlines are drawn as tight as the shortest run time itself: taken in all the same, to be met if can be.
     requests = [
-        TaskRequest(application=order.kernel, deadline=began + order.allowance, best_effort=True) for order in orders
+        TaskRequest(application=order.kernel, deadline=began + order.relative_deadline, best_effort=True)
+        for order in orders
     ]
     client.submit_all(requests)
     return began, _follow(client, began, console)

@@ -81,7 +81,7 @@ def command(
     else:
         _print(chosen, rows, seed, seeds)
     if plot:  # last: what took long is not lost where a picture has no place
-        _draw(chosen.pictures(rows, seed, options), chosen.name, plot)
+        _draw(chosen.charts(rows, seed, options), chosen.name, plot)
 
 
 def _draw(pictures: Mapping[str, str], name: str, places: Sequence[Path]) -> None:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from cosched.agents.advice import AdvertisingOutcome, Advice, AdviserSnapshot
 from cosched.agents.agent_settings import Peer, PeerRole
-from cosched.simulation.grid import Grid, GridDomain, GridSettings, GridTask
-from cosched.simulation.network import SimulatedNetwork
+from cosched.simulation.grid import Grid, GridDomain, GridSettings, GridTask, KernelKnowledge
+from cosched.simulation.network import NetworkFaults, SimulatedNetwork
 from cosched.simulation.simulated_domain import Calendar
 
 if TYPE_CHECKING:
@@ -36,53 +36,57 @@ _OPPOSITE_ROLE = {
 
 
 def advise(situation: AdviserSnapshot, bounds: AdvertisingBounds, seconds: float) -> Advice:
-    """Return the best way that was found in so many seconds of processor time."""
+    """Return the best advertising found in so many seconds of processor time."""
     until = time.process_time() + seconds
     present = situation.settings.advertising
     first = simulated_outcome(situation, present)
     known = {present: first}
     best = present
     while True:
-        for way in adjacent_settings(best, bounds):
-            if way not in known and time.process_time() < until:
-                known[way] = simulated_outcome(situation, way)
-        nearest = min(known, key=lambda way: known[way].cost)
+        for settings in adjacent_settings(best, bounds):
+            if settings not in known and time.process_time() < until:
+                known[settings] = simulated_outcome(situation, settings)
+        nearest = min(known, key=lambda settings: known[settings].cost)
         if nearest == best or time.process_time() >= until:
             break
         best = nearest
-    found = min(known, key=lambda way: known[way].cost)
+    found = min(known, key=lambda settings: known[settings].cost)
     if known[found].cost > (1 - _LEAST_GAIN) * first.cost:
         found = present
     return Advice(present, first, found, known[found], len(known), len(situation.tasks))
 
 
-def adjacent_settings(way: AdvertisingSettings, bounds: AdvertisingBounds) -> Iterator[AdvertisingSettings]:
-    """Give the ways that are one step from this one and within bounds; a period changes with its cache's life."""
+def adjacent_settings(settings: AdvertisingSettings, bounds: AdvertisingBounds) -> Iterator[AdvertisingSettings]:
+    """Yield the settings one step away and within bounds; the lifetime changes with the period."""
     for factor in (0.5, 2.0):
-        period = min(max(way.period * factor, bounds.shortest), bounds.longest)
-        yield replace(way, period=period, lifetime=min(way.lifetime * period / way.period, bounds.lifetime))
-        yield replace(way, lifetime=min(max(way.lifetime * factor, way.period), bounds.lifetime))
-    yield replace(way, push=not way.push)
-    for scope in (way.scope - 1, way.scope + 1):
+        period = min(max(settings.period * factor, bounds.shortest), bounds.longest)
+        yield replace(
+            settings, period=period, lifetime=min(settings.lifetime * period / settings.period, bounds.lifetime)
+        )
+        yield replace(settings, lifetime=min(max(settings.lifetime * factor, settings.period), bounds.lifetime))
+    yield replace(settings, push=not settings.push)
+    for scope in (settings.scope - 1, settings.scope + 1):
         if 0 <= scope <= bounds.scope:
-            yield replace(way, scope=scope)
+            yield replace(settings, scope=scope)
 
 
-def simulated_outcome(situation: AdviserSnapshot, way: AdvertisingSettings, seed: int = 1) -> AdvertisingOutcome:
-    """Return what all domains' tasks and letters come to where all advertise in this way."""
+def simulated_outcome(
+    situation: AdviserSnapshot, advertising: AdvertisingSettings, seed: int = 1
+) -> AdvertisingOutcome:
+    """Return the outcome for all domains where all advertise in this way."""
     profiles = {f"t{number}": seen.profile for number, seen in enumerate(situation.tasks)}
     tasks = list(_tasks(situation, seed))
-    calendar = Calendar()
-    network = SimulatedNetwork(calendar, seed=seed)
-    middleware = GridSettings(
+    network = SimulatedNetwork(Calendar(), NetworkFaults(), seed)
+    settings = GridSettings(
         policy="fcfs-calculated",
         agents=True,
         generations=0,
-        agent=replace(situation.settings, advertising=way),
+        agent=replace(situation.settings, advertising=advertising),
         noise=lambda _name: 1.0,
+        seed=seed,
     )
     slowness = {other.hardware: other.slowness for other in situation.others} | {"": 1.0}
-    grid = Grid(_domains(situation), slowness, middleware, network, calendar, seed, profiles.__getitem__)
+    grid = Grid(_domains(situation), KernelKnowledge(slowness, profiles.__getitem__), settings, network)
     runs = grid.run(tasks)
     over = [max(runs[task.name][1].finished - task.deadline, 0.0) for task in tasks]
     work = sum(profile.shortest for profile in profiles.values()) / len(profiles)
@@ -94,44 +98,44 @@ def simulated_outcome(situation: AdviserSnapshot, way: AdvertisingSettings, seed
 
 
 def _domains(situation: AdviserSnapshot) -> list[GridDomain]:
-    """Return the domains: a neighbour knows us and those that it told of."""
+    """Return the domains: a neighbour knows us and the domains that it advertised."""
     own = situation.settings.name
     direct = [other for other in situation.others if other.via == other.name]
-    sites = [GridDomain(own, situation.hosts, "", tuple(Peer(other.name, other.role) for other in direct))]
+    domains = [GridDomain(own, situation.hosts, "", tuple(Peer(other.name, other.role) for other in direct))]
     for other in situation.others:
         if other.via == other.name:
             behind = tuple(Peer(far.name) for far in situation.others if far.via == other.name != far.name)
             peers = (Peer(own, _OPPOSITE_ROLE[other.role]), *behind)
         else:
             peers = (Peer(other.via),)
-        sites.append(GridDomain(other.name, other.hosts, other.hardware, peers))
-    return sites
+        domains.append(GridDomain(other.name, other.hosts, other.hardware, peers))
+    return domains
 
 
 def _tasks(situation: AdviserSnapshot, seed: int) -> Iterator[GridTask]:
-    """Give our tasks as they came, and for each other domain as many of their kind as keep it as busy as it is."""
+    """Yield our tasks as they came, and for each other domain so many alike that it is as busy as it is."""
     seen = situation.tasks
     for number, task in enumerate(seen):
         yield GridTask(f"own-{number}", f"t{number}", situation.settings.name, task.after, task.after + task.allowance)
-    span = max(seen[-1].after, max(task.profile.shortest for task in seen))
+    duration = max(seen[-1].after, max(task.profile.shortest for task in seen))
     work = sum(
         count * task.profile.on(count) for task in seen for count in [_most_efficient_hosts(task.profile)]
     ) / len(seen)
-    wanted = {other.name: other.busy * other.hosts * span / (work * other.slowness) for other in situation.others}
-    scale = min(1.0, _MOST_FOREIGN_TASKS / max(sum(wanted.values()), 1.0))
+    numbers = {other.name: other.busy * other.hosts * duration / (work * other.slowness) for other in situation.others}
+    scale = min(1.0, _MOST_FOREIGN_TASKS / max(sum(numbers.values()), 1.0))
     for other in situation.others:
         draw = random.Random(f"{seed}/{other.name}")  # noqa: S311  a repeatable draw, not a secret
         fit = [place for place, task in enumerate(seen) if _fewest_hosts(task.profile) <= other.hosts]
         if not fit:
             continue
-        for number, after in enumerate(_arrivals(draw, round(scale * wanted[other.name]), span)):
+        for number, after in enumerate(_arrivals(draw, round(scale * numbers[other.name]), duration)):
             place = draw.choice(fit)
             due = after + max(seen[place].allowance, other.slowness * seen[place].profile.shortest)
             yield GridTask(f"{other.name}-{number}", f"t{place}", other.name, after, due)
 
 
 def _arrivals(draw: random.Random, count: int, span: float) -> list[float]:
-    """Return so many moments of a Poisson process within a span."""
+    """Return `count` moments of a Poisson process within a span."""
     gaps = list(accumulate(draw.expovariate(1.0) for _ in range(count + 1)))
     return [span * gap / gaps[-1] for gap in gaps[:-1]]
 

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["INTERVAL_SUFFIX", "Experiment", "ExperimentOption", "ResultRow", "averaged_rows", "line_chart"]
 
-# ── Rows of several seeds made one: means with 95 % confidence intervals (Student's t).
-
-
 INTERVAL_SUFFIX = "_ci95"
 """Ends the name of a column that holds half the width of a mean's 95 % confidence interval."""
 
@@ -65,10 +62,10 @@ def averaged_rows(tables: Sequence[Sequence[ResultRow]], keys: Sequence[str]) ->
 
     Args:
         tables: the rows of each seed, at least one table; the same rows in the same order.
-        keys: columns that say which row it is.
+        keys: columns that identify a row.
 
     Returns:
-        One table. With one seed it is that seed's, without intervals. A mean leaves out where a column is None.
+        One table. With one seed it is that seed's, without intervals. A mean leaves out values of None.
 
     Raises:
         ValueError: the tables do not have the same rows.
@@ -97,22 +94,19 @@ def _half_interval(values: Sequence[float]) -> float:
     return t * statistics.stdev(values) / math.sqrt(len(values))
 
 
-# ── Rows of an experiment as lines: one column over another, a line for each value of a third.
-
-
 def line_chart(
     rows: Sequence[ResultRow], x: str, y: str, by: str, title: str, labels: tuple[str, str], dashed: str = ""
 ) -> str:
     """Return a plot as SVG, with bands where the rows have confidence intervals.
 
     Args:
-        rows: those to be drawn, by `x` ascending within a line; where a column is None there is no point.
+        rows: by `x` ascending within a line; a column with None gives no point.
         x: column along the axis.
         y: column upwards.
         by: column whose values are the lines.
         title: above the plot.
         labels: of the axes.
-        dashed: how the names of dashed lines end; empty: none is.
+        dashed: ending of the names of dashed lines; empty: none is.
     """
     names = dict.fromkeys(str(row[by]) for row in rows)
     return line_plot(
@@ -136,9 +130,6 @@ def _chart_value(value: str | float | None) -> float:
     return float("nan") if value is None else float(value)
 
 
-# ── What an experiment is: a name, what it reproduces, options, rows for a seed, and the paper's rows to hold beside.
-
-
 ResultRow = dict[str, str | float | int | None]
 """One line of a table, by column name. Times are seconds, shares 0…1."""
 
@@ -149,7 +140,7 @@ def _no_charts(_rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, fl
 
 @dataclass(frozen=True, slots=True)
 class ExperimentOption:
-    """A number that may be set with `--set`; whole where its default is.
+    """A number for `--set`; whole where its default is.
 
     Attributes:
         default: as the paper has it, where it says.
@@ -171,13 +162,13 @@ class Experiment:
     Attributes:
         name: as on the command line.
         reproduces: the paper and what of it, in one line.
-        keys: the columns that say which row it is; the others are measured.
+        keys: columns that identify a row; the others are measured.
         run: (seed, options) → rows; the same arguments give the same rows but for `machine`.
         options: by name.
         paper: rows as published, with the same column names as far as the paper has them.
-        pictures: (rows, seed, options) → SVG by name; the rows may be means with intervals.
-        note: what to know when reading the paper's rows beside ours; one line, may be empty.
-        machine: the columns that depend on the machine too, not on the arguments alone.
+        charts: (rows, seed, options) → SVG by name; the rows may be means with intervals.
+        note: a caution for reading the paper's rows beside ours; one line, may be empty.
+        machine: columns that depend on the machine too.
         searches: whether it needs the machine code of the searches.
     """
 
@@ -190,7 +181,7 @@ class Experiment:
     note: str = ""
     searches: bool = False
     machine: tuple[str, ...] = ()
-    pictures: Callable[[Sequence[ResultRow], int, Mapping[str, float]], dict[str, str]] = _no_charts
+    charts: Callable[[Sequence[ResultRow], int, Mapping[str, float]], dict[str, str]] = _no_charts
 
     def settings(self, given: Mapping[str, str]) -> dict[str, float]:
         """Return every option's value.

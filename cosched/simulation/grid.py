@@ -1,7 +1,7 @@
 """Several domains with their agents in virtual time, over a simulated network.
 
-Start at `Grid.run`; without agents each domain works off what is submitted to it. `KernelKnowledge` tells the agents
-run times on other hardware.
+The daemon's own core, agent and letters are driven. Start at `Grid.run`; without agents each domain runs the requests
+submitted to it. `KernelKnowledge` tells the agents run times on other hardware.
 """
 
 from __future__ import annotations
@@ -38,17 +38,15 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt
     from cosched.prediction.profile import Profile
     from cosched.simulation.network import SimulatedNetwork
-    from cosched.simulation.simulated_domain import Calendar, SimulatedRun
+    from cosched.simulation.simulated_domain import SimulatedRun
 
 __all__ = ["Grid", "GridDomain", "GridSettings", "GridTask", "HostOutage", "KernelKnowledge", "host_names"]
 
-# ── What the agents of a simulated grid know of tasks: kernels by name, on hardware that differs in speed alone.
-
 
 class KernelKnowledge:
-    """Knows how long the kernels take on every class of hardware."""
+    """Knows run times of kernels, by name, on hardware that differs in speed alone."""
 
-    def __init__(self, slowness: Mapping[str, float], profiles: Callable[[str], Profile]) -> None:
+    def __init__(self, slowness: Mapping[str, float], profiles: Callable[[str], Profile] = kernel_profile) -> None:
         """Set up.
 
         Args:
@@ -68,11 +66,11 @@ class KernelKnowledge:
         return self._known[key]
 
     def document(self, task: Task, hosts: int) -> TaskDocument:
-        """Describe a task by its kernel's name; see `Knowledge`."""
+        """Return a task's document with its kernel's name."""
         return describe_task(task, hosts)
 
     def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:
-        """Return a task's times elsewhere, None where none of so many hosts can run it; see `Knowledge`."""
+        """Return a task's times on other hardware; None where so many hosts cannot run it."""
         key = (document.application, hardware, hosts)
         if key not in self._limited:
             times = self.on(document.application, hardware)
@@ -81,25 +79,19 @@ class KernelKnowledge:
         return self._limited[key]
 
 
-# ── Several domains with their agents in virtual time: the daemon's own core, agent and letters over a simulated
-# network.
-#
-# Without agents the domains do not know of one another, and each works off what is submitted to it.
-
-
 _NAMESPACE = UUID("5d5a2a38-7a56-4c0f-8c1c-2b4f0b6e7d11")
-_TICK_SECONDS = 1.0  # seconds between two looks of an agent
+_TICK_SECONDS = 1.0  # between two ticks of an agent
 _LONGEST_WAIT = 50_000.0  # seconds after the last request
 
 
 @dataclass(frozen=True, slots=True)
 class GridDomain:
-    """A domain: its hosts and how they compare, and whom its agent knows.
+    """A domain, its hosts and its agent's neighbours.
 
     Attributes:
         name: of the domain.
-        hosts: how many, all alike.
-        hardware: name of their class.
+        hosts: number, all of one class.
+        hardware: name of the class.
         peers: neighbours of its agent.
     """
 
@@ -114,45 +106,46 @@ class GridTask:
     """One request.
 
     Attributes:
-        name: its own in the whole grid.
-        kernel: what it runs.
-        site: the domain that it is submitted to.
+        name: unique in the grid.
+        kernel: name of the program.
+        domain: that it is submitted to.
         submitted: seconds.
         deadline: seconds.
     """
 
     name: str
     kernel: str
-    site: str
+    domain: str
     submitted: float
     deadline: float
 
 
 @dataclass(frozen=True, slots=True)
 class HostOutage:
-    """A domain's hosts go down at `start`, with what runs on them, and come back at `end`; seconds.
+    """A domain's hosts go down at `start`, with the jobs on them, and come back at `end`; seconds.
 
-    Its agent and its queue stay: who leaves the network as well is cut off by a `Cut`.
+    Its agent and its queue stay; a `NetworkPartition` cuts them off as well.
     """
 
-    site: str
+    domain: str
     start: float
     end: float
 
 
 @dataclass(frozen=True, slots=True)
 class GridSettings:
-    """How the domains of a grid work.
+    """Settings of all domains of a grid.
 
     Attributes:
         policy: of each domain.
         agents: whether they hand tasks to one another.
-        generations: of the genetic search at each change; None: there is no search.
+        generations: of the genetic search at each change; None: no search.
         agent: settings of the agents; each gets a name and an instance of its own.
-        noise: what a task really takes ÷ what was predicted.
-        placement: which domains a request is submitted to: see `placement`.
+        noise: name of a task → true ÷ predicted run time.
+        placement: rule that chooses the domain of a request.
         documents: whether letters are written as XML, validated by the schema and read again, as between daemons.
-        absences: of domains.
+        outages: of domains' hosts.
+        seed: of the searches and of arbitrary host counts.
     """
 
     policy: str
@@ -162,75 +155,70 @@ class GridSettings:
     noise: Callable[[str], float]
     placement: PlacementRule = PlacementRule.HOME
     documents: bool = False
-    absences: tuple[HostOutage, ...] = ()
+    outages: tuple[HostOutage, ...] = ()
+    seed: int = 1
 
 
-def host_names(site: GridDomain) -> list[str]:
+def host_names(domain: GridDomain) -> list[str]:
     """Return the names of a domain's hosts."""
-    return [f"{site.name}-{number:02d}" for number in range(1, site.hosts + 1)]
+    return [f"{domain.name}-{number:02d}" for number in range(1, domain.hosts + 1)]
 
 
 class Grid:
-    """The domains.
+    """Runs requests in several domains.
 
     Attributes:
         domains: by name.
         network: carries the letters.
+        settings: of all domains.
     """
 
     def __init__(
         self,
-        sites: Sequence[GridDomain],
-        slowness: Mapping[str, float],
-        middleware: GridSettings,
+        domains: Sequence[GridDomain],
+        knowledge: KernelKnowledge,
+        settings: GridSettings,
         network: SimulatedNetwork,
-        calendar: Calendar,
-        seed: int,
-        profiles: Callable[[str], Profile] = kernel_profile,
     ) -> None:
         """Build a grid.
 
         Args:
-            sites: the domains.
-            slowness: by class of hardware: run time ÷ the kernels' published times.
-            middleware: how they work.
-            network: between them, in the same calendar.
-            calendar: the world's.
-            seed: of the searches and of arbitrary host counts.
-            profiles: run times of a kernel on hosts of slowness 1, by its name.
+            domains: one for each agent.
+            knowledge: of run times.
+            settings: of all domains.
+            network: between them; the grid lives in its calendar.
         """
         self.network = network
-        self._calendar = calendar
-        knowledge = KernelKnowledge(slowness, profiles)
-        self._middleware = middleware
+        self.settings = settings
+        self._calendar = network.calendar
         self._outstanding = 0
-        self._draw = random.Random(seed)  # noqa: S311  a repeatable draw, not a secret
+        self._draw = random.Random(settings.seed)  # noqa: S311  a repeatable draw, not a secret
         self._copies: dict[str, list[str]] = {}  # task → domains that it was submitted to
-        self._begun: dict[str, str] = {}  # task → where it began first
+        self._first_start: dict[str, str] = {}  # task → domain where it started first
         self.domains = {
-            site.name: _AgentDomain(self, site, knowledge, middleware, calendar, seed + place)
-            for place, site in enumerate(sites)
+            domain.name: _AgentDomain(self, domain, knowledge, settings.seed + place)
+            for place, domain in enumerate(domains)
         }
 
     def run(self, tasks: Sequence[GridTask]) -> dict[str, tuple[str, SimulatedRun]]:
-        """Submit tasks at their times and go on until all have run.
+        """Submit tasks at their times and go on until all have ended.
 
         Returns:
-            Where and how each ran, by name.
+            Domain and run of each, by name.
 
         Raises:
-            RuntimeError: some never do.
+            RuntimeError: some never run.
         """
         self._outstanding = len(tasks)
         for task in tasks:
             self._calendar.at(task.submitted, partial(self._submit, task))
-        if self._middleware.agents:
+        if self.settings.agents:
             for domain in self.domains.values():
                 domain.begin()
-        for absence in self._middleware.absences:
-            domain = self.domains[absence.site]
-            self._calendar.at(absence.start, partial(domain.set_up, up=False))
-            self._calendar.at(absence.end, partial(domain.set_up, up=True))
+        for outage in self.settings.outages:
+            domain = self.domains[outage.domain]
+            self._calendar.at(outage.start, partial(domain.set_up, up=False))
+            self._calendar.at(outage.end, partial(domain.set_up, up=True))
         until = max(task.submitted for task in tasks) + _LONGEST_WAIT
         while self._outstanding and self._calendar.step(until):
             pass
@@ -241,79 +229,77 @@ class Grid:
 
     @property
     def repeated(self) -> int:
-        """How many runs came to their end beyond one for each task."""
+        """Completed runs beyond one for each task."""
         runs = [run.name for domain in self.domains.values() for run in domain.runs]
         return len(runs) - len(set(runs))
 
     def figures(self) -> list[AgentFigures]:
-        """Return what each agent has counted."""
+        """Return the statistics of each agent."""
         agents = [domain.agent for domain in self.domains.values()]
         return [agent.figures() for agent in agents if agent is not None]
 
     def ended(self) -> None:
-        """One more task has run."""
+        """Note that one more task has run."""
         self._outstanding -= 1
 
     def started(self, name: str, where: str) -> None:
-        """A task begins in a domain: where copies of it were submitted to several, all but the first are called off."""
+        """Note that a task starts in a domain; the copies of it in others are cancelled."""
         copies = self._copies[name]
         if len(copies) == 1:
             return
-        first = self._begun.setdefault(name, where)
+        first = self._first_start.setdefault(name, where)
         for other in copies if first == where else [where]:
             if other != first:
-                self.domains[other].call_off(name)
+                self.domains[other].cancel_copy(name)
 
     def _submit(self, task: GridTask) -> None:
-        placement, spots = self._middleware.placement, {}
+        placement, loads = self.settings.placement, {}
         if placement is not PlacementRule.HOME:
-            spots = {name: domain.outlook(task) for name, domain in self.domains.items()}
-        chosen = chosen_domains(placement, task.site, spots, self._draw)
+            loads = {name: domain.load_for(task) for name, domain in self.domains.items()}
+        chosen = chosen_domains(placement, task.domain, loads, self._draw)
         self._copies[task.name] = chosen
         for name in chosen:
             self.domains[name].submit(task)
 
     def send(self, letter: Letter) -> None:
-        """Bring a letter to its receiver."""
-        if self._middleware.documents:
+        """Send a letter to its receiver."""
+        size = 0
+        if self.settings.documents:
             document = write_letter(letter)
-            self.network.bytes += len(document)
-            letter = read_letter(document)
-        self.network.carry(letter.sender, letter.receiver, lambda: self.domains[letter.receiver].receive(letter))
+            letter, size = read_letter(document), len(document)
+        self.network.carry(letter.sender, letter.receiver, lambda: self.domains[letter.receiver].receive(letter), size)
 
 
 class _AgentDomain(SimulatedDomain):
-    """A domain with its agent."""
+    """A domain with its agent, if the grid has agents."""
 
-    def __init__(
-        self,
-        grid: Grid,
-        site: GridDomain,
-        knowledge: KernelKnowledge,
-        middleware: GridSettings,
-        calendar: Calendar,
-        seed: int,
-    ) -> None:
-        instance = str(uuid5(_NAMESPACE, site.name))
-        settings = CoreSettings(instance, policy=middleware.policy, seed=seed)
-        searched = middleware.policy == "genetic" and middleware.generations is not None
-        planner = SimulatedPlanner(middleware.generations or 0, seed) if searched else None
-        super().__init__(settings, host_names(site), _actual_seconds(middleware.noise), planner, calendar)
+    def __init__(self, grid: Grid, domain: GridDomain, knowledge: KernelKnowledge, seed: int) -> None:
+        instance = str(uuid5(_NAMESPACE, domain.name))
+        settings = grid.settings
+        searched = settings.policy == "genetic" and settings.generations is not None
+        planner = SimulatedPlanner(settings.generations or 0, seed) if searched else None
+        super().__init__(
+            CoreSettings(instance, policy=settings.policy, seed=seed),
+            host_names(domain),
+            _true_seconds(settings.noise),
+            planner,
+            grid.network.calendar,
+        )
         self._grid = grid
-        self._site = site
+        self._domain = domain
         self._knowledge = knowledge
         self._numbers = 0
         self._names: dict[str, str] = {}  # of requests that were submitted here → identifiers
         agent = None
-        if middleware.agents:
-            own = replace(middleware.agent, name=site.name, instance=instance)
-            agent = Agent(own, DomainView(self.core, site.hardware), knowledge, 1, self._number)
+        if settings.agents:
+            own = replace(settings.agent, name=domain.name, instance=instance)
+            agent = Agent(own, DomainView(self.core, domain.hardware), knowledge, 1, self._number)
         self.agent = agent
         self._broker = Broker(self.core, agent)
 
     def begin(self) -> None:
-        """Make the neighbours known and let time go by."""
-        self._tell(PeersChanged(self.time, self._site.peers))
+        """Make the neighbours known and begin to tick."""
+        self._tell(PeersChanged(self.time, self._domain.peers))
         self._tick()
 
     def submit(self, task: GridTask) -> None:
@@ -323,16 +309,16 @@ class _AgentDomain(SimulatedDomain):
         self.post(TaskSubmitted(self.time, accepted))
 
     def set_up(self, *, up: bool) -> None:
-        """Take all hosts off, with what runs on them, or give them back."""
-        self.set_hosts(host_names(self._site), up=up)
+        """Take all hosts off, with the jobs on them, or give them back."""
+        self.set_hosts(host_names(self._domain), up=up)
 
-    def outlook(self, task: GridTask) -> DomainLoad:
-        """Say how a request would fare here."""
-        load = len(self.core.tasks) / self._site.hosts if self._site.hosts else float("inf")
+    def load_for(self, task: GridTask) -> DomainLoad:
+        """Return the load, with the start that a request would have here."""
+        load = len(self.core.tasks) / self._domain.hosts if self._domain.hosts else float("inf")
         return DomainLoad(load, partial(self._start_of, task))
 
-    def call_off(self, name: str) -> None:
-        """A task runs in another domain."""
+    def cancel_copy(self, name: str) -> None:
+        """Cancel a task that runs in another domain."""
         self.post(CancelRequested(self.time, self._names[name], "it runs elsewhere"))
 
     def _start_of(self, task: GridTask) -> float:
@@ -340,7 +326,7 @@ class _AgentDomain(SimulatedDomain):
         return float("inf") if spot is None else spot.start
 
     def _task(self, task: GridTask, number: int) -> Task:
-        profile = self._knowledge.on(task.kernel, self._site.hardware)
+        profile = self._knowledge.on(task.kernel, self._domain.hardware)
         return Task(
             id=str(number),
             number=number,
@@ -355,10 +341,10 @@ class _AgentDomain(SimulatedDomain):
 
     def _start(self, attempt: Attempt, task: Task) -> None:
         super()._start(attempt, task)
-        self._grid.started(task.name, self._site.name)
+        self._grid.started(task.name, self._domain.name)
 
     def receive(self, letter: Letter) -> None:
-        """Take a letter in; a task that comes with it is evaluated on our hardware."""
+        """Take a letter in; its task is evaluated on our hardware."""
         task = self._evaluated(letter.body.document) if isinstance(letter.body, Request | Commit) else None
         self._tell(LetterReceived(self.time, letter, task))
 
@@ -387,7 +373,7 @@ class _AgentDomain(SimulatedDomain):
         return self._numbers
 
     def _evaluated(self, document: TaskDocument) -> Task:
-        profile = self._knowledge.on(document.application, self._site.hardware)
+        profile = self._knowledge.on(document.application, self._domain.hardware)
         return Task(
             "",
             0,
@@ -405,7 +391,7 @@ class _AgentDomain(SimulatedDomain):
         self._grid.ended()
 
 
-def _actual_seconds(noise: Callable[[str], float]) -> Callable[[Task, int], float]:
+def _true_seconds(noise: Callable[[str], float]) -> Callable[[Task, int], float]:
     def seconds(task: Task, count: int) -> float:
         assert task.profile is not None
         return task.profile.on(count) * noise(task.name)

@@ -1,7 +1,4 @@
-"""A batch of kernels, all submitted at the start, through one simulated domain.
-
-Start at `run_batch`; `run_time_factors` draws how wrong predictions are.
-"""
+"""A batch of kernels, all submitted at the start, runs through one simulated domain. Start at `run_batch`."""
 
 from __future__ import annotations
 
@@ -25,11 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SIMULATED_INSTANCE", "run_batch", "run_time_factors"]
 
-# ── What tasks really take when predictions are wrong: drawn, the same for a task whatever the policy does.
-
 
 def run_time_factors(sigma: float, seed: int) -> Callable[[Task], float]:
-    """Return how much longer than predicted a task really takes: a log-normal factor of median 1.
+    """Return a function of true ÷ predicted run time: a log-normal factor of median 1.
 
     The factor belongs to the task: it is the same on every number of hosts and under every policy.
 
@@ -44,15 +39,12 @@ def run_time_factors(sigma: float, seed: int) -> Callable[[Task], float]:
     return factor
 
 
-# ── A batch of kernels, all there at the start, through one simulated domain.
-
-
 SIMULATED_INSTANCE = "00000000-0000-0000-0000-000000000000"
 """The database that a simulated domain would have."""
 
 
 def run_batch(
-    orders: Sequence[KernelTask],
+    batch: Sequence[KernelTask],
     policy: str,
     noise: float,
     seed: int,
@@ -61,16 +53,16 @@ def run_batch(
     weights: Weights | None = None,
     predict: Callable[[Profile], Profile] | None = None,
 ) -> list[SimulatedRun]:
-    """Return what ran when on 16 hosts, in order of completion; the id of a task is its place in `orders`, from 1.
+    """Return the runs on 16 hosts, in order of completion; a task's id is its place in `batch`, from 1.
 
     Args:
-        orders: tasks and deadlines.
-        policy: as of `Settings`.
-        noise: standard deviation of ln(actual ÷ predicted), see `realised`.
+        batch: tasks and deadlines.
+        policy: of the domain.
+        noise: standard deviation of ln(actual ÷ predicted).
         seed: of everything drawn.
         generations: of the genetic search at each change.
         weights: of its objective.
-        predict: what the domain is told of a kernel's profile, if not the profile itself.
+        predict: kernel's profile → profile given to the domain; None: the same.
     """
     settings = CoreSettings(SIMULATED_INSTANCE, policy=policy, seed=seed, weights=weights or Weights())
     actual = run_time_factors(noise, seed)
@@ -81,18 +73,17 @@ def run_batch(
     domain = SimulatedDomain(
         settings, HOSTS, seconds, SimulatedPlanner(generations, seed) if find_policy(policy).searched else None
     )
-    for number, order in enumerate(orders, start=1):
-        profile = kernel_profile(order.kernel)
-        told = profile if predict is None else predict(profile)
+    for number, kernel_task in enumerate(batch, start=1):
+        profile = kernel_profile(kernel_task.kernel)
         task = Task(
             id=str(number),
             number=number,
-            name=order.kernel,
-            application=order.kernel,
-            command=(order.kernel,),
+            name=kernel_task.kernel,
+            application=kernel_task.kernel,
+            command=(kernel_task.kernel,),
             submitted=0.0,
-            profile=told,
-            deadline=order.allowance,
+            profile=profile if predict is None else predict(profile),
+            deadline=kernel_task.relative_deadline,
         )
         domain.post(TaskSubmitted(0.0, task))
     domain.run()

@@ -18,15 +18,15 @@ HOSTS = 16
 
 @dataclass(frozen=True, slots=True)
 class KernelTask:
-    """One task to be submitted.
+    """A task to be submitted.
 
     Attributes:
         kernel: name of the application.
-        allowance: the deadline, in seconds after submission.
+        relative_deadline: seconds after submission.
     """
 
     kernel: str
-    allowance: float
+    relative_deadline: float
 
 
 @cache
@@ -39,7 +39,7 @@ def kernel_profile(kernel: str, scale: float = 1.0) -> Profile:
 def draw_kernel_tasks(count: int, seed: int, *, scale: float = 1.0, kernels: int = len(KERNELS)) -> list[KernelTask]:
     """Draw tasks; each deadline is uniform between the kernel's shortest time and four times its time on one host.
 
-    That is how the published ranges of deadlines come about.
+    The published ranges of deadlines come about in this way.
 
     Args:
         count: how many tasks.
@@ -48,9 +48,9 @@ def draw_kernel_tasks(count: int, seed: int, *, scale: float = 1.0, kernels: int
         kernels: the first so many of `KERNELS` are drawn from, each as likely as any other.
     """
     source = random.Random(seed)  # noqa: S311  a repeatable draw, not a secret
-    orders = []
+    tasks = []
     for _ in range(count):
         kernel = source.choice(KERNELS[:kernels])
         times = kernel_profile(kernel, scale)
-        orders.append(KernelTask(kernel, source.uniform(times.shortest, 4 * times.on(1))))
-    return orders
+        tasks.append(KernelTask(kernel, source.uniform(times.shortest, 4 * times.on(1))))
+    return tasks

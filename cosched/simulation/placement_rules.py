@@ -1,6 +1,6 @@
-"""Where a request is submitted, by ways of sharing work between domains that are not ours: to hold the agents against.
+"""Placement rules choose the domain of a request; the agents are compared with them.
 
-A broker that knows every domain's state at the moment of submission decides once, for good; nobody moves a task later.
+A broker that knows every domain's state at the moment of submission decides once; no task is moved later.
 """
 
 from __future__ import annotations
@@ -16,41 +16,39 @@ __all__ = ["DomainLoad", "PlacementRule", "chosen_domains"]
 
 
 class PlacementRule(StrEnum):
-    """A rule."""
+    """How the broker places a request."""
 
     HOME = "home"  # where its user is
     RANDOM = "random"
     LEAST_LOADED = "least-loaded"  # fewest tasks a host
-    EARLIEST_START = "earliest-start"  # as Slurm's federations: whoever can start it first
+    EARLIEST_START = "earliest-start"  # as Slurm's federations: the domain that can start it first
     RACE = "race"  # everywhere; the others give up once one has started it
 
 
 class DomainLoad(NamedTuple):
-    """What a broker knows of a domain: live tasks a host, and when one more task would start (seconds)."""
+    """A domain's load, live tasks a host, and a function that tells when one more task would start (seconds)."""
 
     load: float
-    start: Callable[[], float]
+    earliest_start: Callable[[], float]
 
 
-def chosen_domains(
-    placement: PlacementRule, home: str, outlooks: Mapping[str, DomainLoad], draw: random.Random
-) -> list[str]:
+def chosen_domains(rule: PlacementRule, home: str, loads: Mapping[str, DomainLoad], draw: random.Random) -> list[str]:
     """Return the domains that a request is submitted to; of equals the first.
 
     Args:
-        placement: the rule.
+        rule: of the broker.
         home: the domain of the request's user.
-        outlooks: by domain.
+        loads: by domain.
         draw: for `RANDOM`.
     """
-    match placement:
+    match rule:
         case PlacementRule.HOME:
             return [home]
         case PlacementRule.RANDOM:
-            return [draw.choice(list(outlooks))]
+            return [draw.choice(list(loads))]
         case PlacementRule.LEAST_LOADED:
-            return [min(outlooks, key=lambda name: outlooks[name].load)]
+            return [min(loads, key=lambda name: loads[name].load)]
         case PlacementRule.EARLIEST_START:
-            return [min(outlooks, key=lambda name: outlooks[name].start())]
+            return [min(loads, key=lambda name: loads[name].earliest_start())]
         case PlacementRule.RACE:
-            return list(outlooks)
+            return list(loads)

@@ -1,4 +1,4 @@
-"""An experiment's tables for several seeds, side by side in processes."""
+"""An experiment runs for several seeds, side by side in processes."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ __all__ = ["tables_by_seed"]
 
 
 def tables_by_seed(
-    chosen: Experiment, seeds: Sequence[int], options: Mapping[str, float], processes: int
+    experiment: Experiment, seeds: Sequence[int], options: Mapping[str, float], processes: int
 ) -> list[list[ResultRow]]:
     """Return the rows of each seed, in the order of the seeds.
 
     Args:
-        chosen: one of `NAMES`, or another: that runs in this process.
+        experiment: one of `EXPERIMENT_NAMES`, or another that runs in this process alone.
         seeds: at least one.
         options: of the experiment.
-        processes: how many at once; with 1, and for one seed, all is done in this one.
+        processes: at once; with 1, and for one seed, all is done in this one.
     """
-    if min(processes, len(seeds)) == 1 or chosen.name not in EXPERIMENT_NAMES:
-        return [chosen.run(seed, options) for seed in seeds]
+    if min(processes, len(seeds)) == 1 or experiment.name not in EXPERIMENT_NAMES:
+        return [experiment.run(seed, options) for seed in seeds]
     with ProcessPoolExecutor(min(processes, len(seeds)), get_context("spawn")) as pool:
-        return list(pool.map(partial(_rows_of_seed, chosen.name), seeds, repeat(options)))
+        return list(pool.map(partial(_rows_of_seed, experiment.name), seeds, repeat(options)))
 
 
 def _rows_of_seed(name: str, seed: int, options: Mapping[str, float]) -> list[ResultRow]:

@@ -1,7 +1,7 @@
-"""A domain in virtual time: the daemon's core, with simulated hosts, jobs and search.
+"""A domain in virtual time: the daemon's core with simulated hosts, jobs and search. Start at `SimulatedDomain`.
 
-Start at `SimulatedDomain`; `Calendar` is the clock; `SimulatedPlanner` searches a fixed number of generations, so that
-a seed gives the same plans on any machine.
+`Calendar` is the clock. `SimulatedPlanner` answers at the moment of a change, after a fixed number of generations
+instead of a share of a processor, so that a seed gives the same plans on any machine.
 """
 
 from __future__ import annotations
@@ -42,11 +42,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Calendar", "SimulatedDomain", "SimulatedPlanner", "SimulatedRun"]
 
-# ── Virtual time: what happens when, in order; at the end of a moment, what was put off until then.
-
 
 class Calendar:
-    """Actions by time; those of one moment in the order in which they were entered.
+    """Runs actions by time; actions of one moment in the order of their entry.
 
     Attributes:
         time: now, seconds.
@@ -55,60 +53,58 @@ class Calendar:
     def __init__(self) -> None:
         self.time = 0.0
         self._entries: list[tuple[float, int, Callable[[], None]]] = []
-        self._put_off: list[Callable[[], None]] = []
+        self._at_end: list[Callable[[], None]] = []
         self._turn = itertools.count()
 
     @property
     def pending(self) -> bool:
-        """Whether anything is still to happen."""
+        """Whether any action is left."""
         return bool(self._entries)
 
     def at(self, time: float, action: Callable[[], None]) -> None:
-        """Let something happen at a time; what is past by then happens now."""
+        """Enter an action at a time; one of the past is run now."""
         heapq.heappush(self._entries, (time, next(self._turn), action))
 
-    def put_off(self, action: Callable[[], None]) -> None:
-        """Let something happen once nothing else is left to happen at this moment."""
-        self._put_off.append(action)
+    def at_end_of_moment(self, action: Callable[[], None]) -> None:
+        """Run an action once all others of this moment have run."""
+        self._at_end.append(action)
 
     def step(self, until: float) -> bool:
-        """Let the next thing happen, if that is by a time; return whether there was one."""
+        """Run the next action if it is due by a time; return whether there was one."""
         if not self._entries or self._entries[0][0] > until:
             return False
         when, _, action = heapq.heappop(self._entries)
         self.time = max(self.time, when)
         action()
-        while self._put_off and not (self._entries and self._entries[0][0] <= self.time):
-            self._put_off.pop(0)()
+        while self._at_end and not (self._entries and self._entries[0][0] <= self.time):
+            self._at_end.pop(0)()
         return True
 
-
-# ── The search in virtual time: it answers at the very moment of the change, after a fixed number of generations.
-#
-# The daemon's search has a share of one processor for as long as tasks wait; here its effort is counted in generations,
-# so that the same seed gives the same plans on any machine. Virtual time stands still meanwhile.
+    def advance_to(self, time: float) -> None:
+        """Let the clock show at least this time."""
+        self.time = max(self.time, time)
 
 
 class SimulatedPlanner:
-    """Answers a core that asks to be replanned.
+    """Searches a plan when the core asks for one.
 
     Attributes:
-        searches: how many snapshots were searched.
+        searches: number of snapshots that were searched.
     """
 
     def __init__(self, generations: int = 100, seed: int = 0) -> None:
         """Build a planner.
 
         Args:
-            generations: of each search; with 0 its seeds alone, the heuristics' plans and the last one, compete.
-            seed: of the random numbers; each search has its own, derived from it.
+            generations: of each search; 0: the best of the heuristics' plans and the last plan.
+            seed: of the random numbers; each search derives its own.
         """
         self.searches = 0
         self._generations = generations
         self._seed = seed
 
     def answer(self, core: Coscheduler, time: float) -> ScheduleImproved | None:
-        """Return the best plan found for what waits now; None where nothing is to be searched."""
+        """Return the best plan found for the waiting tasks; None where there is nothing to search."""
         snapshot = core.prospect.snapshot(time)
         if snapshot is None:
             return None
@@ -134,7 +130,7 @@ class SimulatedPlanner:
 
 
 def _new_search(problem: Problem, plan: Plan, settings: CoreSettings, seed: int) -> GeneticSearch | TitanClassic:
-    """Return the search that a domain's policy stands for; Titan's begins at random, whatever the plan so far."""
+    """Return the search of a domain's policy; Titan's begins at random, whatever the plan so far."""
     if settings.policy == PolicyName.TITAN_CLASSIC:
         from cosched.scheduling.search.titan_classic import TitanClassic  # loads numba
 
@@ -144,12 +140,9 @@ def _new_search(problem: Problem, plan: Plan, settings: CoreSettings, seed: int)
     return GeneticSearch(problem, settings.weights, seed, plan)
 
 
-# ── A domain in virtual time: the very core of the daemon, with simulated hosts and jobs for a resource manager.
-
-
 @dataclass(frozen=True, slots=True)
 class SimulatedRun:
-    """What one task did. Times are seconds of virtual time."""
+    """One completed run of a task; times are seconds of virtual time."""
 
     task: str
     name: str
@@ -168,11 +161,11 @@ class _RunningJob:
 
 
 class SimulatedDomain:
-    """Hosts, jobs and a clock of its own around one core.
+    """Drives one core with simulated hosts, jobs and time.
 
     Attributes:
         core: the co-scheduler under simulation.
-        calendar: its time; several domains may share one.
+        calendar: its time; several domains may share it.
         runs: every run that completed, in order of completion.
     """
 
@@ -188,10 +181,10 @@ class SimulatedDomain:
 
         Args:
             settings: of the core.
-            hosts: how many, or their names, or what the resource manager says of them.
-            seconds: what a task really takes on that many hosts; it is given the task as predicted on their classes.
-            planner: the search; without one tasks leave in the simpler order that the core knows by itself.
-            calendar: that of a larger world; None: a world of its own.
+            hosts: their number, their names, or the hosts as a resource manager describes them.
+            seconds: (task, count) → true run time; the task comes as predicted on the hosts' classes.
+            planner: the search; without it the core plans by itself.
+            calendar: shared with other domains; None: its own.
         """
         names = [f"node{number:02d}" for number in range(1, hosts + 1)] if isinstance(hosts, int) else hosts
         self.core = Coscheduler(settings)
@@ -211,11 +204,11 @@ class SimulatedDomain:
         return self.calendar.time
 
     def post(self, event: Event) -> None:
-        """Let an event happen at its time."""
-        self.calendar.at(event.time, partial(self._happen, event))
+        """Enter an event at its time."""
+        self.calendar.at(event.time, partial(self._handle_event, event))
 
     def set_hosts(self, names: Iterable[str], *, up: bool) -> None:
-        """Take hosts off now, with what runs on them, or give them back."""
+        """Take hosts off now, with the jobs on them, or give them back."""
         for name in names:
             self._hosts[name] = replace(self._hosts[name], up=up, reason="" if up else "taken off")
         for job in self._jobs.values():
@@ -227,42 +220,42 @@ class SimulatedDomain:
         self.post(HostsObserved(self.time, tuple(self._hosts.values())))
 
     def run(self, until: float = float("inf")) -> None:
-        """Go on until nothing is left to happen, or until a time."""
+        """Go on until no action is left, or until a time."""
         while self.calendar.step(until):
             if not self.calendar.pending and self.core.tasks and self.time < until:
-                self._nudge()
+                self._tick_if_stuck()
         if until != float("inf"):
-            self.calendar.time = max(self.time, until)
+            self.calendar.advance_to(until)
 
     def _search(self) -> None:
-        """Search once for all that has changed at this moment."""
+        """Search once for all changes of this moment."""
         self._stale = False
         answer = None if self._planner is None else self._planner.answer(self.core, self.time)
         if answer is not None:
             self.post(answer)
 
-    def _nudge(self) -> None:
-        """Let time go by where tasks wait for nothing but that; stop where nothing would ever change."""
-        if self.core.attempts or self.time < self._patience():
+    def _tick_if_stuck(self) -> None:
+        """Enter a tick where tasks wait for time alone; enter none where nothing would ever change."""
+        if self.core.attempts or self.time < self._longest_wait():
             self.post(Tick(self.time + 1.0))
 
-    def _patience(self) -> float:
+    def _longest_wait(self) -> float:
         latest = max(task.submitted for task in self.core.tasks.values())
         return latest + self.core.settings.staging + self.core.settings.retry_longest + 1.0
 
-    def _happen(self, event: Event) -> None:
+    def _handle_event(self, event: Event) -> None:
         if isinstance(event, JobReported) and event.report.state is JobState.COMPLETED:
             if self._jobs[event.report.attempt].over is not None:
-                return  # it was stopped before its time
+                return  # the job was stopped before its end
             self._complete(event.report)
         self.carry_out(self.handle(event))
 
     def handle(self, event: Event) -> Iterable[Decision]:
-        """Return what is decided on an event."""
+        """Return the core's decisions on an event."""
         return self.core.handle(event).decisions
 
     def carry_out(self, decisions: Iterable[Decision]) -> None:
-        """Do in virtual time what the daemon does for real."""
+        """Carry out decisions in virtual time as the daemon does for real."""
         for decision in decisions:
             match decision:
                 case DispatchAttempt(attempt, task):
@@ -273,7 +266,7 @@ class SimulatedDomain:
                     self._answer(uuid)
                 case Replan() if not self._stale:
                     self._stale = True
-                    self.calendar.put_off(self._search)
+                    self.calendar.at_end_of_moment(self._search)
                 case _:
                     pass
 
@@ -294,7 +287,7 @@ class SimulatedDomain:
         self.completed(SimulatedRun(task.id, task.name, task.application, job.attempt.hosts, job.started, job.ends))
 
     def completed(self, run: SimulatedRun) -> None:
-        """Take note of a run that has come to its end."""
+        """Note a run that has ended."""
         self.runs.append(run)
 
     def _stop(self, uuid: str) -> None:

@@ -43,21 +43,15 @@ __all__ = [
     "wait_charts",
 ]
 
-# ── How long a recorded job would have taken on other numbers of processors: a trace does not know, so a model says.
-#
-# Whatever the model, the recorded time holds on the recorded number. What is drawn is drawn from the seed and the job's
-# number.
-#
-# rigid: the recorded number or none.
-# amdahl: a serial share f, log-uniform in 0.001…0.2; T(p) ∝ f + (1 - f)/p.
-# downey: Downey's speed-up S(p; A, s) ("A model for speedup of parallel programs", 1997), T(p) ∝ 1/S(p), with the
-# average
-# parallelism A log-uniform between half and twice the recorded number (users choose sensible sizes) and the variance s
-# uniform in 0…2.
-
 
 class Moldability(StrEnum):
-    """The model of run times on other numbers of processors."""
+    """The model of run times on other numbers of processors; the recorded time holds on the recorded number.
+
+    RIGID: the recorded number alone. AMDAHL: a serial share f, log-uniform in 0.001…0.2; T(p) ∝ f + (1 - f)/p.
+    DOWNEY: T(p) ∝ 1/S(p; A, s) ("A model for speedup of parallel programs", 1997), with the average parallelism A
+    log-uniform between half and twice the recorded number (users choose sensible sizes) and the variance s uniform in
+    0…2.
+    """
 
     RIGID = "rigid"
     AMDAHL = "amdahl"
@@ -68,7 +62,7 @@ def moldable_times(model: Moldability, seconds: float, recorded: int, most: int,
     """Return run times on 1…`most` processors.
 
     Args:
-        model: which.
+        model: of the job.
         seconds: recorded run time.
         recorded: number of processors it was recorded on, at most `most`.
         most: processors of the machine.
@@ -109,12 +103,6 @@ def downey_speedup(count: int, parallelism: float, variance: float) -> float:
     return parallelism
 
 
-# ── A recorded workload again, under another policy: the same arrivals, hosts and work, by the daemon's own core.
-#
-# Times are seconds of the trace. What a trace does not know is drawn from the seed and the job's number, the same under
-# every policy: run times on other numbers of processors (`moldability`), how wrong predictions are, and deadlines.
-
-
 MOST_PROCESSORS = 16_384  # each is a host of its own
 ONLINE_POLICIES = frozenset(name for name, policy in POLICIES.items() if policy.online)
 """Policies that can run a domain as tasks come and go."""
@@ -124,7 +112,7 @@ _SHORTEST_COUNTED = 10.0  # bounded slowdown counts shorter jobs as so long (Fei
 
 @dataclass(frozen=True, slots=True)
 class ReplayConditions:
-    """What a replay assumes.
+    """Assumptions of a replay.
 
     Attributes:
         moldability: model of run times on other numbers of processors.
@@ -148,7 +136,7 @@ class ReplayConditions:
 
 @dataclass(frozen=True, slots=True)
 class TraceReplay:
-    """What came of it: the row of figures, and each job's wait in seconds by the job's place in the trace."""
+    """The row of figures, and each job's wait in seconds, in the order of the trace."""
 
     row: ResultRow
     waits: tuple[float, ...]
@@ -281,9 +269,6 @@ def _measured_row(
     }
 
 
-# ── The replay of a trace as an experiment: a row for each policy.
-
-
 def trace_experiment(
     trace: WorkloadTrace, title: str, policies: Sequence[PolicyName], moldability: Moldability, *, requested: bool
 ) -> Experiment:
@@ -296,9 +281,7 @@ def trace_experiment(
         moldability: model of run times on other numbers of processors.
         requested: predictions are the times that users asked for.
     """
-    done: dict[
-        tuple[float, ...], dict[str, TraceReplay]
-    ] = {}  # a picture is drawn of what has been replayed for its row
+    done: dict[tuple[float, ...], dict[str, TraceReplay]] = {}  # charts are drawn of the replays that gave the rows
 
     def replays(seed: int, options: Mapping[str, float]) -> dict[str, TraceReplay]:
         key = (seed, *options.values())
@@ -341,6 +324,6 @@ def trace_experiment(
             "most_slack": ExperimentOption(20.0, "to here", 0, 1e6),
             "generations": ExperimentOption(10, "of the search at each change", 0, 100000),
         },
-        pictures=draw,
+        charts=draw,
         note=f"{trace.left_out} jobs that never ran are left out" if trace.left_out else "",
     )

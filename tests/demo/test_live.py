@@ -62,7 +62,7 @@ def test_a_run_is_followed_to_its_end(terminal: bool, monkeypatch: pytest.Monkey
     assert [task.id for task in tasks] == ["1", "2", "3"]
     assert {task.state for task in tasks} == {"completed"}
     assert [request.application for request in client.submitted] == [order.kernel for order in orders]
-    assert [request.deadline for request in client.submitted] == [began + order.allowance for order in orders]
+    assert [request.deadline for request in client.submitted] == [began + order.relative_deadline for order in orders]
     if not terminal:
         assert "waiting  3  running  0  done  0" in out.getvalue()
         assert "gap to the lower bound 25.0%" in out.getvalue()

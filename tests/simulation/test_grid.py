@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cosched.agents import AgentSettings, Peer
-from cosched.simulation.grid import Grid, GridDomain, GridSettings, GridTask, HostOutage
-from cosched.simulation.network import SimulatedNetwork
+from cosched.simulation.grid import Grid, GridDomain, GridSettings, GridTask, HostOutage, KernelKnowledge
+from cosched.simulation.kernels import kernel_profile
+from cosched.simulation.network import NetworkFaults, SimulatedNetwork
 from cosched.simulation.placement_rules import PlacementRule
 from cosched.simulation.simulated_domain import Calendar
+from tests.agents.makers import DOCUMENT, a_profile, a_task
 
 SLOWNESS = {"fast": 1.0, "slow": 4.0}
 
@@ -17,27 +21,24 @@ def a_grid(
     loss: float = 0.0,
     placement: PlacementRule = PlacementRule.HOME,
     documents: bool = False,
-    absences: tuple[HostOutage, ...] = (),
+    outages: tuple[HostOutage, ...] = (),
 ) -> Grid:
-    calendar = Calendar()
-    sites = [GridDomain("A", 2, "slow", (Peer("B"),)), GridDomain("B", 4, "fast", (Peer("A"),))]
-    middleware = GridSettings(
-        "genetic", agents, 2, AgentSettings("", ""), lambda _: 1.0, placement, documents, absences
-    )
-    return Grid(sites, SLOWNESS, middleware, SimulatedNetwork(calendar, 0.1, loss, 3), calendar, 1)
+    domains = [GridDomain("A", 2, "slow", (Peer("B"),)), GridDomain("B", 4, "fast", (Peer("A"),))]
+    settings = GridSettings("genetic", agents, 2, AgentSettings("", ""), lambda _: 1.0, placement, documents, outages)
+    return Grid(domains, KernelKnowledge(SLOWNESS), settings, SimulatedNetwork(Calendar(), NetworkFaults(0.1, loss), 3))
 
 
 def requests(count: int) -> list[GridTask]:
     return [GridTask(f"r{n}", "fft", "A", n + 5.0, n + 65.0) for n in range(count)]
 
 
-def test_without_agents_everything_runs_where_it_was_submitted() -> None:
+def test_without_agents_a_task_runs_where_it_was_submitted() -> None:
     found = a_grid(agents=False).run(requests(4))
     assert {where for where, _ in found.values()} == {"A"}
     assert max(run.finished for _, run in found.values()) > 60
 
 
-def test_with_agents_what_would_be_late_is_handed_over_and_ends_in_time() -> None:
+def test_with_agents_a_late_task_is_handed_over_and_ends_in_time() -> None:
     grid = a_grid(agents=True)
     found = grid.run(requests(4))
     assert [found[f"r{n}"][0] for n in range(4)] == ["B"] * 4  # 96 s on two slow hosts, 22 s on four fast ones
@@ -58,8 +59,8 @@ def test_letters_may_pass_through_their_documents_and_nothing_else_changes() -> 
     assert [one.sent for one in plain.figures()] == [one.sent for one in written.figures()]
 
 
-def test_what_runs_in_a_domain_that_leaves_runs_once_more() -> None:
-    grid = a_grid(agents=True, absences=(HostOutage("B", 20.0, 30.0),))
+def test_a_task_of_a_domain_that_goes_down_runs_once_more() -> None:
+    grid = a_grid(agents=True, outages=(HostOutage("B", 20.0, 30.0),))
     found = grid.run(requests(4))
     assert len(found) == 4
     assert grid.repeated == 0
@@ -85,9 +86,26 @@ def test_of_a_race_one_copy_runs_to_its_end() -> None:
     assert {where for where, _ in found.values()} == {"A", "B"}
 
 
-def test_a_task_that_nobody_can_run_is_an_error_not_an_endless_wait() -> None:
-    calendar = Calendar()
-    middleware = GridSettings("fcfs-maximum", False, 0, AgentSettings("", ""), lambda _: 1.0)
-    grid = Grid([GridDomain("A", 0, "slow")], SLOWNESS, middleware, SimulatedNetwork(calendar), calendar, 1)
+def test_a_task_that_no_domain_can_run_is_an_error() -> None:
+    settings = GridSettings("fcfs-maximum", False, 0, AgentSettings("", ""), lambda _: 1.0)
+    network = SimulatedNetwork(Calendar(), NetworkFaults())
+    grid = Grid([GridDomain("A", 0, "slow")], KernelKnowledge(SLOWNESS), settings, network)
     with pytest.raises(RuntimeError, match="1 tasks have never run"):
         grid.run(requests(1))
+
+
+def test_times_are_those_of_the_kernel_on_that_hardware() -> None:
+    knowledge = KernelKnowledge({"slow": 2.0}, kernel_profile)
+    found = knowledge.profile(replace(DOCUMENT, application="fft"), "slow", 4)
+    assert found is not None
+    assert found.seconds == pytest.approx([50.0, 48.0, 46.0, 44.0])
+    assert knowledge.profile(replace(DOCUMENT, application="fft"), "slow", 4) is found
+
+
+def test_what_so_few_hosts_cannot_run_has_no_times() -> None:
+    knowledge = KernelKnowledge({"slow": 2.0}, lambda _name: a_profile(float("inf"), 5.0))
+    assert knowledge.profile(DOCUMENT, "slow", 1) is None
+
+
+def test_a_task_is_described_by_its_kernel() -> None:
+    assert KernelKnowledge({}, kernel_profile).document(a_task(), 4).application == "a"

@@ -25,7 +25,7 @@ def test_deadlines_lie_between_the_shortest_run_and_four_times_one_host() -> Non
     assert {order.kernel for order in orders} == set(KERNELS)
     for order in orders:
         times = PUBLISHED[order.kernel]
-        assert 0.1 * min(times) <= order.allowance <= 0.4 * times[0] + 1e-9
+        assert 0.1 * min(times) <= order.relative_deadline <= 0.4 * times[0] + 1e-9
 
 
 def test_fewer_kernels_are_drawn_from_where_so_asked() -> None:

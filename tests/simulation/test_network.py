@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cosched.simulation.network import NetworkPartition, SimulatedNetwork
+from cosched.simulation.network import NetworkFaults, NetworkPartition, SimulatedNetwork
 from cosched.simulation.simulated_domain import Calendar
 
 
@@ -9,7 +9,7 @@ def arrivals(
 ) -> list[float]:
     """Return when 400 letters of the first moment arrive."""
     calendar = Calendar()
-    network = SimulatedNetwork(calendar, seed=5, cuts=cuts, **conditions)
+    network = SimulatedNetwork(calendar, NetworkFaults(partitions=cuts, **conditions), 5)
     seen: list[float] = []
     for _ in range(400):
         network.carry(sender, receiver, lambda: seen.append(calendar.time))

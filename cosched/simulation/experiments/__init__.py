@@ -1,6 +1,6 @@
 """The papers' experiments, a module each.
 
-A new one is a module with a constant `EXPERIMENT`, entered in `EXPERIMENT_NAMES` ("-" for "_").
+To add one, write a module with a constant `EXPERIMENT` and enter its name in `EXPERIMENT_NAMES` ("-" for "_").
 """
 
 from __future__ import annotations

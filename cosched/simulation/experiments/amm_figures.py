@@ -86,7 +86,7 @@ def _row(
     }
 
 
-def _pictures(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+def _charts(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     return {
         f"figure-{figure}": line_chart(
             drawn, x, "makespan", "mapping", f"Fig. {figure} of the A-MM paper", (x, "makespan (s)")
@@ -108,7 +108,7 @@ EXPERIMENT = Experiment(
             1.0, "each task may be up to so many times slower on some machine; 1: as the paper", 1, 1e3
         ),
     },
-    pictures=_pictures,
+    charts=_charts,
     note="the paper's figures have no numbers: it claims A-MM below Min-Min in all four groups of Fig. 5; "
     "ratio = makespan ÷ Min-Min's",
 )

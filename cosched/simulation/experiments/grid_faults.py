@@ -1,4 +1,4 @@
-"""Beyond the papers: what the agents of titan-table-2 make of bad networks, stale words and domains that leave.
+"""Beyond the papers: the agents of titan-table-2 under bad networks, stale advertisements and leaving domains.
 
 Half of the domains are cut off from the others for the middle fifth to three fifths of the time in which requests
 come; or four domains, one after the other, go down with all that runs on them, are out of reach, and return.
@@ -6,7 +6,6 @@ come; or four domains, one after the other, go down with all that runs on them, 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.agents.agent_settings import AdvertisingSettings
@@ -14,7 +13,7 @@ from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRo
 from cosched.simulation.experiments import titan_table_2
 from cosched.simulation.experiments.titan_table_2 import DOMAIN_NAMES, GridConditions
 from cosched.simulation.grid import HostOutage
-from cosched.simulation.network import NetworkPartition
+from cosched.simulation.network import NetworkFaults, NetworkPartition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,21 +32,22 @@ class _Fault(NamedTuple):
 
 
 def _faults(span: float) -> dict[str, _Fault]:
-    """Return what goes wrong, by name, where requests come for so many seconds."""
+    """Return the faults by name, where requests come for `span` seconds."""
     cut = NetworkPartition(frozenset(DOMAIN_NAMES[: len(DOMAIN_NAMES) // 2]), 0.2 * span, 0.6 * span)
     away = [(name, 0.2 * span * place, 0.2 * span * (place + 2)) for place, name in enumerate(_LEAVING)]
     cuts = tuple(NetworkPartition(frozenset({name}), start, end) for name, start, end in away)
-    absences = tuple(HostOutage(*each) for each in away)
-    left = GridConditions(cuts=cuts, absences=absences)
+    outages = tuple(HostOutage(*each) for each in away)
+    left = GridConditions(NetworkFaults(partitions=cuts), outages)
+    all_at_once = GridConditions(NetworkFaults(twice=0.1, partitions=(cut, *cuts)), outages, _STALE)
     return {
         "none": _Fault(),
         "letters take 2 s": _Fault(delay=2.0),
         "1 of 10 letters lost": _Fault(loss=0.1),
-        "3 of 10 lost, 1 of 10 twice": _Fault(loss=0.3, conditions=GridConditions(twice=0.1)),
+        "3 of 10 lost, 1 of 10 twice": _Fault(loss=0.3, conditions=GridConditions(NetworkFaults(twice=0.1))),
         "stale advertisements": _Fault(conditions=GridConditions(advertising=_STALE)),
-        "halves cut off": _Fault(conditions=GridConditions(cuts=(cut,))),
+        "halves cut off": _Fault(conditions=GridConditions(NetworkFaults(partitions=(cut,)))),
         "four domains leave": _Fault(conditions=left),
-        "all of it": _Fault(2.0, 0.3, replace(left, twice=0.1, cuts=(cut, *cuts), advertising=_STALE)),
+        "all of it": _Fault(2.0, 0.3, all_at_once),
     }
 
 

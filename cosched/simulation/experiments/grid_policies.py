@@ -37,7 +37,7 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
     return rows
 
 
-def _pictures(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+def _charts(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     title, x = "Sixteen domains", "standard deviation of ln(actual ÷ predicted)"
     return {
         "makespan": line_chart(rows, "error", "makespan", "policy", title, (x, "makespan (s)")),
@@ -58,5 +58,5 @@ EXPERIMENT = Experiment(
         "error": ExperimentOption(-1.0, "only this error of prediction; -1: 0, 5, 12 and 30 %", -1, 2),
         "generations": ExperimentOption(20, "of each domain's search at each change", 0, 100000),
     },
-    pictures=_pictures,
+    charts=_charts,
 )

@@ -1,4 +1,4 @@
-"""Beyond the papers: how many letters a request takes, and how much memory, as the grid grows to a thousand domains.
+"""Beyond the papers: letters a request and memory, as the grid grows to a thousand domains.
 
 The agents form a tree. All requests go to one domain in twenty, and some cannot be in time there. There is no search in
 the domains: how good their plans are has nothing to do with how the agents' work grows.
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from cosched.agents import AgentSettings, Peer, PeerRole
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
-from cosched.simulation.grid import Grid, GridDomain, GridSettings, GridTask
+from cosched.simulation.grid import Grid, GridDomain, GridSettings, GridTask, KernelKnowledge
 from cosched.simulation.kernels import KERNELS, kernel_profile
-from cosched.simulation.network import SimulatedNetwork
+from cosched.simulation.network import NetworkFaults, SimulatedNetwork
 from cosched.simulation.simulated_domain import Calendar
 
 if TYPE_CHECKING:
@@ -35,22 +35,22 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
 
 def _row(domains: int, seed: int, options: Mapping[str, float]) -> ResultRow:
     began = time.process_time()
-    calendar = Calendar()
-    network = SimulatedNetwork(calendar, seed=seed)
-    middleware = GridSettings(
+    network = SimulatedNetwork(Calendar(), NetworkFaults(), seed)
+    settings = GridSettings(
         policy="genetic",
         agents=True,
         generations=None,
         agent=AgentSettings("", ""),
         noise=lambda _name: 1.0,
         documents=bool(options["documents"]),
+        seed=seed,
     )
-    sites = _sites(domains, int(options["hosts"]), int(options["branches"]))
-    grid = Grid(sites, _SLOWNESS, middleware, network, calendar, seed)
+    tree = _tree(domains, int(options["hosts"]), int(options["branches"]))
+    grid = Grid(tree, KernelKnowledge(_SLOWNESS), settings, network)
     tasks = _requests(domains, seed, options)
     found = grid.run(tasks)
     advertising = sum(figures.spreading for figures in grid.figures())
-    moved = sum(found[task.name][0] != task.site for task in tasks)
+    moved = sum(found[task.name][0] != task.domain for task in tasks)
     return {
         "domains": domains,
         "hosts": domains * int(options["hosts"]),
@@ -64,15 +64,15 @@ def _row(domains: int, seed: int, options: Mapping[str, float]) -> ResultRow:
     }
 
 
-def _sites(domains: int, hosts: int, branches: int) -> list[GridDomain]:
+def _tree(domains: int, hosts: int, branches: int) -> list[GridDomain]:
     """Return the domains as a tree; kinds of hardware in turn."""
     names = [f"D{number}" for number in range(domains)]
-    sites = []
+    found = []
     for place, name in enumerate(names):
         upper = (Peer(names[(place - 1) // branches], PeerRole.UPPER),) if place else ()
         lower = tuple(Peer(other, PeerRole.LOWER) for other in names[branches * place + 1 : branches * (place + 1) + 1])
-        sites.append(GridDomain(name, hosts, f"class-{place % len(_SLOWNESS) + 1}", upper + lower))
-    return sites
+        found.append(GridDomain(name, hosts, f"class-{place % len(_SLOWNESS) + 1}", upper + lower))
+    return found
 
 
 def _requests(domains: int, seed: int, options: Mapping[str, float]) -> list[GridTask]:
@@ -81,14 +81,14 @@ def _requests(domains: int, seed: int, options: Mapping[str, float]) -> list[Gri
     crowded = draw.sample(range(domains), max(1, domains // _CROWDED))
     tasks = []
     for number in range(domains * int(options["requests"])):
-        kernel, site, at = draw.choice(KERNELS), f"D{draw.choice(crowded)}", draw.uniform(0, options["span"])
+        kernel, domain, at = draw.choice(KERNELS), f"D{draw.choice(crowded)}", draw.uniform(0, options["span"])
         times = kernel_profile(kernel)
         slack = draw.uniform(times.shortest, 4.0 * times.on(1)) + options["allowance"]
-        tasks.append(GridTask(f"r{number + 1}", kernel, site, at, at + slack))
+        tasks.append(GridTask(f"r{number + 1}", kernel, domain, at, at + slack))
     return tasks
 
 
-def _pictures(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+def _charts(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     labelled = [one | {"line": "letters"} for one in rows]
     return {
         "messages": line_chart(labelled, "domains", "messages", "line", "Letters a request", ("domains", "letters"))
@@ -110,6 +110,6 @@ EXPERIMENT = Experiment(
         "allowance": ExperimentOption(10.0, "seconds for staging and latency in every deadline", 0, 1e4),
         "documents": ExperimentOption(0, "1: letters pass through their XML documents, as between daemons", 0, 1),
     },
-    pictures=_pictures,
+    charts=_charts,
     note="memory: bytes, the most that the process has had; negotiating: letters a request beside advertisements",
 )

@@ -82,7 +82,7 @@ def _served(arrivals: list[float], chains: tuple[Chain, ...], processors: int) -
     return used / (last * processors), admitted
 
 
-def _pictures(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+def _charts(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     found = {}
     for figure, (parameter, _) in _SWEEPS.items():
         drawn = [row for row in rows if row["figure"] == figure]
@@ -110,6 +110,6 @@ EXPERIMENT = Experiment(
             0.5, "width of the narrow stage ÷ of the wide one where it does not vary (Fig. 10)", 0.125, 1
         ),
     },
-    pictures=_pictures,
+    charts=_charts,
     note="the paper's figures have no numbers: hold the shapes of the curves beside its words (docs/experiments.md)",
 )

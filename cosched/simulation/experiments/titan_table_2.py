@@ -25,9 +25,9 @@ from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.drawing.gantt import GanttBar, gantt
 from cosched.errors import UserError
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
-from cosched.simulation.grid import Grid, GridDomain, GridSettings, GridTask, HostOutage, host_names
+from cosched.simulation.grid import Grid, GridDomain, GridSettings, GridTask, HostOutage, KernelKnowledge, host_names
 from cosched.simulation.kernels import HOSTS, KERNELS, kernel_profile
-from cosched.simulation.network import NetworkPartition, SimulatedNetwork
+from cosched.simulation.network import NetworkFaults, SimulatedNetwork
 from cosched.simulation.placement_rules import PlacementRule
 from cosched.simulation.simulated_domain import Calendar
 
@@ -50,18 +50,16 @@ DOMAIN_NAMES = tuple(f"A{number + 1}" for number in range(_DOMAINS))
 
 @dataclass(frozen=True, slots=True)
 class GridConditions:
-    """What goes wrong in a run beyond the experiment's options, and how agents advertise; as is, nothing does.
+    """Faults of a run beyond the experiment's options, and its advertising; by default there are none.
 
     Attributes:
-        twice: share of the letters that come a second time.
-        cuts: times of partition.
-        absences: of domains.
+        faults: of the network; delay and loss are those of the options.
+        outages: of domains' hosts.
         advertising: of the agents, but for its scope.
     """
 
-    twice: float = 0.0
-    cuts: tuple[NetworkPartition, ...] = ()
-    absences: tuple[HostOutage, ...] = ()
+    faults: NetworkFaults = field(default_factory=NetworkFaults)
+    outages: tuple[HostOutage, ...] = ()
     advertising: AdvertisingSettings = field(default_factory=AdvertisingSettings)
 
 
@@ -83,7 +81,7 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
 
 
 def _with_reduction(rows: Sequence[ResultRow]) -> list[ResultRow]:
-    """Add by how much each makespan is below that of the first row, OFF."""
+    """Add the reduction of each makespan against the first row, OFF."""
     off = float(rows[0]["makespan"] or 0)
     return [
         one | {"reduction": 1 - float(one["makespan"] or 0) / off if place else None} for place, one in enumerate(rows)
@@ -98,10 +96,10 @@ def measured_row(
     Args:
         load: number of requests.
         rate: requests a second.
-        label: OFF, LOCAL or ON; agents (the same as ON); or a `Placement`, under the genetic search.
+        label: OFF, LOCAL or ON; agents (the same as ON); or a `PlacementRule`, under the genetic search.
         seed: of everything drawn.
         options: of this experiment.
-        conditions: what goes wrong; None: nothing beyond the options.
+        conditions: faults and advertising beyond the options.
     """
     tasks, found, grid = _run_requests(load, rate, label, seed, options, conditions or GridConditions())
     measured: ResultRow = {
@@ -118,14 +116,14 @@ def measured_row(
 def _run_requests(
     load: int, rate: int, label: str, seed: int, options: Mapping[str, float], conditions: GridConditions
 ) -> tuple[list[GridTask], dict[str, tuple[str, SimulatedRun]], Grid]:
-    """Return the requests, where and how each ran, and the domains."""
+    """Return the requests, the domain and the run of each, and the grid."""
     tasks = _requests(load, rate, seed, options["allowance"])[: int(options["first"]) or None]
-    calendar = Calendar()
-    network = SimulatedNetwork(calendar, options["delay"], options["loss"], seed, conditions.twice, conditions.cuts)
+    faults = replace(conditions.faults, delay=options["delay"], loss=options["loss"])
+    network = SimulatedNetwork(Calendar(), faults, seed)
     scope = _DOMAINS if options["tree"] else 0  # where all know each other, nobody advertises a third
     advertising = replace(conditions.advertising, scope=scope)
     agent = AgentSettings("", "", advertising=advertising, sooner=options["sooner"])
-    middleware = GridSettings(
+    settings = GridSettings(
         policy="fcfs-arbitrary" if label == "OFF" else "genetic",
         agents=label in ("ON", "agents"),
         generations=int(options["generations"]),
@@ -133,9 +131,10 @@ def _run_requests(
         noise=lambda name: random.Random(f"{seed}/{name}").lognormvariate(0.0, options["noise"]),  # noqa: S311  repeatable
         placement=PlacementRule(label) if label in set(PlacementRule) else PlacementRule.HOME,
         documents=bool(options["documents"]),
-        absences=conditions.absences,
+        outages=conditions.outages,
+        seed=seed,
     )
-    grid = Grid(_sites(tree=bool(options["tree"])), _SLOWNESS, middleware, network, calendar, seed)
+    grid = Grid(_domains(tree=bool(options["tree"])), KernelKnowledge(_SLOWNESS), settings, network)
     return tasks, grid.run(tasks), grid
 
 
@@ -144,24 +143,24 @@ def _requests(load: int, rate: int, seed: int, allowance: float) -> list[GridTas
     draw = random.Random(f"{seed}/{load}/{rate}")  # noqa: S311  a repeatable draw, not a secret
     tasks = []
     for number in range(load):
-        kernel, site = draw.choice(KERNELS), f"A{draw.randrange(_DOMAINS) + 1}"
+        kernel, domain = draw.choice(KERNELS), f"A{draw.randrange(_DOMAINS) + 1}"
         times = kernel_profile(kernel)
         slack = draw.uniform(times.shortest, _SLOWEST * times.on(1)) + allowance
-        tasks.append(GridTask(f"r{number + 1}", kernel, site, number / rate, number / rate + slack))
+        tasks.append(GridTask(f"r{number + 1}", kernel, domain, number / rate, number / rate + slack))
     return tasks
 
 
-def _sites(*, tree: bool) -> list[GridDomain]:
+def _domains(*, tree: bool) -> list[GridDomain]:
     """Return the domains A1 to A16: in a tree of four lower agents each, or each knowing all others."""
-    sites = []
+    domains = []
     for place, name in enumerate(DOMAIN_NAMES):
         if tree:
             upper = (Peer(DOMAIN_NAMES[(place - 1) // 4], PeerRole.UPPER),) if place else ()
             peers = upper + tuple(Peer(lower, PeerRole.LOWER) for lower in DOMAIN_NAMES[4 * place + 1 : 4 * place + 5])
         else:
             peers = tuple(Peer(other) for other in DOMAIN_NAMES if other != name)
-        sites.append(GridDomain(name, HOSTS, f"class-{_KINDS[place]}", peers))
-    return sites
+        domains.append(GridDomain(name, HOSTS, f"class-{_KINDS[place]}", peers))
+    return domains
 
 
 def _measures(tasks: Sequence[GridTask], found: Mapping[str, tuple[str, SimulatedRun]]) -> ResultRow:
@@ -174,16 +173,16 @@ def _measures(tasks: Sequence[GridTask], found: Mapping[str, tuple[str, Simulate
         "average_delay": statistics.fmean(early),
         "utilisation": busy / (makespan * _DOMAINS * HOSTS),
         "on_time": sum(value >= 0 for value in early) / len(tasks),
-        "moved": sum(found[task.name][0] != task.site for task in tasks) / len(tasks),
+        "moved": sum(found[task.name][0] != task.domain for task in tasks) / len(tasks),
     }
 
 
-def _pictures(rows: Sequence[ResultRow], seed: int, options: Mapping[str, float]) -> dict[str, str]:
+def _charts(rows: Sequence[ResultRow], seed: int, options: Mapping[str, float]) -> dict[str, str]:
     """Draw Tables 2 and 3, Figs 6 and 7 beside the paper's, and of one load and rate the runs as in Fig. 5."""
     both = [one | {"line": str(one["middleware"])} for one in rows]
     both += [one | {"line": f"{one['middleware']}, paper"} for one in _published() if _is_shown(one, rows)]
     typical = [one for one in both if (one["requests"], one["rate"]) in _WORKLOADS] or both
-    pictures = (
+    charts = (
         ("average_delay", typical, "Fig. 6: time before the deadline", "mean of deadline - end (s)"),
         ("utilisation", typical, "Fig. 7: utilisation", "share of the hosts' time"),
         ("on_time", typical, "Table 3: deadlines met", "share of the requests"),
@@ -199,7 +198,7 @@ def _pictures(rows: Sequence[ResultRow], seed: int, options: Mapping[str, float]
     )
     found = {
         name: line_chart(some, "requests", name.partition("-")[0], "line", title, ("requests", label), "paper")
-        for name, some, title, label in pictures
+        for name, some, title, label in charts
     }
     if options["requests"] and options["rate"]:
         for one in rows:
@@ -221,7 +220,7 @@ def _gantt_of_runs(load: int, rate: int, label: str, seed: int, options: Mapping
         GanttBar(name, run.application, run.hosts, run.started, run.finished, due[name])
         for name, (_, run) in found.items()
     ]
-    hosts = [name for site in reversed(_sites(tree=False)) for name in host_names(site)]
+    hosts = [name for domain in reversed(_domains(tree=False)) for name in host_names(domain)]
     return gantt(bars, hosts, f"{load} requests at {rate} a second, middleware {label}, seed {seed}", origin=0.0)
 
 
@@ -278,6 +277,6 @@ EXPERIMENT = Experiment(
         "generations": ExperimentOption(20, "of each domain's search at each change", 0, 100000),
     },
     paper=_published(),
-    pictures=_pictures,
+    charts=_charts,
     note="average_delay is positive when early; hardware classes and OFF are ours, see docs/experiments.md",
 )

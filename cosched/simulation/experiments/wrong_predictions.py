@@ -43,7 +43,7 @@ def _orders(seed: int, options: Mapping[str, float]) -> list[KernelTask]:
     """Draw tasks whose deadlines are as hard to meet for long queues as for short ones."""
     count = int(options["tasks"])
     stretch = max(1.0, count / (2 * HOSTS))
-    return [KernelTask(order.kernel, order.allowance * stretch) for order in draw_kernel_tasks(count, seed)]
+    return [KernelTask(order.kernel, order.relative_deadline * stretch) for order in draw_kernel_tasks(count, seed)]
 
 
 def _policies(sigma: float, quantile: float) -> dict[str, dict[str, Any]]:
@@ -68,7 +68,7 @@ def _at_quantile(sigma: float, quantile: float) -> Callable[[Profile], Profile]:
 
 
 def _row(sigma: float, label: str, orders: Sequence[KernelTask], runs: Sequence[SimulatedRun]) -> ResultRow:
-    late = [max(0.0, run.finished - orders[int(run.task) - 1].allowance) for run in runs]
+    late = [max(0.0, run.finished - orders[int(run.task) - 1].relative_deadline) for run in runs]
     return {
         "error": sigma,
         "policy": label,
@@ -78,7 +78,7 @@ def _row(sigma: float, label: str, orders: Sequence[KernelTask], runs: Sequence[
     }
 
 
-def _pictures(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
+def _charts(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     title = "Plans made on wrong predictions"
     x = "standard deviation of ln(actual ÷ predicted)"
     return {
@@ -98,5 +98,5 @@ EXPERIMENT = Experiment(
         "generations": ExperimentOption(100, "of the search at each change", 0, 100000),
         "quantile": ExperimentOption(0.8, "of the run times that robust plans are made on", 0.01, 0.99),
     },
-    pictures=_pictures,
+    charts=_charts,
 )

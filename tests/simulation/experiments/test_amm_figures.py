@@ -29,4 +29,4 @@ def test_the_sweep_as_printed_can_lose_to_min_min() -> None:
 
 def test_a_figure_whose_sizes_are_all_left_out_is_not_drawn_empty() -> None:
     options = EXPERIMENT.settings({"largest": "10"})
-    assert set(EXPERIMENT.pictures(EXPERIMENT.run(1, options), 1, options)) == {"figure-5", "figure-7"}
+    assert set(EXPERIMENT.charts(EXPERIMENT.run(1, options), 1, options)) == {"figure-5", "figure-7"}

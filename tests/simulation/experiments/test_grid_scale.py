@@ -16,4 +16,4 @@ def test_letters_for_each_request_do_not_grow_with_the_grid() -> None:
 def test_sizes_beyond_the_largest_are_left_out() -> None:
     rows = EXPERIMENT.run(1, EXPERIMENT.settings(SETTINGS | {"largest": "10", "documents": "1"}))
     assert [row["domains"] for row in rows] == [10]
-    assert "Letters a request" in EXPERIMENT.pictures(rows, 1, {})["messages"]
+    assert "Letters a request" in EXPERIMENT.charts(rows, 1, {})["messages"]

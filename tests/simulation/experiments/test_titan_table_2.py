@@ -35,10 +35,10 @@ def test_the_published_tables_are_whole() -> None:
 
 def test_the_figures_and_of_one_load_the_runs_are_drawn() -> None:
     options = EXPERIMENT.settings({"requests": "200", "rate": "5", "first": "8", "generations": "0"})
-    pictures = EXPERIMENT.pictures(EXPERIMENT.run(1, options), 1, options)
-    assert list(pictures) == ["average_delay", "utilisation", "on_time", "makespan-5", "runs-OFF", "runs-ON"]
-    assert "ON, paper, 200: 218" in pictures["makespan-5"]
-    assert "200 requests at 5 a second, middleware ON, seed 1" in pictures["runs-ON"]
+    charts = EXPERIMENT.charts(EXPERIMENT.run(1, options), 1, options)
+    assert list(charts) == ["average_delay", "utilisation", "on_time", "makespan-5", "runs-OFF", "runs-ON"]
+    assert "ON, paper, 200: 218" in charts["makespan-5"]
+    assert "200 requests at 5 a second, middleware ON, seed 1" in charts["runs-ON"]
 
 
 def test_documents_in_place_of_objects_change_nothing_but_are_counted() -> None:
