@@ -8,15 +8,12 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
-from cosched.evaluation.budget import Budget
-from cosched.evaluation.interpreter.scalar_expressions import Expressions
-from cosched.evaluation.interpreter.scalar_frame import ProgramCache, ScalarFrame, ScalarRun
-from cosched.language.arithmetic import constant
-from cosched.language.diagnostics import ModelError, Source, suggestion
+from cosched.language.arithmetic import UndefinedError, constant, value
+from cosched.language.diagnostics import ModelError, suggestion
 from cosched.language.library import default_library, locate
 from cosched.language.linker import Linker
-from cosched.language.syntax import Assign, Invoke, Text, walk
-from cosched.language.vocabulary import FUNCTION_ARITIES, PROCESSORS
+from cosched.language.syntax import Assign, Text, walk
+from cosched.language.vocabulary import PROCESSORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,10 +108,10 @@ def parameters(application: Application) -> tuple[ModelParameter, ...]:
     constants: dict[str, float] = {}
     for group in item.variables:
         for declared in group.declarations:
-            name, value = declared.name, declared.value
-            if group.type != "numeric" or name == PROCESSORS or (value is None and name in assigned):
+            name, given = declared.name, declared.value
+            if group.type != "numeric" or name == PROCESSORS or (given is None and name in assigned):
                 continue
-            default = None if value is None else _constant(value, constants)
+            default = None if given is None else _constant(given, constants)
             if default is not None:
                 constants[name] = default
             least, most = (constant(limit) for limit in declared.limits) if declared.limits else (None, None)
@@ -131,25 +128,21 @@ def checked_parameters(application: Application, given: Mapping[str, float]) -> 
         UserError: a name that is no parameter, or a value that is no finite number or outside the model's limits.
     """
     known = {parameter.name: parameter for parameter in parameters(application)}
-    for name, value in given.items():
+    for name, number in given.items():
         if name not in known:
             near = suggestion(name, known) or f": it has {', '.join(known) or 'none'}"
             raise UserError(f"{application.name} has no parameter {name}{near}")
-        if not math.isfinite(value):
-            raise UserError(f"parameter {name} of {application.name} is {value}: give a finite number")
+        if not math.isfinite(number):
+            raise UserError(f"parameter {name} of {application.name} is {number}: give a finite number")
         least, most = known[name].least, known[name].most
-        if not least <= value <= most:
-            raise UserError(f"parameter {name} of {application.name} is {value:g}: give {least:g} to {most:g}")
-    return {name: float(value) for name, value in given.items()}
+        if not least <= number <= most:
+            raise UserError(f"parameter {name} of {application.name} is {number:g}: give {least:g} to {most:g}")
+    return {name: float(number) for name, number in given.items()}
 
 
-def _constant(value: Expression, known: Mapping[str, float]) -> float | None:
+def _constant(expression: Expression, known: Mapping[str, float]) -> float | None:
     """Return the value of a default that depends on earlier defaults alone."""
-    nodes = [node for node, _ in walk(value)]
-    if any(isinstance(node, Invoke) and node.name not in FUNCTION_ARITIES for node in nodes):
-        return None
-    frame = ScalarFrame(dict(known), {}, ScalarRun(ProgramCache(Budget(), 1)))
     try:
-        return Expressions(Source("", ""), {}, frozenset(), {}).number(value)(frame)
-    except ModelError:
+        return value(expression, known)
+    except UndefinedError:
         return None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cosched.language.diagnostics import Source
     from cosched.language.syntax import Position
 
-__all__ = ["DEEPEST_CALLS", "DEFAULT_STEPS", "Budget", "CountError", "TooManyStepsError", "UnbatchableError", "fail"]
+__all__ = ["DEEPEST_CALLS", "DEFAULT_STEPS", "Budget", "CountError", "LanesDifferError", "TooManyStepsError", "fail"]
 
 # ── Errors of an evaluation, each at a place of the model.
 
@@ -53,9 +53,9 @@ class Budget:
             fail(source, at, f"stopped here after {self.total} steps: does this end? Fewer turns or steps are needed")
 
 
-class UnbatchableError(Exception):
-    """This model, or these parameters, are not for evaluation side by side."""
+class LanesDifferError(Exception):
+    """Lanes cannot go on together: each number of hosts is to be evaluated by itself."""
 
 
-class TooManyStepsError(UnbatchableError):
+class TooManyStepsError(LanesDifferError):
     """More steps than may be held at a time: fewer lanes may do."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from cosched.errors import UserError
 from cosched.evaluation.application import checked_parameters
-from cosched.evaluation.budget import DEFAULT_STEPS, Budget, CountError, TooManyStepsError, UnbatchableError
+from cosched.evaluation.budget import DEFAULT_STEPS, Budget, CountError, LanesDifferError, TooManyStepsError
 from cosched.evaluation.clocks.breakdown import account
 from cosched.evaluation.clocks.breakdown import trace as trace_of
 from cosched.evaluation.clocks.clocks import Clocks, timed_segments
@@ -110,7 +110,7 @@ def _side_by_side(
         except TooManyStepsError:
             halves = group[: len(group) // 2], group[len(group) // 2 :]
             waiting += halves if len(group) > 1 else ()
-        except (UnbatchableError, UnmatchedError):
+        except (LanesDifferError, UnmatchedError):
             break
         else:
             times = zip(ready, (course.latest / 1e6).tolist(), strict=True)
@@ -133,7 +133,7 @@ def _together(
         Which of the numbers of hosts these are, by index, and the course of all of them.
 
     Raises:
-        UnbatchableError: it is not for that, or covers none of the numbers for all that is known before `init`.
+        LanesDifferError: it is not for that, or covers none of the numbers for all that is known before `init`.
         UnmatchedError: steps wait for one another.
     """
     whole = layout(hardware, hosts)
@@ -146,12 +146,12 @@ def _together(
     ]
     ready = [place for place in range(len(hosts)) if all(values[place] is not None for values in starts)]
     if not ready:
-        raise UnbatchableError
+        raise LanesDifferError
     part = whole if len(ready) == len(hosts) else layout(hardware, [hosts[place] for place in ready])
     by_kind = dict(zip(whole.classes, starts, strict=True))
     programs = [
         program(
-            application.root,
+            application,
             kind,
             part.processors,
             [values for place in ready if (values := by_kind[kind][place]) is not None],
@@ -226,7 +226,7 @@ def evaluate(
     try:
         _, course = _together(application, hardware, [hosts], given, budget, remember=True)
         together = math.isfinite(course.latest[0])
-    except (UnbatchableError, UnmatchedError):
+    except (LanesDifferError, UnmatchedError):
         together = False
     if not together:
         course = _alone(application, hardware, hosts, given, budget, remember=True)

@@ -52,12 +52,8 @@ class Memory:
     sizes: tuple[float, ...]
     a_byte: tuple[float, ...]
 
-    def time(self, volume: float, working_set: float) -> float:
+    def time(self, volume: float | Floats, working_set: float | Floats) -> float | Floats:
         """Return the microseconds in which `volume` bytes move while `working_set` bytes are gone over."""
-        return volume * self.a_byte[bisect_left(self.sizes, working_set)]
-
-    def times(self, volume: float | Floats, working_set: float | Floats) -> float | Floats:
-        """Return the same for arrays, or for numbers and arrays mixed."""
         if isinstance(working_set, np.ndarray):
             return volume * np.take(self.a_byte, np.searchsorted(self.sizes, working_set))
         return volume * self.a_byte[bisect_left(self.sizes, working_set)]

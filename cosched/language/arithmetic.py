@@ -52,8 +52,6 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "==": operator.eq,
     "!=": operator.ne,
-    "&&": lambda a, b: bool(a and b),
-    "||": lambda a, b: bool(a or b),
 }
 _BINARY: Mapping[str, Callable[[float, float], float]] = {
     **GUARDED,
@@ -100,7 +98,11 @@ def value(expression: Expression, known: Mapping[str, float]) -> float:
             operand = value(expression.operand, known)
             return {"-": -operand, "+": operand, "!": float(not operand)}[expression.operator]
         case Binary():
-            left, right = value(expression.left, known), value(expression.right, known)
+            left = value(expression.left, known)
+            if expression.operator in ("&&", "||"):
+                decided = bool(left) is (expression.operator == "||")
+                return float(bool(left) if decided else bool(value(expression.right, known)))
+            right = value(expression.right, known)
             if expression.operator in _COMPARISONS:
                 return float(_COMPARISONS[expression.operator](left, right))
             return _applied(expression, _BINARY[expression.operator], f" {expression.operator} ", left, right)

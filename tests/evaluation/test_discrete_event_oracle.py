@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cosched.errors import UserError
 from cosched.evaluation import engine, evaluate, load_hardware, profile
-from cosched.evaluation.budget import UnbatchableError
+from cosched.evaluation.budget import LanesDifferError
 from cosched.evaluation.interpreter import programs as array_programs
 from tests.evaluation.makers import programs
 from tests.evaluation.oracle import COMPUTE, RECEIVE, SEND, Use, simulate
@@ -129,7 +129,7 @@ def test_random_templates_on_random_hosts(
         return
     expected = simulate(processors, priced(uses, classes, listed), [0.0] * processors)
     hardware, application = cluster(tmp_path, classes, hosts), model(psl(uses))
-    refuse = {"side_effect": UnbatchableError} if one_by_one else {"wraps": array_programs.program}
+    refuse = {"side_effect": LanesDifferError} if one_by_one else {"wraps": array_programs.program}
     with mock.patch.object(engine, "program", **refuse):
         found = evaluate(application, hardware, len(hosts), trace=True)
     assert found.seconds * 1e6 == pytest.approx(max(expected), abs=1e-5)

@@ -386,12 +386,13 @@ def test_the_budget_grows_with_the_numbers_of_hosts_but_not_for_one_of_them(
     model: Callable[[str], Application], plain: Hardware, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "DEFAULT_STEPS", 1000)
-    # Elements of a list are not for evaluation side by side.
-    application = model("""var numeric: n = 90, i; var vector: v = [0, 0];
-        proc exec init { for (i = 0; i < n; i = i + 1) i = i + v[1]; }""")
+    # A call of another object on some numbers of hosts alone takes each of them by itself.
+    application = model("""application model { include t; var numeric: n = 90, i;
+        proc exec init { if (Nproc > 1) call t; for (i = 0; i < n; i = i + 1) i = i + 0; } }
+        partmp t { proc exec init { } }""")
     # A turn takes a few steps: 90 turns fit 1000 steps, 16 times 90 turns do not, 1000 turns never do.
     with pytest.raises(ModelError, match=r"\(on \d+ hosts\)"):
         profile(application, plain, range(1, 17))
-    assert profile(application, plain, [1]).tolist() == [0]
+    assert profile(application, plain, [2, 1]).tolist() == [0, 0]
     with pytest.raises(ModelError, match="stopped here after 1000 steps"):
         profile(application, plain, range(1, 100), {"n": 1000})

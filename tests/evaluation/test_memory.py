@@ -21,18 +21,18 @@ def test_the_smallest_level_that_holds_the_working_set_counts(working_set: float
 def test_arrays_have_the_times_of_their_numbers(uses: list[tuple[float, float]]) -> None:
     volume, working_set = np.array(uses).T
     expected = [MEMORY.time(*use) for use in uses]
-    found = MEMORY.times(volume, working_set)
+    found = MEMORY.time(volume, working_set)
     assert isinstance(found, np.ndarray)
     assert found.tolist() == expected
-    assert np.asarray(MEMORY.times(volume[0], working_set)).tolist()[0] == expected[0]
-    assert np.asarray(MEMORY.times(volume, float(working_set[0]))).tolist()[0] == expected[0]
+    assert np.asarray(MEMORY.time(volume[0], working_set)).tolist()[0] == expected[0]
+    assert np.asarray(MEMORY.time(volume, float(working_set[0]))).tolist()[0] == expected[0]
 
 
 def test_main_memory_alone() -> None:
     memory = described_memory({"bandwidth": 4.0})
     assert memory == Memory(("main",), (), (0.25,))
     assert memory.time(8, 1e12) == 2
-    assert np.asarray(memory.times(8.0, np.array([0.0, 1e12]))).tolist() == [2, 2]
+    assert np.asarray(memory.time(8.0, np.array([0.0, 1e12]))).tolist() == [2, 2]
 
 
 def test_levels_may_be_left_out() -> None:

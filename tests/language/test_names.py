@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cosched.evaluation.interpreter import scalar_expressions
+from cosched.language import arithmetic
 from cosched.language.checks.hardware import check_config
 from cosched.language.diagnostics import Source
 from cosched.language.parser.grammar import parser
@@ -18,10 +18,10 @@ from cosched.language.vocabulary import (
 
 
 def test_every_function_that_a_model_may_name_can_be_evaluated() -> None:
-    assert set(scalar_expressions.FUNCTIONS) == set(FUNCTION_ARITIES)
+    assert set(arithmetic.FUNCTIONS) == set(FUNCTION_ARITIES)
     for name, (least, most) in FUNCTION_ARITIES.items():
         for count in {least, most}:
-            assert isinstance(scalar_expressions.FUNCTIONS[name](*[2.0] * count), float)
+            assert isinstance(arithmetic.FUNCTIONS[name](*[2.0] * count), float)
 
 
 def test_each_group_of_message_costs_belongs_to_a_send_and_a_receive() -> None:

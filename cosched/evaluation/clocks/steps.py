@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int64]
 
-    Operation = tuple[int, int, int, float, int]
-
-__all__ = ["COMPUTE", "RECEIVE", "SEND", "Recorder", "StepShape", "Steps", "merge_classes", "stable_order"]
+__all__ = ["COMPUTE", "RECEIVE", "SEND", "StepShape", "Steps", "merge_classes", "stable_order"]
 
 # ── Sorting of numbers whose bound is known.
 
@@ -133,45 +131,6 @@ class Steps:
             shape, use=np.arange(len(self)), kinds=shape.kind, places=self.place, origin=shape.origin or shape
         )
         return Steps(apart, self.amount if amount is None else amount)
-
-
-class Recorder:
-    """Collects the steps of one number of hosts, one by one.
-
-    Attributes:
-        operations: (kind, processor, peer, amount, place) in the order emitted.
-    """
-
-    def __init__(self) -> None:
-        self.operations: list[Operation] = []
-
-    def compute(self, processors: range, time: float, place: int) -> None:
-        """Add `time` microseconds of work on each of the processors."""
-        self.operations.extend((COMPUTE, processor, processor, time, place) for processor in processors)
-
-    def send(self, source: int, destination: int, size: float, place: int) -> None:
-        """Add a send of `size` bytes."""
-        self.operations.append((SEND, source, destination, size, place))
-
-    def receive(self, source: int, destination: int, size: float, place: int) -> None:
-        """Add a receive by `destination` of the next message from `source`."""
-        self.operations.append((RECEIVE, destination, source, size, place))
-
-    def close(self) -> Steps | None:
-        """Return the steps since the last call, or None where there are none."""
-        if not self.operations:
-            return None
-        kind, processor, peer, amount, place = zip(*self.operations, strict=True)
-        self.operations = []
-        owner = np.array(processor, np.int64)
-        order = np.argsort(owner, kind="stable")
-        return Steps.each(
-            np.array(kind, np.int8)[order],
-            owner[order],
-            np.array(peer, np.int64)[order],
-            np.array(amount, np.float64)[order],
-            np.array(place, np.int32)[order],
-        )
 
 
 # ── One program of hosts of several kinds from the program of each kind.

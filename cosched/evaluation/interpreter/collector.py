@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
+    Operation = tuple[int, int, int, float, int]
 
 __all__ = ["Collector"]
 
@@ -31,11 +32,11 @@ class _Block(NamedTuple):
 class _Part(NamedTuple):
     """Rows of one statement, shape (rows,); None for an amount that is found later."""
 
-    kind: int
+    kind: int | NDArray[np.int8]
     processor: Indices
     peer: Indices
     amount: Floats | None
-    place: int
+    place: int | NDArray[np.int32]
 
 
 class _Uses(NamedTuple):
@@ -45,7 +46,7 @@ class _Uses(NamedTuple):
     kinds: NDArray[np.int8]
     places: NDArray[np.int32]
     amounts: Floats
-    free: tuple[int, ...]
+    deferred: tuple[int, ...]
 
 
 class _Rows:
@@ -76,6 +77,9 @@ class Collector:
         most: steps that it and those inside it may hold.
         lanes: how many there are.
         rows: where the steps are kept, shared with the collector around this one.
+
+    Attributes:
+        pending: steps of a single lane that were added one by one, after all the others.
     """
 
     def __init__(self, most: int, lanes: int, rows: _Rows | None = None) -> None:
@@ -83,6 +87,7 @@ class Collector:
         self._lanes = lanes
         self._rows = rows or _Rows(most)
         self._blocks: list[_Block] = []
+        self.pending: list[Operation] = []
 
     def inner(self, lanes: int) -> Collector:
         """Return a collector for a loop whose turns are so many lanes."""
@@ -91,7 +96,8 @@ class Collector:
     def add(
         self, kind: int, lane: Indices, processor: Indices, peer: Indices, amount: Floats | None, place: int
     ) -> None:
-        """Add steps of a statement, lanes ascending; without an amount that is free."""
+        """Add steps of a statement, lanes ascending; without an amount that is filled in later."""
+        self._settle()
         if len(lane):
             self._blocks.append(_Block(lane, self._rows.add(_Part(kind, processor, peer, amount, place))))
 
@@ -103,6 +109,7 @@ class Collector:
             slot: the lane here of each inner lane, ascending.
             times: how often each of these turns happens; once where None.
         """
+        self._settle()
         merged = inner._merged()
         if merged is not None:
             if times is not None:
@@ -139,8 +146,23 @@ class Collector:
         lanes = taken[: len(free) * len(hosts)].reshape(-1, len(hosts))
         return StepTemplate(shape, amounts, tuple(zip(free, map(np.flatnonzero, lanes), strict=True)))
 
+    def _settle(self) -> None:
+        """Make a block of the steps that were added one by one."""
+        if self.pending:
+            kind, processor, peer, amount, place = zip(*self.pending, strict=True)
+            self.pending = []
+            part = _Part(
+                np.array(kind, np.int8),
+                np.array(processor, np.int64),
+                np.array(peer, np.int64),
+                np.array(amount, np.float64),
+                np.array(place, np.int32),
+            )
+            self._blocks.append(_Block(np.zeros(len(kind), np.int64), self._rows.add(part)))
+
     def _merged(self) -> _Block | None:
         """Return all blocks as one."""
+        self._settle()
         if len(self._blocks) <= 1:
             return self._blocks[0] if self._blocks else None
         if all(len(block.lane) == self._lanes and (block.lane[1:] != block.lane[:-1]).all() for block in self._blocks):
@@ -152,15 +174,16 @@ class Collector:
 
 
 def _uses(parts: Sequence[_Part], hosts: Indices) -> _Uses:
-    """Return the use of each row, of each use its kind, place and amount, and the places of the free ones."""
+    """Return the use of each row, of each use its kind, place and amount, and the places of the deferred ones."""
     lane, count = np.repeat(np.arange(len(hosts)), hosts), len(hosts)
-    kinds = {place: kind for kind, _, _, amount, place in parts if amount is None}
+    # Those of one statement have one kind and one place; steps that were added one by one have their amounts.
+    kinds = {cast("int", place): cast("int", kind) for kind, _, _, amount, place in parts if amount is None}
     number = {place: count * index for index, place in enumerate(kinds)}
     of, as_kind, at, fixed = [], [np.repeat(list(kinds.values()), count)], [np.repeat(list(kinds), count)], []
     used = count * len(kinds)
     for kind, processor, _, amount, place in parts:
         if amount is None:
-            of.append(lane.take(processor) + number[place])
+            of.append(lane.take(processor) + number[cast("int", place)])
             continue
         of.append(np.arange(used, used + len(amount)))
         used += len(amount)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NO_INVARIANCE",
     "Invariance",
+    "Written",
     "assigned",
     "find_invariance",
     "named",
@@ -43,6 +44,7 @@ __all__ = [
     "reads",
     "repeatable",
     "weight",
+    "written",
 ]
 
 # ── Which variables statements read and assign, those of the procedures that they call among them.
@@ -57,6 +59,22 @@ def assigned(statements: Iterable[Node]) -> frozenset[str]:
         elif isinstance(node, Variables):
             names.update(item.name for item in node.declarations if item.value is not None)
     return frozenset(names)
+
+
+class Written(NamedTuple):
+    """Variables that statements may assign: a procedure's own, and those of its object."""
+
+    own: frozenset[str]
+    shared: frozenset[str]
+
+
+def written(statements: Iterable[Node], own: frozenset[str], procedures: Mapping[str, Procedure]) -> Written:
+    """Return the variables that statements of a procedure assign, themselves or by the procedures that they call."""
+    roots = list(statements)
+    direct = assigned(roots)
+    called = {procedure.name: procedure for root in roots for procedure in reached(root, procedures)}
+    indirect = (assigned([procedure]) - names_of(procedure) for procedure in called.values())
+    return Written(direct & own, (direct - own).union(*indirect))
 
 
 def pure(procedure: Procedure) -> bool:
@@ -145,14 +163,14 @@ class Invariance(NamedTuple):
     """What holds for an object that calls no other, whatever its variables.
 
     Attributes:
-        free: times and sizes that depend on variables alone that nothing assigns, by the identity of their `confdev`:
+        deferred: times and sizes that depend on variables alone that nothing assigns, by identity of their `confdev`:
             they can be found for all steps of a number of hosts at once, and after the steps themselves.
         shaping: the variables that the steps depend on, but for those times and sizes.
         priced: whether the steps depend on what sequential work costs.
         confdevs: all of the object.
     """
 
-    free: Mapping[int, Expression]
+    deferred: Mapping[int, Expression]
     shaping: tuple[str, ...]
     priced: bool
     confdevs: tuple[Confdev, ...]
@@ -163,15 +181,15 @@ NO_INVARIANCE = Invariance({}, (), True, ())
 
 
 def find_invariance(item: Object) -> Invariance:
-    """Return the outline of an object."""
+    """Return what holds for an object whatever its variables."""
     procedures = {procedure.name: procedure for procedure in item.procedures}
     written = {name for procedure in item.procedures for name in assigned([procedure]) - names_of(procedure)}
     fixed = {PROCESSORS, *item.declared()} - written
-    free = {
+    deferred = {
         id(confdev): confdev.values[-1]
         for procedure in item.procedures
         for confdev in _confdevs(procedure)
-        if _is_free(confdev.values[-1], procedure, procedures, fixed)
+        if _is_deferred(confdev.values[-1], procedure, procedures, fixed)
     }
     waiting, seen, read = ["init"], set[str](), Counter[str]()
     while waiting:
@@ -180,13 +198,13 @@ def find_invariance(item: Object) -> Invariance:
             seen.add(name)
             called, names = _mentioned(procedures[name])
             for confdev in _confdevs(procedures[name]):
-                if id(confdev) in free:
-                    less = _mentioned(free[id(confdev)])
+                if id(confdev) in deferred:
+                    less = _mentioned(deferred[id(confdev)])
                     called, names = called - less[0], names - less[1]
             waiting.extend(called)
             read.update(names.keys())
     return Invariance(
-        free=free,
+        deferred=deferred,
         shaping=tuple(sorted(read.keys() & {PROCESSORS, *item.declared()})),
         priced=any(procedures[name].kind == "cflow" for name in seen),
         confdevs=tuple(confdev for procedure in item.procedures for confdev in _confdevs(procedure)),
@@ -199,7 +217,9 @@ def _confdevs(procedure: Procedure) -> Iterator[Confdev]:
             yield from node.confdevs
 
 
-def _is_free(amount: Expression, procedure: Procedure, procedures: Mapping[str, Procedure], fixed: set[str]) -> bool:
+def _is_deferred(
+    amount: Expression, procedure: Procedure, procedures: Mapping[str, Procedure], fixed: set[str]
+) -> bool:
     names = {name for node, _ in walk(amount) for name in named(node)}
     return (
         not names & names_of(procedure)

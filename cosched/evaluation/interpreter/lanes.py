@@ -1,8 +1,4 @@
-"""Many evaluations side by side: a lane is one number of hosts, or one turn of a loop on it.
-
-A variable is a number where all lanes agree, else an array with an entry for each lane. Whatever does not fit into that
-raises `UnbatchableError`, and the statement-by-statement evaluator, whose errors name lines, takes over.
-"""
+"""Many evaluations side by side: a lane is one number of hosts, or one turn of a loop on it."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cosched.evaluation.budget import UnbatchableError
+from cosched.evaluation.budget import LanesDifferError
 from cosched.evaluation.clocks.steps import COMPUTE
 
 if TYPE_CHECKING:
@@ -19,15 +15,13 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int64]
 
-__all__ = ["LaneValue", "Lanes", "as_lanes"]
+__all__ = ["Lanes", "as_lanes"]
 
 Floats = NDArray[np.float64]
-LaneValue = float | str | Floats | None
-"""None: no value that every lane can have read."""
 
 
 class Lanes:
-    """The lanes that a statement runs on, and their variables.
+    """The lanes that a statement runs on.
 
     Attributes:
         size: how many lanes.
@@ -35,52 +29,46 @@ class Lanes:
         offset: number of each lane's first processor among all, shape (size,).
         collector: takes their steps.
         slot: of each lane in the collector; None where they are the same.
+        single: whether it is the only number of hosts of an evaluation, whose steps are added one by one.
     """
 
-    def __init__(self, hosts: Indices, offset: Indices, collector: Collector) -> None:
+    __slots__ = ("_processors", "collector", "hosts", "offset", "single", "size", "slot")
+
+    def __init__(
+        self,
+        hosts: Indices,
+        offset: Indices,
+        collector: Collector,
+        slot: Indices | None = None,
+        *,
+        single: bool = False,
+    ) -> None:
         self.size = len(hosts)
         self.hosts = hosts
         self.offset = offset
         self.collector = collector
-        self.slot: Indices | None = None
-        self.values: dict[str, LaneValue] = {}
+        self.slot = slot
+        self.single = single
         self._processors: dict[int, tuple[Floats, Indices]] = {}
-        self._above: Lanes | None = None
-        self._index: Indices = np.arange(0)
 
     def pick(self, index: Indices, collector: Collector | None = None) -> Lanes:
         """Return some of these lanes, or several of each; with a collector of their own for a loop."""
-        picked = Lanes(self.hosts[index], self.offset[index], collector or self.collector)
-        picked._above, picked._index = self, index
-        if collector is None:
-            picked.slot = self.slots(index)
-        return picked
+        hosts, offset = self.hosts.take(index), self.offset.take(index)
+        if collector is not None:
+            return Lanes(hosts, offset, collector)
+        return Lanes(hosts, offset, self.collector, self.slots(index))
 
     def slots(self, index: Indices) -> Indices:
         """Return where lanes are in the collector."""
-        return index if self.slot is None else self.slot[index]
-
-    def get(self, name: str) -> float | str | Floats:
-        """Return a variable; one that has no value here is left to the other evaluator."""
-        value = self.look(name)
-        if value is None:
-            raise UnbatchableError
-        return value
-
-    def look(self, name: str) -> LaneValue:
-        """Return a variable, None where it has no value that all lanes can have read."""
-        if name not in self.values:
-            above = None if self._above is None else self._above.look(name)
-            self.values[name] = above.take(self._index) if isinstance(above, np.ndarray) else above
-        return self.values[name]
+        return index if self.slot is None else self.slot.take(index)
 
     def processors(self, value: Floats) -> Indices:
         """Return the processors with these numbers, shape (size,); 0 is none. Many steps name the same ones."""
         known = self._processors.get(id(value))  # it stays that value's: the value is kept beside what was found
         if known is None:
             found = value.astype(np.int64)
-            if value.min() < 0 or (found > self.hosts).any() or (found != value).any():
-                raise UnbatchableError
+            if not value.min() >= 0 or (found > self.hosts).any() or (found != value).any():
+                raise LanesDifferError
             known = self._processors[id(value)] = (value, found)
         return known[1]
 
@@ -89,10 +77,10 @@ class Lanes:
     ) -> None:
         """Add one step of each of the chosen lanes, ascending (None: of all).
 
-        Processors are counted from 1 in each; without an amount that is free,
+        Processors are counted from 1 in each; an amount of None is filled in later,
         see `cosched.evaluation.interpreter.invariance`.
         """
-        first = (self.offset if chosen is None else self.offset[chosen]) - 1
+        first = (self.offset if chosen is None else self.offset.take(chosen)) - 1
         lanes = self._own_slots if chosen is None else self.slots(chosen)
         self.collector.add(kind, lanes, first + processor, first + peer, amount, place)
 
@@ -101,7 +89,7 @@ class Lanes:
         return np.arange(self.size) if self.slot is None else self.slot
 
     def everywhere(self, time: Floats | None, place: int) -> None:
-        """Add work on every processor of every lane; without a time that is free."""
+        """Add work on every processor of every lane; a time of None is filled in later."""
         lane = np.repeat(np.arange(self.size), self.hosts)
         within = np.arange(len(lane)) - np.repeat(np.cumsum(self.hosts) - self.hosts, self.hosts)
         at = self.offset[lane] + within

@@ -1,19 +1,13 @@
-"""Which loops can have all their turns side by side."""
+"""Find loops whose turns are independent of one another, from the text alone."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.evaluation.interpreter.invariance import (
-    NO_INVARIANCE,
-    Invariance,
     assigned,
-    find_invariance,
-    names_of,
     pure,
-    reached,
     reads,
-    repeatable,
 )
 from cosched.language.syntax import Assign, Binary, Call, For, If, Invoke, Name, Return, Step, Variables, While, walk
 from cosched.language.vocabulary import FUNCTION_ARITIES
@@ -21,10 +15,9 @@ from cosched.language.vocabulary import FUNCTION_ARITIES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cosched.language.linker import Linked
-    from cosched.language.syntax import Exec, Expression, Node, Object, Procedure
+    from cosched.language.syntax import Exec, Expression, Node, Procedure
 
-__all__ = ["CountedLoop", "LoopAnalysis", "counted_loop"]
+__all__ = ["CountedLoop", "counted_loop", "same_turns"]
 
 
 class CountedLoop(NamedTuple):
@@ -47,84 +40,6 @@ class CountedLoop(NamedTuple):
     closed: bool
     stride: Expression
     written: frozenset[str]
-
-
-class LoopAnalysis:
-    """What holds for the statements of an application whatever the numbers: found once, kept by their identity."""
-
-    def __init__(self) -> None:
-        self._loops: dict[int, CountedLoop | None] = {}
-        self._repeats: dict[int, bool] = {}
-        self._same: dict[int, CountedLoop | None] = {}
-        self._assigned: dict[int, frozenset[str]] = {}
-        self._meddles: dict[int, bool] = {}
-        self._returns: dict[int, bool] = {}
-        self._own: dict[int, frozenset[str]] = {}
-        self._called: dict[int, frozenset[str]] = {}
-        self._outlines: dict[int, Invariance] = {}
-
-    def loop(self, loop: For, procedures: Mapping[str, Procedure]) -> CountedLoop | None:
-        """Return the parts of a loop whose turns can go side by side."""
-        if id(loop) not in self._loops:
-            self._loops[id(loop)] = counted_loop(loop, procedures)
-        return self._loops[id(loop)]
-
-    def repeats(self, loop: For) -> bool:
-        """Return whether every turn of a loop emits the same steps."""
-        if id(loop) not in self._repeats:
-            self._repeats[id(loop)] = repeatable(loop)
-        return self._repeats[id(loop)]
-
-    def same_turns(self, loop: For, procedures: Mapping[str, Procedure]) -> CountedLoop | None:
-        """Return the parts of a loop that does nothing but call other objects, else None.
-
-        What another object does cannot change the variables here, so every turn finds them as the first one did, but
-        for the variable that counts.
-        """
-        if id(loop) not in self._same:
-            self._same[id(loop)] = _calls_only(loop, procedures)
-        return self._same[id(loop)]
-
-    def assigned(self, statement: Exec) -> frozenset[str]:
-        """Return the variables that a statement assigns, in its branches or turns too."""
-        if id(statement) not in self._assigned:
-            self._assigned[id(statement)] = assigned([statement])
-        return self._assigned[id(statement)]
-
-    def meddles(self, statement: Exec, procedures: Mapping[str, Procedure]) -> bool:
-        """Return whether a statement may call a procedure that assigns a variable of the object."""
-        if id(statement) not in self._meddles:
-            self._meddles[id(statement)] = any(
-                not assigned([procedure]) <= names_of(procedure) for procedure in reached(statement, procedures)
-            )
-        return self._meddles[id(statement)]
-
-    def returns(self, statement: Exec) -> bool:
-        """Return whether a statement holds a `return`."""
-        if id(statement) not in self._returns:
-            self._returns[id(statement)] = any(isinstance(node, Return) for node, _ in walk(statement))
-        return self._returns[id(statement)]
-
-    def called(self, item: Object) -> frozenset[str]:
-        """Return what an object calls by name, procedures and other objects."""
-        if id(item) not in self._called:
-            nodes = (node for procedure in item.procedures for node, _ in walk(*procedure.body))
-            self._called[id(item)] = frozenset(node.name for node in nodes if isinstance(node, Call))
-        return self._called[id(item)]
-
-    def outline(self, linked: Linked) -> Invariance:
-        """Return the outline of an object; without free amounts where it may call others."""
-        if linked.includes:
-            return NO_INVARIANCE
-        if id(linked) not in self._outlines:
-            self._outlines[id(linked)] = find_invariance(linked.object)
-        return self._outlines[id(linked)]
-
-    def own(self, procedure: Procedure) -> frozenset[str]:
-        """Return the parameters and variables of a procedure."""
-        if id(procedure) not in self._own:
-            self._own[id(procedure)] = frozenset(names_of(procedure))
-        return self._own[id(procedure)]
 
 
 def counted_loop(loop: For, procedures: Mapping[str, Procedure]) -> CountedLoop | None:
@@ -150,7 +65,12 @@ def counted_loop(loop: For, procedures: Mapping[str, Procedure]) -> CountedLoop 
     return parts
 
 
-def _calls_only(loop: For, procedures: Mapping[str, Procedure]) -> CountedLoop | None:
+def same_turns(loop: For, procedures: Mapping[str, Procedure]) -> CountedLoop | None:
+    """Return the parts of a loop that does nothing but call other objects, else None.
+
+    What another object does cannot change the variables here, so every turn finds them as the first one did, but for
+    the variable that counts.
+    """
     parts = _parts(loop)
     if parts is None or not all(isinstance(item, Call) and item.name not in procedures for item in loop.body):
         return None

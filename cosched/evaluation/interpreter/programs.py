@@ -1,22 +1,22 @@
 """An application's segments of steps: on many host counts at once, or on one.
 
-`program` runs the array interpreter, `one_by_one` the scalar one; `initial` gives the variables before `init`.
+`program` carries the turns of loops out at once, and faults are without a place; `one_by_one` goes statement by
+statement on one number of hosts, and faults name lines. `initial` gives the variables before `init`.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cosched.errors import UserError
-from cosched.evaluation.budget import Budget, CountError, UnbatchableError, fail
-from cosched.evaluation.interpreter.interpreter import InterpreterState
-from cosched.evaluation.interpreter.loop_analysis import LoopAnalysis
-from cosched.evaluation.interpreter.scalar_frame import ProgramCache, ScalarRun
-from cosched.evaluation.interpreter.scalar_statements import CompiledObject
+from cosched.evaluation.budget import Budget, CountError, LanesDifferError, fail
+from cosched.evaluation.interpreter.frame import Frame, ObjectRun, ProgramRun
+from cosched.evaluation.interpreter.objects import CompiledObject
 from cosched.evaluation.layout import factors
 from cosched.evaluation.sites import linked_objects, sites
 from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
@@ -31,17 +31,13 @@ if TYPE_CHECKING:
     from cosched.evaluation.application import Application
     from cosched.evaluation.clocks.steps import Steps
     from cosched.evaluation.hardware import Hardware
-    from cosched.evaluation.interpreter import scalar_frame
-    from cosched.evaluation.interpreter.lanes import LaneValue
-    from cosched.evaluation.interpreter.scalar_frame import ScalarFrame, ScalarValue
+    from cosched.evaluation.interpreter.frame import Value
     from cosched.language.linker import Linked
     from cosched.language.syntax import Node
 
     Indices = NDArray[np.int64]
 
 __all__ = ["compiled_application", "initial", "initial_frame", "on_hosts", "one_by_one", "program"]
-
-# ── What an application does on a hardware and a number of hosts, statement by statement: segments of steps.
 
 
 @lru_cache(maxsize=64)
@@ -66,7 +62,7 @@ def one_by_one(
     try:
         state = initial_frame(application, item, count, given, budget)
         known = _check_count(item, state, count, late=False)
-        program = item.run(state)
+        program = item.program(state)
         if not known:
             _check_count(item, state, count, late=True)
     except RecursionError:
@@ -76,7 +72,7 @@ def one_by_one(
 
 def initial(
     application: Application, item: CompiledObject, count: int, given: Mapping[str, float]
-) -> dict[str, ScalarValue] | None:
+) -> dict[str, Value] | None:
     """Return the application's variables before `init`; None where that is not enough to know the count is covered."""
     try:
         state = initial_frame(application, item, count, given, Budget())
@@ -87,13 +83,14 @@ def initial(
 
 def initial_frame(
     application: Application, item: CompiledObject, count: int, given: Mapping[str, float], budget: Budget
-) -> ScalarFrame:
+) -> Frame:
     """Return the application's variables before `init` on a number of processors."""
-    values: dict[str, ScalarValue] = {**_decomposed(application, count, given), **given}
-    return item.start(ScalarRun(ProgramCache(budget, count)), values)
+    values: dict[str, Value] = {**_decomposed(application, count, given), **given}
+    run = ObjectRun(ProgramRun(budget, sys.maxsize, expand=False), np.array([count]), np.array([0]))
+    return item.start(run, values)
 
 
-def _check_count(item: CompiledObject, frame: ScalarFrame, count: int, *, late: bool) -> bool:
+def _check_count(item: CompiledObject, frame: Frame, count: int, *, late: bool) -> bool:
     """Refuse a count that differs from what the application links into the hardware; return whether that is known.
 
     Before `init` the link may lack variables that only `init` sets; then the check is repeated after it (`late`).
@@ -154,50 +151,49 @@ def _without_cost(linked: Linked, node: Node, hardware: Hardware) -> Diagnostic:
     return linked.object.source.fault(node.at, f"hardware {hardware.name} gives no cost of {what}{lacking}")
 
 
-# ── What an application does on many numbers of hosts at once.
+# Above this a model is likely not to end, or is quicker one number of hosts at a time; less than a second.
+_MOST_TOGETHER = 400_000
 
 
 def program(
-    root: Linked,
+    application: Application,
     hardware: Hardware,
     hosts: Indices,
-    initial: Sequence[Mapping[str, scalar_frame.ScalarValue]],
+    initial: Sequence[Mapping[str, Value]],
     steps: int,
 ) -> list[Steps]:
-    """Return what an application does on all numbers of hosts, as segments in order.
+    """Return what an application does on all numbers of hosts, as segments in order; turns of loops go at once.
 
     Args:
-        root: the application.
+        application: as given.
         hardware: whose costs are used.
         hosts: numbers of hosts, shape (counts,); not empty. Their processors are numbered through.
         initial: variables of the application before `init`, for each of them.
         steps: as for `cosched.evaluation.profile`; a step that is recorded takes ten of them.
 
     Raises:
-        UnbatchableError: the model is not for evaluation side by side, or has a fault.
+        LanesDifferError: some numbers of hosts cannot go on with the others, or the model has a fault on one.
     """
-    batch = InterpreterState(_analysis(root), sites(root), hardware, hosts, steps // 10)
-    with np.errstate(all="ignore"):  # what is not finite is looked for
-        return batch.run(root, _stacked_values(initial), hosts, batch.offset)
+    item = compiled_application(application, hardware)
+    whole = ProgramRun(Budget(_MOST_TOGETHER), steps // 10, expand=True)
+    run = ObjectRun(whole, hosts, np.cumsum(hosts) - hosts)
+    try:
+        with np.errstate(all="ignore"):  # what is not finite is looked for
+            return item.program(Frame(_stacked_values(initial), {}, run, run.lanes))
+    except (ModelError, RecursionError):
+        raise LanesDifferError from None
 
 
-@lru_cache(maxsize=64)
-def _analysis(root: Linked) -> LoopAnalysis:  # noqa: ARG001  the key: it keeps the statements alive that are known by identity
-    return LoopAnalysis()
-
-
-def _stacked_values(initial: Sequence[Mapping[str, scalar_frame.ScalarValue]]) -> dict[str, LaneValue]:
+def _stacked_values(initial: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
     if any(values.keys() != initial[0].keys() for values in initial):
-        raise UnbatchableError
-    stacked: dict[str, LaneValue] = {}
+        raise LanesDifferError
+    stacked: dict[str, Value] = {}
     for name, first in initial[0].items():
         column = [values[name] for values in initial]
         if all(value == first for value in column):
-            # A list is read by no array expression: whoever uses it goes the other way.
-            stacked[name] = None if isinstance(first, tuple) else first
+            stacked[name] = first
+        elif all(isinstance(value, float) for value in column):
+            stacked[name] = np.array(column, np.float64)
         else:
-            try:
-                stacked[name] = np.array(column, np.float64)
-            except (TypeError, ValueError):
-                raise UnbatchableError from None
+            raise LanesDifferError
     return stacked

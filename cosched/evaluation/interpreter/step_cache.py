@@ -24,17 +24,17 @@ _AN_OBJECT = 1_000  # steps that take as much as what is remembered of an object
 
 
 class StepTemplate(NamedTuple):
-    """Steps whose free amounts (`cosched.evaluation.interpreter.invariance`) are still to be filled in.
+    """Steps whose deferred amounts (`cosched.evaluation.interpreter.invariance`) are still to be filled in.
 
     Attributes:
-        shape: of the steps. Its first uses are those with free amounts, each on all numbers of hosts.
-        amounts: of each use; 0 where it is free.
-        free: place of each free amount, and the numbers of hosts that have such steps, by index and ascending.
+        shape: of the steps. Its first uses are those with deferred amounts, each on all numbers of hosts.
+        amounts: of each use; 0 where it is deferred.
+        deferred: site of each deferred amount, and the numbers of hosts that have such steps, by index and ascending.
     """
 
     shape: StepShape
     amounts: NDArray[np.float64]
-    free: tuple[tuple[int, NDArray[np.int64]], ...]
+    deferred: tuple[tuple[int, NDArray[np.int64]], ...]
 
     def __len__(self) -> int:
         """Return how many steps."""

@@ -1,4 +1,4 @@
-"""Values on lanes held against the same expression compiled and evaluated lane by lane."""
+"""Values on lanes held against the same expression evaluated lane by lane."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosched.evaluation.budget import Budget, UnbatchableError
-from cosched.evaluation.interpreter.expressions import evaluate_expression, number
-from cosched.evaluation.interpreter.scalar_expressions import Expressions
-from cosched.evaluation.interpreter.scalar_frame import ProgramCache, ScalarFrame, ScalarRun
+from cosched.evaluation.budget import LanesDifferError
+from cosched.evaluation.interpreter.expressions import Expressions
 from cosched.language import ModelError, Source, parse_psl
 from cosched.language.syntax import Assign
+from tests.evaluation.interpreter.frames import frame
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from cosched.evaluation.interpreter.frame import Value
     from cosched.language.syntax import Expression
 
 OPERATORS = ["+", "-", "*", "/", "%", "^", "<", ">", "<=", ">=", "==", "!=", "&&", "||"]
@@ -36,10 +34,6 @@ EXPRESSIONS = st.recursive(
 A = np.array([-2.0, 0.0, 1.5, 3.0])
 
 
-def get(name: str) -> float | NDArray[np.float64]:
-    return A if name == "a" else 4.0
-
-
 def parsed(text: str) -> Expression:
     (item,) = parse_psl(Source("x.psl", f"partmp t {{ proc exec init {{ x = {text}; }} }}"))
     (assign,) = item.procedures[0].body
@@ -47,38 +41,43 @@ def parsed(text: str) -> Expression:
     return assign.value
 
 
-def invoke(name: str, arguments: list[float | NDArray[np.float64]]) -> float:
-    assert name == "twice"
-    return 2 * len(arguments)
+COMPILER = Expressions(Source("", ""), {"v": "vector"}, frozenset(), {}, {})
+LANES: dict[str, Value] = {"a": A, "b": 4.0, "v": (1.0, 2.0)}
 
 
 @settings(deadline=None)
 @given(EXPRESSIONS)
 def test_lanes_have_the_values_that_each_would_have_alone(text: str) -> None:
-    expression = parsed(text)
-    compiled = Expressions(Source("", ""), {}, frozenset(), {}).number(expression)
-    run = ScalarRun(ProgramCache(Budget(), 1))
+    compiled = COMPILER.number(parsed(text))
     try:
-        expected = [compiled(ScalarFrame({"a": a, "b": 4.0}, {}, run)) for a in A.tolist()]
+        expected = [compiled(frame({"a": a, "b": 4.0})) for a in A.tolist()]
     except ModelError:
         expected = [math.nan]
     with np.errstate(all="ignore"):
         try:
-            found = number(expression, get, invoke)
-        except UnbatchableError:
-            return  # left to the other evaluator, whatever it says
-    assert list(np.broadcast_to(found, 4)) == expected
+            found = compiled(frame(LANES, hosts=[1, 1, 1, 1]))
+        except (LanesDifferError, ModelError):
+            return  # each lane is evaluated by itself
+    assert np.array_equal(np.broadcast_to(found, 4), np.array(expected, np.float64), equal_nan=True)
 
 
-@pytest.mark.parametrize("text", ["1 / a", "sqrt(a)", "log(a)", "[1, 2]", "a[1]", '"t" + 1'])
-def test_what_has_no_finite_number_on_some_lane_is_left_to_the_other_evaluator(text: str) -> None:
-    with np.errstate(all="ignore"), pytest.raises(UnbatchableError):
-        number(parsed(text), get, invoke)
+@pytest.mark.parametrize("text", ["1 / a", "sqrt(a)", "log(a)", "a % 0 ", "v[a]"])
+def test_lanes_without_a_finite_number_are_to_be_evaluated_one_by_one(text: str) -> None:
+    with np.errstate(all="ignore"), pytest.raises(LanesDifferError):
+        COMPILER.number(parsed(text))(frame(LANES, hosts=[1, 1, 1, 1]))
 
 
-def test_procedures_are_invoked_and_texts_compared() -> None:
-    assert evaluate_expression(parsed("1 + twice(3)"), get, invoke) == 3
-    assert evaluate_expression(parsed('"a" == "b"'), get, invoke) == 0
-    assert evaluate_expression(parsed('"a" != "b"'), get, invoke) == 1
-    with pytest.raises(UnbatchableError):
-        number(parsed('"a"'), get, invoke)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"a" == "b"', [0, 0, 0, 0]),
+        ('"a" != a', [1, 1, 1, 1]),
+        ("v == a", [0, 0, 0, 0]),
+        ("v[1 + (a > 0)]", [1, 1, 2, 2]),
+        ("a == 0 || 6 / a > 2", [0, 1, 1, 0]),
+        ("a != 0 && 6 / a > 2", [0, 0, 1, 0]),
+    ],
+)
+def test_lanes_compare_pick_elements_and_decide_by_themselves(text: str, expected: list[float]) -> None:
+    found = COMPILER.number(parsed(text))(frame(LANES, hosts=[1, 1, 1, 1]))
+    assert np.broadcast_to(found, 4).tolist() == expected

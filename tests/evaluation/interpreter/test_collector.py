@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.evaluation.budget import TooManyStepsError
-from cosched.evaluation.clocks.steps import COMPUTE, Steps
+from cosched.evaluation.clocks.steps import COMPUTE, RECEIVE, SEND, Steps
 from cosched.evaluation.interpreter.collector import Collector
 
 Tree = list["int | tuple[list[int], Tree, bool]"]
@@ -75,7 +75,7 @@ def test_steps_are_in_the_order_of_lanes_statements_and_turns(tree: Tree) -> Non
         own = steps.processor == processor
         assert steps.place[own].tolist() == expected[processor]
         assert (steps.amount[own] == np.where(steps.place[own] % 2, 0, processor)).all()
-    for place, lanes in () if draft is None else draft.free:
+    for place, lanes in () if draft is None else draft.deferred:
         assert lanes.tolist() == [lane for lane in processors if place in expected[lane]]
 
 
@@ -86,7 +86,7 @@ def test_steps_with_a_free_amount_share_a_use_on_each_number_of_hosts() -> None:
     collector.add(COMPUTE, lane, at, at, None, place)
     draft = collector.draft(np.array([2, 2]))
     assert draft is not None
-    assert [(place, lanes.tolist()) for place, lanes in draft.free] == [(4, [0, 1])]
+    assert [(place, lanes.tolist()) for place, lanes in draft.deferred] == [(4, [0, 1])]
     filled = Steps(draft.shape, draft.amounts + np.array([7, 8, 0, 0]))
     assert filled.processor.tolist() == [0, 0, 1, 2, 3]
     assert filled.amount.tolist() == [5, 7, 7, 6, 8]
@@ -112,6 +112,21 @@ def test_turns_that_are_repeated_count() -> None:
                 collector.nest(inner, lane, np.array([turns]))
         else:
             collector.nest(inner, lane, np.array([turns]))
+
+
+def test_steps_added_one_by_one_keep_the_order_of_their_processor() -> None:
+    collector, one = Collector(100, 1), np.zeros(1, np.int64)
+    collector.pending += [(SEND, 1, 0, 8.0, 5), (COMPUTE, 0, 0, 3.0, 6), (COMPUTE, 1, 1, 3.0, 6)]
+    collector.add(COMPUTE, one, one, one, np.array([4.0]), 7)
+    collector.pending.append((RECEIVE, 0, 1, 8.0, 8))
+    draft = collector.draft(np.array([2]))
+    assert draft is not None
+    steps = Steps(draft.shape, draft.amounts)
+    assert steps.processor.tolist() == [0, 0, 0, 1, 1]
+    assert steps.kind.tolist() == [COMPUTE, COMPUTE, RECEIVE, SEND, COMPUTE]
+    assert steps.peer.tolist() == [0, 0, 1, 0, 1]
+    assert steps.amount.tolist() == [3, 4, 8, 8, 3]
+    assert steps.place.tolist() == [6, 7, 8, 5, 6]
 
 
 def test_no_steps_make_no_segment() -> None:

@@ -1,24 +1,28 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from cosched.evaluation.budget import Budget
-from cosched.evaluation.interpreter.scalar_expressions import Expressions
-from cosched.evaluation.interpreter.scalar_frame import ProgramCache, ScalarFrame, ScalarRun, ScalarValue
+from cosched.evaluation.interpreter.expressions import Expressions
 from cosched.language import ModelError, Source, parse_psl
 from cosched.language.syntax import Assign
+from tests.evaluation.interpreter.frames import frame
 
-VALUES: dict[str, ScalarValue] = {"x": 3.0, "text": "t", "list": (4.0, 5.0), "one": 7.0}
+if TYPE_CHECKING:
+    from cosched.evaluation.interpreter.frame import Value
+
+VALUES: dict[str, Value] = {"x": 3.0, "text": "t", "list": (4.0, 5.0), "one": 7.0}
 TYPES = {"x": "numeric", "text": "string", "list": "vector", "one": "vector", "own": "numeric"}
 
 
-def value(text: str) -> ScalarValue:
+def value(text: str) -> Value:
     source = Source("x.psl", f"partmp t {{ proc exec init {{ r = {text}; }} }}")
     (assign,) = parse_psl(source)[0].procedures[0].body
     assert isinstance(assign, Assign)
     procedures = {"half": lambda _frame, arguments, _at: arguments[0] / 2}
-    compiled = Expressions(source, TYPES, frozenset({"own"}), procedures).value(assign.value)
-    return compiled(ScalarFrame(VALUES, {"own": 9.0}, ScalarRun(ProgramCache(Budget(), 1))))
+    compiled = Expressions(source, TYPES, frozenset({"own"}), procedures, {}).value(assign.value)
+    return compiled(frame(VALUES, {"own": 9.0}))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +42,7 @@ def value(text: str) -> ScalarValue:
         ("max(1, x, 2) + ceil(1.2) + mod(7, 4)", 8),
     ],
 )
-def test_values(text: str, expected: ScalarValue) -> None:
+def test_values(text: str, expected: Value) -> None:
     assert value(text) == expected
 
 

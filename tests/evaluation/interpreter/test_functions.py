@@ -1,3 +1,5 @@
+"""Operators of expressions against Python's, on numbers."""
+
 from __future__ import annotations
 
 import math
@@ -8,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.evaluation.budget import Budget
-from cosched.evaluation.interpreter.scalar_expressions import BINARY_CLOSURES
-from cosched.evaluation.interpreter.scalar_frame import ProgramCache, ScalarFrame, ScalarRun
+from cosched.evaluation.interpreter.expressions import Expressions
+from cosched.language import Source
+from cosched.language.syntax import Binary, Name, Position
+from tests.evaluation.interpreter.frames import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FRAME = ScalarFrame({}, {}, ScalarRun(ProgramCache(Budget(), 1)))
+AT = Position(1, 1)
 NUMBERS = st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.5, 1e300]) | st.floats(allow_nan=False, allow_infinity=False)
 PYTHON: dict[str, Callable[[float, float], float]] = {
     "+": operator.add,
@@ -30,18 +33,13 @@ PYTHON: dict[str, Callable[[float, float], float]] = {
 }
 
 
-@pytest.mark.parametrize("name", BINARY_CLOSURES)
+@pytest.mark.parametrize("name", PYTHON)
 @given(NUMBERS, NUMBERS)
 def test_operators_mean_what_they_say_and_give_floats(name: str, left: float, right: float) -> None:
-    found = BINARY_CLOSURES[name](lambda _: left, lambda _: right)(FRAME)
+    compiled = Expressions(Source("", ""), {}, frozenset(), {}, {}).number(
+        Binary(AT, name, Name(AT, "a"), Name(AT, "b"))
+    )
+    found = compiled(frame({"a": left, "b": right}))
     expected = float(PYTHON[name](left, right))
     assert type(found) is float
     assert found == expected or math.isnan(expected)
-
-
-@pytest.mark.parametrize(("name", "left"), [("&&", 0.0), ("||", 3.0)])
-def test_what_the_left_side_decides_needs_no_right_side(name: str, left: float) -> None:
-    def fails(_: ScalarFrame) -> float:
-        raise AssertionError
-
-    assert BINARY_CLOSURES[name](lambda _: left, fails)(FRAME) == (1.0 if left else 0.0)

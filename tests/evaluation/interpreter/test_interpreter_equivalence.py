@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cosched.errors import UserError
 from cosched.evaluation import engine, evaluate, load, load_hardware, parameters, profile
-from cosched.evaluation.budget import CountError, UnbatchableError
+from cosched.evaluation.budget import CountError, LanesDifferError
 from cosched.evaluation.interpreter.programs import program
 from cosched.language import default_library
 
@@ -32,7 +32,7 @@ def one_by_one(
 ) -> list[float] | str:
     """Return the run times with one statement after another; or the first error."""
     found: list[float] = []
-    with mock.patch.object(engine, "program", side_effect=UnbatchableError):
+    with mock.patch.object(engine, "program", side_effect=LanesDifferError):
         for count in counts:
             try:
                 found.append(evaluate(application, hardware, count, given, steps=steps).seconds)
@@ -184,7 +184,7 @@ def test_processors_of_all_numbers_of_hosts_are_numbered_through(
 ) -> None:
     application = model("var numeric: x; proc exec init { step cpu { confdev x * Nproc; } }")
     initial = [{"Nproc": 1.0, "x": 5.0}, {"Nproc": 3.0, "x": 5.0}]
-    (steps,) = program(application.root, plain, np.array([1, 3]), initial, 1000)
+    (steps,) = program(application, plain, np.array([1, 3]), initial, 1000)
     assert steps.processor.tolist() == [0, 1, 2, 3]
     assert steps.amount.tolist() == [5, 15, 15, 15]
 
@@ -209,7 +209,7 @@ def test_turns_that_call_other_objects(
             link {{ t: x = {variables or "x"}; }} proc exec init {{ {loop} }} }}
         partmp t {{ var numeric: x; proc exec init {{ step cpu {{ confdev x; }} }} }}""")
     values = [{"Nproc": 5.0, "x": 3.0}]
-    found = program(application.root, plain, np.array([5]), values, 1000)
+    found = program(application, plain, np.array([5]), values, 1000)
     assert [steps.amount.tolist() for steps in found] == [[time] * 5 for time, times in turns for _ in range(times)]
     assert profile(application, plain, [5])[0] == pytest.approx(sum(time * times for time, times in turns) / 1e6)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cosched.evaluation.budget import UnbatchableError
+from cosched.evaluation.budget import LanesDifferError
 from cosched.evaluation.clocks.steps import COMPUTE, RECEIVE, SEND
 from cosched.evaluation.interpreter.programs import program
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def emitted(model: Model, plain: Hardware, body: str) -> Steps:
     """Return the steps on 2 and on 3 hosts, whose processors are numbered through: 0, 1 and 2, 3, 4."""
     application = model(f"proc exec init {{ {body} }}")
-    (steps,) = program(application.root, plain, np.array([2, 3]), [{"Nproc": 2.0}, {"Nproc": 3.0}], 1000)
+    (steps,) = program(application, plain, np.array([2, 3]), [{"Nproc": 2.0}, {"Nproc": 3.0}], 1000)
     return steps
 
 
@@ -54,9 +54,8 @@ def test_messages_from_and_to_processor_0_do_not_happen(model: Model, plain: Har
         "step mpisend { confdev 1, 3, 8; }",
         "step mpisend { confdev 1, -1, 8; }",
         "step mpisend { confdev 1, 2, 2 - Nproc; }",
-        "step pvmsend { confdev 1, 2, 8; }",
     ],
 )
-def test_what_is_left_to_the_other_evaluator(model: Model, plain: Hardware, body: str) -> None:
-    with pytest.raises(UnbatchableError):
+def test_a_fault_on_one_lane_is_left_to_each_by_itself(model: Model, plain: Hardware, body: str) -> None:
+    with pytest.raises(LanesDifferError):
         emitted(model, plain, body)

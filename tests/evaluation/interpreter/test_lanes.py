@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from cosched.evaluation.budget import UnbatchableError
 from cosched.evaluation.clocks.steps import COMPUTE, Steps
 from cosched.evaluation.interpreter.collector import Collector
 from cosched.evaluation.interpreter.lanes import Lanes, as_lanes
@@ -12,17 +10,6 @@ from cosched.evaluation.interpreter.lanes import Lanes, as_lanes
 def two() -> Lanes:
     """Lanes for 2 and 3 hosts."""
     return Lanes(np.array([2, 3]), np.array([0, 2]), Collector(100, 2))
-
-
-def test_a_number_is_shared_and_an_array_is_picked_from() -> None:
-    lanes = two()
-    lanes.values |= {"a": 1.0, "b": np.array([5.0, 6.0])}
-    picked = lanes.pick(np.array([1, 1, 0]))
-    assert picked.get("a") == 1
-    assert list(np.asarray(picked.get("b"))) == [6, 6, 5]
-    assert picked.look("c") is None
-    with pytest.raises(UnbatchableError):
-        picked.get("c")
 
 
 def test_work_everywhere_and_on_one_processor_of_each_lane() -> None:

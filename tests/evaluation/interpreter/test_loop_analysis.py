@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.evaluation.interpreter.loop_analysis import LoopAnalysis, counted_loop
+from cosched.evaluation.interpreter.loop_analysis import counted_loop
 from cosched.language import Source, parse_psl
-from cosched.language.syntax import For, If, Number
+from cosched.language.syntax import For, Number
 
 STEP = "step cpu on i { confdev x; }"
 
@@ -66,17 +66,3 @@ def test_the_parts_of_a_loop() -> None:
     values = [part.value for part in (parts.start, parts.shift, parts.end, parts.stride) if isinstance(part, Number)]
     assert (parts.name, values, parts.closed) == ("i", [1, 4, 9, 2], True)
     assert parts.written == {"i", "x"}
-
-
-def test_an_analysis_finds_each_thing_once() -> None:
-    (item,) = parse_psl(
-        Source("x.psl", "partmp t { proc exec init(a) { var numeric: b; if (a) { b = 1; return b; } } }")
-    )
-    analysis, procedure = LoopAnalysis(), item.procedures[0]
-    declared, branch = procedure.body
-    assert isinstance(branch, If)
-    assert analysis.assigned(branch) == {"b"}
-    assert analysis.returns(branch)
-    assert not analysis.returns(declared)  # type: ignore[arg-type]  # an exec statement
-    assert analysis.own(procedure) == {"a", "b"}
-    assert analysis.own(procedure) is analysis.own(procedure)

@@ -80,7 +80,7 @@ def test_an_object_included_twice_is_compiled_once(model: Model, plain: Hardware
         partmp t { proc exec init { step cpu { confdev 1; } } }"""),
         plain,
     )
-    assert item.below["a"].below["t"] is item.below["b"].below["t"]
+    assert item.included["a"].included["t"] is item.included["b"].included["t"]
 
 
 def test_options(model: Model, plain: Hardware) -> None:

@@ -15,7 +15,7 @@ def outline(body: str, more: str = "") -> Invariance:
 def free(body: str, more: str = "") -> list[bool]:
     """Return of each use of a device whether its time or size is free."""
     found = outline(body, more)
-    return [id(confdev) in found.free for confdev in found.confdevs]
+    return [id(confdev) in found.deferred for confdev in found.confdevs]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_an_amount_is_free_where_nothing_assigns_what_it_depends_on(body: str, e
 
 def test_the_size_of_a_message_may_be_free_but_its_ends_shape_it() -> None:
     found = outline("step mpisend { confdev a, Nproc, b; } step cpu on c { confdev 1; }")
-    assert len(found.free) == 2
+    assert len(found.deferred) == 2
     assert found.shaping == ("Nproc", "a", "c")
 
 

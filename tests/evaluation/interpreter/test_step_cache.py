@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cosched.evaluation import profile
-from cosched.evaluation.budget import UnbatchableError
+from cosched.evaluation.budget import LanesDifferError
 from cosched.evaluation.clocks.steps import StepShape
 from cosched.evaluation.interpreter import step_cache
 from cosched.evaluation.interpreter.programs import program
@@ -63,7 +63,7 @@ TEMPLATE = """application model { include t; var numeric: a = 1, b = 2, turns = 
 
 def shapes_of(application: Application, hardware: Hardware, **values: float) -> set[int]:
     initial: dict[str, float] = {"Nproc": 3.0, "a": 1.0, "b": 2.0, "turns": 3.0, **values}
-    return {id(steps.shape) for steps in program(application.root, hardware, np.array([3]), [initial], 100_000)}
+    return {id(steps.shape) for steps in program(application, hardware, np.array([3]), [initial], 100_000)}
 
 
 def test_an_amount_is_found_anew_for_steps_that_are_known(model: Model, plain: Hardware) -> None:
@@ -78,7 +78,7 @@ def test_an_amount_that_cannot_be_is_refused_for_steps_that_are_known(model: Mod
     application = model(TEMPLATE.replace("BODY", "step cpu on 1 { confdev a; } step cpu on 2 { confdev 6 / b; }"))
     shapes_of(application, plain)
     for value in ({"a": -1.0}, {"b": 0.0}):
-        with pytest.raises(UnbatchableError):
+        with pytest.raises(LanesDifferError):
             shapes_of(application, plain, **value)
 
 
