@@ -42,6 +42,7 @@ from cosched.api.documents import (
     TokenRequest,
     TokenView,
 )
+from cosched.api.documents.tasks import FINAL_STATES
 from cosched.client.http_caller import ApiCaller, LostAnswerError, decode_document, segment
 from cosched.connector.interface import Output
 
@@ -53,7 +54,6 @@ __all__ = ["AccessCalls", "DomainCalls", "LibraryCalls", "TaskCalls"]
 # ── Tasks.
 
 
-_FINAL = ("completed", "failed", "cancelled")
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds between looks at tasks that are waited for
 
 
@@ -151,10 +151,10 @@ class TaskCalls(ApiCaller):
         found: dict[str, TaskDetail] = {}
         while True:
             for task_id in task_ids:
-                if task_id not in found or found[task_id].state not in _FINAL:
+                if task_id not in found or found[task_id].state not in FINAL_STATES:
                     found[task_id] = self.task(task_id)
             left = until - time.monotonic()
-            if left <= 0 or all(task.state in _FINAL for task in found.values()):
+            if left <= 0 or all(task.state in FINAL_STATES for task in found.values()):
                 return [found[task_id] for task_id in task_ids]
             time.sleep(min(pause, left))
             pause = min(pause * 1.5, _LONGEST_PAUSE)

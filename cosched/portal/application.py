@@ -3,6 +3,8 @@
 Start at `build_application`; a new API route is a function in `routes/`, included here.
 """
 
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
 from collections.abc import Callable, Collection, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -76,10 +78,6 @@ class DescribedApplication(FastAPI):
 
 
 # ── The HTTP API under /api/v1. It knows JSON and HTTP; the services behind it do what is asked.
-
-
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
-
 
 _LARGEST_BODY = 16 << 20
 _PROBLEMS: dict[int | str, dict[str, Any]] = {

@@ -13,7 +13,8 @@ from fastapi import Depends, Request
 
 from cosched.access.principals import Principal, Scope
 from cosched.api.problems import RequestError
-from cosched.portal.middleware.identity import CSRF_REFUSAL, is_form, needs_csrf
+from cosched.portal.middleware.headers import is_form
+from cosched.portal.middleware.identity import CSRF_REFUSAL, needs_csrf
 
 __all__ = ["Asker", "Manager", "Reader", "Submitter", "csrf_checked", "current_principal", "needs", "sender"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from cosched.connector.values import NativeDescription
 
 __all__ = [
+    "FINAL_STATES",
     "AttemptView",
     "Effect",
     "ExplanationView",
@@ -20,6 +21,9 @@ __all__ = [
     "TaskRequest",
     "TaskView",
 ]
+
+FINAL_STATES = ("completed", "failed", "cancelled")
+"""States that a task does not leave."""
 
 # ── What is submitted, and what submitting it would lead to.
 

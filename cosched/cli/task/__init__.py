@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from cosched.api.documents import TaskDetail
+from cosched.api.documents.tasks import FINAL_STATES, TaskDetail
 from cosched.api.times import format_optional_time, parse_duration
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_table
@@ -32,7 +32,6 @@ __all__ = ["app", "output_command"]
 
 _PART = 1 << 20
 _LOOK = 0.5  # seconds between looks at a task that still runs
-_FINAL_STATES = ("completed", "failed", "cancelled")
 
 
 def output_command(stream: str) -> Callable[..., None]:
@@ -97,7 +96,7 @@ def _output_parts(
     offset = -tail if tail else 0
     while True:
         # Asked before the output: what a task that has ended wrote is all there.
-        ended = not follow or client.task(task_id).state in _FINAL_STATES
+        ended = not follow or client.task(task_id).state in FINAL_STATES
         output = client.output(task_id, stream, rank=rank, attempt=attempt, offset=offset, limit=_PART)
         if output is not None:
             yield output.data

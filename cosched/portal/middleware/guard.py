@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from cosched.portal.middleware.headers import content_type, is_form
 from cosched.portal.responses import problem_response
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["RequestGuard"]
 
 _JSON = "application/json"
-_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")  # pages may send them, with a CSRF token
 
 
 class _TooLargeError(Exception):
@@ -75,10 +75,9 @@ class RequestGuard:
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:
             return HTTPStatus.FORBIDDEN, f"requests from pages of {origin} are not accepted"
-        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         # Forms are for pages, which check their CSRF tokens; what other pages send has been refused by its origin.
-        form = kind in _FORMS and not scope["path"].startswith("/api/")
-        if _has_body(headers) and kind != _JSON and not form:
+        form = is_form(headers) and not scope["path"].startswith("/api/")
+        if _has_body(headers) and content_type(headers) != _JSON and not form:
             return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send JSON, with the header Content-Type: application/json"
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self._largest:

@@ -1,13 +1,15 @@
-"""Headers that tell a browser how little it may do with an answer."""
+"""Headers: those that restrict a browser on every answer, and the content type of a request."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["SecureHeaders", "content_security_policy"]
+__all__ = ["SecureHeaders", "content_security_policy", "content_type", "is_form"]
 
 _ALWAYS = [
     (b"x-content-type-options", b"nosniff"),
@@ -16,6 +18,7 @@ _ALWAYS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")  # pages may send them, with a CSRF token
 _DATA = b"default-src 'none'; frame-ancestors 'none'"
 
 
@@ -25,6 +28,16 @@ def content_security_policy(nonce: str) -> str:
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self' data:; "
         "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
     )
+
+
+def content_type(headers: Mapping[str, str]) -> str:
+    """Return the media type of a request's body without its parameters, empty for none."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def is_form(headers: Mapping[str, str]) -> bool:
+    """Whether the body is one that an HTML form sends."""
+    return content_type(headers) in _FORMS
 
 
 class SecureHeaders:

@@ -16,6 +16,7 @@ from starlette.types import Scope as Connection
 from cosched.access.authentication import Identity
 from cosched.access.principals import Principal, ProofOfIdentity
 from cosched.access.proxies import RequestEvidence
+from cosched.portal.middleware.headers import is_form
 from cosched.portal.responses import problem_response
 
 __all__ = ["IdentityGate", "IdentityMiddleware"]
@@ -25,7 +26,6 @@ __all__ = ["IdentityGate", "IdentityMiddleware"]
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 CSRF_REFUSAL = "the page is too old or not ours (no CSRF token): reload it and try again"
-_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
 class IdentityGate(Protocol):
@@ -82,10 +82,6 @@ class IdentityMiddleware:
             if not secrets.compare_digest(given.encode(), found.csrf.encode()):
                 return problem_response(HTTPStatus.FORBIDDEN, CSRF_REFUSAL)
         return None
-
-
-def is_form(headers: Mapping[str, str]) -> bool:
-    return headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS
 
 
 def needs_csrf(principal: Principal | None, method: str, headers: Mapping[str, str]) -> bool:

@@ -1,5 +1,7 @@
 """The domain's page shows hosts and their use, neighbours, prediction accuracy and activity."""
 
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -84,10 +86,6 @@ def host_classes(hosts: Sequence[HostView], busy: Mapping[str, float]) -> list[H
 
 
 # ── The domain: its hosts and how busy they are, its neighbours, how right predictions were, and what has happened.
-
-
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
-
 
 _HOUR = 3600.0
 _LINES = 50

@@ -20,18 +20,18 @@ __all__ = ["with_error_pages"]
 
 _TITLES = {
     HTTPStatus.NOT_FOUND: "There is no such page",
-    HTTPStatus.UNAUTHORIZED: "Who are you?",
-    HTTPStatus.FORBIDDEN: "Not for you",
-    HTTPStatus.SERVICE_UNAVAILABLE: "Not now",
+    HTTPStatus.UNAUTHORIZED: "Log in first",
+    HTTPStatus.FORBIDDEN: "Not allowed",
+    HTTPStatus.SERVICE_UNAVAILABLE: "Not available now",
 }
 
 
 def with_error_pages(
     renderer: Renderer, answer: Callable[[Request, Exception], Response]
 ) -> Callable[[Request, Exception], Response]:
-    """Return an error handler that says on a page what `answer` says in a problem document.
+    """Return an error handler that shows on a page the problem that `answer` describes in a document.
 
-    Whoever is not known is asked to log in.
+    A browser that is not logged in is led to the login page.
     """
 
     def handler(request: Request, error: Exception) -> Response:
@@ -42,7 +42,7 @@ def with_error_pages(
             goal = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             return RedirectResponse(f"/login?{urlencode({'next': goal})}", HTTPStatus.SEE_OTHER)
         detail = json.loads(bytes(response.body))["detail"]
-        title = _TITLES.get(HTTPStatus(response.status_code), "That does not work")
+        title = _TITLES.get(HTTPStatus(response.status_code), "The request failed")
         return renderer.page(request, "fault.html", response.status_code, title=title, detail=detail)
 
     return handler

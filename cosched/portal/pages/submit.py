@@ -39,29 +39,29 @@ _OWN_KINDS = ("command", "file")
 def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     """Return the routes of the submit page."""
     router = APIRouter(dependencies=[needs(Scope.SUBMIT)])
-    desk = _SubmitPage(services, renderer)
+    page = _SubmitPage(services, renderer)
 
     @router.get("/submit")
     def choose(request: Request, asker: Asker, application: str = "", like: str = "", own: str = "") -> Response:
-        return desk.show(request, asker, application, like, own)
+        return page.show(request, asker, application, like, own)
 
     @router.post("/submit")
     async def submit(request: Request, asker: Asker) -> Response:
-        return await run_in_threadpool(desk.submit, request, asker, await _fields(request))
+        return await run_in_threadpool(page.submit, request, asker, await _fields(request))
 
     @router.post("/submit/preview")
     async def preview(request: Request, asker: Asker) -> Response:
-        return await run_in_threadpool(desk.preview, request, asker, await _fields(request))
+        return await run_in_threadpool(page.preview, request, asker, await _fields(request))
 
     @router.post("/submit/sample")
     def sample(asker: Asker) -> Response:
-        return desk.sample(asker)
+        return page.sample(asker)
 
     return router
 
 
 class _SubmitPage:
-    """Where submissions are made."""
+    """Where submissions are submitted."""
 
     def __init__(self, services: DomainServices, renderer: Renderer) -> None:
         self._services = services
@@ -80,16 +80,16 @@ class _SubmitPage:
         """Submit, and lead to the task; show the form again where it is refused."""
         try:
             wanted = self._requests(asker, fields, zone_of(request))
-            made = self._services.submissions.submit(asker, wanted, fields.get("key", ""), requests_digest(wanted))
+            submitted = self._services.submissions.submit(asker, wanted, fields.get("key", ""), requests_digest(wanted))
         except CoschedError as error:
             status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(error, UserError) else HTTPStatus.SERVICE_UNAVAILABLE
             return self._form(request, fields, fault=str(error), status=status)
-        goal = f"/tasks/{made[0].id}" if len(made) == 1 else "/tasks"
-        return RedirectResponse(goal, HTTPStatus.SEE_OTHER)
+        next_url = f"/tasks/{submitted[0].id}" if len(submitted) == 1 else "/tasks"
+        return RedirectResponse(next_url, HTTPStatus.SEE_OTHER)
 
     def preview(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> Response:
         """Say what would come of it."""
-        return self._renderer.page(request, "preview.html", **self._foreseen(request, asker, fields))
+        return self._renderer.page(request, "preview.html", **self._preview_values(request, asker, fields))
 
     def sample(self, asker: Principal) -> Response:
         """Submit a task that shows what happens, whatever the catalogue has."""
@@ -102,8 +102,8 @@ class _SubmitPage:
                 continue  # it wants a parameter, or its model is at fault: the next one
             if deadline is not None:
                 wanted = [replace(wanted[0], deadline=time.time() + 2 * (deadline - time.time()) + 60)]
-            made = self._services.submissions.submit(asker, wanted, "", "")
-            return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
+            submitted = self._services.submissions.submit(asker, wanted, "", "")
+            return RedirectResponse(f"/tasks/{submitted[0].id}", HTTPStatus.SEE_OTHER)
         raise UserError("the catalogue has no application to show: submit a command of your own")
 
     def _form(
@@ -124,14 +124,14 @@ class _SubmitPage:
             fault=fault,
         )
 
-    def _foreseen(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> dict[str, Any]:
+    def _preview_values(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> dict[str, Any]:
         zone = zone_of(request)
         found: SubmissionPreview | None = None
         fault, tasks = "", 0
         try:
             requests = self._requests(asker, fields, zone)
             wanted, tasks = requests[0], len(requests)
-            # As best effort it is foreseen even where it would be refused: the page says what would be accepted.
+            # As best effort there is a forecast even where it would be refused: the page says what would be accepted.
             forecast = self._services.submissions.foresee(asker, [replace(wanted, best_effort=True)])[0]
             found = preview_submission(forecast, best_effort=wanted.best_effort, now=time.time())
         except CoschedError as error:

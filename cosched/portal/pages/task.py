@@ -1,5 +1,7 @@
 """A task's page shows its timeline, prediction, plan and output, and what can be done with it."""
 
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +18,8 @@ from cosched.drawing.plot import Line, line_plot
 from cosched.errors import CoschedError, SystemFault
 from cosched.portal.dependencies import Asker, needs
 from cosched.portal.pages.curves import run_time_curve
-from cosched.portal.pages.forms import request_like_task
 from cosched.portal.pages.rendering import Renderer
-from cosched.portal.request_bodies import requests_digest
+from cosched.portal.pages.tasks import resubmit
 from cosched.portal.routes.tasks import MOST_OUTPUT_BYTES
 
 __all__ = ["TaskTimeline", "TimelinePhase", "routes", "timeline"]
@@ -97,10 +98,6 @@ def _timeline_spans(task: TaskDetail, explained: ExplanationView, now: float) ->
 
 # ── A task's page: its life, its prediction, its plan, its output, and what can be done with it.
 
-
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
-
-
 _SHOWN = 32 * 1024  # bytes of each output
 _RANKS = 4
 
@@ -145,11 +142,8 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
 
     @router.post("/tasks/{task_id}/again", dependencies=[needs(Scope.SUBMIT)])
     def again(asker: Asker, task_id: str) -> Response:
-        task = services.tasks.task(asker, task_id)
-        known = {entry.name for entry in services.models.applications()}
-        wanted = [request_like_task(task, time.time(), catalogued=task.application in known)]
-        made = services.submissions.submit(asker, wanted, "", requests_digest(wanted))
-        return RedirectResponse(f"/tasks/{made[0].id}", HTTPStatus.SEE_OTHER)
+        accepted = resubmit(services, asker, [task_id])
+        return RedirectResponse(f"/tasks/{accepted[0].id}", HTTPStatus.SEE_OTHER)
 
     return router
 

@@ -1,6 +1,9 @@
 """The task list page shows tasks, and cancels or resubmits several at once (bulk actions)."""
 
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
 import time
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Annotated
 
@@ -9,6 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal, Scope
+from cosched.api.documents import TaskView
 from cosched.app.services import DomainServices
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
@@ -17,13 +21,9 @@ from cosched.portal.pages.forms import request_like_task
 from cosched.portal.pages.rendering import Renderer
 from cosched.store.store import TaskSelection
 
-__all__ = ["bulk_action_routes", "routes"]
+__all__ = ["bulk_action_routes", "resubmit", "routes"]
 
 # ── The list of tasks: mine, or for those who oversee everybody's.
-
-
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
-
 
 _PAGE = 50
 _GROUPS: dict[str, tuple[TaskState, ...]] = {
@@ -81,11 +81,16 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
 
 # ── What is done with several tasks of the list at once: cancel them, or submit them again.
 
-
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
-
-
 _MOST_SELECTED = 1000
+
+
+def resubmit(services: DomainServices, asker: Principal, tasks: Sequence[str]) -> Sequence[TaskView]:
+    """Submit tasks once more, each with as much time as it had, and return the new ones."""
+    known = {entry.name for entry in services.models.applications()}
+    earlier = [services.tasks.task(asker, task) for task in tasks]
+    now = time.time()
+    requests = [request_like_task(task, now, catalogued=task.application in known) for task in earlier]
+    return services.submissions.submit(asker, requests, "", "")
 
 
 def bulk_action_routes(services: DomainServices) -> APIRouter:
@@ -97,23 +102,18 @@ def bulk_action_routes(services: DomainServices) -> APIRouter:
             services.tasks.cancel(asker, task)
 
     def again(asker: Principal, tasks: list[str]) -> None:
-        known = {entry.name for entry in services.models.applications()}
-        found = [services.tasks.task(asker, task) for task in tasks]
-        now = time.time()
-        services.submissions.submit(
-            asker, [request_like_task(task, now, catalogued=task.application in known) for task in found], "", ""
-        )
+        resubmit(services, asker, tasks)
 
-    deeds = {"cancel": cancel, "again": again}
+    actions = {"cancel": cancel, "again": again}
 
     @router.post("/tasks/chosen")
     async def chosen(request: Request, asker: Asker) -> Response:
         async with request.form() as form:
             tasks = [str(value) for value in form.getlist("task")]
-            deed = deeds.get(str(form.get("do", "")))
-        if deed is None or not 0 < len(tasks) <= _MOST_SELECTED:
+            action = actions.get(str(form.get("do", "")))
+        if action is None or not 0 < len(tasks) <= _MOST_SELECTED:
             raise UserError("choose tasks, and what is to be done with them")
-        await run_in_threadpool(deed, asker, tasks)
+        await run_in_threadpool(action, asker, tasks)
         return RedirectResponse(f"/tasks?{request.url.query}".rstrip("?"), HTTPStatus.SEE_OTHER)
 
     return router

@@ -1,5 +1,7 @@
 """Routes of the domain: hosts, neighbours, schedule, status, reservations, past runs and the log."""
 
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
 from http import HTTPStatus
 from typing import Annotated
 
@@ -30,10 +32,6 @@ from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 __all__ = ["domain_routes", "history_routes", "reservation_routes"]
 
 # ── Hosts kept for others, over HTTP: all may see them, administrators make them and give them up.
-
-
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
-
 
 _RESERVATION = RequestBody(
     ReservationRequest,
@@ -100,10 +98,6 @@ def _detail(reservation: ReservationView) -> str:
 
 
 # ── What has been, over HTTP: runs, plans, how the search went, how right predictions were, and the log.
-
-
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
-
 
 _RUNS, _LOG = DocumentResponder[list[RunView]](list[RunView]), DocumentResponder[list[RecordView]](list[RecordView])
 _PLANS, _SEARCH = (

@@ -1,5 +1,7 @@
 """Routes of monitoring: Prometheus metrics and readiness."""
 
+# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+
 import math
 from collections.abc import Iterable, Iterator
 from http import HTTPStatus
@@ -16,9 +18,6 @@ from cosched.errors import CoschedError
 from cosched.portal.dependencies import needs
 
 __all__ = ["metric_routes"]
-
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
-
 
 _MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _OURSELVES = Principal("cosched", Role.ADMINISTRATOR)
