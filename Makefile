@@ -20,7 +20,7 @@ demo-grid:
 check:
 	@tools/setup test
 	@$(MAKE) --no-print-directory -j 2 lint machine-code
-	$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup -m 'not pool and not browser and not daemon' $(PYTEST_OPTIONS)
+	$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
 
 # What the tests stand on is made ready side by side: the types' check keeps one processor busy, the network the other.
 test:
