@@ -18,7 +18,7 @@ def test_a_waiting_task_says_what_runs_where_it_will_and_what_would_help() -> No
     core = a_core(1)
     (running,) = dispatched(submit(core, a_task(1, [10.0])))
     start(core, running, 0.0)
-    submit(core, a_task(2, [4.0]))
+    submit(core, a_task(2, [4.0], deadline=15.0))
     submit(core, a_task(3, [5.0], deadline=16.0))
     core.handle(ScheduleImproved(1.0, ("2", "3"), (1, 1)))
     found = explain(core, "3", 2.0)

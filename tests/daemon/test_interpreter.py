@@ -5,8 +5,8 @@ import sys
 
 _CODE = """
 import gc, sys
-from cosched.daemon.main import settle
-settle()
+from cosched.daemon.main import tune_runtime
+tune_runtime()
 assert sys.getswitchinterval() < 0.005
 assert gc.isenabled() and gc.get_freeze_count() > 1000
 class Knot:

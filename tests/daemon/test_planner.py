@@ -119,6 +119,6 @@ def test_it_ends_quietly_where_nobody_reads_its_plans() -> None:
 def test_it_ends_at_a_snapshot_that_it_does_not_understand() -> None:
     """Deaf, it would live on, and the daemon would plan no more."""
     with planner() as process:
-        give(process, b"ccosched.service.planner\nNoLonger\n.")
+        give(process, b"ccosched.daemon.planner\nNoLonger\n.")
         assert process.wait(30) == 1
         assert "NoLonger" in said(process)
