@@ -50,7 +50,7 @@ def test_a_bare_environment_gets_a_working_cosched(tmp_path: Path) -> None:
     run([sys.executable, "-m", "venv", str(tmp_path / "bare")], tmp_path)
     binaries = tmp_path / "bare" / "bin"
     pip = [sys.executable, "-m", "pip", "--python", str(binaries / "python")]
-    run([*pip, "install", "-q", "--no-compile", str(ROOT)], tmp_path)
+    run([*pip, "install", "-q", "--no-compile", f"{ROOT}[condor]"], tmp_path)
     where = run([str(binaries / "python"), "-c", "import cosched; print(cosched.__file__)"], tmp_path).strip()
     assert Path(where).is_relative_to(tmp_path)
     (tmp_path / "queue.json").write_text('{"hosts": 2, "tasks": [{"id": "a", "profile": [4.0, 2.0]}]}')
