@@ -6,10 +6,11 @@ Changes are written down first, by `Store.commit`; decisions are carried out aft
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.handovers import Guest, Handover
@@ -29,6 +30,9 @@ __all__ = [
     "Outcome",
     "Replan",
 ]
+
+_Key = TypeVar("_Key")
+_Record = TypeVar("_Record")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +102,30 @@ class Changes:
 
     def __or__(self, later: Changes) -> Changes:
         """Return these changes with later ones over them."""
-        if not later:
-            return self
-        if not self:
-            return later
-        return Changes(
-            {**self.tasks, **later.tasks},
-            {**self.attempts, **later.attempts},
-            {**self.reservations, **later.reservations},
-            {**self.handovers, **later.handovers},
-            {**self.guests, **later.guests},
-            self.log + later.log,
-            self.submissions + later.submissions,
+        return Changes.joined((self, later))
+
+    @classmethod
+    def joined(cls, changes: Iterable[Changes]) -> Changes:
+        """Join changes in their order, in time proportional to all of them: a submission may be thousands."""
+        parts = [part for part in changes if part]
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            _merged(part.tasks for part in parts),
+            _merged(part.attempts for part in parts),
+            _merged(part.reservations for part in parts),
+            _merged(part.handovers for part in parts),
+            _merged(part.guests for part in parts),
+            tuple(chain.from_iterable(part.log for part in parts)),
+            tuple(chain.from_iterable(part.submissions for part in parts)),
         )
+
+
+def _merged(records: Iterable[Mapping[_Key, _Record]]) -> Mapping[_Key, _Record]:
+    merged: dict[_Key, _Record] = {}
+    for part in records:
+        merged.update(part)
+    return merged
 
 
 class Decision:
@@ -190,4 +205,14 @@ class Outcome:
 
     def __or__(self, later: Outcome) -> Outcome:
         """Return both outcomes as one."""
-        return Outcome(self.changes | later.changes, self.decisions + later.decisions, self.events + later.events)
+        return Outcome.joined((self, later))
+
+    @classmethod
+    def joined(cls, outcomes: Iterable[Outcome]) -> Outcome:
+        """Join outcomes in their order; see `Changes.joined`."""
+        parts = tuple(outcomes)
+        return cls(
+            Changes.joined(part.changes for part in parts),
+            tuple(chain.from_iterable(part.decisions for part in parts)),
+            tuple(chain.from_iterable(part.events for part in parts)),
+        )

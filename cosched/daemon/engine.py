@@ -248,7 +248,7 @@ class Engine(threading.Thread):
             item.answer.set_exception(error)
 
     def _finish(self, step: _Step) -> None:
-        outcome = step.outcome
+        outcome = step.outcome()
         if outcome.changes:
             self._save(outcome.changes)
         self._act(outcome.decisions)
@@ -315,12 +315,15 @@ class _Step:
 
     def __init__(self) -> None:
         self.items: list[_InboxItem] = []
-        self.outcome = Outcome()
+        self._outcomes: list[Outcome] = []
 
     def add(self, item: _InboxItem, outcomes: Iterable[Outcome]) -> None:
         """Add an item with the outcomes of its events."""
         self.items.append(item)
-        for outcome in outcomes:
-            self.outcome |= outcome
+        self._outcomes += outcomes
         if item.submission is not None:
-            self.outcome |= Outcome(Changes(submissions=(item.submission,)))
+            self._outcomes.append(Outcome(Changes(submissions=(item.submission,))))
+
+    def outcome(self) -> Outcome:
+        """Return the outcome of all events together."""
+        return Outcome.joined(self._outcomes)
