@@ -199,14 +199,14 @@ class Coscheduler:
         """Return before which time a task is not tried again, epoch seconds; None where it may leave at once."""
         return self._queue.held_back.get(task)
 
-    def new_place(self, task: Task) -> int:
-        """Return how many waiting tasks stay ahead of a new one: it is inserted by deadline, if a search follows.
+    def overtaken_by(self, task: Task) -> int:
+        """Return how many waiting tasks a new one overtakes: it is inserted by deadline, if a search follows.
 
         Other policies plan what waits in order of arrival.
         """
         if task.deadline is None or not self._policy.searched:
-            return len(self.waiting)
-        return insert_by_deadline(tuple(self.waiting.counts), task.deadline, self._due, task.after)
+            return 0
+        return insert_by_deadline(reversed(self.waiting.counts), task.deadline, self._due, task.after)
 
     def staged(self, task: Task, time: float) -> bool:
         """Whether the search has looked at a waiting task, or had its time to."""
@@ -245,10 +245,10 @@ class Coscheduler:
         if task.id not in self.tasks:
             self._ledger.put(task)
             self._ledger.replan()
-            place = self.new_place(task)
+            overtaken = self.overtaken_by(task)
             self._queue.add(task)
             if task.id in self.waiting:
-                self.waiting.move(task.id, place)
+                self.waiting.bring_last_forward(overtaken)
 
     def _due(self, task: str) -> float:
         deadline = self.tasks[task].deadline

@@ -145,11 +145,10 @@ class CurrentPlan:
         """Put a task at the end; count 0 leaves the choice to the first plan made of it."""
         self.counts[task] = count
 
-    def move(self, task: str, place: int) -> None:
-        """Put a task of the plan behind so many others, which keep their order."""
-        count, others = self.counts.pop(task), tuple(self.counts)
-        self.counts[task] = count
-        for other in others[place:]:
+    def bring_last_forward(self, overtaken: int) -> None:
+        """Put the last task ahead of the `overtaken` ones before it, which keep their order."""
+        behind = tuple(islice(reversed(self.counts), 1, overtaken + 1))
+        for other in reversed(behind):
             self.counts[other] = self.counts.pop(other)
 
     def add_first(self, task: str) -> None:

@@ -59,8 +59,8 @@ def predict_placement(
 
     Nor is there one where it comes after a task of which nobody can say when it ends.
 
-    It goes where the core would insert it, see `Coscheduler.new_place`. Of the host counts it takes the one that ends
-    first, as a search will where hosts are idle.
+    It goes where the core would insert it, see `Coscheduler.overtaken_by`. Of the host counts it takes the one that
+    ends first, as a search will where hosts are idle.
 
     Args:
         core: the domain.
@@ -84,7 +84,7 @@ def predict_placement(
     extended = _with_one_more(problem, rows, deadline, earliest)
     order = plan.order.tolist()
     new = len(problem.tasks)
-    later = set(islice(core.waiting.counts, core.new_place(task), None)) if jumps else set()
+    later = set(islice(reversed(core.waiting.counts), core.overtaken_by(task))) if jumps else set()
     ahead = [other for other in order if problem.tasks[other] not in later]  # what is booked, too
     behind = [other for other in order if problem.tasks[other] in later]
     best = _soonest(extended, plan, ahead, new)

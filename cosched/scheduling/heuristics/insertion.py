@@ -1,11 +1,11 @@
-"""A new task has its place in the plan by its deadline, until a search has looked at it."""
+"""Insert a new task into the plan by its deadline, until a search has looked at it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Container, Iterable
 
 __all__ = ["insert_by_deadline"]
 
@@ -13,18 +13,20 @@ _Task = TypeVar("_Task")
 
 
 def insert_by_deadline(
-    order: Sequence[_Task], deadline: float, deadline_of: Callable[[_Task], float], after: Container[_Task] = ()
+    last_first: Iterable[_Task], deadline: float, deadline_of: Callable[[_Task], float], after: Container[_Task] = ()
 ) -> int:
-    """Return how many waiting tasks stay ahead of a new one, which goes behind all that are due no later.
+    """Return how many waiting tasks a new one overtakes: it goes behind all that are due no later.
 
     Args:
-        order: the waiting tasks as planned; they keep their order.
+        last_first: the waiting tasks as planned, the last first; they keep their order, and only those overtaken
+            are looked at.
         deadline: of the new task, in the unit of the others; infinite for none, which puts it at the end.
         deadline_of: the deadline of a waiting task.
         after: the new task's predecessors, which must stay ahead.
     """
-    for place in range(len(order), 0, -1):
-        other = order[place - 1]
+    overtaken = 0
+    for other in last_first:
         if deadline_of(other) <= deadline or other in after:
-            return place
-    return 0
+            break
+        overtaken += 1
+    return overtaken

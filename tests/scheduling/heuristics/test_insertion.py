@@ -23,7 +23,8 @@ DEADLINES = st.lists(st.sampled_from([1.0, 2.0, 3.0, math.inf]), max_size=8)
     ],
 )
 def test_new_task_goes_behind_the_last_one_due_no_later(waiting: list[float], deadline: float, place: int) -> None:
-    assert insert_by_deadline(range(len(waiting)), deadline, waiting.__getitem__) == place
+    overtaken = insert_by_deadline(reversed(range(len(waiting))), deadline, waiting.__getitem__)
+    assert len(waiting) - overtaken == place
 
 
 @given(DEADLINES, st.sampled_from([1.0, 2.0, 3.0, math.inf]), st.data())
@@ -31,7 +32,8 @@ def test_new_task_has_its_predecessors_ahead_and_nothing_due_earlier_behind(
     waiting: list[float], deadline: float, data: st.DataObject
 ) -> None:
     after = data.draw(st.sets(st.integers(0, len(waiting) - 1))) if waiting else set()
-    place = insert_by_deadline(range(len(waiting)), deadline, waiting.__getitem__, after)
+    overtaken = insert_by_deadline(reversed(range(len(waiting))), deadline, waiting.__getitem__, after)
+    place = len(waiting) - overtaken
     behind = range(place, len(waiting))
     assert not after & set(behind)
     assert all(waiting[task] > deadline for task in behind)
