@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.search.genetic_search import GeneticSearch
-    from cosched.scheduling.search.titan_classic import TitanClassic
+    from cosched.scheduling.search.titan_classic import TitanClassicSearch
 
 __all__ = ["Calendar", "SimulatedDomain", "SimulatedPlanner", "SimulatedRun"]
 
@@ -129,12 +129,12 @@ class SimulatedPlanner:
         )
 
 
-def _new_search(problem: Problem, plan: Plan, settings: CoreSettings, seed: int) -> GeneticSearch | TitanClassic:
+def _new_search(problem: Problem, plan: Plan, settings: CoreSettings, seed: int) -> GeneticSearch | TitanClassicSearch:
     """Return the search of a domain's policy; Titan's begins at random, whatever the plan so far."""
     if settings.policy == PolicyName.TITAN_CLASSIC:
-        from cosched.scheduling.search.titan_classic import TitanClassic  # loads numba
+        from cosched.scheduling.search.titan_classic import TitanClassicSearch  # loads numba
 
-        return TitanClassic(problem, settings.weights, seed)
+        return TitanClassicSearch(problem, settings.weights, seed)
     from cosched.scheduling.search.genetic_search import GeneticSearch  # loads numba and DEAP
 
     return GeneticSearch(problem, settings.weights, seed, plan)

@@ -68,7 +68,7 @@ class TitanClassic(Policy):
 
         titan_classic.warm_up()
         search, statistics = run_search(
-            lambda: titan_classic.TitanClassic(problem, options.weights, options.seed),
+            lambda: titan_classic.TitanClassicSearch(problem, options.weights, options.seed),
             options.limit,
             options.on_progress,
         )

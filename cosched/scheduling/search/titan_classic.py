@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     _Orders = NDArray[np.int64]
     _Maps = NDArray[np.bool_]
 
-__all__ = ["TitanClassic", "remainder_selection", "warm_up"]
+__all__ = ["TitanClassicSearch", "remainder_selection", "warm_up"]
 
 _POPULATION = 40
 _CROSSED = 0.8  # share of pairs
@@ -41,7 +41,7 @@ _SWAPPED = 0.2  # share of individuals
 _FLIPPED = 0.01  # share of bits
 
 
-class TitanClassic:
+class TitanClassicSearch:
     """A population of orders and host sets; seed and number of generations decide its course.
 
     Attributes:
@@ -195,7 +195,7 @@ def warm_up() -> None:
         np.zeros(1),
         np.full(1, np.inf),
     )
-    TitanClassic(one).step()
+    TitanClassicSearch(one).step()
 
 
 @machine_code

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from cosched.scheduling.objective.metrics import measure
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.schedule import check_schedule
-from cosched.scheduling.search.titan_classic import TitanClassic, remainder_selection
+from cosched.scheduling.search.titan_classic import TitanClassicSearch, remainder_selection
 from tests.scheduling.problems import a_problem, problems
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @given(problems())
 def test_the_best_schedule_is_feasible_and_has_the_cost_told(problem: Problem) -> None:
     weights = Weights(1.0, 0.5, 2.0)
-    search = TitanClassic(problem, weights, seed=1)
+    search = TitanClassicSearch(problem, weights, seed=1)
     for _ in range(3):
         search.step()
     schedule = search.schedule
@@ -37,7 +37,7 @@ def test_the_best_schedule_is_feasible_and_has_the_cost_told(problem: Problem) -
 def test_it_gets_better_and_the_seed_decides() -> None:
     draw = np.random.default_rng(1)
     problem = a_problem((draw.uniform(5, 50, (12, 1)) / np.arange(1, 5)).tolist(), 4)
-    one, other = TitanClassic(problem, seed=2), TitanClassic(problem, seed=2)
+    one, other = TitanClassicSearch(problem, seed=2), TitanClassicSearch(problem, seed=2)
     first = one.cost
     for _ in range(60):
         one.step()
@@ -48,7 +48,7 @@ def test_it_gets_better_and_the_seed_decides() -> None:
 
 
 def test_a_small_problem_is_solved() -> None:
-    search = TitanClassic(a_problem([[4.0], [4.0], [8.0]]), Weights(1.0, 0.0, 0.0))
+    search = TitanClassicSearch(a_problem([[4.0], [4.0], [8.0]]), Weights(1.0, 0.0, 0.0))
     for _ in range(50):
         search.step()
     assert search.schedule.makespan == 8.0
@@ -76,7 +76,7 @@ def test_equal_costs_are_all_kept() -> None:
 def test_more_hosts_than_any_task_can_use_are_no_place_to_run() -> None:
     # The compiled tables end at the widest count that any task can use: behind it lies other memory.
     problem = a_problem([[4.0], [5.0]], hosts=6)
-    search = TitanClassic(problem, seed=1)
+    search = TitanClassicSearch(problem, seed=1)
     for _ in range(50):
         search.step()
         assert check_schedule(problem, search.schedule) == []
