@@ -23,20 +23,17 @@ __all__ = ["TaskOutputs"]
 
 
 class TaskOutputs:
-    """Finds them. May be used from several threads.
+    """Finds what tasks wrote. May be used from several threads."""
 
-    Attributes:
-        ask: asks a neighbour; set where there is an agent.
-    """
-
-    def __init__(self, store: Store, local: Local) -> None:
+    def __init__(self, store: Store, local: Local, distant: Distant | None = None) -> None:
         """Set up.
 
         Args:
             store: knows attempts and hand-overs.
             local: returns what a process of an attempt wrote here, by UUID, stream, rank, offset and limit.
+            distant: reads an output at a neighbour; None without an agent.
         """
-        self.ask: Distant | None = None
+        self._distant = distant
         self._store = store
         self._exchange = HandoverTable(store)
         self._local = local
@@ -60,9 +57,9 @@ class TaskOutputs:
         """
         tries = self._store.attempts(task)
         handed = self._handed(task)
-        if handed is not None and self.ask is not None and not 0 < attempt <= len(tries):
+        if handed is not None and self._distant is not None and not 0 < attempt <= len(tries):
             there = max(attempt - len(tries), 0)
-            return self.ask(
+            return self._distant(
                 handed.peer, OutputQuery(handed.uuid, stream, rank, there, offset, min(limit, MAX_OUTPUT_BYTES))
             )
         if attempt > len(tries):

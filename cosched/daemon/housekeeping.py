@@ -1,4 +1,4 @@
-"""Forgets every hour what ended, or was used last, longer ago than the administrator wants it kept."""
+"""Housekeeping deletes every hour what is older than the administrator wants it kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cosched.errors import SystemFault
 from cosched.store.retention import prune
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cosched.store.store import Store
 
@@ -26,16 +26,21 @@ _DAY = 86400.0
 
 
 class Housekeeping(threading.Thread):
-    """Prunes the database, and whatever else there is, until `stop`; not started where everything is kept.
+    """Prunes the database until `stop`, and sweeps other places; not started where everything is kept."""
 
-    Attributes:
-        others: what else is to be done every hour; may raise SystemFault.
-    """
+    def __init__(
+        self, store: Store, keep_days: float, now: Callable[[], float], sweeps: Sequence[Callable[[], object]] = ()
+    ) -> None:
+        """Set up.
 
-    def __init__(self, store: Store, keep_days: float, now: Callable[[], float]) -> None:
-        """Set up; `now` returns seconds since the epoch."""
+        Args:
+            store: whose old records go.
+            keep_days: days for which records are kept; 0 for ever.
+            now: returns seconds since the epoch.
+            sweeps: called every hour, too; may raise SystemFault.
+        """
         super().__init__(name="housekeeping", daemon=True)
-        self.others: list[Callable[[], object]] = []
+        self._sweeps = tuple(sweeps)
         self._store = store
         self._keep = keep_days * _DAY
         self._now = now
@@ -43,7 +48,7 @@ class Housekeeping(threading.Thread):
 
     def start(self) -> None:
         """Begin, if there is anything to forget."""
-        if self._keep or self.others:
+        if self._keep or self._sweeps:
             super().start()
 
     def stop(self) -> None:
@@ -55,7 +60,7 @@ class Housekeeping(threading.Thread):
     def run(self) -> None:
         """Forget at the start, and every hour."""
         while not self._stopped.is_set():
-            for task in (self.sweep, *self.others):
+            for task in (self.sweep, *self._sweeps):
                 try:
                     task()
                 except SystemFault as fault:

@@ -13,10 +13,11 @@ import signal
 import sys
 import threading
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
+from cosched.agents.transport.tls import CertificateFiles
 from cosched.app.core_access import CoreClient
 from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus
 from cosched.app.event_feed import EventFeed
@@ -40,7 +41,8 @@ from cosched.daemon.clock import Clock
 from cosched.daemon.engine import Engine
 from cosched.daemon.housekeeping import Housekeeping
 from cosched.daemon.manager import ResourceManager
-from cosched.daemon.neighbours import Neighbours
+from cosched.daemon.neighbours import AgentNetwork, DomainParts, make_agent_network
+from cosched.daemon.peer_directory import PeerDirectory
 from cosched.daemon.planner import SearchAllowance
 from cosched.daemon.predictors import ModelProcesses
 from cosched.daemon.search import SearchProcess
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cosched.daemon.config.sections import Configuration
+    from cosched.daemon.server import WebServer
     from cosched.store.rows import Notice
 
 __all__ = ["Daemon", "notification_settings", "tune_runtime"]
@@ -111,6 +114,34 @@ _MODELS = 2.0  # seconds that evaluations may go on when the daemon ends; answer
 _STATUS = 60.0  # seconds between questions for the status of all live attempts; events tell sooner
 
 
+class _Part(Protocol):
+    """Something that runs beside the others."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class _WebPart:
+    """The web server, with the model processes whose evaluations its answers wait for."""
+
+    def __init__(self, server: WebServer, models: ModelProcesses) -> None:
+        self._server = server
+        self._models = models
+
+    def start(self) -> None:
+        self._server.start()
+
+    def stop(self) -> None:
+        """Answer what has been asked; models that take long are given up in time for their clients to be told."""
+        hurry = threading.Timer(_MODELS, self._models.close)
+        hurry.start()
+        self._server.stop()
+        hurry.cancel()
+        hurry.join()
+        self._models.close()
+
+
 class Daemon:
     """Everything that `cosched serve` runs. Jobs outlive it; what it knows is in its database."""
 
@@ -154,31 +185,23 @@ class Daemon:
         validator = TaskValidator(
             catalogue, predictor, configuration.domain.hardware, configuration.connector.kind, notify.targets
         )
-        self._housekeeping = Housekeeping(self._store, configuration.database.keep_days, clock.now)
         self._notifier = Notifier(self._store, notify, configuration.domain.name, self._late, clock.now)
-        outputs = TaskOutputs(self._store, self._manager.output)
         core = CoreClient(self._engine)
         current = CurrentDomain(core)
         self._plans = PlanHistory(self._core, PlanPoints(self._store))
         self._feed = EventFeed()
         for listener in (current.on_change, self._feed.on_change, self._plans.on_change):
             self._engine.subscribe(listener)
-        self._neighbours: Neighbours | None = None
-        if configuration.agent.listen:
-            self._neighbours = Neighbours(
-                configuration,
-                self._core,
-                self._engine,
-                self._store,
-                clock,
-                catalogue,
-                predictor,
-                validator,
-                current.state,
-                outputs,
-            )
-            self._housekeeping.others.append(self._neighbours.tidy)
-        neighbours = self._neighbours or NoNeighbours()
+        directory = _peer_directory(configuration)
+        outputs = TaskOutputs(self._store, self._manager.output, None if directory is None else directory.output)
+        self._network: AgentNetwork | None = None
+        sweeps = []
+        if directory is not None:
+            parts = DomainParts(self._core, self._engine, self._store, clock, catalogue, predictor)
+            self._network = make_agent_network(configuration, parts, directory, outputs, validator, current.state)
+            sweeps.append(partial(self._network.prune_models, configuration.agent.keep_models))
+        housekeeping = Housekeeping(self._store, configuration.database.keep_days, clock.now, sweeps)
+        neighbours = NoNeighbours() if self._network is None else self._network.neighbours
         identity = DomainIdentity(configuration.domain.name, configuration.connector.kind, planning.policy)
         services = DomainServices(
             submissions=SubmissionService(
@@ -193,6 +216,19 @@ class Daemon:
             feed=self._feed,
         )
         self._web = web_server(configuration, services, self._store, clock)
+        # In the order of their start; they are stopped from the last to the first.
+        search = [self._search] if planning.policy == "genetic" else []
+        network = [] if self._network is None else [self._network]
+        self._parts: list[_Part] = [
+            self._plans,  # writes the rest down when the engine has ended
+            self._engine,
+            self._manager,
+            housekeeping,
+            self._notifier,
+            *search,
+            *network,
+            _WebPart(self._web, self._models),
+        ]
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT.
@@ -219,16 +255,8 @@ class Daemon:
         """Take up what a former process left, then serve."""
         self._engine.restore()
         self._plans.restore(list(self._core.waiting.counts))
-        self._engine.start()
-        self._plans.start()
-        self._manager.start()
-        if self._engine.search is not None:
-            self._search.start()
-        self._notifier.start()
-        self._housekeeping.start()
-        if self._neighbours is not None:
-            self._neighbours.start()
-        self._web.start()
+        for part in self._parts:
+            part.start()
         configuration = self._configuration
         _log.info(
             "serving",
@@ -242,27 +270,10 @@ class Daemon:
         """Answer what has been asked, write down what has happened, and end; jobs go on."""
         _log.info("stopping")
         self._feed.close()
-        self._stop_web()
-        if self._neighbours is not None:
-            self._neighbours.stop()
-        if self._engine.search is not None:
-            self._search.stop()
-        self._notifier.stop()
-        self._housekeeping.stop()
-        self._manager.stop()
-        self._engine.stop()
-        self._plans.stop()
+        for part in reversed(self._parts):
+            part.stop()
         self._store.close()
         os.close(self._lock)
-
-    def _stop_web(self) -> None:
-        """Answer what has been asked: models that take long are given up in time for those who wait to be told."""
-        hurry = threading.Timer(_MODELS, self._models.close)
-        hurry.start()
-        self._web.stop()
-        hurry.cancel()
-        hurry.join()
-        self._models.close()
 
     def _submitted(self) -> list[str]:
         """Return the attempts that the manager has been given; called from the manager's threads."""
@@ -285,9 +296,8 @@ class Daemon:
             faults.append(f"resource manager: {self._manager.fault}")
         if self._web.fault:
             faults.append(self._web.fault)
-        if self._neighbours is not None:
-            faults += [f"peer {name}: {fault}" for name, fault in self._neighbours.faults().items()]
-            faults += [self._neighbours.fault] if self._neighbours.fault else []
+        if self._network is not None:
+            faults += self._network.faults()
         if self._engine.store_fault:
             faults.append(f"database: {self._engine.store_fault}")
         return faults
@@ -317,6 +327,13 @@ def _core_settings(configuration: Configuration, instance: str) -> CoreSettings:
         retry_longest=dispatch.retry_longest,
         seed=planning.seed,
     )
+
+
+def _peer_directory(configuration: Configuration) -> PeerDirectory | None:
+    section = configuration.agent
+    if not section.listen:
+        return None
+    return PeerDirectory(section.peers, configuration.domain.name, CertificateFiles(section.certificate, section.key))
 
 
 def _lock_state(state: Path) -> int:

@@ -40,9 +40,12 @@ def a_handover(state: HandoverState) -> Handover:
 
 def outputs_of(store: Store) -> tuple[TaskOutputs, list[tuple[str, OutputQuery]]]:
     asked: list[tuple[str, OutputQuery]] = []
-    outputs = TaskOutputs(store, lambda uuid, *_: HERE if uuid == "u1" else None)
-    outputs.ask = lambda peer, query: asked.append((peer, query)) or THERE  # type: ignore[func-returns-value]  # in one line
-    return outputs, asked
+
+    def distant(peer: str, query: OutputQuery) -> Output:
+        asked.append((peer, query))
+        return THERE
+
+    return TaskOutputs(store, lambda uuid, *_: HERE if uuid == "u1" else None, distant), asked
 
 
 def test_what_ran_elsewhere_is_asked_for_there(store: Store) -> None:

@@ -35,12 +35,12 @@ def test_all_that_is_old_enough_goes_in_parts(tmp_path: Path, monkeypatch: pytes
 def test_what_else_there_is_to_do_is_done_also_where_tasks_are_kept(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path}/cosched.db")
     store.commit(changed([ended(1, 8), ended(2, 1)]))
-    keeper, done = Housekeeping(store, 0, lambda: NOW), threading.Event()
+    done = threading.Event()
 
     def fails() -> None:
         raise SystemFault("not now")
 
-    keeper.others += [fails, done.set]
+    keeper = Housekeeping(store, 0, lambda: NOW, [fails, done.set])
     keeper.start()
     assert done.wait(20)
     keeper.stop()
