@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DEEPEST_CALLS", "DEFAULT_STEPS", "Budget", "CountError", "LanesDifferError", "TooManyStepsError", "fail"]
 
-# ── Errors of an evaluation, each at a place of the model.
-
 
 class CountError(ModelError):
     """The model is sound but does not cover this number of hosts."""
@@ -25,9 +23,6 @@ class CountError(ModelError):
 def fail(source: Source, at: Position, message: str, error: type[ModelError] = ModelError) -> NoReturn:
     """End the evaluation with a fault at a position."""
     raise error([source.fault(at, message)])
-
-
-# ── How much work one evaluation may be: models come from users, and some never end.
 
 
 DEFAULT_STEPS = 10_000_000

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Hardware", "LinearCost", "Memory", "MessageCost", "described_memory", "load_hardware"]
 
-# ── What it costs to move bytes between processor and memory: a step function of how much is gone over.
-
 
 _MAIN = "main"
 
@@ -77,9 +75,6 @@ def described_memory(settings: Mapping[str, float | str]) -> Memory:
         tuple(size for _, size, _ in caches),
         (*(cost for _, _, cost in caches), 1 / values["bandwidth"]),
     )
-
-
-# ── The resource model: what HMCL says an operation and a message cost.
 
 
 _MOST_PROCESSORS = 10_000

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_EVALUATED_HOSTS", "Layout", "TooFewHostsError", "factors", "layout", "most_hosts"]
 
-# ── The number of hosts factored into the sides of a processor grid.
-
 
 @lru_cache(maxsize=4096)
 def factors(count: int, sides: int) -> tuple[int, ...]:
@@ -45,9 +43,6 @@ def factors(count: int, sides: int) -> tuple[int, ...]:
 def _divisors(count: int) -> list[int]:
     small = [side for side in range(1, math.isqrt(count) + 1) if count % side == 0]
     return small + [count // side for side in small]
-
-
-# ── Which processor runs on which host: the hosts in order, each with all its processors.
 
 
 MOST_EVALUATED_HOSTS = 100_000

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FUNCTIONS", "GUARDED", "UndefinedError", "constant", "setting_values", "value"]
 
-# ── What operators and functions compute, and the values of expressions that are known before an evaluation.
-
 
 GUARDED: Mapping[str, Callable[[float, float], float]] = {
     "/": operator.truediv,
@@ -125,9 +123,6 @@ def _applied(node: Binary | Invoke, function: Callable[..., float], name: str, *
         raise UndefinedError(node, f"{shown} has no finite value") from None
     except TypeError:
         raise UndefinedError(None, f"{name} takes another number of arguments") from None  # reported elsewhere
-
-
-# ── The values of a hardware configuration's settings, each from those before it.
 
 
 def setting_values(

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGEST_FILE", "Diagnostic", "ModelError", "Source", "decode", "read", "suggestion"]
 
-# ── Faults of model files: where they are and how people and editors read them.
-
 
 """Most faults that are reported of one object or configuration."""
 
@@ -85,9 +83,6 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     by_case = {name.casefold(): name for name in islice(known, _MOST_CANDIDATES)}
     near = difflib.get_close_matches(word.casefold(), by_case, n=3, cutoff=0.6)
     return f": did you mean {' or '.join(by_case[name] for name in near)}?" if near else ""
-
-
-# ── The text of a model file, read with bounds and refused where it could mislead a reader or exhaust the machine.
 
 
 LARGEST_FILE = 256 * 1024

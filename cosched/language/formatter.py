@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Statement", "format_source", "read_statements"]
 
-# ── The statements of a text, read off its tokens by what their first words promise: the parser has accepted it before.
-#
-# Unlike the syntax tree this keeps every token and comment, and nothing else: it is what the layout is made of.
-
 
 # What is in the braces after a word, by where the word stands; `*` is any other word.
 _BLOCKS = {
@@ -149,9 +145,8 @@ class _StatementReader:
         return Statement(list(self._tokens[start : self._at]), "table")
 
 
-# ── The canonical layout of PSL and HMCL: one for every text that says the same in the same order.
-#
-# Only tokens count, and which comments have a line of their own; line breaks, blank lines and spaces do not.
+# Two texts with the same tokens in the same order have one layout: line breaks, blank lines and spaces do not count,
+# only which comments have a line of their own.
 
 
 _INDENT = 4

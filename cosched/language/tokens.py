@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LINE_WIDTH", "Token", "interrupted", "reindented", "spaced", "tokens", "unbroken", "wrapped"]
 
-# ── The words of a model's text with the comments that stand beside them, and the spaces between: for the layout.
-
 
 _TOKEN = re.compile(
     r"""(?P<comment>\(\*[\s\S]*?\*\))|(?P<newline>\n)|(?P<space>[ \t\r\f]+)|(?P<string>"[^"\n]*")
@@ -100,9 +98,6 @@ def _adjoin(before: Token, token: Token) -> bool:
     if before.text in ("(", "[") or token.text in (")", "]", ",", ";", ":"):
         return True
     return token.text in ("(", "[") and before.kind == "name" and before.text not in _BEFORE_EXPRESSIONS
-
-
-# ── Statements as lines no wider than a page, broken where they nest least.
 
 
 LINE_WIDTH = 120

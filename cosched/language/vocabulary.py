@@ -44,7 +44,7 @@ __all__ = [
     "unknown_opcode",
 ]
 
-# ── Units on literals. Inside a model times are microseconds, sizes bytes and rates bytes a microsecond.
+# Inside a model times are microseconds, sizes bytes and rates bytes a microsecond.
 
 
 Dimension = tuple[int, int]
@@ -89,9 +89,6 @@ def quantity(literal: str) -> tuple[float, str]:
     match = _QUANTITY.fullmatch(literal)
     assert match, "the grammar lets only a number and a known unit through"
     return float(match[1]) * UNITS[match[2]], match[2]
-
-
-# ── The words that a model may use without declaring them.
 
 
 OBJECT_KINDS = ("application", "subtask", "partmp")
@@ -212,10 +209,8 @@ OPTION_TYPES: Mapping[str, str] = {
 """Options of objects and their types."""
 
 
-# ── The clc opcodes: elementary operations of C whose costs a hardware configuration gives in microseconds.
-#
-# An opcode is an operation, a type and a scope, as `psl-hmcl` models of the PACE papers write them; the table is
-# documented for modellers in docs/modelling.md.
+# A clc opcode is an operation, a type and a scope, as the models of the PACE papers write them; its cost is
+# microseconds in a hardware configuration. The table is documented for modellers in docs/modelling.md.
 
 
 _SCOPES = {"L": "local", "G": "global"}

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ApplicationParameter", "Catalogue", "CatalogueEntry", "HostRange", "ParameterValue", "choose_values"]
 
-# ── Parameters of an application: what a user may choose, and what a choice must look like.
-
 
 ParameterValue = float | int | str
 
@@ -145,11 +143,6 @@ def _text(name: str, given: ParameterValue) -> str:
         if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
             raise UserError(f"{name} contains the character {character!r}: leave it out")
     return text
-
-
-# ── The administrator's catalogue: applications that users start by name.
-#
-# One TOML file for each application; `etc/applications.d/` has examples that explain every key.
 
 
 _LARGEST_FILE = 1 << 20

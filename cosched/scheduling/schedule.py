@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Assignment", "Schedule", "check_schedule"]
 
-# ── A schedule: which task runs on which hosts from when to when.
-
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
@@ -47,9 +45,6 @@ class Schedule:
     def makespan(self) -> float:
         """When the last task ends, in seconds after the problem's origin; 0 for an empty schedule."""
         return max((assignment.end for assignment in self.assignments), default=0.0)
-
-
-# ── Is a schedule feasible? Checked from the definition alone, sharing nothing with the decoders.
 
 
 _RELATIVE = 1e-9

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["account", "critical_path", "trace"]
 
-# ── The critical path: from the last step back to the first, through whatever each step had to wait for.
-
 
 _LEAST_WAIT = 1e-6  # microseconds; what is less is rounding
 
@@ -100,9 +98,6 @@ class _Walk:
             else:
                 step -= 1
         return owner, parts
-
-
-# ── Where the time of a program went, from the passages of its course.
 
 
 _EVENT_STEPS = 10  # steps of the budget, which bounds memory as well

@@ -28,14 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Clocks", "ExecutedSegment", "TimedSegment", "Timeline", "timed_segments"]
 
-# ── A segment of steps as a graph that numpy walks level by level, for many processors at once.
-#
-# A processor's steps fall into runs: receives (and work between them) first, then work and sends. A run is over at a
-# time
-# that is the latest of a few times, each plus a constant: that of the processor's run before it, and those of the runs
-# that send to it. So all clocks after a segment follow from those before it by additions and maxima alone (max-plus
-# algebra, Baccelli et al., Synchronization and Linearity, 1992), and runs that do not depend on one another go
-# together.
+# A processor's steps fall into runs: receives (and work between them) first, then work and sends. A run is over at
+# the latest of a few times, each plus a constant: that of the processor's run before it, and those of the runs that
+# send to it. So all clocks after a segment follow from those before it by additions and maxima alone, and runs that
+# do not depend on one another are computed together.
 
 
 class Timeline(NamedTuple):
@@ -138,9 +134,6 @@ class TimedSegment:
         start = np.concatenate(([0.0], end[:-1]))
         start[firsts] = clocks[owners]
         return Timeline(start, np.maximum(reason + earlier, start), end)
-
-
-# ── The clocks of all processors while a program runs.
 
 
 # Clocks that differ by no more microseconds are the same: far below what any cost is known to, far above what rounding

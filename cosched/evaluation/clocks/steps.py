@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPUTE", "RECEIVE", "SEND", "StepShape", "Steps", "merge_classes", "stable_order"]
 
-# ── Sorting of numbers whose bound is known.
-
 
 _SHORT = 1 << 16
 _PARTS = 32  # at least so long, on average
@@ -37,14 +35,6 @@ def stable_order(keys: NDArray[np.int64], bound: int) -> NDArray[np.int64]:
     # merges a few sorted parts.
     short = bound <= _SHORT and _PARTS * np.count_nonzero(keys[1:] < keys[:-1]) > len(keys)
     return np.argsort(keys.astype(np.uint16) if short else keys, kind="stable")
-
-
-# ── Steps of processors as columns: what the front ends emit and the clocks are computed from.
-#
-# Each processor carries out its own steps in the order emitted. A receive waits for its message; messages match
-# first-in
-# first-out by source and destination. Nothing in the language reads a clock, so which message matches which does not
-# depend on when a segment starts.
 
 
 COMPUTE, SEND, RECEIVE = 0, 1, 2
@@ -131,9 +121,6 @@ class Steps:
             shape, use=np.arange(len(self)), kinds=shape.kind, places=self.place, origin=shape.origin or shape
         )
         return Steps(apart, self.amount if amount is None else amount)
-
-
-# ── One program of hosts of several kinds from the program of each kind.
 
 
 def merge_classes(programs: Sequence[Sequence[Steps]], kind: NDArray[np.int64]) -> list[Steps]:

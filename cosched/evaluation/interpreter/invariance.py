@@ -47,8 +47,6 @@ __all__ = [
     "written",
 ]
 
-# ── Which variables statements read and assign, those of the procedures that they call among them.
-
 
 def assigned(statements: Iterable[Node]) -> frozenset[str]:
     """Return the variables that statements assign."""
@@ -127,9 +125,6 @@ def names_of(procedure: Procedure) -> set[str]:
     }
 
 
-# ── What is the same in every turn of a loop is evaluated once.
-
-
 def weight(node: Node) -> int:
     """Return what one turn of a loop or one call of a procedure takes off the budget."""
     return 1 + sum(1 for _ in walk(node)) // 4
@@ -154,9 +149,6 @@ def repeatable(loop: For) -> bool:
 
 def _calls(node: Node) -> bool:
     return isinstance(node, Invoke) and node.name not in FUNCTION_ARITIES
-
-
-# ── Which numbers decide what steps an object has, and which only how long they take.
 
 
 class Invariance(NamedTuple):

@@ -56,8 +56,6 @@ __all__ = [
     "sequential_work",
 ]
 
-# ── An application or a hardware with one of its costs made greater, to see what the run time owes to it.
-
 
 @dataclass(frozen=True, slots=True)
 class SequentialWork:
@@ -194,9 +192,6 @@ def _message(hardware: Hardware, group: str, part: str, what: str, factor: float
         line = replace(line, c=line.c * factor, e=line.e * factor)
     changed: MessageCost = replace(costs, **{part: line})
     return replace(hardware, messages={**hardware.messages, group: changed})
-
-
-# ── Why a prediction is what it is: which statements cost how much, what binds, and what would change it.
 
 
 _COST_FACTOR = 1.1  # a cost made a tenth greater

@@ -31,11 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Dimensions", "NameScope", "declared", "misfit"]
 
-# ── Units that do not fit: where a model states them, a time is no size and nothing adds a rate to either.
-#
-# Numbers without a unit fit everywhere, as in the papers' models. What is not certain is not reported: a product of a
-# time and a size may be meant as a time for each byte.
-
 
 _NAMES: Mapping[Dimension, str] = {
     TIME: "a time",
@@ -136,9 +131,6 @@ def declared(groups: Iterable[Variables], dimensions: Dimensions) -> dict[str, D
             if of is not None and of != DIMENSIONLESS and of in _NAMES:
                 found[item.name] = of
     return found
-
-
-# ── Types and names of expressions: what each may be used for.
 
 
 _COMPARISONS = ("==", "!=")

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KnownCosts", "check_files", "known_costs", "uncosted"]
 
-# ── What a model uses that its hardware has no cost for.
-
 
 class KnownCosts(NamedTuple):
     """What a hardware configuration knows.
@@ -83,9 +81,6 @@ def _uncosted_object(item: Object, hardware: KnownCosts) -> list[Diagnostic]:
                 if group and group not in hardware.messages:
                     findings.report(node, f"{group} messages have no cost on {hardware.name}: it lacks the group")
     return findings.faults
-
-
-# ── Every fault of a set of files at once.
 
 
 def check_files(

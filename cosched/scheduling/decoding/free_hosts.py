@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassCounts", "ClassPlacement", "FreeHostsByClass", "IdenticalFreeHosts", "NamedFreeHosts"]
 
-# ── When identical hosts become free, as a sorted list: all that placing a task needs to know of them.
-
 
 class IdenticalFreeHosts:
     """The times at which N hosts become free, ascending, whichever host each belongs to."""
@@ -43,9 +41,6 @@ class IdenticalFreeHosts:
         del ascending[:count]
         place = bisect_right(ascending, end)
         ascending[place:place] = [end] * count
-
-
-# ── When hosts of several classes become free, a sorted list for each class, and on which of them a task ends first.
 
 
 _INF = float("inf")
@@ -149,9 +144,6 @@ class FreeHostsByClass:
             if of_class + tied:
                 parts.append((kind, of_class + tied))
         return tuple(parts)
-
-
-# ── Which hosts become free first, those of each class apart: names for a schedule whose times are known.
 
 
 _LAST = float("inf")

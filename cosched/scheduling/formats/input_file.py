@@ -30,8 +30,6 @@ __all__ = [
     "read_time",
 ]
 
-# ── A file from a user: its text in UTF-8, bounded in size; every fault in it is reported with the file's name.
-
 
 _MOST_BYTES = 256 * 2**20
 _Parsed = TypeVar("_Parsed")
@@ -64,9 +62,6 @@ def read_file(path: Path, parse: Callable[[str], _Parsed], most: int = _MOST_BYT
         return parse(text)
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
-
-
-# ── The elements of a JSON file, each checked where it is read and refused with its path: `tasks[3].deadline: …`.
 
 
 SHORTEST = 1e-9

@@ -33,13 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_HOSTS", "MOST_TASKS", "HostElements", "problem_from_document", "read_hosts", "read_reservations"]
 
-# ── The hosts of a problem file: how many, or which of what class, and when they are there.
-#
-#     {"hosts": 16 | [{"name": "n1", "class": "fast", "available": [{"from": 0, "until": 3600}, {"from": 7200}]}, …],
-#      "reservations": [{"hosts": ["n1", "n2"], "from": 600, "until": 900, "name": "course"}, …]}
-#
-# Times are seconds from the start of the plan. A host without `available` is always there, one with it in these windows
-# only; a window without `until` does not end. A reservation keeps its hosts for others, without `until` for good.
+# A host without `available` is always there, one with it in these windows only; a window without `until` does not
+# end. A reservation without `until` keeps its hosts for good.
 
 
 MOST_HOSTS = 4096
@@ -136,21 +131,6 @@ def _window(item: dict[str, Any], where: str) -> tuple[float, float]:
     if end <= begin:
         raise UserError(f"{where}.until: {end:g} s is not after {begin:g} s, where it begins: give a later time")
     return begin, end
-
-
-# ── Read a problem from the JSON of `cosched plan`.
-#
-#     {"hosts": 16 | [{"name": "n1", "class": "fast", "available": [{"from": 0, "until": 3600}]}, …],
-#      "reservations": [{"hosts": ["n1"], "from": 600, "until": 900}, …],
-#      "tasks": [{"id": "a", "profile": TIMES | {"fast": TIMES, …},
-#                 "deadline": 90, "release": 0, "depends_on": ["b"]}, …]}
-#
-# Times are seconds; `host_elements` says more of the hosts. TIMES are the run times on 1, 2, … hosts, null where that
-# count cannot be used; what lies above the number of hosts is checked and dropped. Uncertain ones are three lists,
-# {"low": […], "expected": […], "high": […]}, of which the plan is made for the wanted quantile (see
-# `Profile.at_quantile`). TIMES hold for every class; in an object, a class that is missing cannot run the task.
-# Anything
-# not understood is refused with the path of the element, as in `tasks[3].profile[2]: …`.
 
 
 MOST_TASKS = 20_000

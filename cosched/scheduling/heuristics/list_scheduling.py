@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Completion", "ReadyQueue", "list_order", "starting_order"]
 
-# ── Tasks start as hosts become free, in whatever way a queue picks them: what list scheduling and backfilling share.
-
 
 Completion = tuple[float, int, int]
 """A time in seconds, how many hosts come back then, and the task that ends then, -1 for none."""
@@ -87,9 +85,6 @@ class _Arrivals:
         """Yield who can join by now, by release, then by position in the problem."""
         while self._coming and self._coming[0][0] <= now:
             yield heappop(self._coming)[1]
-
-
-# ── Graham's list scheduling of tasks whose widths are settled: start whatever is first in the list and fits now.
 
 
 def list_order(problem: Problem, priority: Sequence[int], counts: Sequence[int], seconds: Sequence[float]) -> list[int]:

@@ -222,9 +222,6 @@ def _thresholds(seconds: NDArray[np.float64], most: int) -> NDArray[np.float64]:
     return distinct[np.linspace(0, len(distinct) - 1, 2 * most).round().astype(np.int64)]
 
 
-# ── The best of the heuristics' plans: what answers where there is no time to search, or nothing to search with.
-
-
 def best_heuristic(problem: Problem, weights: Weights, within: Callable[[], bool]) -> tuple[Plan, int]:
     """Return the plan with the least objective among those of the heuristics, and how many were compared.
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["free_rows", "occupy_first", "population_spans"]
 
-# ── Free times of identical hosts as one ascending row, in machine code: the processor moves several of them at once.
-
 
 @compiled
 def free_rows(rows: int, hosts: int) -> NDArray[np.float64]:
@@ -50,14 +48,8 @@ def occupy_first(free: NDArray[np.float64], hosts: int, count: int, end: float, 
         after[host] = later if later < there else there
 
 
-# ── When the tasks of whole populations start and end, in machine code: the same as `decoder.spans`, bit for bit.
-#
-# Identical hosts need no names while searching. Few of them are an ascending row of free times (see `free_rows`); many
-# are kept as ascending runs of (time, hosts): a task consumes runs from the front and inserts one, so its cost hardly
-# depends on the number of hosts. Of several classes each has a row.
-#
-# What a loop needs is taken out of the tables ahead of it: to hand them all to a function for every task takes longer
-# than to place the task.
+# Many identical hosts are ascending runs of (time, hosts): a task consumes runs from the front and inserts one, so
+# its cost hardly depends on the number of hosts.
 
 
 _FEW = 320  # hosts up to which a row is quicker than runs

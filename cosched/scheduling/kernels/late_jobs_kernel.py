@@ -32,14 +32,10 @@ __all__ = [
     "tabulate_late_jobs",
 ]
 
-# ── Whom to keep on time and whom to give up, on identical hosts: how plans are read where deadlines come first.
-#
-# A plan is read as a list of claims. In its order each task takes the hosts that it asks for if it ends in time with
-# them, else the cheapest useful count that does; who cannot end in time on any is given up and goes behind all others,
-# in
-# the way of nobody. How many are given up says little about how near a plan is to one fewer, so lateness is forgiven in
-# part: one of less than `mercy` seconds stays in place, on the hosts with which it ends first, and costs a part of a
-# missed deadline. Loading this module loads numba.
+# In its order each task takes the hosts that the plan gives it if it ends in time with them, else the cheapest useful
+# count that does; a task that cannot end in time goes behind all others. How many tasks are late says little about
+# how near a plan is to one fewer, so a lateness of less than `mercy` seconds is forgiven in part: such a task stays in
+# place, on the hosts with which it ends first, and costs a part of a missed deadline.
 
 
 class LateJobTables(NamedTuple):
@@ -177,9 +173,6 @@ def move_hopeless_last(
         evaluate_from(problem, 0.0, np.inf, 0, room)
         orders[plan, :] = room.order
         counts[plan, :] = room.counts
-
-
-# ── Simulated annealing of one plan by `triage`, for fewer missed deadlines; loading this module loads numba.
 
 
 _RECALLED = 0.25  # share of the steps that draw one who was given up ahead, if there is any

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Population", "compiled_list_order", "initial_plans"]
 
-# ── Some plans as the search keeps them: two arrays and what each plan costs.
-
 
 @dataclass
 class Population:
@@ -54,11 +52,7 @@ class Population:
         return Population(self.orders.copy(), self.counts.copy(), self.costs.copy())
 
 
-# ── The heuristics' plans in machine code, for the search to start from: the same plans as `heuristics`, much sooner.
-#
-# Of tasks that depend on others or are released later the plans come from `heuristics` itself. Loading this module
-# loads
-# numba.
+# These plans equal those of `heuristics`, much sooner.
 
 
 _LEVELLED = 3  # of the likeliest two-phase plans: those of one threshold

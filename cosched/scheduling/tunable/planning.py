@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StageRun", "TunablePlan", "check_tunable", "plan_moldable", "plan_tunable"]
 
-# ── A queue of tunable tasks: each admitted or refused as it arrives, and hosts found for those who are admitted.
-
 
 @dataclass(frozen=True, slots=True)
 class StageRun:
@@ -98,9 +96,6 @@ def _runs(placements: Sequence[TunablePlacement], hosts: Sequence[str]) -> list[
     return runs
 
 
-# ── Is a plan of tunable tasks feasible? Checked from the definition alone, sharing nothing with holes and admission.
-
-
 def check_tunable(queue: TunableQueue, plan: TunablePlan) -> list[str]:
     """Return every fault of a plan as one line each; an empty list means that it is feasible.
 
@@ -153,9 +148,6 @@ def _overlaps(plan: TunablePlan) -> list[str]:
         for first, second in pairwise(sorted(spans))
         if second[0] < first[1]
     ]
-
-
-# ── Moldable tasks under the heuristic for tunable ones: every useful host count is a chain of one stage.
 
 
 def plan_moldable(problem: Problem) -> Plan:
