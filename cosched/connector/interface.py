@@ -185,7 +185,7 @@ class Connector(Protocol):
     name: str
 
     def hosts(self) -> Sequence[Host]:
-        """Return all hosts of the domain, those that are down included as far as they are known.
+        """Return all hosts of the domain, down ones included as far as they are known.
 
         Raises:
             ConnectorError: the manager does not answer.
@@ -260,7 +260,7 @@ class Connector(Protocol):
 
 @runtime_checkable
 class SubmitsMany(Protocol):
-    """A connector whose manager takes many jobs at once: a list to queue from, an array of jobs."""
+    """Connector of a manager that takes many jobs at once: a list to queue from, an array of jobs."""
 
     def submit_many(self, launches: Sequence[Launch]) -> Mapping[str, str | CoschedError]:
         """Hand attempts to the manager together; return for each UUID its native job's identifier, or the error.
@@ -272,7 +272,7 @@ class SubmitsMany(Protocol):
 
 
 class SubmitOutcomes(dict[str, "str | CoschedError"]):
-    """UUID of an attempt → its native job's identifier, or the error that kept it from getting one."""
+    """Answers by attempt's UUID: the job's identifier, or the error in its place."""
 
     @contextmanager
     def settle(self, attempts: Iterable[str]) -> Iterator[None]:

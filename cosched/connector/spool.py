@@ -59,7 +59,7 @@ _PRUNING_PERIOD = 3600.0  # seconds between two looks
 
 @contextlib.contextmanager
 def spool_faults(connector: str, spool: Path) -> Iterator[None]:
-    """Turn refusals of the file system into the transient error that a connector's spool cannot be used."""
+    """Turn errors of the file system into the transient error of an unusable spool."""
     try:
         yield
     except OSError as error:
@@ -103,7 +103,7 @@ def read_output(file: Path, offset: int, limit: int) -> Output | None:
 
 
 def output_part(data: bytes, offset: int, limit: int) -> Output:
-    """Return at most `limit` bytes of an output from `offset` on, from its end where negative."""
+    """Return at most `limit` bytes of an output from `offset`, counted from its end where negative."""
     start = max(len(data) + offset, 0) if offset < 0 else min(offset, len(data))
     return Output(data[start : start + limit], start, len(data))
 
@@ -197,7 +197,7 @@ def _command_line(launch: Launch) -> str:
 
 
 def prepared_command(launch: Launch, folder: str) -> str:
-    """Return the lines of a shell script that run the launch's preparation, if any, and then its command.
+    """Return the shell lines that run the launch's preparation, if any, then its command.
 
     Args:
         launch: the attempt.
@@ -214,7 +214,7 @@ def prepared_command(launch: Launch, folder: str) -> str:
 
 
 def with_preparation_failure(report: JobReport, folder: Path) -> JobReport:
-    """Return the report of a failed attempt with the reason that its preparation failed, where one did.
+    """Return a failed attempt's report with the failed preparation as reason, where it was that.
 
     Args:
         report: of the attempt.
@@ -230,7 +230,7 @@ def with_preparation_failure(report: JobReport, folder: Path) -> JobReport:
 
 
 def export_lines(launch: Launch) -> str:
-    """Return the lines of a shell script that set the launch's variables, but for the rank of a process."""
+    """Return the shell lines that set the launch's variables, except the rank of a process."""
     return "\n".join(
         f"export {name}={shlex.quote(value)}"
         for name, value in process_environment(launch).items()

@@ -157,7 +157,7 @@ def setting_values(
 
 
 def _unusable_setting(group: str, name: str, found: float) -> str:
-    """Return what is wrong with a value, if anything is."""
+    """Return the fault of a value, or None."""
     if group in MESSAGE_GROUPS and name.startswith(
         "DD_"
     ):  # a line may begin below 0: what it says for real sizes counts

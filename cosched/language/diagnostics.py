@@ -133,7 +133,7 @@ def read(path: Path) -> Source:
 
 
 def decode(content: bytes | str, file: str) -> Source:
-    """Return the text of a model given as bytes (UTF-8, with or without a byte order mark) or as text.
+    """Return a model's text, given as bytes (UTF-8, byte order mark or not) or as text.
 
     Raises:
         ModelError: too large, another encoding, or characters that no model may contain.

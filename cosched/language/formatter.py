@@ -35,7 +35,7 @@ _CFLOW = ("compute", "loop", "case", "measured", "call")
 
 @dataclass
 class Statement:
-    """What ends with `;`, or has a body.
+    """A statement ends with `;` or has a body.
 
     Attributes:
         head: all tokens of a simple statement; else those before the body, with its `{` if there is one.
@@ -111,7 +111,7 @@ class _StatementReader:
         return Statement(head, context, self.statements(context), self._take())
 
     def _guarded(self, context: str, head: list[Token]) -> Statement:
-        """Return a statement with a condition and a body, and what is done else."""
+        """Return a statement with a condition, a body and perhaps an `else`."""
         word, depth = self._next(), 0
         head.append(self._take())
         while not (depth == 1 and self._next() == ")"):
@@ -197,7 +197,7 @@ def _lines(statement: Statement, indent: int) -> list[str]:
 
 
 def _unbraced(statement: Statement, indent: int) -> list[str]:
-    """Return the lines of a condition and of what stands below it, or beside it where there is room."""
+    """Return the lines of a condition and its statement, on one line where there is room."""
     if short := _beside(statement, indent):
         return short
     return [*wrapped(statement.head, indent, _FURTHER), *_within(statement, indent + _INDENT)]
@@ -215,7 +215,7 @@ def _within(statement: Statement, indent: int) -> list[str]:
 
 
 def _apart(blocks: Sequence[list[str]], blank: Callable[[int, int], bool]) -> list[str]:
-    """Return the lines of all blocks, with blank ones between those of which `blank` says so."""
+    """Return the lines of all blocks, with a blank line wherever `blank` asks for one."""
     lines: list[str] = []
     for place, block in enumerate(blocks):
         if place and blank(place - 1, place):
@@ -256,7 +256,7 @@ def _rows(elements: Sequence[list[Token]], indent: int) -> list[str]:
 
 
 def _elements(line: Sequence[Token], *, headed: bool) -> list[list[Token]]:
-    """Return the head of a list, up to its `:`, if it has one, and its elements with the commas behind them."""
+    """Return a list's head up to its `:`, if any, and its elements with their commas."""
     elements: list[list[Token]] = [[]]
     depth = 0
     for token in line:
@@ -276,7 +276,7 @@ def _on_one_line(statement: Statement, indent: int) -> list[str] | None:
 
 
 def _beside(statement: Statement, indent: int) -> list[str] | None:
-    """Return a condition and a simple statement as one line, if there is no more to it and it fits."""
+    """Return a condition and its simple statement as one line, if it fits."""
     inner, *further = statement.body or [statement]
     if further or inner is statement:
         return None

@@ -1,4 +1,4 @@
-"""Where models are found: beside the including file, then in the folders of a library."""
+"""Find models: beside the including file, then in the folders of a library."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def names(suffix: str, library: Sequence[Path], beside: Path | None = None) -> l
 
 
 def locate(name_or_path: str, suffix: str, what: str, library: Sequence[Path]) -> Path:
-    """Return the file that a user named, by path or by its name in the library.
+    """Return the file of a model, named by path or by its name in the library.
 
     Raises:
         UserError: there is none; the message names near matches.

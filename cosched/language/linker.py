@@ -212,7 +212,7 @@ def _target(item: Object) -> _Target:
 
 
 def _misfit(assign: Assign, target: _Target, scope: NameScope, own: Dimensions) -> str:
-    """Return what is wrong with one variable of a link, naming both ends."""
+    """Return the fault of one variable of a link, naming both ends."""
     name, wanted = assign.name, target.types.get(assign.name)
     if wanted is None:
         return "" if name in target.lost else f"{target.name} has no variable {name}{suggestion(name, target.types)}"

@@ -57,7 +57,7 @@ __all__ = [
 
 
 class Position(NamedTuple):
-    """Where a node starts; line and column count from 1."""
+    """Start of a node; line and column count from 1."""
 
     line: int
     column: int
@@ -114,7 +114,7 @@ class Binary(Node):
 
 @dataclass(frozen=True, slots=True)
 class Invoke(Node):
-    """A function, an exec procedure with a result, or a cflow (its time) called in an expression."""
+    """Call of a function, an exec procedure with a result, or a cflow (its time)."""
 
     name: str
     arguments: tuple[Expression, ...]
@@ -236,7 +236,7 @@ Cflow = Compute | Loop | Case | Measured | Call
 
 @dataclass(frozen=True, slots=True)
 class Declaration(Node):
-    """A declared variable, its initial value, if any, and the least and greatest that a user may set, if stated."""
+    """Declaration of a variable, with its initial value and the bounds for users, if stated."""
 
     name: str
     value: Expression | None
@@ -401,7 +401,7 @@ def _children_of(kind: type[Node]) -> tuple[str, ...]:
 
 
 def walk(*roots: Node) -> Iterator[tuple[Node, int]]:
-    """Yield every node under the roots with its depth, without recursion, so that any depth can be measured."""
+    """Yield every node under the roots with its depth, without recursion."""
     waiting: list[tuple[Node, int]] = [(root, 1) for root in reversed(roots)]
     while waiting:
         node, depth = waiting.pop()

@@ -136,7 +136,7 @@ def interrupted(line: Sequence[Token]) -> bool:
 
 
 def unbroken(parts: Sequence[Sequence[Token]], indent: int) -> list[str] | None:
-    """Return parts of a statement on one line, with spaces between them, if it fits and no comment stands within it.
+    """Return parts of a statement on one line, or nothing where a comment or the width forbids it.
 
     The comment behind it needs no room, and may have further lines.
     """
@@ -174,7 +174,7 @@ def wrapped(line: Sequence[Token], indent: int, further: int) -> list[str]:
 
 
 def reindented(comment: str, column: int) -> str:
-    """Return a comment that begins in a column (from 0), its further lines below its first word."""
+    """Return a comment that begins in a column (from 0), later lines below its first word."""
     column = min(column, LINE_WIDTH)  # comments behind one another must not stand further in without end
     first, *rest = (line.rstrip() for line in comment.expandtabs().split("\n"))
     closing = rest.pop() if rest and rest[-1].strip() == "*)" else None

@@ -150,7 +150,7 @@ FUNCTION_ARITIES: Mapping[str, tuple[int, int]] = {
 
 
 class Device(NamedTuple):
-    """What a step may use: the arguments of its `confdev`, and the HMCL group with its costs."""
+    """A device of steps: its `confdev` arguments and the HMCL group with its costs."""
 
     arguments: tuple[str, ...]
     group: str

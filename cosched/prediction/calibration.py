@@ -27,7 +27,7 @@ _LARGEST = 10.0  # one run may not say more than this: a stray measurement must 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """How wrong an application's model is on a class of hosts, learned from its runs: a factor, and what varies around.
+    """Learnt error of a model on one class of hosts: a factor and its variation.
 
     Both are means: plain over the first runs, exponentially forgetting after that. The logarithm makes twice too long
     and twice too short cancel.
@@ -82,7 +82,7 @@ class Correction:
         return times if spread is None else quantile_times(times, spread, quantile)
 
     def ends(self, profile: Profile, count: int) -> tuple[float, float] | None:
-        """Return what a run in twenty undercuts and what one exceeds on `count` hosts, in seconds; None: not known."""
+        """Return the 5 % and 95 % quantiles of the run time on `count` hosts in seconds, or None."""
         spread = self._spread(profile)
         if spread is None:
             return None
@@ -117,7 +117,7 @@ _STEP = 0.05  # seconds; finer would turn every plan over for nothing
 
 @dataclass(frozen=True, slots=True)
 class DispatchLatency:
-    """How long the resource manager takes from our decision to the start of a job, learned from its jobs.
+    """Seconds from our decision to a job's start, learnt from jobs.
 
     The hosts are spoken for meanwhile, so a plan that leaves it out promises ends that cannot be kept, and values short
     jobs on many hosts too highly.
@@ -139,5 +139,5 @@ class DispatchLatency:
 
     @property
     def seconds(self) -> float:
-        """What to plan with, in whole steps."""
+        """Return the planned latency, in whole steps."""
         return round(self.mean / _STEP) * _STEP

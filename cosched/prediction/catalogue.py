@@ -151,7 +151,7 @@ _PIECE = re.compile(r"\{\{|\}\}|\{(?P<name>[A-Za-z_]\w*)\}|[{}]", re.ASCII)
 
 
 class HostRange(BaseModel):
-    """How many hosts an application can use."""
+    """Host counts that an application can use."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 

@@ -1,4 +1,4 @@
-"""The model library lists the model files in its folders, and what is in them."""
+"""List the model files in a library's folders, and the objects in them."""
 
 from __future__ import annotations
 

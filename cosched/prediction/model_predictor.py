@@ -145,7 +145,7 @@ class ModelPredictor:
 def predict_profile(
     model: evaluation.Application, machine: evaluation.Hardware, values: Mapping[str, float], hosts: int
 ) -> Profile:
-    """Return the run time of a model on 1…hosts hosts, with its range where the model states its error.
+    """Return a model's run time on 1…hosts hosts, with a range where it states its error.
 
     Raises:
         UserError: the model is at fault, in one line.

@@ -25,7 +25,7 @@ _TAIL = _NORMAL.inv_cdf(0.95)  # standard deviations from the middle to `low` an
 
 
 class PredictionSource(StrEnum):
-    """Who answered "how long on n hosts?"."""
+    """The source of a profile."""
 
     MODEL = "model"
     USER = "user"
@@ -78,7 +78,7 @@ class Profile:
                 )
 
     def on(self, count: int) -> float:
-        """Return the run time on `count` hosts in seconds, infinite where that many cannot be used."""
+        """Return the run time on `count` hosts in seconds, infinite where the count is impossible."""
         return self.seconds[count - 1] if 1 <= count <= len(self.seconds) else math.inf
 
     @property
@@ -97,7 +97,7 @@ class Profile:
         return min(self.classes or (self,), key=lambda each: each.shortest)
 
     def scaled(self, factor: float) -> Profile:
-        """Return the profile with every time multiplied by `factor` (> 0), as far as a prediction may go."""
+        """Return the profile with every time multiplied by `factor` (> 0), within the bounds of predictions."""
         return _with_all_times(self, lambda times: tuple(_clamped(value * factor) for value in times))
 
     def among(self, names: Iterable[str]) -> Profile:
@@ -111,7 +111,7 @@ class Profile:
         return replace(slowest_profile(found, "+".join(each.hardware for each in found)), classes=self.classes)
 
     def limited(self, most: int, least: int = 1) -> Profile:
-        """Return the profile with host counts outside least…most made impossible and what lies above `most` cut."""
+        """Return the profile with host counts outside least…most impossible, cut above `most`."""
         return _with_all_times(
             self, lambda times: tuple(chain([math.inf] * min(least - 1, most), times[least - 1 : most]))
         )

@@ -32,7 +32,7 @@ class Unavailability(NamedTuple):
 def normalised_availability(
     free: NDArray[np.float64], absences: Iterable[Unavailability]
 ) -> tuple[NDArray[np.float64], tuple[Unavailability, ...]]:
-    """Return when each host becomes free and its absences after that, as a problem has them.
+    """Return when each host becomes free, and its later absences.
 
     Absences that overlap or touch become one; those that begin before a host is free put that off.
 

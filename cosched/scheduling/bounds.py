@@ -79,7 +79,7 @@ def tight_bound(problem: Problem, lower: float | None = None) -> float:
 
 
 def _priced(seconds: NDArray[np.float64], sizes: NDArray[np.int64], prices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what each task costs at the least on each count, where hosts of each class are the slowest.
+    """Return the least work of each task on each count, by the slowest class used.
 
     Args:
         seconds: (K, m, W) run times.
@@ -158,7 +158,7 @@ def _area(
     earliest_end: NDArray[np.float64],
     prices: NDArray[np.float64] | None = None,
 ) -> float:
-    """Return the smallest w at which the ways to run a task that can end by w need no more than there is up to w.
+    """Return the smallest time by which the necessary work of all tasks fits.
 
     Args:
         problem: what is scheduled.

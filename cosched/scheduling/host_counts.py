@@ -1,4 +1,4 @@
-"""Which numbers of hosts a task can run on, and which of them are worth using."""
+"""Find the host counts that a task can run on, and those worth using."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def single_class(problem: Problem) -> int | None:
 
 
 def class_times(problem: Problem) -> NDArray[np.float64]:
-    """Return (K, m, N) run times by the class that is the slowest, as in the problem; K is 1 where hosts are alike."""
+    """Return (K, m, N) run times by slowest class; K is 1 where hosts are alike."""
     only = single_class(problem)
     return problem.seconds if only is None else problem.seconds[only : only + 1]
 
 
 def planned_times(problem: Problem, plan: Plan) -> NDArray[np.float64]:
-    """Return (K, m) `class_times` on the planned numbers of hosts, infinite for a class that a task must not use."""
+    """Return (K, m) `class_times` on the planned counts, infinite for a forbidden class."""
     times = class_times(problem)
     seconds = _at(times, plan.counts)
     if plan.classes is None or len(times) == 1:
@@ -62,7 +62,7 @@ def planned_times(problem: Problem, plan: Plan) -> NDArray[np.float64]:
 
 
 def _at(times: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return (K, m) of (K, m, N) times on each task's number of hosts, one that there is not taken to the nearest."""
+    """Return (K, m) of (K, m, N) times on each task's count, clipped to the counts there are."""
     columns = np.minimum(np.maximum(counts, 1), times.shape[2]) - 1  # `clip` takes three times as long
     seconds: NDArray[np.float64] = times[:, np.arange(len(columns)), columns]
     return seconds
@@ -77,7 +77,7 @@ def runnable(problem: Problem, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def best_seconds(problem: Problem) -> NDArray[np.float64]:
-    """Return the shortest run time of each task by host count, whatever the hosts are busy with.
+    """Return each task's shortest run time by host count on idle hosts.
 
     A set of hosts runs a task as slowly as the slowest class in it, so the best n hosts are those of the n
     fastest for this task and count.
@@ -119,7 +119,7 @@ def best_times(seconds: NDArray[np.float64], host_class: NDArray[np.int64]) -> N
 
 
 def useful_counts(problem: Problem) -> NDArray[np.bool_]:
-    """Return which host counts a plan needs to consider, an (m, N) array with at least one a task.
+    """Return the host counts that a plan needs to consider, (m, N) with one or more a task.
 
     A count that is no faster than a smaller one is never needed on identical hosts: the smaller one ends no later
     and leaves more hosts free. With several classes a count stays if it is faster in any of them.
@@ -143,7 +143,7 @@ def largest_host_count(problem: Problem) -> int:
 
 
 def narrowed(problem: Problem) -> Problem:
-    """Return the problem with its run times as far as the `widest` count only, for the functions of this module."""
+    """Return the problem with its run times up to the `widest` count only."""
     return replace(problem, seconds=problem.seconds[:, :, : largest_host_count(problem)])
 
 
@@ -179,7 +179,7 @@ def encoded_choices(problem: Problem) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def with_encoded_classes(problem: Problem, plan: Plan) -> Plan:
-    """Return a plan whose counts are widths (see `encoded_choices`)."""
+    """Return a plan with encoded host counts (see `encoded_choices`)."""
     if plan.classes is None or single_class(problem) is not None:
         return Plan(plan.order, plan.counts)
     return Plan(plan.order, plan.counts + class_base(problem) * (plan.classes + 1))

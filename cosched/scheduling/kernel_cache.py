@@ -27,12 +27,12 @@ _STAMP, _LOCK = "cosched-machine-code", "cosched-machine-code.lock"
 
 
 def ready() -> bool:
-    """Whether this source's machine code for this processor has been kept."""
+    """Return whether this source's machine code for this processor is kept."""
     return any(_read(folder / _STAMP) == _fingerprint() for folder in _folders())
 
 
 def keep() -> None:
-    """Compile everything that the searches need, or read it from the disk, and note that it is there."""
+    """Compile all kernels of the searches, or load them, and note that they are kept."""
     from cosched.scheduling.mapping import dual_price
     from cosched.scheduling.search import genetic_search, titan_classic  # they load the compiler
 

@@ -1,4 +1,4 @@
-"""A plan is an order of the tasks with a host count (and class) for each: the search's chromosome."""
+"""A plan orders the tasks and gives each a host count and class: the chromosome."""
 
 from __future__ import annotations
 

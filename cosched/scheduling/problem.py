@@ -1,4 +1,6 @@
-"""What is to be scheduled: waiting tasks, hosts and predicted run times, as arrays.
+"""A problem holds waiting tasks, hosts and predicted run times, as arrays.
+
+waiting tasks, hosts and predicted run times, as arrays.
 
 A problem is pure data; times are seconds after an origin that the caller chooses.
 """
@@ -51,6 +53,6 @@ class Problem:
     absences: tuple[Unavailability, ...] = ()
 
     def ready(self, task: int, ends: Mapping[int, float]) -> float:
-        """Return when a task has been released and all that it comes after have ended, as `ends` has it by task."""
+        """Return when a task is released and its predecessors have ended, by their `ends`."""
         before = self.depends_on[task] if self.depends_on else ()
         return max([float(self.release[task]), *[ends[other] for other in before]])

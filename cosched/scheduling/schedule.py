@@ -43,7 +43,7 @@ class Schedule:
 
     @property
     def makespan(self) -> float:
-        """When the last task ends, in seconds after the problem's origin; 0 for an empty schedule."""
+        """Return when the last task ends, in seconds after the origin; 0 for an empty schedule."""
         return max((assignment.end for assignment in self.assignments), default=0.0)
 
 

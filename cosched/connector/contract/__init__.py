@@ -1,4 +1,4 @@
-r"""What every connector must do, as tests that the author of a connector inherits.
+r"""Test what every connector must do; the author of a connector inherits these tests.
 
     # tests/conftest.py: lets pytest explain a failed assertion of the contract
     pytest.register_assert_rewrite("cosched.connector.contract")

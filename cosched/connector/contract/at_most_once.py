@@ -30,7 +30,7 @@ class AtMostOnceContract(ContractBase):
         assert diary.read_text() == "0\n"
 
     def test_submitting_again_after_a_restart_runs_once(self, bench: Bench) -> None:
-        """A daemon that died after its submit and tries again does not make a second job."""
+        """A daemon that dies after its submit and tries again makes no second job."""
         launch, diary = bench.diary(hosts=bench.up(1))
         bench.submit(launch)
         bench.restart()

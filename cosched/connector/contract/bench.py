@@ -74,7 +74,7 @@ class Bench:
         return self.shell(_WAIT_FOR_FILE + '; : > "$0.done"', str(gate), hosts=hosts), gate
 
     def diary(self, *, hosts: tuple[str, ...] = ()) -> tuple[Launch, Path]:
-        """Make a launch each of whose processes writes one line with its rank into the file returned beside it."""
+        """Make a launch whose processes each write their rank into the returned file."""
         file = self.workplace / f"diary-{uuid.uuid4().hex}"
         return self.shell('echo "$COSCHED_RANK" >> "$0"', str(file), hosts=hosts), file
 
@@ -162,7 +162,7 @@ class Bench:
         self._wait(shown, f"host {name} was not {'up' if up else 'down'}")
 
     def await_claim(self, name: str, *, claimed: bool) -> None:
-        """Wait until the connector shows the host as claimed by a foreign job, or no longer."""
+        """Wait until the connector shows whether a foreign job has claimed the host."""
 
         def shown() -> bool:
             return claimed == any(host.claimed for host in self.connector.hosts() if host.name == name)
@@ -179,7 +179,7 @@ class Bench:
         return value
 
     def restart(self, meanwhile: Callable[[], None] = lambda: None) -> None:
-        """Put a new connector object in the place of the old one, as a restarted daemon does."""
+        """Replace the connector by a new object, as a restarted daemon does."""
         self.connector.close()
         meanwhile()
         self.connector = self._connect()
@@ -225,7 +225,7 @@ class ContractBase:
 
     @pytest.fixture
     def outputs(self) -> Callable[[str], Path]:
-        """Give a function from an attempt's UUID to the folder that holds its out.<rank> and err.<rank>."""
+        """Return a function from an attempt's UUID to the folder of its out.<rank> and err.<rank>."""
         pytest.skip("the tests of this connector cannot see the output of its jobs")
 
     @pytest.fixture

@@ -22,7 +22,7 @@ class HostsContract(ContractBase):
     """Which hosts there are, and what a lost host does to its jobs."""
 
     def test_hosts_are_listed_and_up(self, bench: Bench) -> None:
-        """There are hosts, each named once, and those that are up have no reason to be down."""
+        """Hosts are named once each, and those that are up have no reason to be down."""
         hosts = bench.connector.hosts()
         assert any(host.up for host in hosts)
         assert len({host.name for host in hosts}) == len(hosts)
@@ -31,7 +31,7 @@ class HostsContract(ContractBase):
     def test_a_lost_host_is_down_and_evicts(
         self, bench: Bench, take_host: Callable[[str], None], give_host: Callable[[str], None]
     ) -> None:
-        """A job whose host is lost is never COMPLETED, and the host is down until it is given back."""
+        """A job whose host is lost never completes, and the host is down until it returns."""
         (host,) = bench.up(1)
         launch, gate = bench.waiter(hosts=(host,))
         bench.submit(launch)

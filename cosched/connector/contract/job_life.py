@@ -25,7 +25,7 @@ class JobLifeContract(ContractBase):
     """A job's life: from its submission to its end, with its output."""
 
     def test_a_job_runs_to_its_end(self, bench: Bench) -> None:
-        """Submit → QUEUED or RUNNING → RUNNING → COMPLETED, with times in order and exit code 0."""
+        """A job goes from QUEUED to RUNNING to COMPLETED, its times in order, with exit code 0."""
         launch, gate = bench.waiter(hosts=bench.up(1))
         before = time.time()
         job = bench.submit(launch)
@@ -54,7 +54,7 @@ class JobLifeContract(ContractBase):
         assert report.finished is not None
 
     def test_one_process_that_fails_fails_the_job(self, bench: Bench) -> None:
-        """The exit code of a job on several hosts is the first in rank order that is not 0."""
+        """A job on several hosts has the first exit code in rank order that is not 0."""
         launch = bench.shell('exit "$((COSCHED_RANK * 3))"', hosts=bench.up(3))
         bench.submit(launch)
         assert bench.until(launch, JobState.FAILED).exit_code == 3
@@ -104,7 +104,7 @@ class JobLifeContract(ContractBase):
         assert bench.connector.output(str(uuid.uuid4()), "out", 0, 0, 9) is None
 
     def test_its_preparation_comes_first_and_knows_where_it_is(self, bench: Bench) -> None:
-        """`prepare` runs on each host before the command, with the hosts, their classes and the parameters."""
+        """`prepare` runs on each host first, with the hosts, their classes and the parameters."""
         hosts = bench.up(2)
         script = 'echo "$COSCHED_HOSTS $COSCHED_HOST_CLASSES $COSCHED_PARAMETER_n" > "$0.$COSCHED_RANK"'
         launch = replace(

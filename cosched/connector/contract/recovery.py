@@ -85,12 +85,12 @@ _EXIT_DONE, _EXIT_CRASHED, _EXIT_FAILED = 0, 17, 18
 
 
 class CrashContract(ContractBase):
-    """What a submit leaves that is cut off anywhere."""
+    """Cut a submit off anywhere and look at what it leaves."""
 
     def test_a_submit_cut_off_between_any_two_steps_is_found_or_never_runs(
         self, bench: Bench, connect: Callable[[], Connector]
     ) -> None:
-        """Each attempt is found and runs once, or is not found, is fenced, and never runs."""
+        """Each attempt is either found and runs once, or is fenced and never runs."""
         launches: list[tuple[Launch, Path]] = []
 
         def cut_off() -> None:
@@ -121,7 +121,7 @@ class CrashContract(ContractBase):
 def _submit_and_crash(
     connect: Callable[[], Connector], launch: Launch, *, step: int = _MOST_STEPS, moment: float | None = None
 ) -> int:
-    """Submit in a process of its own that dies before one of its steps, or after some seconds; return its exit code."""
+    """Submit in a process that dies before a step or after some seconds; return its exit code."""
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()

@@ -32,7 +32,7 @@ class LookupContract(ContractBase):
         assert (found.state, found.exit_code) == (JobState.COMPLETED, 0)
 
     def test_the_unknown_is_unknown(self, bench: Bench) -> None:
-        """What was never submitted is found nowhere, and its status is UNKNOWN: not done, not gone."""
+        """An attempt that was never submitted is UNKNOWN: neither done nor gone."""
         attempt = str(uuid.uuid4())
         assert bench.connector.find(attempt) is None
         assert bench.connector.status([attempt]) == {attempt: JobReport(attempt, JobState.UNKNOWN)}
@@ -53,7 +53,7 @@ class LookupContract(ContractBase):
 
 
 class EventsContract(ContractBase):
-    """What happened since the last look."""
+    """Events report every change since the last look."""
 
     def test_events_tell_start_and_end(self, bench: Bench) -> None:
         """Start and end arrive as events, in order, with the data that `status` gives."""

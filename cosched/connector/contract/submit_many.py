@@ -25,7 +25,7 @@ class SubmitManyContract(ContractBase):
     """Attempts that leave together: each stays its own, whether the manager takes them as one job or as many."""
 
     def test_each_of_many_runs_its_own_command(self, bench: Bench) -> None:
-        """Unpinned attempts that leave together run once each, with what is theirs, and have jobs of their own."""
+        """Unpinned attempts of one submission run once each, as jobs of their own with their own values."""
         made = [_marking_launch(bench, place) for place in range(_MANY)]
         jobs = bench.submit_many([launch for launch, _ in made])
         assert len(set(jobs.values())) == _MANY
@@ -53,7 +53,7 @@ class SubmitManyContract(ContractBase):
         assert len(list(bench.workplace.glob("place-*.*"))) == 3
 
     def test_one_of_many_fails_alone(self, bench: Bench) -> None:
-        """Codes of those that leave together are their own, and events tell of each."""
+        """Jobs of one submission have their own exit codes, and events report each."""
         launches = [bench.shell(f"exit {code}") for code in range(3)]
         bench.submit_many(launches)
         assert [bench.until(launch, JobState.COMPLETED, JobState.FAILED).exit_code for launch in launches] == [0, 1, 2]
@@ -76,7 +76,7 @@ class SubmitManyContract(ContractBase):
         assert not never.exists()
 
     def test_one_of_many_is_cancelled_alone(self, bench: Bench) -> None:
-        """To cancel one of those that left together leaves the other as it is, after a restart too."""
+        """Cancelling one job of a submission leaves the other alone, after a restart too."""
         waiters = [bench.waiter() for _ in range(2)]
         jobs = bench.submit_many([launch for launch, _ in waiters])
         for launch, _ in waiters:
@@ -94,7 +94,7 @@ class SubmitManyContract(ContractBase):
         assert not never.with_name(never.name + ".done").exists()
 
     def test_submitting_many_again_runs_each_once(self, bench: Bench) -> None:
-        """Those that the manager has, or had, are not submitted again, whatever leaves with them."""
+        """Attempts that the manager has or had are never submitted again, whatever is submitted with them."""
         made = [_marking_launch(bench, place) for place in range(_MANY)]
         bench.submit_many([launch for launch, _ in made[:3]])
         bench.restart()
@@ -107,7 +107,7 @@ class SubmitManyContract(ContractBase):
 
 
 def _marking_launch(bench: Bench, place: int) -> tuple[Launch, Path]:
-    """Make an unpinned launch that writes one line on what it was told into the file returned beside it."""
+    """Make an unpinned launch that writes its facts in one line into the returned file."""
     file = bench.workplace / f"mark-{place}"
     script = 'echo "$1 $COSCHED_ATTEMPT $COSCHED_RANK of $COSCHED_HOST_COUNT" >> "$0"'
     return bench.shell(script, str(file), str(place)), file

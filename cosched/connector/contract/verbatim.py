@@ -1,4 +1,4 @@
-"""What goes in comes out as it is, and nothing of it is executed."""
+"""Text given to a job arrives unchanged, and nothing of it is executed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _AWKWARD = (
 
 
 class VerbatimContract(ContractBase):
-    """What goes in comes out as it is, and nothing of it is executed."""
+    """Text given to a job arrives unchanged, and nothing of it is executed."""
 
     def test_arguments_arrive_verbatim(self, bench: Bench) -> None:
         """Spaces, quotes, dollars, backticks, newlines and letters of the world are text and nothing else."""
@@ -109,7 +109,7 @@ class VerbatimContract(ContractBase):
 
     @pytest.mark.parametrize("executable", ["/no/such/program", "no-such-program", "-h", "../../etc/passwd", "/etc"])
     def test_a_program_that_cannot_start_fails_with_a_reason(self, bench: Bench, executable: str) -> None:
-        """What cannot be executed ends as FAILED, or is refused: it neither hangs nor passes for done."""
+        """A command that cannot be executed fails or is refused: it neither hangs nor completes."""
         launch = bench.launch(executable, hosts=bench.up(1))
         try:
             bench.submit(launch)

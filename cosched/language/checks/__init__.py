@@ -1,1 +1,1 @@
-"""What can be wrong with a model before it is evaluated. Start at `files.py`; each rule names its position."""
+"""Check a model before it is evaluated. Start at `files.py`; each rule names its position."""

@@ -116,14 +116,14 @@ class Dimensions:
 
 
 def misfit(found: Dimension | None, wanted: Dimension) -> str:
-    """Return what is wrong with a value of one dimension where another is wanted; nothing where it fits."""
+    """Return the fault of a value whose dimension does not fit the wanted one, or nothing."""
     if found is None or found in (DIMENSIONLESS, wanted) or found not in _NAMES:
         return ""
     return f"{_NAMES[found]} does not fit: {_NAMES[wanted]} is needed"
 
 
 def declared(groups: Iterable[Variables], dimensions: Dimensions) -> dict[str, Dimension]:
-    """Return the dimension of each numeric variable whose default has a unit."""
+    """Return the dimensions of numeric variables whose default has a unit."""
     found: dict[str, Dimension] = {}
     for group in groups:
         for item in group.declarations:
@@ -153,7 +153,7 @@ class NameScope:
     lost: frozenset[str] = frozenset()
 
     def number(self, expression: Expression) -> None:
-        """Check an expression whose value must be a number."""
+        """Check an expression that must be a number."""
         found = self.type(expression)
         if found == "string":
             self.report(expression, "a number is needed here, not a text")
@@ -161,14 +161,14 @@ class NameScope:
             self.report(expression, "a number is needed here, not a list")
 
     def assignable(self, expression: Expression, wanted: str) -> None:
-        """Check an expression whose value goes to a variable of the type `wanted`."""
+        """Check an expression that is assigned to a variable of the type `wanted`."""
         if wanted == "numeric":
             self.number(expression)
         elif (self.type(expression) == "string") != (wanted == "string"):
             self.report(expression, "a text is needed here" if wanted == "string" else "a text does not fit here")
 
     def type(self, expression: Expression) -> str:
-        """Return the type of an expression and report what is wrong inside it."""
+        """Return the type of an expression and report the faults inside it."""
         match expression:
             case Text():
                 return "string"

@@ -28,7 +28,7 @@ __all__ = ["KnownCosts", "check_files", "known_costs", "uncosted"]
 
 
 class KnownCosts(NamedTuple):
-    """What a hardware configuration knows.
+    """The operations, memory and message costs that a hardware configuration knows.
 
     Attributes:
         name: of the configuration, and its file.
@@ -54,7 +54,7 @@ def known_costs(config: Config, file: str) -> KnownCosts:
 
 
 def uncosted(linked: Linked, hardware: KnownCosts) -> list[Diagnostic]:
-    """Return a fault at each opcode, memory usage and message step without a cost, in an object and all it includes."""
+    """Yield a fault for each opcode, memory usage and message step without a cost, included objects too."""
     faults: list[Diagnostic] = []
     seen: set[Linked] = set()
     waiting = [linked]
@@ -86,7 +86,7 @@ def _uncosted_object(item: Object, hardware: KnownCosts) -> list[Diagnostic]:
 def check_files(
     paths: Iterable[Path | str], library: Sequence[Path] | None = None, hardware: Path | None = None
 ) -> list[Diagnostic]:
-    """Return every fault of PSL and HMCL files and of what they include, sorted by file and place.
+    """Return every fault of PSL and HMCL files and their includes, sorted by place.
 
     Args:
         paths: files that end in .psl or .hmcl.
@@ -127,7 +127,7 @@ def _check_hardware_file(path: Path, library: Sequence[Path]) -> list[Diagnostic
 
 
 def _unknown_hosts(config: Config, path: Path, library: Sequence[Path]) -> list[Diagnostic]:
-    """Return a fault at each of the hosts that a configuration lists and that cannot be found."""
+    """Return a fault for each listed host that cannot be found."""
     listed = [setting for group in config.groups if group.name == HOSTS_GROUP for setting in group.settings]
     known = names(".hmcl", library, path.parent) if listed else []
     return [
@@ -141,7 +141,7 @@ def _unknown_hosts(config: Config, path: Path, library: Sequence[Path]) -> list[
 
 
 class _CostChecker:
-    """What the hardware of each application knows the cost of."""
+    """Return the costs known to the hardware of each application."""
 
     def __init__(self, library: Sequence[Path], given: Path | None) -> None:
         self._library = library
@@ -150,7 +150,7 @@ class _CostChecker:
         self.faults: list[Diagnostic] = []
 
     def check(self, linked: Linked) -> list[Diagnostic]:
-        """Return where an object and those below it use what their hardware has no cost for."""
+        """Return the places where an object or its subtasks use an operation without a cost."""
         path = self._given or self._named(linked.object)
         if path is None:
             return []

@@ -1,4 +1,4 @@
-"""What can be checked of a hardware configuration without evaluating it."""
+"""Check a hardware configuration without evaluating it."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _messages(group: Group) -> Iterable[tuple[Node, str]]:
 
 
 def _hosts(config: Config, counts: Mapping[str, float | str]) -> Iterable[tuple[Node, str]]:
-    """Yield what is wrong with a list of hosts: whole numbers, and no costs beside it."""
+    """Yield the faults of a list of hosts: it has whole numbers, and no costs beside it."""
     group = next((group for group in config.groups if group.name == HOSTS_GROUP), None)
     if group is None:
         return
@@ -220,7 +220,10 @@ def _setting(group: Group, setting: Assign, seen: set[str]) -> Iterable[tuple[No
 
 
 def _unknown(group: str, name: str) -> str:
-    """Return what is wrong with the name of a setting; nothing where its group has it, or takes any."""
+    """Return the fault of a setting's name, or nothing where its group has it or takes any.
+
+    nothing where its group has it, or takes any.
+    """
     if group == "clc" and name not in OPCODES:
         return unknown_opcode(name)
     if group in MESSAGE_GROUPS and name not in MESSAGE_SETTINGS:

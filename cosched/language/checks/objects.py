@@ -1,4 +1,4 @@
-"""What can be checked of one object by itself: names, types, procedures, opcodes, devices, options."""
+"""Check one object by itself: names, types, procedures, opcodes, devices, options."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["MOST_FAULTS", "Findings", "TooManyFaults", "check_object", "object_d
 
 
 def check_object(item: Object) -> list[Diagnostic]:
-    """Return the faults of an object that show without the objects it includes, at most `MOST_FAULTS`."""
+    """Return the faults that one object shows without its includes, at most `MOST_FAULTS`."""
     checker = _ObjectChecker(item)
     with suppress(TooManyFaults):
         checker.run()

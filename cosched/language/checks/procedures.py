@@ -1,4 +1,4 @@
-"""What can be checked of the procedures of one object: statements, steps, usages, calls."""
+"""Check the procedures of one object: statements, steps, usages, calls."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def check_declarations(groups: Iterable[Variables], scope: NameScope, dimensions
 
 
 def arguments(step: Step) -> Iterable[tuple[Expression, Dimension]]:
-    """Yield what the device of a step is given, and the dimension that each should have."""
+    """Yield each argument of a step's device with the dimension that it should have."""
     for confdev in step.confdevs:
         for name, given in zip(ARGUMENTS.get(step.device, ()), confdev.values, strict=False):
             yield given, _DIMENSIONS.get(name, DIMENSIONLESS)
@@ -130,7 +130,7 @@ class ProcedureChecker:
             self.dimensions.expect(statement.value, wanted)
 
     def _number(self, expression: Expression, wanted: Dimension = DIMENSIONLESS) -> None:
-        """Check an expression whose value must be a number of some dimension."""
+        """Check an expression that must be a number of some dimension."""
         self.scope.number(expression)
         self.dimensions.expect(expression, wanted)
 

@@ -1,4 +1,4 @@
-"""The parsers of PSL and HMCL, made from their grammars once and then read from tables.
+"""Make the parsers of PSL and HMCL once and keep them as tables.
 
 Making a parser takes 30 to 200 ms, reading its tables 10. The tables are JSON beside the byte code, or in the user's
 cache where none is written: whoever may write there may do as the user does, and reading them runs nothing.
@@ -61,7 +61,7 @@ def _made(language: str) -> Lark:
 
 
 def _whole_word(terminal: TerminalDef) -> None:
-    """Let a word of the language not be the beginning of a longer one where no name is expected: `proc execinit`."""
+    """Let no keyword begin a longer word where no name is expected: `proc execinit`."""
     word = terminal.pattern.value
     if isinstance(terminal.pattern, PatternStr) and word.isidentifier():
         terminal.pattern, terminal.priority = PatternRE(rf"{word}\b"), 1

@@ -48,19 +48,19 @@ def parse_hmcl(source: Source) -> tuple[Config, ...]:
 
 
 class Salvaged(NamedTuple, Generic[_N]):
-    """What could be read of a file, and what was wrong with the rest."""
+    """The readable part of a file, and the faults of the rest."""
 
     nodes: tuple[_N, ...]
     faults: tuple[Diagnostic, ...]
 
 
 def salvage_psl(source: Source) -> Salvaged[Object]:
-    """Return the objects of a PSL file without the statements that cannot be read, and the syntax errors."""
+    """Return the readable objects of a PSL file, and the syntax errors."""
     return cast("Salvaged[Object]", _salvage("psl", source))
 
 
 def salvage_hmcl(source: Source) -> Salvaged[Config]:
-    """Return the configurations of an HMCL file without the settings that cannot be read, and the syntax errors."""
+    """Return the readable configurations of an HMCL file, and the syntax errors."""
     return cast("Salvaged[Config]", _salvage("hmcl", source))
 
 

@@ -24,7 +24,7 @@ _NOWHERE = sys.maxsize
 
 @dataclass
 class Recovery:
-    """Skips what cannot be read and keeps what was read before and after it.
+    """Skip unreadable statements and keep those before and after them.
 
     Attributes:
         text: that is parsed.
@@ -39,7 +39,7 @@ class Recovery:
         return frozenset(word for start, end in self.lost for word in _WORD.findall(self.text, start, end))
 
     def resume(self, error: UnexpectedInput) -> bool:
-        """Skip past the statement at fault and unwind the parser to where a statement or an object may start.
+        """Skip the statement at fault, and unwind the parser to where another may start.
 
         Where the text ends, everything still open is closed.
 
@@ -77,7 +77,7 @@ class Recovery:
         return start, _landmark(self.text, start)
 
     def _close(self, parser: Any, start: int) -> bool:
-        """Close whatever is open at the end of the text."""
+        """Close every open block at the end of the text."""
         state = parser.parser_state
         while "$END" not in state.parse_conf.states[state.state_stack[-1]]:
             try:
@@ -93,7 +93,7 @@ class Recovery:
 
 
 def _landmark(text: str, start: int) -> int:
-    """Return the index after the `;` or `}` that ends the statement at `start`, or before a `}` that ends its block."""
+    """Return the index after the `;` or `}` that ends a statement, or before the `}` of its block."""
     depth = 0
     for match in _LANDMARK.finditer(text, start):
         mark = match.group()

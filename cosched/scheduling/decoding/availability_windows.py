@@ -105,7 +105,7 @@ class WindowPool:
 
 
 def window_pools(problem: Problem) -> list[WindowPool]:
-    """Return all windows in which the shortest of all tasks has room, those that end the soonest first."""
+    """Return all windows that fit the shortest task, the soonest to end first."""
     found: dict[tuple[float, int], WindowPool] = {}
     alike = single_class(problem) is not None
     classes = [0] * len(problem.hosts) if alike else problem.host_class.tolist()
@@ -142,7 +142,7 @@ def _first_to_end(
 
 
 def _first_start(able: list[WindowPool], seconds: float, count: int, ready: float) -> float:
-    """Return the earliest time from `ready` on at which so many hosts are free and stay for so long."""
+    """Return the earliest time from `ready` when `count` hosts stay free for `seconds`."""
     able = [pool for pool in able if pool.free[0][0] + seconds <= pool.until and ready + seconds <= pool.until]
     soonest = sorted([when for pool in able for when, _ in pool.free[:count]])
     if not 1 <= count <= len(soonest):
@@ -162,7 +162,7 @@ def _first_start(able: list[WindowPool], seconds: float, count: int, ready: floa
 
 
 def _take(left: list[WindowPool], seconds: Sequence[float], threshold: float, count: int, start: float) -> list[int]:
-    """Occupy hosts whose windows end the soonest, of these the ones that became free last; return them, ascending."""
+    """Occupy the hosts whose windows end soonest, latest freed first; return them, ascending."""
     taken: list[int] = []
     end = start + threshold
     for pool in left:

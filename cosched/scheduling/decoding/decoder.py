@@ -111,7 +111,7 @@ def spans(problem: Problem, plan: Plan, *, in_order: bool = False) -> tuple[list
 
 
 def dependency_order(problem: Problem, order: Iterable[int]) -> list[int]:
-    """Return the order with every task's predecessors (in the order of `depends_on`) drawn ahead of it."""
+    """Return the order with predecessors, in the order of `depends_on`, drawn ahead of each task."""
     if not any(problem.depends_on):
         return list(order)
     placed: list[int] = []
@@ -162,7 +162,7 @@ def _spans_alike(problem: Problem, order: list[int], plan: Plan, *, in_order: bo
 def _spans_apart(
     problem: Problem, order: list[int], plan: Plan, free: FreeHostsByClass, *, in_order: bool = False
 ) -> tuple[list[float], list[float], list[ClassCounts]]:
-    """Return `spans` on several classes, and how many hosts of which each task takes from those that are free."""
+    """Return `spans` on several classes, and the free hosts of each class that each task takes."""
     seconds = list(zip(*planned_times(problem, plan).tolist(), strict=True))
     counts, release = plan.counts.tolist(), problem.release.tolist()
     before = problem.depends_on or ((),) * len(problem.tasks)

@@ -1,4 +1,4 @@
-"""When hosts become free, and which are taken first: identical hosts, hosts by class, hosts by name.
+"""Take the hosts that become free first: identical hosts, hosts by class, hosts by name.
 
 Taking the first n free hosts is written here, once for each representation; `decoder` picks one from the problem.
 """
@@ -50,7 +50,9 @@ ClassCounts = tuple[tuple[int, int], ...]
 
 
 class ClassPlacement(NamedTuple):
-    """Where a task runs; an infinite end, on no hosts, where it cannot.
+    """Place of a task: an infinite end, on no hosts, where it cannot run.
+
+    an infinite end, on no hosts, where it cannot.
 
     Attributes:
         start: in seconds.
@@ -133,7 +135,7 @@ class FreeHostsByClass:
         return found
 
     def _parts(self, kinds: list[int], count: int, last: float) -> ClassCounts:
-        """Return how many hosts of which classes become free first, the last of them at a known time."""
+        """Return how many hosts of each class become free first, given the last one's time."""
         if len(kinds) == 1:
             return ((kinds[0], count),)
         sooner = [bisect_left(self.rows[kind], last) for kind in kinds]
@@ -150,7 +152,7 @@ _LAST = float("inf")
 
 
 class NamedFreeHosts:
-    """The hosts of a problem without absences, each with the time at which it becomes free."""
+    """The hosts of a problem without absences, each with its free time."""
 
     __slots__ = ("_rows",)
 

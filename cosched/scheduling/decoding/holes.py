@@ -45,7 +45,7 @@ class Holes:
         self.maximal = _maximal(self._when, self._idle)
 
     def earliest(self, hosts: int, seconds: float, ready: float) -> float:
-        """Return the earliest time at or after `ready` from which so many hosts are idle for so long.
+        """Return the earliest time from `ready` when enough hosts are idle for `seconds`.
 
         Returns:
             Seconds; infinite where there never are that many.
@@ -78,7 +78,7 @@ class Holes:
         self.maximal = _maximal(self._when, self._idle)
 
     def _split(self, when: float) -> int:
-        """Return the index of the step that begins at `when`, after making one if need be."""
+        """Return the index of the step that begins at `when`, inserting one where needed."""
         step = bisect_left(self._when, when)
         if step == len(self._when) or self._when[step] != when:
             self._when.insert(step, when)
@@ -94,7 +94,7 @@ class Holes:
 
 
 def _maximal(when: Sequence[float], idle: Sequence[int]) -> list[Hole]:
-    """Return the maximal rectangles under a staircase that begins at each time with so many idle hosts."""
+    """Return the maximal rectangles under a staircase of idle hosts."""
     found: list[Hole] = []
     rising: list[tuple[float, int]] = []  # holes that are still open: beginning and hosts, both ascending
     for time, hosts in zip(when, idle, strict=True):

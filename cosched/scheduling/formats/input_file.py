@@ -1,4 +1,4 @@
-"""A user's file is read with a bounded size, and each JSON element is checked where it stands.
+"""Read a user's file with a bounded size, and check each JSON element where it stands.
 
 Faults name the file and the path of the element: `queue.json: tasks[3].deadline: …`.
 """
@@ -143,6 +143,6 @@ def read_time(value: object, where: str, *, zero: bool = False) -> float:
 
 
 def quoted(value: object) -> str:
-    """Return a short printable form of whatever was found."""
+    """Return a short printable form of a value."""
     text = ascii(value)
     return text if len(text) <= 40 else f"{text[:37]}…"

@@ -59,7 +59,7 @@ def calculated_counts(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def conservative(problem: Problem, counts: NDArray[np.int64]) -> Plan:
-    """Return the plan in which each task, in order of arrival, takes the earliest hole that it fits into.
+    """Return the plan that gives each task, in order of arrival, the earliest hole that fits.
 
     Args:
         problem: what is scheduled.
@@ -90,7 +90,7 @@ def easy(problem: Problem, counts: NDArray[np.int64]) -> Plan:
 
 
 class _ByArrival:
-    """Who is in the queue, by arrival, then by position in the problem."""
+    """Return the queued tasks by arrival, then by position in the problem."""
 
     def __init__(self, problem: Problem, counts: list[int], seconds: list[float]) -> None:
         self._release = problem.release.tolist()

@@ -1,4 +1,4 @@
-"""Insert a new task into the plan by its deadline, until a search has looked at it."""
+"""Insert a new task into the plan by its deadline until the search improves it."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class ReadyQueue(Protocol):
     """Tasks that could start but for the hosts."""
 
     def join(self, task: int) -> None:
-        """Take in a task that has been released and whose predecessors have ended."""
+        """Add a task that is released and whose predecessors have ended."""
 
     def leave(self, now: float, idle: int, working: Sequence[Completion]) -> Iterable[int]:
         """Let go who starts now on so many idle hosts; `working` is a heap of what the others are at."""
@@ -103,7 +103,7 @@ def list_order(problem: Problem, priority: Sequence[int], counts: Sequence[int],
 
 
 class _ByRank:
-    """Tasks that are ready, in a heap for each width, by their rank in a list."""
+    """Ready tasks in a heap for each host count, by their rank in a list."""
 
     def __init__(self, priority: Sequence[int], counts: Sequence[int]) -> None:
         self._counts = counts

@@ -77,7 +77,7 @@ def threshold_plans(problem: Problem, most: int = _MOST_THRESHOLDS, lister: _Lis
 
 
 def _promising_plans(problem: Problem, most: int, lister: _Lister = list_order) -> Iterator[tuple[float, Plan]]:
-    """Yield (a makespan that plans of this threshold and those after it cannot beat on identical hosts, plan)."""
+    """Yield pairs of the least makespan from each threshold on, and its plan."""
     seconds = useful_count_seconds(problem)
     areas = seconds * np.arange(1, seconds.shape[1] + 1)
     tasks = np.arange(len(problem.tasks))
@@ -94,7 +94,7 @@ def _promising_plans(problem: Problem, most: int, lister: _Lister = list_order) 
 def _settled_widths(
     seconds: NDArray[np.float64], areas: NDArray[np.float64], hosts: int, most: int
 ) -> list[tuple[float, NDArray[np.intp]]]:
-    """Return (promise, column of each task) for the most promising thresholds, each choice of columns once."""
+    """Return (promise, column of each task) for the most promising thresholds, without repetition."""
     tasks = np.arange(seconds.shape[0])
     fastest = seconds.argmin(axis=1)
     choices: dict[bytes, tuple[float, NDArray[np.intp]]] = {}
@@ -107,12 +107,12 @@ def _settled_widths(
 
 
 def earliest_finish(problem: Problem) -> Plan:
-    """Return the plan that gives each task, in the order of arrival, the count on which it ends first."""
+    """Plan tasks in order of arrival, each on the count on which it ends first."""
     return _greedy(problem, range(len(problem.tasks)), _ends_first)
 
 
 def longest_first(problem: Problem) -> Plan:
-    """Return the plan that places the task with the longest best run time first, each where it ends first."""
+    """Plan the task with the longest best run time first, each where it ends first."""
     shortest = best_seconds(problem).min(axis=1)
     return _greedy(problem, np.argsort(-shortest, kind="stable").tolist(), _ends_first)
 
@@ -128,7 +128,7 @@ def earliest_deadline_first(problem: Problem) -> Plan:
 
 
 def late_last(problem: Problem) -> Plan:
-    """Return the plan of `earliest_deadline_first` with those that would be late behind all others.
+    """Return the plan of `earliest_deadline_first` with late tasks behind all others.
 
     Who is late anyway makes room for those that need not be (in the spirit of Moore, Management Science 15(1), 1968).
     """
@@ -215,7 +215,7 @@ def _cheapest_on_time(options: list[_Option], deadline: float) -> _Option:
 
 
 def _thresholds(seconds: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """Return the distinct run times, or `most` of them evenly spread by rank where there are many more."""
+    """Return the distinct run times, or `most` of them evenly spread by rank."""
     distinct = np.unique(seconds[np.isfinite(seconds)])
     if len(distinct) <= 2 * most:
         return distinct
@@ -223,7 +223,7 @@ def _thresholds(seconds: NDArray[np.float64], most: int) -> NDArray[np.float64]:
 
 
 def best_heuristic(problem: Problem, weights: Weights, within: Callable[[], bool]) -> tuple[Plan, int]:
-    """Return the plan with the least objective among those of the heuristics, and how many were compared.
+    """Return the heuristics' best plan, and how many plans were compared.
 
     Args:
         problem: at least one task.

@@ -34,7 +34,7 @@ _RUN = np.dtype([("when", np.float64), ("width", np.int64)])  # so many hosts be
 
 
 class WindowTables(NamedTuple):
-    """The windows of `window_pools`, of which those that become free at one time are a run.
+    """The windows of `window_pools`, in runs with one start time each.
 
     A run never holds less than one window and their number stays: each pool has room for as many runs as it has windows
     and one more, of which those in use are the last, ascending.
@@ -98,7 +98,7 @@ def place_in_windows(pools: NDArray[Any], runs: NDArray[Any], count: int, ready:
 
 @compiled
 def _first_start(pools: NDArray[Any], runs: NDArray[Any], threshold: float, count: int, ready: float) -> float:
-    """Return the earliest time from `ready` on at which so many hosts are free and stay for so long.
+    """Return the earliest time from `ready` when `count` hosts stay free as long as `threshold`.
 
     Of each pool it is noted how many these are.
     """

@@ -67,7 +67,7 @@ def easy_order(free: _Times, counts: _Counts, seconds: _Times) -> _Counts:
 
 @compiled
 def _reservation(count: int, idle: int, when: _Times, width: _Counts, working: int) -> tuple[float, int]:
-    """Return when the head of the queue can start, and how many hosts it leaves over then."""
+    """Return when the queue's head can start, and how many hosts it leaves idle then."""
     place = 0
     while idle < count or (place < working and when[place] == when[place - 1]):
         idle += int(width[place])

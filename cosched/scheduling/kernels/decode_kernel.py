@@ -1,4 +1,4 @@
-"""Starts and ends of whole populations of plans in machine code, bit for bit those of `decoder.spans`.
+"""Compute starts and ends of populations in machine code, bit for bit as `decoder.spans`.
 
 Up to a few hundred identical hosts are one ascending row of free times, more are runs of (time, hosts); of several
 classes each has a row. Loops read what they need from the tables first: handing tables to a function costs more.
@@ -29,7 +29,7 @@ def free_rows(rows: int, hosts: int) -> NDArray[np.float64]:
 
 @compiled
 def occupy_first(free: NDArray[np.float64], hosts: int, count: int, end: float, after: NDArray[np.float64]) -> None:
-    """Write down when hosts become free once the first `count` of them are taken until `end`.
+    """Write the free times of hosts after the first `count` are taken until `end`.
 
     Those that were free from `count` on move to the left while they are no later than the end, and later ones stay:
     min(max(f[i], end), f[i + count]) is both, and has no branch for the processor to guess.
@@ -257,7 +257,7 @@ def _place(
 def _rows(
     free: NDArray[np.float64], host_class: NDArray[np.int64], classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the free times of each class's hosts as a row of its own (see `free_rows`), and how many they are."""
+    """Return each class's free times as a row (see `free_rows`), and its number of hosts."""
     rows, sizes = free_rows(classes, free.shape[0]), np.zeros(classes, dtype=np.int64)
     for host in range(free.shape[0]):
         klass = host_class[host]
@@ -275,7 +275,7 @@ def _first_free(
     taken: NDArray[np.int64],
     heads: NDArray[np.float64],
 ) -> float:
-    """Return when so many hosts are free of the classes on which a task takes no longer than the threshold.
+    """Return when `count` hosts are free of the classes within the threshold.
 
     Infinite where there are fewer. It is filled in how many hosts of each class these are; of hosts that become free
     together, those of an earlier class come first. `heads` is room for a time of each class.

@@ -1,4 +1,4 @@
-"""Compile functions with numba, and keep the machine code on disk where some folder can be written."""
+"""Compile functions with numba and keep the machine code in a writable folder."""
 
 from __future__ import annotations
 

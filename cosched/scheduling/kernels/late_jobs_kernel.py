@@ -61,7 +61,7 @@ class LateJobTables(NamedTuple):
 
 
 class AnnealedPlan(NamedTuple):
-    """A plan as triage left it, and what it takes to read on from any place of it.
+    """A plan after `move_hopeless_last`, and the state to read on from any place.
 
     Attributes:
         order: (m,) the tasks that are kept, behind them those given up.
@@ -233,7 +233,7 @@ def anneal(
 
 @compiled
 def _missed_and_window(problem: LateJobTables, plan: AnnealedPlan, kept: int) -> tuple[int, int]:
-    """Return how many deadlines a plan misses, and how many tasks it places before the last of these.
+    """Return how many deadlines a plan misses, and the position of the last miss.
 
     Only a change among those, or ahead of one of them, can help to miss fewer.
     """
@@ -315,7 +315,7 @@ def _move(order: NDArray[np.int64], origin: int, target: int) -> int:
 
 @compiled
 def _change_count(state: NDArray[np.uint64], problem: LateJobTables, asked: NDArray[np.int64], task: int) -> None:
-    """Let a task ask for the cheapest count that is in time, for the next cheaper or dearer one, or for any."""
+    """Change a task's count: the cheapest in time, the next cheaper or dearer, or any."""
     counts, least, above = problem.counts, problem.first[task], problem.first[task + 1]
     wish = asked[task]
     if wish > 0 and random_unit(state) < _CHEAPEST:

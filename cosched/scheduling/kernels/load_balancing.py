@@ -113,7 +113,7 @@ def _exchange(
     loads: NDArray[np.float64],
     steps: int,
 ) -> None:
-    """Exchange between the host that ends last and, from the earliest on, the first that makes both end sooner."""
+    """Exchange between the last host to end and the earliest one that makes both end sooner."""
     for _ in range(steps):
         last = int(loads.argmax())
         improved = False
@@ -138,7 +138,7 @@ def _best_pair(
     other: int,
     gap: float,
 ) -> tuple[int, int, float]:
-    """Return whom to exchange and by how much the loads come closer; -1, -1 where nothing helps."""
+    """Return the tasks to exchange and the gain in balance; -1, -1 where nothing helps."""
     one, two, best, gain = -1, -1, gap * (1 - 1e-9), 0.0
     for here in range(first[last], first[last + 1]):
         for there in range(first[other], first[other + 1]):

@@ -36,7 +36,7 @@ _LONGEST = 6  # times
 
 
 class _MappingTables(NamedTuple):
-    """What does not change.
+    """The constant data of a search.
 
     Attributes:
         seconds: (m, N) run times.
@@ -121,7 +121,7 @@ class DualPriceSearch:
 
     @property
     def order(self) -> NDArray[np.int64]:
-        """(m,) the tasks, the shortest first, as each machine of the best assignment so far runs its own."""
+        """(m,) the tasks by machine of the best assignment, shortest first on each."""
         return np.argsort(self._taken(), kind="stable")
 
     def figures(self) -> PlanFigures:
@@ -164,7 +164,7 @@ class DualPriceSearch:
 
 
 def warm_up() -> None:
-    """Compile everything, or load it from the disk, so that the searches to come start at once."""
+    """Compile all functions, or load them, before the first search."""
     DualPriceSearch(np.array([[2.0, 2.0], [2.0, 2.0], [1.0, 1.0]])).step()
 
 
@@ -239,7 +239,7 @@ def _anneal(
 
 @compiled
 def _partner(ground: _MappingTables, state: _Assignment, random: NDArray[np.uint64], origin: int, target: int) -> int:
-    """Return the task that comes back in exchange, -1 for none, -2 for one that must not."""
+    """Return the task that comes back in exchange, -1 for none, -2 for a forbidden one."""
     if random_unit(random) >= _EXCHANGES or state.sizes[target] == 0:
         return -1
     back = state.members[target, int(random_unit(random) * state.sizes[target])]

@@ -83,7 +83,7 @@ def single_host_seconds_when_busy(problem: Problem) -> NDArray[np.float64]:
 
 
 def mapped_schedule(problem: Problem, machine: _Machines, order: _Machines) -> Schedule:
-    """Return the schedule that runs each task on its machine, in the order given, without gaps.
+    """Return the schedule that runs each task on its machine in the given order, without gaps.
 
     Args:
         problem: what is scheduled.
@@ -114,7 +114,7 @@ def min_min(seconds: NDArray[np.float64], ready: _Times | None = None) -> tuple[
 
 
 def max_min(seconds: NDArray[np.float64], ready: _Times | None = None) -> tuple[_Machines, _Machines]:
-    """Place the task whose earliest end is the latest next; arguments and result as of `min_min`."""
+    """Place next the task whose earliest end is the latest; arguments and result as of `min_min`."""
     return _map(seconds, ready, lambda waiting: waiting.latest())
 
 
@@ -167,7 +167,7 @@ def _turning(shortest: NDArray[np.float64], critical: float, *, execution: bool)
 
 
 class _UnmappedTasks:
-    """Tasks not placed yet, with each one's earliest end, where that is, and what it would lose elsewhere."""
+    """Unmapped tasks with their earliest end, its machine, and the loss elsewhere."""
 
     def __init__(self, seconds: _Times, ready: _Times | None) -> None:
         self._seconds = seconds

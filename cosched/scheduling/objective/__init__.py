@@ -1,1 +1,1 @@
-"""How good a schedule is: figures, the weighted objective, comparison. Start at `metrics`."""
+"""Judge a schedule: figures, the weighted objective, comparison. Start at `metrics`."""

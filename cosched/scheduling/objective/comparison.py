@@ -1,4 +1,4 @@
-"""What a search has reached, and what a new plan does better than the old one."""
+"""Compare a new plan with the old one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TELLABLE = 1e-6  # relative; less than this is rounding
 
 
 class PlanFigures(NamedTuple):
-    """What a plan is judged by.
+    """The figures that judge a plan.
 
     Attributes:
         makespan: in seconds.
@@ -82,5 +82,5 @@ def _pair(old: float, new: float) -> str:
 
 
 def _rounded(value: float, digits: int) -> str:
-    """Return a number rounded to so many digits, without an exponent as long as people read it more easily so."""
+    """Return a number rounded to `digits`, without an exponent where that reads more easily."""
     return f"{float(f'{value:.{digits}g}'):.{max(digits, 9)}g}"

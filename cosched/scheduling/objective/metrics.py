@@ -1,4 +1,4 @@
-"""How good a schedule is: makespan, idle time, lateness, deadlines met, and the one number the search minimises.
+"""Measure a schedule: makespan, idle time, lateness, deadlines met, and the objective.
 
 The front-weighted idle time and the weighted sum follow the Titan scheduler (Spooner et al., IEE Proc. Computers and
 Digital Techniques 150(2), 2003) as reconstructed from the published descriptions. There, seconds are added to a pure
@@ -83,7 +83,7 @@ def measure_plan(problem: Problem, plan: Plan) -> Metrics:
 def measure_times(
     problem: Problem, starts: NDArray[np.float64], ends: NDArray[np.float64], counts: NDArray[np.int64]
 ) -> Metrics:
-    """Measure what starts, ends and host counts of the tasks, (m,) each, say of a schedule."""
+    """Measure a schedule from its tasks' starts, ends and host counts, (m,) each."""
     return _measure(problem, np.arange(len(starts)), starts, ends, counts)
 
 

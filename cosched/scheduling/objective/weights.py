@@ -26,7 +26,7 @@ class Weights:
 
 
 class ObjectiveName(StrEnum):
-    """What the genetic search minimises."""
+    """Weights of the objective's parts."""
 
     BALANCED = "balanced"
     DEADLINES_FIRST = "deadlines-first"

@@ -32,7 +32,7 @@ __all__ = [
 
 
 class UserCountPolicy(Policy):
-    """Tasks start strictly in order of arrival (release, then position), on as many hosts as their users say."""
+    """Start tasks strictly in order of arrival, on the host counts that users ask for."""
 
     online = True
 

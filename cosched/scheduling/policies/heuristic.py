@@ -1,4 +1,4 @@
-"""The policies that take a heuristic's plan of moldable tasks, or the best of all heuristics."""
+"""Plan moldable tasks by one heuristic, or by the best of all."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Heuristic(Policy):
 
 
 def _best_mapping(problem: Problem) -> etc_mapping.ComparedMapping:
-    """Return the mapping with the shortest makespan of sufferage's and A-MM's (which is never worse than Min-Min)."""
+    """Return the shorter mapping of sufferage's and A-MM's (never worse than Min-Min)."""
     seconds = etc_mapping.single_host_seconds(problem)
     *adaptive, evaluations = etc_mapping.a_mm(seconds)
     machine, order = min(

@@ -51,7 +51,7 @@ class PolicyName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """What the caller of a policy decides.
+    """The choices of a policy's caller.
 
     Attributes:
         limit: when a search ends; it ends early when the objective cannot get better.
@@ -105,12 +105,12 @@ class Policy(ABC):
         """Make a schedule of at least one task; of a problem that the policy does not refuse."""
 
     def ready(self) -> bool:
-        """Whether nothing must be compiled before the policy plans."""
+        """Return whether the policy can plan without compiling anything first."""
         return not self.compiled or kernel_cache.ready()
 
 
 class ImmediatePolicy(Policy):
-    """A policy that plans in no time, so that a domain can plan anew at every event."""
+    """A policy quick enough to plan anew at every event."""
 
     online = True
 

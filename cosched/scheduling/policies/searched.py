@@ -30,7 +30,7 @@ class Genetic(Policy):
     searched = online = compiled = True
 
     def delegate(self, problem: Problem) -> PolicyName:
-        """Hand an ETC matrix in all but name to the dual-price search, which is better there."""
+        """Delegate to the dual-price search where a problem equals an ETC matrix."""
         return PolicyName.DUAL_PRICE if etc_mapping.is_etc_matrix(problem) else self.name
 
     def plan(self, problem: Problem, options: PlanOptions) -> Planned:
@@ -55,7 +55,7 @@ class TitanClassic(Policy):
     searched = online = compiled = True
 
     def refuses(self, problem: Problem) -> str | None:
-        """Refuse hosts that come and go, of which Titan knew nothing."""
+        """Refuse hosts that come and go, which Titan did not know."""
         gone = [absence.host for absence in problem.absences] + np.flatnonzero(np.isinf(problem.free)).tolist()
         if not gone:
             return None

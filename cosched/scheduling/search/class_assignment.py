@@ -1,4 +1,4 @@
-"""Split a queue over the classes of the hosts, and plan each class on its own: for the search to start from.
+"""Split a queue over the hosts' classes and plan each class alone, as a first plan.
 
 A list schedule over all classes lets long tasks end late on slow hosts. Here it is first decided which class runs what,
 as if a class were one machine that is as quick as all its hosts together (see `dual_price`); then each class is a

@@ -226,7 +226,7 @@ class GeneticSearch:
 
 
 def warm_up() -> None:
-    """Compile every operator, or load it from the disk, so that the searches to come start at once."""
+    """Compile all operators, or load them, before the first search."""
     # One of the two is late, though there would be time for both: the scout has its turn.
     seconds, due = np.array([[[np.inf, 2.0], [3.0, np.inf]]]), np.array([2.0, 4.0])
     both = Problem(

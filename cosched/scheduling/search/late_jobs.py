@@ -37,7 +37,7 @@ _LARGEST = 500_000  # tasks times hosts: beyond that a generation takes too long
 
 
 def late_job_search_applies(problem: Problem) -> bool:
-    """Return whether there are deadlines, no dependencies, and hosts of one kind that are always there."""
+    """Return whether there are deadlines, no dependencies, and identical hosts without absences."""
     simple = single_class(problem) is not None and not problem.absences and not any(problem.depends_on)
     few = len(problem.tasks) * len(problem.hosts) <= _LARGEST
     return few and simple and bool(np.isfinite(problem.deadline).any())
@@ -91,5 +91,5 @@ class LateJobSearch:
         return Plan(self._best.order.copy(), self._best.counts.copy())
 
     def rescue(self, people: Population) -> None:
-        """Rewrite plans, of whomever, so that tasks are on time that can be, and those that cannot in nobody's way."""
+        """Rewrite plans so that feasible deadlines are met and hopeless tasks come last."""
         move_hopeless_last(self._claims, self._trial, people.orders, people.counts)

@@ -1,4 +1,4 @@
-"""A search runs from its first plan to its limit, and reports each better plan on the way."""
+"""Run a search from its first plan to its limit and report each better plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["IterativeSearch", "Limit", "SearchStatistics", "run_search"]
 
 
 class IterativeSearch(Protocol):
-    """What can be gone on with."""
+    """A search that goes on step by step."""
 
     @property
     def bound(self) -> float:
@@ -46,7 +46,7 @@ _Search = TypeVar("_Search", bound=IterativeSearch)
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """When a search ends, whichever comes first.
+    """Limits of a search: the first one reached ends it.
 
     Attributes:
         seconds: of the clock; it is looked at between generations.
@@ -61,7 +61,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class SearchStatistics:
-    """What the planning took.
+    """Figures about one search.
 
     Attributes:
         bound: lower bound of the makespan in seconds.
@@ -84,7 +84,7 @@ def run_search(
     on_progress: Callable[[SearchProgress], None] | None = None,
     stride: int = 1,
 ) -> tuple[_Search, SearchStatistics]:
-    """Begin a search and go on with it until it is finished or at its limit; return it and what it took.
+    """Run a search to its end or limit; return it with its statistics.
 
     Args:
         begin: makes the search with its first plan; the time that this takes counts.

@@ -55,7 +55,10 @@ class StageRun:
 
 @dataclass(frozen=True, slots=True)
 class TunablePlan:
-    """What became of a queue: who is admitted, in order of arrival, who is refused, and every stage by its start."""
+    """Admitted tasks by arrival, refused ones, and every stage by its start.
+
+    who is admitted, in order of arrival, who is refused, and every stage by its start.
+    """
 
     placements: tuple[TunablePlacement, ...]
     refused: tuple[str, ...]
@@ -151,7 +154,7 @@ def _overlaps(plan: TunablePlan) -> list[str]:
 
 
 def plan_moldable(problem: Problem) -> Plan:
-    """Return the plan in which each task, in order of arrival, takes the count and the hole in which it ends first.
+    """Plan tasks in order of arrival, each on the count and hole in which it ends first.
 
     A task that can no longer meet its deadline is not refused here, where every task is to have its place: it is placed
     as if it had none. On several classes the decoder places in earnest, as after backfilling.

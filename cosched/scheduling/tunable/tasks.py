@@ -94,7 +94,7 @@ class TunableTask:
 
 @dataclass(frozen=True, slots=True)
 class TunablePlacement:
-    """Where an admitted task runs.
+    """An admitted task with the start and hosts of each stage.
 
     Attributes:
         task: its name.
@@ -110,7 +110,7 @@ class TunablePlacement:
 
     @property
     def end(self) -> float:
-        """When the last stage ends, seconds."""
+        """Return when the last stage ends, in seconds."""
         return self.starts[-1] + self.stages[-1].seconds
 
 
