@@ -1,4 +1,4 @@
-"""How long an application runs on n hosts: PSL on HMCL, in seconds.
+"""Predict how long an application runs on n hosts: PSL on HMCL, in seconds.
 
     application = load("sweep3d")
     hardware = load_hardware(application.hardware)

@@ -42,7 +42,7 @@ class Budget:
         self.left = steps
 
     def spend(self, steps: int, source: Source, at: Position) -> None:
-        """Take steps off, and end the evaluation with an error at a position when none are left."""
+        """Spend steps; end the evaluation with an error at a position when none are left."""
         self.left -= steps
         if self.left < 0:
             fail(source, at, f"stopped here after {self.total} steps: does this end? Fewer turns or steps are needed")

@@ -127,7 +127,7 @@ def _together(
     *,
     remember: bool = False,
 ) -> tuple[list[int], Clocks]:
-    """Carry the application out on many numbers of hosts at once, the turns of its loops side by side.
+    """Evaluate the application on many host counts at once, with loop turns side by side.
 
     Returns:
         Which of the numbers of hosts these are, by index, and the course of all of them.

@@ -70,7 +70,7 @@ class Layout(NamedTuple):
 
     @property
     def alike(self) -> bool:
-        """Whether a message costs the same whichever processors it goes between, a processor's to itself aside."""
+        """Return whether a message costs the same between any two different processors."""
         return len(self.classes) == 1 and SHARED_MEMORY_GROUP not in self.classes[0].messages
 
 

@@ -1,4 +1,4 @@
-"""What an evaluation answers."""
+"""Hold the answers of an evaluation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TRANSFER = 3
 
 
 class ProcessorTime(NamedTuple):
-    """Where one processor's time went, in seconds: the three add up to the run time.
+    """One processor's time in seconds: the three parts add up to the run time.
 
     Idle is the time spent waiting for messages, and for the others at the end.
     """
@@ -23,7 +23,7 @@ class ProcessorTime(NamedTuple):
 
 
 class PathPart(NamedTuple):
-    """What one statement has on the critical path: the chain of steps that nothing could start earlier than it did.
+    """Part of one statement in the critical path, the chain of steps that bounds the run.
 
     Attributes:
         file: and `line`: where the model says so.

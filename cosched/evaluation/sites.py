@@ -1,4 +1,4 @@
-"""The steps of an application by number, so that columns of steps can say where they stand."""
+"""Number an application's steps, so that columns of steps can name their statements."""
 
 from __future__ import annotations
 

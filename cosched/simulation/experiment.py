@@ -58,7 +58,7 @@ _T_QUANTILES = (
 
 
 def averaged_rows(tables: Sequence[Sequence[ResultRow]], keys: Sequence[str]) -> list[ResultRow]:
-    """Return the mean of each measured column over the seeds, row by row, each with its interval.
+    """Return each measured column's mean over the seeds, row by row, with its interval.
 
     Args:
         tables: the rows of each seed, at least one table; the same rows in the same order.

@@ -122,7 +122,7 @@ class GridTask:
 
 @dataclass(frozen=True, slots=True)
 class HostOutage:
-    """A domain's hosts go down at `start`, with the jobs on them, and come back at `end`; seconds.
+    """An outage of a domain's hosts and their jobs from `start` to `end`, in seconds.
 
     Its agent and its queue stay; a `NetworkPartition` cuts them off as well.
     """

@@ -31,7 +31,7 @@ class KernelTask:
 
 @cache
 def kernel_profile(kernel: str, scale: float = 1.0) -> Profile:
-    """Return a kernel's published times on 1…16 processors of an SGI Origin 2000, in seconds, times `scale`."""
+    """Return a kernel's published times on 1…16 SGI Origin 2000 processors, in seconds, times `scale`."""
     times = profile(load(f"{kernel}_measured"), load_hardware(HARDWARE), range(1, HOSTS + 1), {"Scale": scale})
     return Profile(tuple(float(value) for value in times), PredictionSource.MODEL, HARDWARE)
 

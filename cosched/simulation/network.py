@@ -25,7 +25,7 @@ class NetworkPartition:
 
 @dataclass(frozen=True, slots=True)
 class NetworkFaults:
-    """How slow and unreliable a network is.
+    """Delay and reliability of a network.
 
     Attributes:
         delay: mean seconds that a letter takes; each takes half to one and a half of that.

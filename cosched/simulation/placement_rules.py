@@ -16,7 +16,7 @@ __all__ = ["DomainLoad", "PlacementRule", "chosen_domains"]
 
 
 class PlacementRule(StrEnum):
-    """How the broker places a request."""
+    """A rule by which the broker places a request."""
 
     HOME = "home"  # where its user is
     RANDOM = "random"
@@ -26,7 +26,7 @@ class PlacementRule(StrEnum):
 
 
 class DomainLoad(NamedTuple):
-    """A domain's load, live tasks a host, and a function that tells when one more task would start (seconds)."""
+    """A domain's load (live tasks a host) and when one more task would start, in seconds."""
 
     load: float
     earliest_start: Callable[[], float]

@@ -58,7 +58,7 @@ class Calendar:
 
     @property
     def pending(self) -> bool:
-        """Whether any action is left."""
+        """Return whether any action is left."""
         return bool(self._entries)
 
     def at(self, time: float, action: Callable[[], None]) -> None:

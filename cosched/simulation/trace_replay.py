@@ -136,7 +136,7 @@ class ReplayConditions:
 
 @dataclass(frozen=True, slots=True)
 class TraceReplay:
-    """The row of figures, and each job's wait in seconds, in the order of the trace."""
+    """Row of figures, and each job's wait in seconds, in the trace's order."""
 
     row: ResultRow
     waits: tuple[float, ...]

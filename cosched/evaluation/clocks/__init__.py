@@ -1,1 +1,1 @@
-"""When steps happen: steps, matching of messages, clocks, deadlock, critical path, in this order."""
+"""Compute when steps happen: steps, matching of messages, clocks, deadlock, critical path, in this order."""

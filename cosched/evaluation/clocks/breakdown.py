@@ -1,4 +1,4 @@
-"""Where the time of a program went: busy and idle processors, critical path, trace.
+"""Show where a program's time went: busy and idle processors, critical path, trace.
 
 `account` makes the `Evaluation` of a run; `critical_path` goes from the last step back to the first.
 """
@@ -86,7 +86,7 @@ class _Walk:
         self._last = dict(zip(owners.tolist(), (len(steps) - 1 - ends).tolist(), strict=True))
 
     def back(self, owner: int) -> tuple[int, _Path]:
-        """Return the processor at which the path enters the segment, and (times, time, latency) by place and kind."""
+        """Return the processor on which the path enters the segment, and its costs by place and kind."""
         parts: _Path = defaultdict(lambda: np.zeros(3))
         step = self._last.get(owner, -1)
         while step >= 0 and self._processor[step] == owner:

@@ -35,7 +35,7 @@ __all__ = ["Clocks", "ExecutedSegment", "TimedSegment", "Timeline", "timed_segme
 
 
 class Timeline(NamedTuple):
-    """When each step of a plan began and ended, us, shape (steps,) each; it may have waited before `ready`."""
+    """Start and end of each step, us, shape (steps,) each; a step may wait before `ready`."""
 
     start: Floats
     ready: Floats
@@ -95,7 +95,7 @@ class TimedSegment:
         return self._total.take(steps) - self._begun.take(runs)
 
     def _sent(self) -> Floats:
-        """Return the time from the start of the sender's run to the arrival of each message."""
+        """Return the time from the start of the sender's run to each message's arrival."""
         return self._within(self.sends + 1, self._topology.out) + self.transfer
 
     def advance(self, clocks: Floats) -> Floats:

@@ -20,7 +20,7 @@ __all__ = ["deadlock"]
 
 
 def deadlock(steps: Steps, places: Sequence[Site]) -> ModelError:
-    """Return the error of steps that wait for one another, or for a message that nobody sends."""
+    """Return the error of steps that wait for one another, or for a message never sent."""
     stuck = _stuck(steps)
     first = min(stuck)
     receive = stuck[first]

@@ -1,4 +1,4 @@
-"""Who waits for whom in a segment of steps: what stays the same whatever the steps cost.
+"""Find which steps wait for which in a segment, whatever the steps cost.
 
 Found once: other parameters, another hardware and most turns of a search change the costs only.
 """
@@ -126,7 +126,7 @@ class Topology:
         self.owners, self.last, self.final = owner[last], last, self.node[last]
 
     def _connect(self, order: Indices, bounds: Indices, found: _Edges) -> list[Level]:
-        """Set the edges and return the levels, of which `bounds` says where they begin in `order`.
+        """Set the edges and return the levels; `bounds` says where each begins in `order`.
 
         The first edge into a run is from the processor's run before it, or from its clock; the others are messages.
         """
@@ -188,7 +188,7 @@ def topology(steps: Steps, processors: int) -> Topology:
 
 
 def _levelled(out: Indices, into: Indices, follows: NDArray[np.bool_]) -> tuple[Indices, int]:
-    """Return the level of each run, one above the highest it depends on, and how many levels there are.
+    """Return each run's level, one above the highest it depends on, and the number of levels.
 
     There are none where runs wait for one another.
 
@@ -223,7 +223,7 @@ def _levelled(out: Indices, into: Indices, follows: NDArray[np.bool_]) -> tuple[
 
 
 def _after(out: Indices, into: Indices, follow: Indices, runs: int) -> tuple[Indices, Indices]:
-    """Return the runs that wait for each run, run after run, and where those of each begin."""
+    """Return the runs that wait for each run, one run after another, and where each begins."""
     lengths = np.bincount(out, minlength=runs)
     own = np.zeros(runs + 1, np.int64)
     own[follow] = 1
@@ -244,7 +244,7 @@ def _narrow(bounds: Indices) -> Indices:
 
 
 def _runs(columns: Steps) -> tuple[Indices, Indices]:
-    """Return the run of each step, and the first step of each run and of none."""
+    """Return the run of each step, and the first step of each run."""
     processor, kind = columns.processor, columns.kind
     begins = np.empty(len(kind), np.bool_)
     begins[0] = True

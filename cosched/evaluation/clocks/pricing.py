@@ -1,4 +1,4 @@
-"""What steps cost on a hardware: the processor's own time and the network's."""
+"""Price steps on a hardware: the processor's own time and the network's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Prices"]
 
 
 class Prices:
-    """What the steps of one application cost.
+    """Costs of the steps of one application.
 
     Args:
         layout: on which hosts the processors are.
@@ -40,11 +40,11 @@ class Prices:
         self._groups = sorted({place.group for place in places} - {""})
 
     def spread(self, steps: Steps) -> Steps:
-        """Return steps of which each use costs the same wherever it is."""
+        """Return the steps whose uses each cost the same everywhere."""
         return steps if self._layout.alike else steps.apart()
 
     def of(self, steps: Steps) -> tuple[Floats, Floats]:
-        """Return the own time of each use and the network's time of each that sends, us, shape (uses,) each.
+        """Return each use's own time and each sending use's network time, us, shape (uses,).
 
         Args:
             steps: from `spread`.
@@ -82,7 +82,7 @@ class Prices:
     def _ends(
         self, steps: Steps, rows: Indices, group: str, part: str, formula: _Formula, *, other: bool = False
     ) -> Floats:
-        """Return a part of the cost of messages as the host of the processor, or of its peer, has it."""
+        """Return one part of the messages' cost by the processor's host, or its peer's."""
         host, kind = self._layout.host, self._layout.kind
         processor, peer, size = steps.processor[rows], steps.peer[rows], steps.amounts[rows]
         inside = host[processor] == host[peer]

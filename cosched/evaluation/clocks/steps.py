@@ -124,7 +124,7 @@ class Steps:
 
 
 def merge_classes(programs: Sequence[Sequence[Steps]], kind: NDArray[np.int64]) -> list[Steps]:
-    """Return the program in which every processor does the work of its own kind of host.
+    """Return the program in which each processor works as its own kind of host.
 
     Each processor runs the same model, with the costs of its own host: so the programs have the same steps, and only
     the times of work differ.

@@ -1,4 +1,4 @@
-"""What a model does: statements to steps, over lanes of host counts and loop turns; a scalar is one lane.
+"""Turn a model's statements into steps, over lanes of host counts and loop turns; a scalar is one lane.
 
 Start at `programs.py`, then `objects.py`; a new PSL statement is a case of `statements.py`.
 """

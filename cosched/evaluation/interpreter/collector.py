@@ -64,7 +64,7 @@ class _Rows:
         return np.arange(first, self.count)
 
     def hold(self, steps: int) -> None:
-        """Count steps, of which a row may be several."""
+        """Count steps; a row may hold several."""
         self.steps += steps
         if self.steps > self.most:
             raise TooManyStepsError
@@ -90,7 +90,7 @@ class Collector:
         self.pending: list[Operation] = []
 
     def inner(self, lanes: int) -> Collector:
-        """Return a collector for a loop whose turns are so many lanes."""
+        """Return a collector for a loop with one lane for each turn."""
         return Collector(self.most, lanes, self._rows)
 
     def add(
@@ -174,7 +174,7 @@ class Collector:
 
 
 def _uses(parts: Sequence[_Part], hosts: Indices) -> _Uses:
-    """Return the use of each row, of each use its kind, place and amount, and the places of the deferred ones."""
+    """Return the use of each row; of each use its kind, place and amount; and the deferred places."""
     lane, count = np.repeat(np.arange(len(hosts)), hosts), len(hosts)
     # Those of one statement have one kind and one place; steps that were added one by one have their amounts.
     kinds = {cast("int", place): cast("int", kind) for kind, _, _, amount, place in parts if amount is None}

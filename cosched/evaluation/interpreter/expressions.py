@@ -103,7 +103,7 @@ class Expressions:
         return self.number(expression) if wanted == "numeric" else self.value(expression)
 
     def number(self, expression: Expression) -> CompiledNumber:
-        """Compile an expression whose value is a number."""
+        """Compile an expression that must be a number."""
         match expression:
             case Number(_, value):
                 return lambda _: value
@@ -276,7 +276,7 @@ class Expressions:
 
 
 def _is_plain(node: object) -> bool:
-    """Return whether a node does nothing but compute, and cannot fail but for a variable without a value."""
+    """Return whether a node only computes, and fails at most for an unset variable."""
     if isinstance(node, Binary):
         return node.operator not in GUARDED
     return isinstance(node, Name | Number | Unary)

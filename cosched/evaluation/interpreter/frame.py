@@ -1,4 +1,4 @@
-"""What compiled expressions and statements see while they run: variables, lanes, and the run itself.
+"""Hold what compiled closures see while they run: variables, lanes, and the run itself.
 
 A value is a number where all lanes agree, else an array with an entry for each lane. Start at `Frame`.
 """
@@ -50,7 +50,7 @@ Value = float | str | tuple[float, ...] | Floats
 
 
 class ProgramRun:
-    """What all objects of one evaluation share.
+    """State that all objects of one evaluation share.
 
     Args:
         budget: of statements.
@@ -139,7 +139,7 @@ class _PickedValues(dict[str, Value]):
 
 
 class Frame:
-    """The variables of an object and of the procedure that runs, the lanes that it runs on, and the run itself."""
+    """Variables of an object and its running procedure, their lanes, and the run."""
 
     __slots__ = ("lanes", "locals", "run", "values")
 
@@ -159,7 +159,7 @@ class Frame:
         )
 
     def merge(self, parts: Sequence[tuple[Frame, Indices]], written: Written) -> None:
-        """Take over what was assigned on some lanes; the other lanes keep their values."""
+        """Take over the values assigned on some lanes; the other lanes keep theirs."""
         for name in written.own:
             _merge(self.locals, [(inside.locals, index) for inside, index in parts], name, self.lanes.size)
         for name in written.shared:
@@ -203,7 +203,7 @@ def _merge(values: dict[str, Value], parts: Sequence[tuple[dict[str, Value], Ind
 
 
 class Parted:
-    """Lanes of which some return and others go on with the next statement.
+    """Lanes at a statement after which some return and others go on.
 
     Args:
         frame: of all of them.

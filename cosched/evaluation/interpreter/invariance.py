@@ -1,4 +1,4 @@
-"""What statements read and assign, and what therefore stays the same.
+"""Find what statements read and assign, and what therefore stays the same.
 
 `find_invariance` proves from the text alone which times and sizes no step depends on;
 `repeatable` which loops emit the same steps in each turn.
@@ -67,7 +67,7 @@ class Written(NamedTuple):
 
 
 def written(statements: Iterable[Node], own: frozenset[str], procedures: Mapping[str, Procedure]) -> Written:
-    """Return the variables that statements of a procedure assign, themselves or by the procedures that they call."""
+    """Return the variables that statements assign, themselves or through procedures they call."""
     roots = list(statements)
     direct = assigned(roots)
     called = {procedure.name: procedure for root in roots for procedure in reached(root, procedures)}
@@ -90,7 +90,7 @@ def pure(procedure: Procedure) -> bool:
 
 
 def reads(root: Node, procedures: Mapping[str, Procedure]) -> set[str]:
-    """Return the variables that a node may read, those of the procedures that it invokes among them."""
+    """Return the variables that a node may read, itself or through procedures it calls."""
     names = {name for node, _ in walk(root) for name in named(node)}
     for procedure in reached(root, procedures):
         names |= {name for node, _ in walk(procedure) for name in named(node)} - names_of(procedure)
@@ -98,7 +98,7 @@ def reads(root: Node, procedures: Mapping[str, Procedure]) -> set[str]:
 
 
 def reached(root: Node, procedures: Mapping[str, Procedure]) -> list[Procedure]:
-    """Return the procedures that a node may call, and those that they may."""
+    """Return the procedures that a node may call, directly or through others."""
     found: list[Procedure] = []
     waiting, seen = [root], set[str]()
     while waiting:
@@ -126,7 +126,7 @@ def names_of(procedure: Procedure) -> set[str]:
 
 
 def weight(node: Node) -> int:
-    """Return what one turn of a loop or one call of a procedure takes off the budget."""
+    """Return the budget that one turn of a loop, or one call of a procedure, takes."""
     return 1 + sum(1 for _ in walk(node)) // 4
 
 
@@ -152,7 +152,7 @@ def _calls(node: Node) -> bool:
 
 
 class Invariance(NamedTuple):
-    """What holds for an object that calls no other, whatever its variables.
+    """Facts about one object without its calls, for all values of its variables.
 
     Attributes:
         deferred: times and sizes that depend on variables alone that nothing assigns, by identity of their `confdev`:
@@ -173,7 +173,7 @@ NO_INVARIANCE = Invariance({}, (), True, ())
 
 
 def find_invariance(item: Object) -> Invariance:
-    """Return what holds for an object whatever its variables."""
+    """Return the facts about an object that hold for all values of its variables."""
     procedures = {procedure.name: procedure for procedure in item.procedures}
     written = {name for procedure in item.procedures for name in assigned([procedure]) - names_of(procedure)}
     fixed = {PROCESSORS, *item.declared()} - written

@@ -1,4 +1,4 @@
-"""Find loops whose turns are independent of one another, from the text alone."""
+"""Find loops with independent turns, from the text alone."""
 
 from __future__ import annotations
 

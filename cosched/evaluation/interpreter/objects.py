@@ -38,7 +38,7 @@ __all__ = ["CompiledObject"]
 
 
 class CompiledObject:
-    """An object and those that it includes, ready to be evaluated any number of times.
+    """An object and its includes, ready to be evaluated any number of times.
 
     Args:
         linked: the object and what it includes.

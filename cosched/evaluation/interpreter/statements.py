@@ -225,7 +225,7 @@ class ExecCompiler:
         cost: int,
         assigned: Callable[[], Written],
     ) -> CompiledBlock:
-        """Compile a loop that goes turn by turn, on the lanes that are still in it."""
+        """Compile a loop that goes turn by turn, on the lanes still in it."""
         source = self._source
 
         def loop(frame: Frame) -> LaneNumber | None:
@@ -247,7 +247,7 @@ class ExecCompiler:
             return None
 
         def some(frame: Frame, index: Indices) -> None:
-            """Go on with lanes whose condition holds; those that are through do not evaluate it again."""
+            """Continue with the lanes where the condition holds; the others do not evaluate it again."""
             while len(index):
                 frame.run.budget.spend(cost, source, at)
                 inside = frame.pick(index)
@@ -260,7 +260,7 @@ class ExecCompiler:
         return loop
 
     def _side_by_side(self, statement: For, body: CompiledBlock) -> Callable[[Frame], bool] | None:
-        """Compile a loop whose turns do not depend on one another; None where they do.
+        """Compile a loop with independent turns; None where they depend on one another.
 
         The result carries the loop out, or returns False where that takes turn by turn.
         """
@@ -288,7 +288,7 @@ class ExecCompiler:
         return repeat
 
     def _repeat(self, frame: Frame, statement: For, turns: int, body: CompiledBlock) -> None:
-        """Carry a body out once that does the same in each turn, and count what it did for all turns."""
+        """Execute a body once whose turns are all alike, and count its steps for each turn."""
         run = frame.run
         if turns > 0:
             run.flush()
@@ -363,7 +363,7 @@ def _returns(statement: Exec) -> bool:
 
 
 def _require_whole(value: LaneNumber) -> None:
-    """Refuse numbers whose sums are not exact."""
+    """Refuse numbers with inexact sums."""
     if not isinstance(value, np.ndarray):
         if not (value.is_integer() and abs(value) <= 2**52):
             raise LanesDifferError

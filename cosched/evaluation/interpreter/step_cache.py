@@ -1,4 +1,4 @@
-"""What objects did when they were last evaluated, but for the times and sizes that do not decide what they do.
+"""Keep the steps of objects' last evaluations, without the times and sizes that decide no step.
 
 Other parameters, another hardware and most turns of a search change those alone.
 """
@@ -24,7 +24,7 @@ _AN_OBJECT = 1_000  # steps that take as much as what is remembered of an object
 
 
 class StepTemplate(NamedTuple):
-    """Steps whose deferred amounts (`cosched.evaluation.interpreter.invariance`) are still to be filled in.
+    """Steps with deferred amounts (`cosched.evaluation.interpreter.invariance`) still to be filled in.
 
     Attributes:
         shape: of the steps. Its first uses are those with deferred amounts, each on all numbers of hosts.
@@ -46,7 +46,7 @@ _using = Lock()
 
 
 def recall(key: Hashable) -> Sequence[StepTemplate] | None:
-    """Return what is remembered under a key."""
+    """Return the entry of a key, or None."""
     with _using:
         if key not in _known:
             return None
@@ -55,7 +55,7 @@ def recall(key: Hashable) -> Sequence[StepTemplate] | None:
 
 
 def remember(key: Hashable, drafts: Sequence[StepTemplate], alive: object) -> None:
-    """Remember the segments of an object's program, and forget what was not asked for the longest.
+    """Keep the segments of an object's program, and drop the least recently used.
 
     What the key identifies by its address is kept alive with it.
     """
@@ -72,6 +72,6 @@ def _size(drafts: Sequence[StepTemplate]) -> int:
 
 
 def forget() -> None:
-    """Drop what is remembered, to measure or to free it."""
+    """Drop all entries, to measure or to free memory."""
     with _using:
         _known.clear()

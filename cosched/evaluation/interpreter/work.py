@@ -169,7 +169,7 @@ class CflowCompiler:
 
 
 def _on_lanes(entries: Sequence[tuple[CompiledNumber, CompiledNumber]], frame: Frame, wanted: LaneNumber) -> Floats:
-    """Return the time of the first entry of each lane in a table of measured times."""
+    """Return the time of each lane's first entry in a table of measured times."""
     found, waiting = np.zeros(frame.lanes.size), np.ones(frame.lanes.size, np.bool_)
     for entry, time in entries:
         index = np.flatnonzero(waiting & (entry(frame) == wanted))

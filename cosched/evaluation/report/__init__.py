@@ -1,1 +1,1 @@
-"""What people ask of predictions: explanation, sweeps of parameters, stated uncertainty."""
+"""Answer people's questions about predictions: explanation, sweeps of parameters, stated uncertainty."""

@@ -140,7 +140,7 @@ def _scaled(node: Node, factor: float) -> Node:
 def costlier_hardware(
     hardware: Hardware, opcodes: set[str], groups: list[str], factor: float, *, memory: bool
 ) -> Iterator[tuple[str, Hardware]]:
-    """Yield (what, hardware) for each cost of a hardware made `factor` times as great, on all its hosts.
+    """Yield (name, hardware) with each cost in turn made `factor` times as great.
 
     Args:
         hardware: to vary.
@@ -200,7 +200,7 @@ _SMALL_CHANGE = 1e-3  # small enough that another path seldom becomes the critic
 
 @dataclass(frozen=True, slots=True)
 class TimeParts:
-    """What the run time on one number of hosts is made of; the four parts add up to it.
+    """Parts of the run time on one host count; the four add up to it.
 
     Attributes:
         hosts: how many.
@@ -226,7 +226,7 @@ class TimeParts:
 
 @dataclass(frozen=True, slots=True)
 class WorkPart:
-    """What the run time owes to one piece of sequential work: were it free, the run would be about so much shorter.
+    """Share of one piece of sequential work: were it free, the run would be about this much shorter.
 
     Attributes:
         file: and `line`: of the cflow statement.
@@ -242,7 +242,7 @@ class WorkPart:
 
 @dataclass(frozen=True, slots=True)
 class Sensitivity:
-    """What becomes of the run time when one number changes.
+    """Effect of one number's change on the run time.
 
     Attributes:
         name: of a parameter, or of a cost of the hardware: "clc AFDG", "memory L2, per byte".

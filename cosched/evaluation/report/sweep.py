@@ -31,7 +31,7 @@ _MOST_POINTS = 1_000_000
 
 
 class PredictionCurve(NamedTuple):
-    """Run times by number of hosts, shape (counts,) each, with the values of the swept parameters that they are for."""
+    """Run times by host count, shape (counts,), for one choice of the swept parameters."""
 
     values: dict[str, float]
     seconds: Floats

@@ -1,4 +1,4 @@
-"""How far off an application says that its run time may be."""
+"""Read the error that an application states of its run time."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StatedError(NamedTuple):
     above: NDArray[np.float64]
 
     def around(self, seconds: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what a run in twenty undercuts and what one exceeds, in the shape of the expected run times."""
+        """Return the 5 % and 95 % quantiles of run times, in the shape of the expected ones."""
         return seconds * (1 - self.below), seconds * (1 + self.above)
 
 

@@ -69,7 +69,7 @@ def _chain(shape: tuple[tuple[int, float], ...], laxity: float) -> Chain:
 
 
 def _served(arrivals: list[float], chains: tuple[Chain, ...], processors: int) -> tuple[float, int]:
-    """Return the share of the processors' time that is used up to the last end, and how many jobs are admitted."""
+    """Return the used share of the processors' time, and the number of admitted jobs."""
     holes = Holes([0.0] * processors)
     used, last, admitted = 0.0, arrivals[-1], 0
     for arrival in arrivals:

@@ -1,4 +1,4 @@
-"""What is left of a plan when predictions are wrong: realised makespan and deadlines met, policy by policy.
+"""Compare policies under wrong predictions: realised makespan and deadlines met.
 
 Plans are made on predictions; what a task really takes is its prediction times a log-normal factor of its own, the same
 under every policy. The domain sees only what the daemon would see: who is still running, and who has ended.
@@ -40,7 +40,7 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
 
 
 def _orders(seed: int, options: Mapping[str, float]) -> list[KernelTask]:
-    """Draw tasks whose deadlines are as hard to meet for long queues as for short ones."""
+    """Draw tasks with deadlines equally hard to meet for long and short queues."""
     count = int(options["tasks"])
     stretch = max(1.0, count / (2 * HOSTS))
     return [KernelTask(order.kernel, order.relative_deadline * stretch) for order in draw_kernel_tasks(count, seed)]
@@ -58,7 +58,7 @@ def _policies(sigma: float, quantile: float) -> dict[str, dict[str, Any]]:
 
 
 def _at_quantile(sigma: float, quantile: float) -> Callable[[Profile], Profile]:
-    """Return a prediction that knows how wrong it may be, and plans on what that share of the runs stays within."""
+    """Return a prediction that knows its own error and plans for that share of the runs."""
 
     def predict(profile: Profile) -> Profile:
         spread = [sigma] * len(profile.seconds)
