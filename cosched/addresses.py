@@ -25,7 +25,7 @@ class ListenAddress:
 
     @property
     def public(self) -> bool:
-        """Whether other machines can reach it."""
+        """Return whether other machines can reach it."""
         return not self.path and not _is_loopback(self.host)
 
 
@@ -44,7 +44,7 @@ def parse_listen_address(text: str) -> ListenAddress:
 
 
 def _is_local_name_or_ip(host: str) -> bool:
-    """Whether it is an address, or the one name that always is this machine's."""
+    """Return whether it is an address, or the one name that always is this machine's."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

@@ -108,7 +108,7 @@ def _schedd(keys: SettingsTable) -> str:
 
 
 def _tokens(keys: SettingsTable) -> Path | None:
-    """Return the folder of tokens, in which there must be one and none that others can read."""
+    """Return the folder of tokens: it has one at least, and none that others can read."""
     folder = keys.optional_path("tokens", _TOKENS)
     if folder is None:
         return None

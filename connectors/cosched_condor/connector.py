@@ -110,7 +110,7 @@ class CondorConnector:
         return outcomes
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
-        """Ask the queue, and the history where the queue does not show all processes of an attempt."""
+        """Ask the queue, then the history where the queue lacks processes of an attempt."""
         for attempt in attempts:
             check_attempt(attempt)
         known = self._jobs.look_up(attempts) if attempts else {}
@@ -118,7 +118,7 @@ class CondorConnector:
         return {attempt: known.get(attempt) or JobReport(attempt, JobState.UNKNOWN) for attempt in attempts}
 
     def cancel(self, attempt: str) -> None:
-        """Fence the attempt, so that it ends before it begins wherever it is, and remove its processes."""
+        """Fence the attempt, so that it never begins anywhere, and remove its processes."""
         check_attempt(attempt)
         self._prepare()
         with self._spool_faults():

@@ -61,7 +61,7 @@ class EventLogReader:
         self._jobs: dict[tuple[int, int], _LoggedJob] = {}  # by cluster and process
 
     def read(self, events: Iterable[Mapping[str, Any]]) -> list[JobReport]:
-        """Take in events, oldest first, and return a report for each change that they make to an attempt."""
+        """Handle events, oldest first, and return a report for each change of an attempt."""
         reports = []
         for event in events:
             report = self._apply(event)
@@ -182,7 +182,7 @@ class EventLogFiles:
 
     @property
     def current(self) -> Path:
-        """The log for what is submitted now; `prepare` makes it."""
+        """Return the log for new submissions; `prepare` makes it."""
         with self._guard:
             return self._path(self._found_numbers()[-1])
 
@@ -207,7 +207,7 @@ class EventLogFiles:
             return [log for log in map(self._path, self._found_numbers()) if log.exists()]
 
     def delete_ended(self, live: Callable[[Path], bool], keep: float) -> list[Path]:
-        """Delete logs whose jobs have ended, and return them.
+        """Delete the logs of ended jobs, and return them.
 
         Args:
             live: returns whether a log has jobs that have not ended; all of it but the last minutes was read.

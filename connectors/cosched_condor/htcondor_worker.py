@@ -54,7 +54,7 @@ class _CondorVerbs:
         return self._scheduler
 
     def submit(self, description: str, items: Sequence[dict[str, str]], fences: dict[str, str]) -> dict[str, Any]:
-        """Submit on hold, one process for each item, and release what is not fenced.
+        """Submit on hold, one process for each item, and release all that no fence forbids.
 
         Args:
             description: submit language, with `hold = true`.
@@ -120,7 +120,7 @@ class _CondorVerbs:
         return [_literal_values(ad) for ad in self._schedd().query(constraint=constraint, projection=list(projection))]
 
     def history(self, constraint: str, projection: Sequence[str], since: str) -> list[dict[str, Any]]:
-        """Return the jobs in the history that the constraint selects, back to the first that `since` selects."""
+        """Return the jobs in the history by `constraint`, back to the first that `since` selects."""
         ads = self._schedd().history(constraint=constraint, projection=list(projection), since=since or None)
         return [_literal_values(ad) for ad in ads]
 

@@ -78,7 +78,7 @@ def attempt_report(attempt: str, job: str, count: int, processes: Mapping[int, C
 
 
 def with_exit_codes(report: JobReport, codes: Sequence[int | None]) -> JobReport:
-    """Correct the report of a job that has ended by the exit codes that its processes wrote down, by rank."""
+    """Correct an ended job's report by the exit codes that its processes wrote, by rank."""
     bad = next((rank for rank, code in enumerate(codes) if code != 0), None)
     if bad is None:
         return report
@@ -190,17 +190,17 @@ def is_withdrawn(ad: Mapping[str, Any]) -> bool:
 
 
 def keeps_output(ad: Mapping[str, Any]) -> bool:
-    """Return whether a process in the queue has ended and only waits for its output to be fetched."""
+    """Return whether a queued process has ended and only waits for its output's transfer."""
     return ad.get("JobStatus") == COMPLETED and not ad.get("StageOutFinish")
 
 
 def is_running(ad: Mapping[str, Any]) -> bool:
-    """Return whether a process in the queue has a host, as far as the scheduler knows."""
+    """Return whether a queued process has a host, as far as the scheduler knows."""
     return ad.get("JobStatus") in (_RUNNING, _TRANSFERRING, _SUSPENDED)
 
 
 def reports_of_ads(queue: Iterable[Mapping[str, Any]], history: Iterable[Mapping[str, Any]]) -> dict[str, JobReport]:
-    """Return a report for each attempt of which there is an ad.
+    """Return a report for each attempt that has an ad.
 
     Args:
         queue: ads of jobs in the queue.

@@ -52,7 +52,7 @@ class JobEventSource(Protocol):
         ...
 
     def changed(self, attempts: Iterable[str] = (), after: float = 0.0) -> None:
-        """Take in that attempts were submitted, to be seen `after` seconds, or that one was cancelled."""
+        """Note submitted attempts, to be seen `after` seconds, or a cancelled one."""
         ...
 
 
@@ -164,7 +164,7 @@ class LogEvents:
 
 
 class QueueEvents:
-    """Asks the queue when the slots show that something happened, and fetches what ended jobs wrote.
+    """Ask the queue when the slots show a change, and fetch the output of ended jobs.
 
     Args:
         client: the process that talks to HTCondor.
@@ -203,7 +203,7 @@ class QueueEvents:
             self._polling.slots_seen(jobs, self._looked)
 
     def changed(self, attempts: Iterable[str] = (), after: float = 0.0) -> None:
-        """Take in that attempts were submitted, to be seen `after` seconds, or that one was cancelled."""
+        """Note submitted attempts, to be seen `after` seconds, or a cancelled one."""
         with self._guard:
             self._live.update(dict.fromkeys(attempts, 0))
             self._polling.changed(time.monotonic(), after)
@@ -249,7 +249,7 @@ class QueueEvents:
         return changes
 
     def _still_live(self, live: Mapping[str, int], reports: Mapping[str, JobReport]) -> dict[str, int]:
-        """Return the attempts whose end is still to be reported, with those that were submitted meanwhile."""
+        """Return the attempts without a reported end, and those submitted meanwhile."""
         left = {attempt: 0 for attempt in self._live if attempt not in live}
         for attempt, misses in live.items():
             if attempt not in reports and misses + 1 < _MOST_MISSES:

@@ -46,7 +46,7 @@ class OutputFetcher:
         self._guard = threading.Lock()
 
     def note(self, queue: Iterable[Mapping[str, Any]]) -> None:
-        """Take in the attempts whose output the queue still keeps."""
+        """Note the attempts with output still in the queue."""
         ended = {str(ad.get("CoschedAttempt", "")) for ad in queue if job_ads.keeps_output(ad)}
         for attempt in ended:
             if attempt and self._attempts.known(attempt):
@@ -111,7 +111,7 @@ class SchedulerJobs:
         self._cut_off = 2 * timeout + TRANSFER_SECONDS
 
     def look_up(self, attempts: Sequence[str]) -> dict[str, JobReport]:
-        """Return a report for each of these attempts of which queue or history know."""
+        """Return a report for each of these attempts in queue or history."""
         asked = set(attempts)
         queue = self.queue(job_ads.constraint(attempts))
         self._repair_submissions(ad for ad in queue if ad["CoschedAttempt"] in asked)

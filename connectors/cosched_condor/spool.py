@@ -79,7 +79,7 @@ class CondorAttemptFolders(AttemptFolders):
         return int(written.data) if written is not None and written.data.strip().isdigit() else None
 
     def prepares(self, attempt: str) -> bool:
-        """Return whether a spooled script has a preparation, whose failure is told in the files that come back."""
+        """Return whether a spooled script has a preparation; its failure is told in returned files."""
         return (self.folder(attempt) / _PREPARATION_FILE).exists()
 
     def created(self, attempt: str) -> float | None:

@@ -66,7 +66,7 @@ _COMBINED_COMMANDS = ("requirements", "periodic_remove", "environment", "env")
 
 
 def user_commands(launch: Launch) -> list[SafeValue]:
-    """Return the user's commands as lines of a submit description, but for those that cosched adds to.
+    """Return the user's commands for a submit description, except those that cosched extends.
 
     Raises:
         UserError: a command that is not the user's to give, or a value that could become a line of its own.
@@ -121,7 +121,7 @@ def _check_commands(native: NativeDescription) -> None:
 
 
 def _without_macros(value: str) -> str:
-    """Return a value with its macros turned into text, but for those that only HTCondor can fill in."""
+    """Return a value with its macros expanded, except those that only HTCondor can fill in."""
     # `$$(Attribute)` is filled in on the host, by HTCondor; nothing here looks at it.
     plain = "$$(".join(part.replace("$", "$(DOLLAR)") for part in value.split("$$("))
     return _LATE_MACROS.sub(r"$(\1)", plain)
@@ -265,7 +265,7 @@ def _process_items(
 
 
 def _accounting_user(owner: str) -> SafeValue:
-    """Return the owner as the user of an accounting group, in which HTCondor allows neither spaces nor commas."""
+    """Return the owner as an accounting group's user, which allows neither spaces nor commas."""
     if owner and not _ACCOUNTING_USER.match(owner):
         raise UserError(
             f"the owner {owner[:80]!r} cannot be the user of an accounting group: "

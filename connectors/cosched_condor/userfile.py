@@ -149,7 +149,7 @@ def _kill_interpreter(process: subprocess.Popen[bytes]) -> None:
 
 @functools.cache
 def _without_network() -> tuple[str, ...]:
-    """Return the words that start a program without a network, where this machine lets users do so."""
+    """Return the command prefix that cuts off the network, where this machine allows it."""
     unshare = shutil.which("unshare")
     if unshare is None:
         return ()

@@ -133,7 +133,7 @@ _COMMANDS = (
 
 
 def main() -> None:
-    """Read the text of a submit file from the standard input and print its tasks, or what is wrong with it."""
+    """Read a submit file from the standard input and print its tasks, or its fault."""
     _confine()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what commands and the library print must not get in between

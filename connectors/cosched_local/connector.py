@@ -59,7 +59,7 @@ class LocalConnector:
         return [Host(name, up=name not in off, reason=off.get(name, "")) for name in self._settings.hosts]
 
     def submit(self, launch: Launch) -> str:
-        """Start the attempt, or let it wait for its slots, and return the short identifier of its folder.
+        """Start the attempt or queue it for its slots; return its folder's short identifier.
 
         Raises:
             ConnectorError: it was cancelled before; the spool cannot be written (`transient`).
@@ -86,7 +86,7 @@ class LocalConnector:
             return {a: self._report(a) or JobReport(a, JobState.UNKNOWN) for a in attempts}
 
     def cancel(self, attempt: str) -> None:
-        """End the attempt, with SIGTERM and SIGKILL after the grace, or see to it that it never begins."""
+        """End the attempt with SIGTERM, then SIGKILL after the grace; or forbid its start."""
         check_attempt(attempt)
         with self._working():
             job = self._jobs.get(attempt)
@@ -184,7 +184,7 @@ class LocalConnector:
             self._jobs[attempt] = LocalJob(self._spool, launch, self._settings.grace)
 
     def _advance(self) -> None:
-        """Bring running jobs up to date, end those that lost a host, start those whose slots are free."""
+        """Update running jobs, end those that lost a host, start those with free slots."""
         off = self._spool.offline()
         for attempt, job in list(self._jobs.items()):
             if job.waiting:
@@ -205,7 +205,7 @@ class LocalConnector:
             job.stop(JobState.EVICTED, f"host {lost} was lost: {off[lost]}")
 
     def _start_waiting(self, off: Mapping[str, str]) -> None:
-        """Start jobs whose slots are free; an earlier launch that waits keeps its slots from later ones."""
+        """Start jobs with free slots; an earlier waiting launch keeps its slots from later ones."""
         taken: set[str] = set()
         room = self._settings.beside
         for job in sorted(self._jobs.values(), key=lambda job: job.waiting):  # stable: those that run come first

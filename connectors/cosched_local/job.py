@@ -74,7 +74,7 @@ def start_runner(launch: Launch, folder: Path, grace: float) -> int:
 
 
 def reap() -> None:
-    """Take note of runners of this process that have ended, so that they do not stay as zombies."""
+    """Reap ended runners of this process, so that none stays as a zombie."""
     for pid in list(_runner_pids):
         try:
             gone = os.waitpid(pid, os.WNOHANG) != (0, 0)
@@ -109,17 +109,17 @@ class LocalJob:
 
     @property
     def waiting(self) -> bool:
-        """Whether no runner was started for it and it has not ended."""
+        """Return whether no runner was started for it and it has not ended."""
         return self._pid is None and self._claim is None
 
     @property
     def stopping(self) -> bool:
-        """Whether it was ordered to end."""
+        """Return whether it was ordered to end."""
         return self._give_up != _NEVER
 
     @property
     def changes_soon(self) -> bool:
-        """Whether it will change soon without a sign from the handle."""
+        """Return whether it will change soon without a sign from the handle."""
         return not self.waiting and (self.report.state is JobState.QUEUED or self.stopping)
 
     def set_waiting_reason(self, reason: str) -> None:

@@ -43,7 +43,7 @@ class RunnerClaim:
 
     @property
     def alive(self) -> bool:
-        """Whether that very process runs; a zombie does not."""
+        """Return whether that very process runs; a zombie does not."""
         if self.boot != _boot():
             return False
         stat = _stat(self.pid)
@@ -100,7 +100,7 @@ def _stat(pid: int) -> _Stat | None:
 
 
 def kill_all(attempt: str, claim: RunnerClaim) -> bool:
-    """Kill every process of an attempt whose runner has ended; return True when none is left.
+    """Kill every process of an attempt after its runner; return True when none is left.
 
     They are known by the runner's session, and where they left it by the attempt's UUID in their environment.
     """

@@ -106,7 +106,7 @@ def _stop(folder: str) -> tuple[str, str] | None:
 
 
 class _Processes:
-    """The processes of one attempt, each leading a process group of its own within the runner's session."""
+    """Processes of one attempt, each a group of its own within the runner's session."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -115,7 +115,7 @@ class _Processes:
 
     @property
     def live(self) -> bool:
-        """Whether one has not ended."""
+        """Return whether one has not ended."""
         return bool(self._live)
 
     @property
@@ -257,7 +257,7 @@ class _Guard:
 
 
 def _kill_all(session: int, mark: bytes) -> None:
-    """Kill all processes of the session or with the mark in their environment, until only this one is left."""
+    """Kill all processes with the session or mark of the attempt, until only this one is left."""
     while sum(
         kill(int(name), session, mark) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()
     ):

@@ -141,7 +141,7 @@ class PoolTransaction:
         return self._pool
 
     def replace_pool(self, pool: SimulatedPool) -> None:
-        """Put a pool with the same jobs, in the same order, in the place of this one."""
+        """Replace this pool by another with the same jobs in the same order."""
         self._pool = pool
 
     def job(self, attempt: str) -> SimulatedJob | None:
@@ -174,7 +174,7 @@ class PoolTransaction:
             self._add(job)
 
     def changes_since(self, after: int) -> tuple[int, list[JobReport]]:
-        """Return the number of the last change, and reports of all jobs that changed after change `after`."""
+        """Return the last change's number, and reports of jobs changed after number `after`."""
         self.write()
         return self._changes, [job.report() for job in self._select("change > ? ORDER BY change", after)]
 

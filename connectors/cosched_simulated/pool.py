@@ -73,7 +73,7 @@ class SimulatedJob:
 
     @property
     def live(self) -> bool:
-        """Whether it waits or runs."""
+        """Return whether it waits or runs."""
         return self.state in (JobState.QUEUED, JobState.RUNNING)
 
     def start(self, hosts: tuple[str, ...], time: float) -> SimulatedJob:
@@ -183,7 +183,7 @@ def _with_ended_jobs(jobs: tuple[SimulatedJob, ...], time: float) -> list[Simula
 
 
 def _with_started_jobs(jobs: list[SimulatedJob], up: tuple[str, ...], time: float) -> list[SimulatedJob]:
-    """Start jobs whose hosts are free, in order of submission; a waiting job keeps its free hosts from later ones."""
+    """Start jobs with free hosts, in order of submission; a waiting job keeps its free hosts."""
     busy = {host for job in jobs if job.state is JobState.RUNNING for host in job.hosts}
     free = dict.fromkeys(host for host in up if host not in busy)
     for place, job in enumerate(jobs):

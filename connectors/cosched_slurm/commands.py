@@ -193,7 +193,7 @@ FIXED_VARIABLES = {"PATH": "/usr/local/bin:/usr/bin:/bin", "SLURM_BITSTR_LEN": "
 
 
 class SlurmCommands:
-    """Runs Slurm's commands with none of the daemon's environment but its user, language and time zone.
+    """Run Slurm's commands with the daemon's user, language and time zone alone.
 
     Args:
         settings: the connector's.

@@ -82,7 +82,7 @@ class SlurmConnector:
         return self.submit_many([launch]).job(launch.attempt)
 
     def submit_many(self, launches: Sequence[Launch]) -> SubmitOutcomes:
-        """Submit launches without hosts as arrays where their shapes are equal, each other launch as a job."""
+        """Submit launches without hosts as arrays by shape, each other launch as a job."""
         outcomes = SubmitOutcomes()
         shapes: dict[str, ArrayShape | None] = {}
         again: list[str] = []
@@ -123,7 +123,7 @@ class SlurmConnector:
         }
 
     def cancel(self, attempt: str) -> None:
-        """Fence the attempt, so that it ends before it begins wherever it is, and cancel its job."""
+        """Fence the attempt, so that it never begins anywhere, and cancel its job."""
         check_attempt(attempt)
         with self._spool_faults():
             self._attempts.fence(attempt)
@@ -131,7 +131,7 @@ class SlurmConnector:
         self._slurm.cancel([record.job for record in same if not record.has_ended])
 
     def find(self, attempt: str) -> JobReport | None:
-        """Look the attempt up in the queue, at its stamps, in the completion file and in Slurm's accounting."""
+        """Look for the attempt in queue, stamps, completion file and accounting, in this order."""
         check_attempt(attempt)
         return self._sought(attempt, self._records().get(attempt))
 

@@ -55,7 +55,7 @@ class JobArrays:
         self._known: dict[str, tuple[str, ...]] = {}
 
     def create(self, launches: Sequence[Launch]) -> str:
-        """Write down a new array of attempts, whose scripts are there already, and return its UUID.
+        """Record a new array of attempts with their scripts, and return its UUID.
 
         Raises:
             OSError: the spool cannot be written.

@@ -86,7 +86,7 @@ def _merged_exit_code(state: JobState, record: JobRecord, stamps: ProcessStamps)
 
 @dataclass(slots=True)
 class _FollowedJob:
-    """An attempt whose end has not been reported.
+    """A live attempt, until its end is reported.
 
     Attributes:
         record: Slurm's last.
@@ -180,7 +180,7 @@ class JobWatch:
         return reports
 
     def _compare_records(self, records: Mapping[str, JobRecord]) -> list[JobReport]:
-        """Return reports of attempts whose record changed."""
+        """Return reports of attempts with a changed record."""
         with self._guard:
             self._reported.intersection_update(records)
             for attempt, record in records.items():
@@ -210,7 +210,7 @@ class JobWatch:
         return [report] if report.state is not JobState.UNKNOWN else []
 
     def _ends_badly(self, job: _FollowedJob) -> bool:
-        """Return whether a job was cancelled, or has ended by its stamps and not yet by Slurm's record."""
+        """Return whether a job was cancelled, or ended by its stamps and not yet by Slurm."""
         attempt = job.record.attempt
         if attempt not in self._followed:
             return False

@@ -130,7 +130,7 @@ class JobRecord:
 
     @property
     def has_ended(self) -> bool:
-        """Whether Slurm does nothing more about it."""
+        """Return whether Slurm does nothing more about it."""
         return self.state.final or self.state is JobState.EVICTED
 
 

@@ -1,4 +1,4 @@
-"""The cluster's nodes become hosts, those of a partition and of cosched's reservation where these are set.
+"""Turn the cluster's nodes into hosts: of a partition and of cosched's reservation where set.
 
 Start at `cluster_hosts`; `parse_reservation` reads the reservation that cosched's jobs run in.
 """

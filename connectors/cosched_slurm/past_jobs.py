@@ -95,7 +95,7 @@ class AccountingCache:
         self._asked = float("-inf")
 
     def rows(self, folder: Path, since: float) -> Sequence[Sequence[str]]:
-        """Return the fields of a working directory's jobs since an epoch time, at most `pause` seconds old.
+        """Return a working directory's jobs since an epoch time, at most `pause` seconds old.
 
         Raises:
             ConnectorError: the accounting does not answer.

@@ -68,7 +68,7 @@ _FLAGS: dict[str, tuple[str, object]] = {
 
 
 def submit_description(options: Sequence[str]) -> dict[str, object]:
-    """Return pyslurm's attributes for the options of sbatch, of which the last is the script.
+    """Return pyslurm's attributes for sbatch's options; the last one is the script.
 
     Raises:
         ConnectorError: pyslurm has no attribute for an option.

@@ -60,7 +60,7 @@ class _PyslurmVerbs:
 
 
 def _check_version(library: str, controller: str) -> None:
-    """Refuse a library for another Slurm than the controller's, whose answers it would misread.
+    """Refuse a library made for another Slurm than the controller's: it misreads answers.
 
     Raises:
         SystemFault: their first two numbers differ.

@@ -146,7 +146,7 @@ _LARGEST_INDEX = 4_000_000  # Slurm's own limit (MaxArraySize) is at most this
 
 
 def long_name(word: str) -> tuple[str, str | None]:
-    """Return the long name of an option as it stands in a script, and the value that is written with it, if one is.
+    """Return an option's long name from a script, and the value written with it, if any.
 
     Raises:
         UserError: no option, or one that has no place in a file for cosched.

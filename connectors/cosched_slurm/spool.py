@@ -106,14 +106,14 @@ class ProcessStamps:
 
 
 class SlurmAttemptFolders(AttemptFolders):
-    """The folders of attempts, closed to other users, whatever the spool's mode is."""
+    """Folders of attempts, closed to other users in a spool of any mode."""
 
     def mode(self) -> int:
         """Return the mode of attempts' folders."""
         return 0o700
 
     def change_owner(self, attempt: str, owner: str) -> None:
-        """Give an attempt's folder and all files in it to another user, who must be able to reach it.
+        """Give an attempt's folder and files to another user, who must be able to reach it.
 
         Raises:
             UserError: there is no such user, or it is root, for whom nothing is submitted.

@@ -37,7 +37,7 @@ _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")  # no ranges, no lists,
 
 @dataclass(frozen=True, slots=True)
 class ArrayShape:
-    """Common properties of the attempts of one array, which has one comment for all of them.
+    """Common properties of one array's attempts, which share a comment.
 
     Attributes:
         options: of sbatch, but for those that differ between the attempts.
@@ -96,7 +96,7 @@ def array_shape(launch: Launch, folder: Path, settings: SlurmSettings) -> ArrayS
 
 
 def limit_group(launch: Launch) -> object:
-    """Return a value that is equal for launches that count towards the same limits of Slurm, as far as is known."""
+    """Return a key that is equal for launches under the same known limits of Slurm."""
     own = {} if launch.native is None else launch.native.settings
     return launch.owner, *(own.get(option) for option in ("account", "partition", "qos"))
 

@@ -1,4 +1,4 @@
-"""Access control finds the user behind a request (authentication) and what the user may do (principals)."""
+"""Find the user behind a request (authentication) and the user's rights (principals)."""
 
 from cosched.access.principals import Principal, ProofOfIdentity, Role, Scope
 

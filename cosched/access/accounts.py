@@ -52,7 +52,7 @@ def password_digest(password: str) -> str:
 
 
 def password_matches(digest: str, password: str) -> bool:
-    """Whether the digest is of this password; an empty digest (no such account) takes as long to refuse."""
+    """Return whether the digest is of this password; an empty digest (no such account) takes as long to refuse."""
     from argon2.exceptions import Argon2Error, InvalidHashError
 
     if len(password) > LONGEST_PASSWORD:

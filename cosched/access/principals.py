@@ -38,7 +38,7 @@ _USER_NAME = re.compile(USER_NAME, re.ASCII)
 
 
 def is_user_name(text: str) -> bool:
-    """Whether the text is a valid user name."""
+    """Return whether the text is a valid user name."""
     return _USER_NAME.fullmatch(text) is not None
 
 
@@ -119,11 +119,11 @@ class Principal:
 
     @property
     def is_operator(self) -> bool:
-        """Whether the user may see and cancel all tasks."""
+        """Return whether the user may see and cancel all tasks."""
         return self.role >= Role.OPERATOR
 
     def may_see(self, owner: str) -> bool:
-        """Whether the user may see and cancel tasks of this owner."""
+        """Return whether the user may see and cancel tasks of this owner."""
         return self.is_operator or self.name == owner
 
 

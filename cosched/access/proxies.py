@@ -37,7 +37,7 @@ class RequestEvidence:
 
     @property
     def eavesdroppable(self) -> bool:
-        """Whether others on the network can read the connection: not encrypted, and not within this machine."""
+        """Return whether others can read the connection: unencrypted, and not within this machine."""
         return self.peer is None and not self.secure and not is_loopback(self.address)
 
     @property
@@ -56,7 +56,7 @@ class RequestEvidence:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an IP address is a loopback address of this machine."""
+    """Return whether an IP address is a loopback address of this machine."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
@@ -69,7 +69,7 @@ _OWN = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1"))
 
 @dataclass(frozen=True, slots=True)
 class TrustedProxies:
-    """Trusted reverse proxies, known by their user at a unix socket or their network at a port.
+    """Trusted reverse proxies, known by user at a unix socket or by network at a port.
 
     Attributes:
         uids: of their users.
@@ -85,7 +85,7 @@ class TrustedProxies:
         return bool(self.uids or self.networks)
 
     def forwarded(self, evidence: RequestEvidence) -> bool:
-        """Whether one of the proxies forwarded the request."""
+        """Return whether one of the proxies forwarded the request."""
         if evidence.peer is not None:
             return evidence.peer in self.uids
         try:
@@ -99,7 +99,7 @@ class TrustedProxies:
 
     @property
     def forgeable(self) -> bool:
-        """Whether any user of this machine could send requests as one of the proxies."""
+        """Return whether any user of this machine could send requests as one of the proxies."""
         return not self.secret and any(
             network.overlaps(own) for network in self.networks for own in _OWN if network.version == own.version
         )

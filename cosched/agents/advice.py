@@ -57,7 +57,7 @@ class ObservedDomain:
 
 @dataclass(frozen=True, slots=True)
 class AdviserSnapshot:
-    """What was seen, and how it works now.
+    """Observations of the domain, and the present way of advertising.
 
     Attributes:
         settings: of our agent.
@@ -74,7 +74,7 @@ class AdviserSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class AdvertisingOutcome:
-    """What a way of advertising led to.
+    """Results of one way of advertising.
 
     Attributes:
         late: share of the tasks that missed their deadlines.
@@ -94,7 +94,7 @@ class AdvertisingOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What came of trying.
+    """Result of the trials.
 
     Attributes:
         present: how it is done.
@@ -114,5 +114,5 @@ class Advice:
 
     @property
     def changes(self) -> bool:
-        """Whether anything else is advised than what is done."""
+        """Return whether anything else is advised than what is done."""
         return self.best != self.present

@@ -108,7 +108,7 @@ class Agent:
 
     @property
     def eager(self) -> bool:
-        """Whether neighbours are asked for tasks that will be in time here, too."""
+        """Return whether neighbours are asked for tasks that will be in time here, too."""
         return self._negotiator.eager
 
     def usable(self) -> dict[str, Peer]:
@@ -171,7 +171,7 @@ class Agent:
                 self._advertiser.inquire(name, event.time)
 
     def received(self, event: LetterReceived) -> None:
-        """Take a letter in, if it is new and written by a neighbour to this life."""
+        """Handle a new letter from a neighbour to this life."""
         letter, time = event.letter, event.time
         link = self._links.get(letter.sender)
         if link is None or letter.receiver != self._context.settings.name:

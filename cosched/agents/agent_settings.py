@@ -9,7 +9,7 @@ __all__ = ["AdvertisingBounds", "AdvertisingSettings", "AgentSettings", "Peer", 
 
 
 class PeerRole(StrEnum):
-    """What a neighbour is to us in the graph of agents."""
+    """Place of a neighbour in the graph of agents."""
 
     NEIGHBOUR = "neighbour"
     LOWER = "lower"
@@ -33,7 +33,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class AdvertisingSettings:
-    """How an agent advertises and how long it believes advertisements; may change while it runs.
+    """Rhythm and lifetime of advertisements; may change while the agent runs.
 
     Attributes:
         period: between two advertisements to one peer, seconds.

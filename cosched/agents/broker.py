@@ -30,7 +30,7 @@ AgentEvent = LetterReceived | PeersChanged | AdvertisingChanged
 
 
 class Broker:
-    """Passes events to core and agent, and what each makes of them to the other, until nothing is left to say."""
+    """Pass events to core and agent, and their answers to each other, until none is left."""
 
     def __init__(self, core: Coscheduler, agent: Agent | None = None) -> None:
         self.core = core
@@ -76,7 +76,7 @@ class Broker:
         return self._settle(outcome, outbox)
 
     def _tell_core(self, event: Event) -> Outcome:
-        """Have the core handle an event and the agent hear what came of it, its questions among that."""
+        """Have the core handle an event, and the agent its outcome and questions."""
         outcome = self.core.handle(event)
         if self.agent is not None:
             for task in outcome.changes.tasks.values():

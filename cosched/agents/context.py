@@ -1,4 +1,4 @@
-"""What every part of an agent works with."""
+"""Hold what every part of an agent works with."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["AgentContext"]
 
 @dataclass(frozen=True, slots=True)
 class AgentContext:
-    """What every part of an agent works with.
+    """Common parts of an agent: settings, domain, outbox, round trips.
 
     Attributes:
         settings: as they were at the start; advertising may have changed since.

@@ -22,7 +22,7 @@ __all__ = ["DomainView", "ExpectedEnd"]
 
 @dataclass(frozen=True, slots=True)
 class ExpectedEnd:
-    """A waiting task with a deadline, and when it will end here by the plan in force (infinite for never).
+    """A waiting task with a deadline, and its planned end here (infinite for never).
 
     Both times are epoch seconds.
     """
@@ -33,7 +33,7 @@ class ExpectedEnd:
 
     @property
     def late(self) -> bool:
-        """Whether it will miss its deadline."""
+        """Return whether it will miss its deadline."""
         return self.end > self.deadline
 
 
@@ -59,11 +59,11 @@ class DomainView:
         return self._core.tasks.get(name)
 
     def transit(self) -> list[Task]:
-        """Return the tasks of other domains that cannot run here and wait for one that takes them."""
+        """Return guests that cannot run here and wait for another domain."""
         return [self._core.tasks[name] for name in self._core.transit]
 
     def waits(self, name: str) -> bool:
-        """Whether a task waits here, so that it could be handed over."""
+        """Return whether a task waits here, so that it could be handed over."""
         task = self._core.tasks.get(name)
         if task is None or task.state is not TaskState.QUEUED or self._core.awaited(name):
             return False
@@ -101,7 +101,7 @@ class DomainView:
         return math.inf if spot is None else spot.end
 
     def classes(self, time: float, booked: Sequence[Task]) -> tuple[AdvertisedHostClass, ...]:
-        """Return free hosts over time by class, as the plan in force and what is booked leave them."""
+        """Return free hosts over time by class, after the plan and all bookings."""
         free = dict.fromkeys(self._core.domain.up(), 0.0)
         free |= {host: end - time for host, end in self._core.prospect.taken(time).items() if host in free}
         forecast = self._core.prospect.forecast(time)

@@ -15,7 +15,7 @@ __all__ = ["AdvertisingChanged", "LetterReceived", "PeersChanged"]
 
 @dataclass(frozen=True, slots=True)
 class LetterReceived:
-    """A letter came from a neighbour who has proved who it is.
+    """A letter came from an authenticated neighbour.
 
     Attributes:
         time: epoch seconds.

@@ -68,7 +68,7 @@ class AgentFigures:
 
     @property
     def spreading(self) -> int:
-        """Letters sent to tell and to ask what is free, whether or not there are tasks."""
+        """Return the letters of advertisements and inquiries, with tasks or without."""
         return sum(count for kind, count in self.sent.items() if kind in _SPREADING)
 
     @property
@@ -113,7 +113,7 @@ class AgentStatistics:
         self._failed += 1
 
     def count_forwarded(self, staleness: float | None, misjudged: float | None) -> None:
-        """Count a hand-over, with the age and the error of the advertisement that led to it (seconds)."""
+        """Count a hand-over, with its advertisement's age and error (seconds)."""
         self._forwarded += 1
         if staleness is not None:
             self._staleness.add(staleness)

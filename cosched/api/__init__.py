@@ -1,1 +1,4 @@
-"""What client, server and pages share: documents, times as text, problems. Imports no web framework."""
+"""Documents, times as text and problems, shared by client, server and pages.
+
+This package imports no web framework.
+"""

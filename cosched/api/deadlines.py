@@ -34,7 +34,7 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d{2})", re.ASCII)
 
 
 class _Source(Enum):
-    """Where a deadline was written; the value advises a person who wrote none there."""
+    """Source of a deadline; the value advises a person who wrote none there."""
 
     API = "write 2030-01-31T18:00:00+01:00, or seconds since the epoch"
     TYPED = "write now+2h30m, 18:00, 2030-01-31T18:00 or 2030-01-31T18:00+01:00"
@@ -43,7 +43,7 @@ class _Source(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """A time in seconds since the epoch, and whether its text named no zone, or a time that the zone has twice."""
+    """A time in seconds since the epoch, and whether its text left the zone open."""
 
     seconds: float
     local: bool = False

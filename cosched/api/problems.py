@@ -16,7 +16,7 @@ class NotFoundError(UserError):
 
 
 class ConflictError(UserError):
-    """It contradicts what was asked before."""
+    """The request contradicts an earlier one."""
 
 
 class QuotaError(UserError):

@@ -131,7 +131,7 @@ def format_clock(time: float, now: float, zone: tzinfo | None) -> str:
 
 
 def format_moment(time: float, zone: tzinfo | None) -> str:
-    """Return a time in full, with weekday and the zone's name, as the long form of `format_clock`."""
+    """Return a time in full, with weekday and zone, as the long form of `format_clock`."""
     local = _local(time, zone)
     return f"{local:%A} {local.day} {local:%B %Y, %H:%M:%S} {_offset(local)}"
 

@@ -1,4 +1,4 @@
-"""What every command shares: JSON or text, one-line errors, exit codes."""
+"""Print the results of all commands: JSON or text, one-line errors, exit codes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def finite(value: float | None) -> float | None:
 
 
 def figure(value: float, digits: int) -> str:
-    """Return a number with at least so many digits, whole ones as far as people still count them: no 3.006e+05."""
+    """Return a number with at least `digits`; whole numbers as people count them, no 3.006e+05."""
     return f"{value:.0f}" if 10 ** (digits - 1) <= abs(value) < 1e15 else f"{value:.{digits}g}"
 
 

@@ -261,7 +261,7 @@ class LibraryCalls(ApiCaller):
 
 
 class AccessCalls(ApiCaller):
-    """Who asks: tokens, accounts, the audit log."""
+    """Calls about the principal: tokens, accounts, the audit log."""
 
     def me(self) -> Me:
         """Return who you are to the daemon, and what you may do."""

@@ -1,4 +1,4 @@
-"""The client's HTTP layer calls the API over a unix socket or port and decodes documents."""
+"""Call the API over a unix socket or port and decode its documents."""
 
 from __future__ import annotations
 

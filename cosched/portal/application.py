@@ -63,7 +63,7 @@ _CHANGING: list[dict[str, list[str]]] = [{"token": []}, {"session": [], "csrf": 
 
 
 class DescribedApplication(FastAPI):
-    """An application whose description says what credentials its routes take."""
+    """An application with credentials in its OpenAPI description."""
 
     def openapi(self) -> dict[str, Any]:
         """Return the description, made at the first call."""

@@ -1,4 +1,4 @@
-"""Routes take the principal of a request here, and refuse it where its scopes do not allow the route.
+"""Give routes the principal of a request, or refuse it by its scopes.
 
 `Reader`, `Submitter` and `Manager` are principals with that scope; `Asker` is any known one.
 """
@@ -25,7 +25,7 @@ def sender(request: Request) -> str:
 
 
 async def current_principal(request: Request) -> Principal:
-    """Return who asks.
+    """Return the principal.
 
     Raises:
         RequestError: that is not known.

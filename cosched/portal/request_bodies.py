@@ -71,7 +71,7 @@ class RequestBody(Generic[_T]):
 
     @property
     def description(self) -> dict[str, Any]:
-        """What a route's `openapi_extra` says of a request that carries it."""
+        """Describe a request's body for a route's `openapi_extra`."""
         return {"requestBody": {"required": True, "content": {"application/json": {"schema": self.schema}}}}
 
     def read(self, body: bytes) -> _T:
@@ -100,7 +100,7 @@ def _inlined(schema: Any, parts: dict[str, Any]) -> Any:
 def validation_refusal(
     error: ValidationError, name: str, keys: Sequence[str], item: int | str | None = None
 ) -> RequestError:
-    """Return the refusal of what was not of a form.
+    """Return the refusal of a body without the form of its route.
 
     Args:
         error: what is wrong with it.
@@ -175,7 +175,7 @@ def read_requests(body: bytes) -> list[TaskRequest]:
 
 
 def requests_digest(requests: list[TaskRequest]) -> str:
-    """Return what tells requests of different content apart, whatever the spelling of their JSON."""
+    """Return a digest of a request's content, the same for any spelling of its JSON."""
     content = json.dumps(_TASK_LIST.dump_python(requests, mode="json"), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(content.encode()).hexdigest()
 

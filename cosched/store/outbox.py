@@ -39,7 +39,7 @@ class Outbox:
         return [record_of(Notice, row) for row in self._store.read(query)]
 
     def put(self, notice: Notice) -> None:
-        """Write when a notice is due next, how often it was tried and its last fault."""
+        """Record a notice's next due time, its tries and its last fault."""
         table = tables.outbox
         same = (table.c.task == notice.task, table.c.kind == notice.kind, table.c.target == notice.target)
         changes = {"due": notice.due, "tries": notice.tries, "fault": notice.fault}

@@ -28,7 +28,7 @@ _HANDED = [str(state) for state in HandoverState if state.live]
 
 
 def prune(store: Store, before: float, limit: int = 500) -> int:
-    """Delete up to `limit` tasks that ended before a time, and other records of that age; return the number of tasks.
+    """Delete up to `limit` tasks that ended before a time, and records of that age; count the tasks.
 
     A task stays while it has a live attempt, while a neighbour may have it, and until its neighbour has confirmed its
     end. Settled hand-overs go with their task: a neighbour that asks later to start it is refused, and its output is
@@ -86,7 +86,7 @@ def _ended(store: Store, before: float, limit: int) -> list[str]:
 
 
 def _keys(store: Store, before: float, gone: set[str]) -> list[tuple[str, str]]:
-    """Return the submission keys none of whose tasks is left once `gone` are deleted."""
+    """Return the submission keys that have no task left once `gone` are deleted."""
     table = tables.submission_keys
     rows = store.read(select(table).where(table.c.created < before))
     named: set[str] = {task for row in rows for task in row["tasks"]} - gone

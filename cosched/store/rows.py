@@ -57,7 +57,7 @@ def row_of(record: DataclassInstance) -> dict[str, Any]:
 
 
 def record_of(kind: type[R], row: TableRow, prefix: str = "") -> R:
-    """Return the record of a row, from columns whose names begin with `prefix`."""
+    """Return the record of a row, from columns that begin with `prefix`."""
     return kind(**{name: row[prefix + name] for name in _names(kind)})
 
 

@@ -252,7 +252,7 @@ class Store:
         return records_of(LogEntry, rows)
 
     def ended_attempts(self, since: float, limit: int) -> tuple[tuple[Attempt, Task], ...]:
-        """Return attempts that started and ended after a time, with their tasks, the last to end first."""
+        """Return attempts that started and ended after a time, with tasks, the last to end first."""
         attempts, tasks = tables.attempts, tables.tasks
         columns = [column.label(f"attempt_{column.name}") for column in attempts.columns]
         query = select(*columns, *tasks.columns).join(tasks, tasks.c.id == attempts.c.task)

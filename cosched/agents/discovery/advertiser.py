@@ -87,7 +87,7 @@ class Advertiser:
         self._context.outbox.send(peer, Inquiry())
 
     def inquiry_reached(self, peer: str, time: float) -> None:
-        """Measure the round trip of an inquiry by the first letter that shows that it arrived."""
+        """Measure an inquiry's round trip by the first letter that shows its arrival."""
         self._context.round_trips.record_answer(peer, Inquiry.__name__, "", 0, time)
 
     def advertise(self, peer: Peer, time: float, service: AdvertisedService | None = None) -> None:
@@ -112,7 +112,7 @@ class Advertiser:
 
 
 class _AdvertisedState(NamedTuple):
-    """What a neighbour was told last: when, the mean wait for a host, the number of other domains."""
+    """Last advertisement to a neighbour: when, the mean wait for a host, other domains."""
 
     time: float
     wait: float

@@ -40,7 +40,7 @@ class Bid:
 
 @dataclass(frozen=True, slots=True)
 class _OpenBid:
-    """A bid that was offered, or whose place is kept, until a time; without a task where it cannot run here."""
+    """A bid, offered or kept, until a time; without a task where none can run here."""
 
     epoch: int
     task: Task | None
@@ -71,7 +71,7 @@ class _ForwardedRequest:
 
 
 class Bidder:
-    """Offers places to neighbours and keeps those that they reserve; nothing of it survives a restart."""
+    """Offer places to neighbours and keep the reserved ones; none survives a restart."""
 
     def __init__(self, context: AgentContext, finder: CandidateFinder) -> None:
         """Set up.
@@ -148,7 +148,7 @@ class Bidder:
     # ── for the agent ────────────────────────────────────────────────────────────────────────────────────────
 
     def redeem(self, peer: str, commit: Commit, time: float) -> Bid | None:
-        """Return and drop the bid whose place is kept for a task that comes now; None where there is none."""
+        """Return and drop the kept bid of an arriving task, or None."""
         found = self._open_bids.pop((peer, commit.task), None)
         return found.bid if found is not None and found.kept and found.until > time else None
 
@@ -239,11 +239,11 @@ class ServiceDiscovery:
         return self._answered(peer, decline.task, math.inf, peer)
 
     def expired(self, time: float) -> list[_ForwardedRequest]:
-        """Return the requests whose time is up; they are answered with the best bid so far."""
+        """Return the overdue requests; they are answered with the best bid so far."""
         return self._conclude([key for key, one in self._forwarded.items() if time >= one.until])
 
     def _receivers(self, forwarded: _ForwardedRequest, candidates: Sequence[Candidate]) -> list[str]:
-        """Return the first neighbour whose run times are not known here, and the upper one."""
+        """Return the first neighbour without known run times, and the upper one."""
         found = self._finder.upper_agents({forwarded.peer, *forwarded.request.visited})
         upper = [one.peer for one in found]
         unknown = [one.peer for one in candidates if one.estimate is None and one.peer not in upper]

@@ -61,11 +61,11 @@ class CandidateFinder:
         self._usable_peers = usable_peers
 
     def has_peers(self) -> bool:
-        """Whether new tasks are exchanged with any neighbour."""
+        """Return whether new tasks are exchanged with any neighbour."""
         return bool(self._usable_peers())
 
     def is_usable(self, peer: str) -> bool:
-        """Whether new tasks are exchanged with this neighbour."""
+        """Return whether new tasks are exchanged with this neighbour."""
         return peer in self._usable_peers()
 
     def candidates(self, document: TaskDocument, excluded: Collection[str], time: float) -> list[Candidate]:
@@ -102,11 +102,11 @@ class CandidateFinder:
         ]
 
     def debit(self, candidate: Candidate) -> None:
-        """Count the hosts of a candidate that takes a task as busy until it advertises anew."""
+        """Count a candidate's hosts for a task as busy until it advertises anew."""
         if candidate.estimate is not None:
             self._tables.debit(candidate.domain, candidate.estimate)
 
 
 def most_promising(candidates: list[Candidate], limit: float, fanout: int) -> list[Candidate]:
-    """Return the first `fanout` with an end by `limit` (seconds from now) or an unknown one."""
+    """Return the first `fanout` candidates that end by `limit` (seconds from now), or may."""
     return [candidate for candidate in candidates if candidate.estimate is None or candidate.end <= limit][:fanout]

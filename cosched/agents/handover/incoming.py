@@ -129,7 +129,7 @@ class IncomingHandovers:
             self._outbox.tell(CancelRequested(time, guest.task, f"{cancel.reason} (in {peer})"))
 
     def noted(self, peer: str, noted: Noted, time: float) -> None:
-        """Settle ended guests whose origin has the report."""
+        """Settle ended guests after their origin has the report."""
         for note in noted.notes:
             guest = self._find(peer, note.task, note.epoch)
             if guest is None:
@@ -160,7 +160,7 @@ class IncomingHandovers:
             self._report(guest, time)
 
     def tick(self, time: float) -> None:
-        """Report at intervals, repeat unconfirmed ends, give back guests whose origin is silent."""
+        """Report at intervals, repeat unconfirmed ends, return the guests of silent origins."""
         for guest in list(self._guests.values()):
             if guest.state is GuestState.HELD and time > self._last_heard[guest.task] + 2 * self._settings.lease:
                 self._outbox.tell(CancelRequested(time, guest.task, f"{guest.peer} was silent for too long"))

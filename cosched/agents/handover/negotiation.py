@@ -18,7 +18,7 @@ _MAX_SWITCHES = 3  # times that a kept place is given up for a better offer
 
 
 class NegotiatedOffer(NamedTuple):
-    """When a task would end by an offer, epoch seconds, and in which domain; infinite: the neighbour declined."""
+    """An offer's end, epoch seconds, and its domain; infinite: the neighbour declined."""
 
     end: float
     where: str
@@ -77,12 +77,12 @@ class Negotiation:
 
     @property
     def complete(self) -> bool:
-        """Whether every neighbour that was asked has answered."""
+        """Return whether every neighbour that was asked has answered."""
         return len(self.offers) == len(self.asked)
 
     @property
     def silent(self) -> set[str]:
-        """Neighbours whose answers are awaited."""
+        """Return the neighbours without an answer yet."""
         return {self.reserving} if self.reserving else self.asked.keys() - self.offers.keys()
 
     def leave(self, time: float) -> None:
@@ -95,13 +95,13 @@ class Negotiation:
         self.reserving, self.since = peer, time
 
     def drop_offer(self, reason: str | None = None) -> None:
-        """Drop the offer of the neighbour that was asked to keep the place, for the reason that there is."""
+        """Drop the offer of the neighbour that was to keep the place, with its reason."""
         if reason is not None:
             self.refusals[self.reserving] = reason
         self.offers.pop(self.reserving, None)
 
     def prefers_other(self, gain: float) -> bool:
-        """Whether to give up the kept place for an offer that has become the better one; counts the times."""
+        """Return whether to give up the kept place for a better offer; count the changes."""
         kept = self.offers[self.reserving].end
         others = (offer.end for peer, offer in self.offers.items() if peer != self.reserving)
         if min(others, default=math.inf) >= kept - gain or self.switches >= _MAX_SWITCHES:
@@ -122,7 +122,7 @@ class Negotiation:
         return min(fit)[2] if fit else ""
 
     def refusal_texts(self) -> tuple[str, ...]:
-        """Say of each neighbour that was asked why it does not have the task, for people."""
+        """Say for people why each asked neighbour does not have the task."""
         return tuple(f"{peer}: {self._refusal(peer)[:_MAX_REASON]}" for peer in sorted(self.asked))
 
     def _refusal(self, peer: str) -> str:

@@ -57,7 +57,7 @@ class Negotiator:
 
     @property
     def eager(self) -> bool:
-        """Whether our own tasks that will be in time here are offered, too."""
+        """Return whether our own tasks that will be in time here are offered, too."""
         return self._settings.sooner < 1.0
 
     # ── from the agent ───────────────────────────────────────────────────────────────────────────────────────
@@ -247,7 +247,7 @@ class Negotiator:
         return max((task.deadline - time) / 2, self._settings.poll_interval)
 
     def _is_overdue(self, negotiation: Negotiation, time: float) -> bool:
-        """Whether to go on without the missing answers.
+        """Return whether to go on without the missing answers.
 
         A task that waits for hosts anyway loses nothing by waiting for a slow neighbour where it has no better offer.
         """

@@ -112,7 +112,7 @@ class OutgoingHandovers:
                 self._commit(handover, time)
 
     def reconsider(self, time: float) -> None:
-        """Take back tasks that wait and would be late elsewhere and would now end clearly sooner here."""
+        """Take back tasks that wait, would be late elsewhere and clearly end sooner here."""
         for handover in list(self._live.values()):
             task = self._domain.task(handover.task)
             there = self.forecasts.get(handover.task)
@@ -139,14 +139,14 @@ class OutgoingHandovers:
         self._outbox.tell(TaskReturned(time, handover.task, f"taken back: {reason}"))
 
     def permitted(self, task: str) -> None:
-        """Pass the grant of a guest's origin on to the domain that holds the guest for us."""
+        """Pass the origin's grant of a guest on to the domain that holds it for us."""
         handover = self._live.get(task)
         ask = self._open_questions.pop(task, None)
         if handover is not None and ask is not None:
             self._grant(handover, ask)
 
     def ended(self, task: str) -> None:
-        """Drop what is kept of a task that has ended."""
+        """Drop the records of an ended task."""
         self._avoided.pop(task, None)
         self.forecasts.pop(task, None)
         self._epochs.pop(self._names.pop(task, ""), None)

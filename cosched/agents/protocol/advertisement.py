@@ -67,7 +67,7 @@ class AdvertisedHostClass:
 
 @dataclass(frozen=True, slots=True)
 class AdvertisedService:
-    """What a domain offers, as it stood `age` seconds ago.
+    """A domain's service, as it stood `age` seconds ago.
 
     Attributes:
         domain: whose it is.
@@ -88,7 +88,7 @@ class AdvertisedService:
     manager: str = ""
 
     def takes(self, application: str, manager: str) -> bool:
-        """Whether it runs a task for others by what it says.
+        """Return whether it runs a task for others by what it says.
 
         Args:
             application: of the catalogue; empty where a command runs as it is.
@@ -101,7 +101,7 @@ class AdvertisedService:
 
 @dataclass(frozen=True, slots=True)
 class EndEstimate:
-    """When a task would end in a domain by what is known of it, in seconds from now, and on how many hosts."""
+    """Estimate a task's end in a domain, in seconds from now, and its number of hosts."""
 
     end: float
     hosts: int
@@ -109,7 +109,7 @@ class EndEstimate:
 
 
 def availability_steps(free: Iterable[float]) -> tuple[AvailabilityStep, ...]:
-    """Return the steps of hosts that become free at these times (seconds, negative ones count as 0).
+    """Return the steps of hosts that become free at these times (seconds, not below 0).
 
     At most 64: beyond that the later of two times stands for both, so that nothing is promised too early.
     """
@@ -147,7 +147,7 @@ def estimate_end(service: AdvertisedService, profile_on: Callable[[str, int], Pr
 
 
 def debited(service: AdvertisedService, taken: EndEstimate) -> AdvertisedService:
-    """Return the service with a task's hosts taken until its end, so that not all are sent to them."""
+    """Return the service with a task's hosts taken until its end, so that not all go there."""
     host_class = service.classes[taken.host_class]
     free = IdenticalFreeHosts(host_class.times())
     free.take(taken.hosts, taken.end + service.age)

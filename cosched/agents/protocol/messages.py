@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Advertisement:
-    """What the sender knows of services: its own first, then those of others within its scope."""
+    """The sender's services: its own first, then others within its scope."""
 
     services: tuple[AdvertisedService, ...] = ()
 
@@ -168,7 +168,7 @@ class Cancel:
 
 
 class RemoteTaskState(StrEnum):
-    """Where a forwarded task is."""
+    """Place of a forwarded task."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -185,7 +185,7 @@ class RemoteTaskState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RemoteTaskStatus:
-    """What a forwarded task does.
+    """State of a forwarded task.
 
     Attributes:
         end: expected, seconds from sending; None where unknown.
@@ -210,7 +210,10 @@ class RemoteTaskStatus:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the tasks do that the receiver has forwarded to us. It renews their leases. Final ones are repeated."""
+    """States of the tasks that the receiver forwarded to us. It renews their leases. Final ones are repeated.
+
+    It renews their leases. Final ones are repeated.
+    """
 
     statuses: tuple[RemoteTaskStatus, ...]
 

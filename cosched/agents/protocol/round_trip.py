@@ -73,5 +73,5 @@ class RoundTripTimes:
         return min(max(longest, self._least), self._most)
 
     def forget(self, peer: str) -> None:
-        """Drop what was measured of a neighbour."""
+        """Drop the measurements of a neighbour."""
         self._times.pop(peer, None)

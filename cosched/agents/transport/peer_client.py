@@ -36,7 +36,7 @@ XML_MEDIA_TYPE = "application/xml; charset=utf-8"
 
 
 class LetterSender:
-    """Sends letters to neighbours, each on a thread of its own, so that a slow one delays no other."""
+    """Send letters to neighbours, one thread for each, so that none delays another."""
 
     def __init__(self, files: CertificateFiles) -> None:
         """Set up.

@@ -118,7 +118,7 @@ def _context(protocol: int, certificate: Path, key: Path, pinned: Iterable[str])
 
 @contextmanager
 def time_limit(connection: socket.socket, seconds: float) -> Iterator[None]:
-    """End a connection, secured or not, that is still in use here after so many seconds.
+    """End a connection, secured or not, that is still in use after `seconds`.
 
     A socket's own timeout begins anew with every byte: a neighbour that sends one now and then would hold a thread for
     ever.

@@ -1,4 +1,4 @@
-"""What the API takes and gives, under the same names as everywhere else.
+"""Documents that the API takes and gives, under the same names as everywhere else.
 
 Times are seconds since the epoch, durations seconds. Plain dataclasses: the server checks and prints them, the client
 reads them, and importing them costs nothing.

@@ -19,7 +19,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Me:
-    """Who asks: role, what the credential may be used for, and how it was proved."""
+    """The principal of a request: role, scopes, and how the credential was proved."""
 
     name: str
     role: str
@@ -77,7 +77,7 @@ class AccountRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountChange:
-    """What is to be changed of an account; null stays as it is."""
+    """Changes of an account; null stays as it is."""
 
     password: str | None = None
     role: str | None = None

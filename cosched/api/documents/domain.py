@@ -104,7 +104,7 @@ class PeerView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy:
-    """How well an application's run times were predicted on a class of hosts.
+    """Accuracy of an application's predictions on a class of hosts.
 
     Attributes:
         ratios: measured / predicted as it was at dispatch, the newest run last.
@@ -196,7 +196,7 @@ class RunView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPoint:
-    """How good the search's plan was at one time: planned end of all waiting tasks, and the gap to the bound."""
+    """Quality of the plan at one time: planned end of all waiting tasks, gap to the bound."""
 
     time: float
     end: float
@@ -209,7 +209,7 @@ class SearchPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdvertisingView:
-    """How services are told of: seconds between two advertisements, whether unasked, of domains how many hops away.
+    """A way of advertising: seconds between advertisements, unasked or not, hops they go.
 
     Attributes:
         lifetime: for how many seconds what was told is believed.
@@ -223,7 +223,7 @@ class AdvertisingView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutlookView:
-    """What a way of advertising led to in simulation.
+    """Results of one way of advertising in simulation.
 
     Attributes:
         late: share of the tasks that missed their deadlines.
@@ -238,7 +238,7 @@ class OutlookView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdviceView:
-    """What the adviser found at `time`; `best` is `present` where nothing was clearly better.
+    """Findings of the adviser at `time`; `best` is `present` where nothing was clearly better.
 
     Attributes:
         tried: how many ways of advertising were simulated.
@@ -258,7 +258,7 @@ class AdviceView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkView:
-    """What our agent has done since it began, and how it is advised.
+    """Figures of our agent since it began, and the advice for it.
 
     Attributes:
         since: when it began.

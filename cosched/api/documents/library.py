@@ -17,7 +17,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterView:
-    """What may be set.
+    """A parameter that may be set.
 
     Attributes:
         type: "integer", "number" or "text".

@@ -71,7 +71,7 @@ class TaskRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileView:
-    """Predicted run time in seconds on 1, 2, … hosts, null where that count cannot be used, and who predicted.
+    """Predicted seconds on 1, 2, … hosts, null where a count is impossible, and their source.
 
     Attributes:
         seconds: as expected: half of the runs take longer.
@@ -90,7 +90,7 @@ class ProfileView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """What one more task would do to those that wait already.
+    """Effect of one more task on those that wait.
 
     Attributes:
         delayed: how many would end later.
@@ -105,7 +105,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What a submission would lead to as things stand; nothing was stored.
+    """Likely result of a submission at present; nothing was stored.
 
     Attributes:
         profile: the prediction, corrected by what earlier runs taught; null for a task that passes through.
@@ -172,7 +172,7 @@ class HandoverView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanPoint:
-    """Where a task was planned at one time, because the plan had changed."""
+    """Planned place of a task, written when the plan changed."""
 
     time: float
     start: float

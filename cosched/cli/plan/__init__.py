@@ -99,7 +99,7 @@ def command(
 
 
 def _answerable(policy: Policy) -> PolicyName:
-    """Return the policy, or one that answers at once where this one would have to be compiled first."""
+    """Return the policy, or a quick one where this one must be compiled first."""
     if policy.ready():
         return policy.name
     more = "It is being compiled now: ask again in a minute"
@@ -113,7 +113,7 @@ def _answerable(policy: Policy) -> PolicyName:
 
 
 def _refuse_infeasible(policy: PolicyName, faults: Sequence[str]) -> None:
-    """No schedule is printed that has not been proved feasible by who shares nothing with who made it."""
+    """Check a schedule before it is printed, by code that shares nothing with its maker."""
     if faults:
         raise SystemFault(
             f"{policy} made a schedule that cannot be, {faults[0]}: choose another policy, and report "

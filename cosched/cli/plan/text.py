@@ -1,4 +1,4 @@
-"""What `cosched plan` says to people below its table: how good the plan is, and what it took."""
+"""Summarise a plan for people: how good it is, and what it took."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ def _with_words(request: TaskRequest, words: Sequence[str], number: int) -> Task
 
 
 def requests_of_file(path: Path, *, now: float, options: Mapping[str, Any]) -> tuple[list[TaskRequest], str]:
-    """Return the tasks that a file asks for, and what was assumed about their deadline (empty for nothing).
+    """Return the tasks of a file, and what was assumed about their deadline (empty for nothing).
 
     Args:
         path: the file.

@@ -20,7 +20,7 @@ _MANY = 6  # hosts that a line names one by one
 
 
 def accepted_lines(tasks: Sequence[TaskView]) -> list[str]:
-    """Return what is said of tasks that were accepted: a line for each, or one for very many."""
+    """Describe accepted tasks: a line for each, or one for very many."""
     if len(tasks) > _LISTED:
         return [f"{len(tasks)} tasks accepted: {tasks[0].id} … {tasks[-1].id}"]
     return [
@@ -56,7 +56,7 @@ def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, PlacementView]
 
 
 def _note(task: TaskView) -> str:
-    """Say from where a task came, to where it went, and why it is as it is."""
+    """Tell a task's origin and destination, and the reason of its state."""
     ways = ((f"from {task.origin}", task.origin), (f"in {task.peer}", task.peer))
     where = ", ".join(text for text, known in ways if known)
     return ": ".join(text for text in (where, task.reason) if text)

@@ -72,7 +72,7 @@ class _GlueIds:
 
 
 def glue_entities(published: DomainDescription, address: str) -> list[GlueEntity]:
-    """Return a domain's entities, each after its parent and in the order of the XML rendering.
+    """Return a domain's entities, parents first, in the order of the XML rendering.
 
     Args:
         published: the domain.

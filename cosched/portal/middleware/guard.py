@@ -1,4 +1,4 @@
-"""What no request passes without: a bounded body, and a host name that is ours."""
+"""Bound each request's body, and refuse host names that are not ours."""
 
 from __future__ import annotations
 

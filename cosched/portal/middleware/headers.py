@@ -36,7 +36,7 @@ def content_type(headers: Mapping[str, str]) -> str:
 
 
 def is_form(headers: Mapping[str, str]) -> bool:
-    """Whether the body is one that an HTML form sends."""
+    """Return whether the body is one that an HTML form sends."""
     return content_type(headers) in _FORMS
 
 

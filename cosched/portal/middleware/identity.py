@@ -29,10 +29,10 @@ CSRF_REFUSAL = "the page is too old or not ours (no CSRF token): reload it and t
 
 
 class IdentityGate(Protocol):
-    """What `Identify` needs of `cosched.access.authentication.Authenticator`."""
+    """The part of `cosched.access.authentication.Authenticator` that `Identify` needs."""
 
     def identify(self, evidence: RequestEvidence) -> Identity:
-        """Say who asks."""
+        """Return the principal of a request."""
         ...
 
     def rate_limit(self, identified: Identity) -> float:
@@ -52,7 +52,7 @@ class IdentityMiddleware:
         self._gate = gate
 
     async def __call__(self, scope: "Connection", receive: "Receive", send: "Send") -> None:
-        """Find out who asks and pass the request on."""
+        """Find the principal and pass the request on."""
         if scope["type"] == "http":
             state: dict[str, Any] = scope.setdefault("state", {})
             evidence = _evidence(scope)
@@ -85,7 +85,7 @@ class IdentityMiddleware:
 
 
 def needs_csrf(principal: Principal | None, method: str, headers: Mapping[str, str]) -> bool:
-    """Whether a browser may have been tricked into this: it changes something, and says by itself who asks."""
+    """Return whether a browser may have been tricked: a change, with credentials it sends by itself."""
     if method in _SAFE_METHODS or principal is None or principal.how is ProofOfIdentity.TOKEN:
         return False
     # At a socket, programs of the user's own ask; browsers reach it only through a tunnel, and say their origin.

@@ -1,4 +1,4 @@
-"""Who one is here: tokens for one's programs, and for administrators what was done with credentials."""
+"""The account's page: tokens for programs, and for administrators the audit log."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
 

@@ -28,13 +28,13 @@ BusySpan = tuple[Sequence[str], float, float]
 
 
 def spans_of(runs: Sequence[RunView], plan: PlanView, now: float) -> list[BusySpan]:
-    """Return who ran where from when until when, those that run now among them."""
+    """Return past and present runs: task, hosts, start, end."""
     past: list[BusySpan] = [(run.hosts, run.start, run.end) for run in runs]
     return past + [(spot.hosts, spot.start, now) for spot in plan.placements if spot.running]
 
 
 def busy_shares(hosts: Sequence[HostView], spans: Iterable[BusySpan], window: tuple[float, float]) -> dict[str, float]:
-    """Return for each host the share of a time that tasks of ours ran on it."""
+    """Return each host's share of a time with tasks of ours."""
     left, right = window
     seconds = {host.name: 0.0 for host in hosts}
     for names, start, end in spans:
@@ -45,7 +45,7 @@ def busy_shares(hosts: Sequence[HostView], spans: Iterable[BusySpan], window: tu
 
 
 def busy_over_time(hosts: Sequence[HostView], spans: Iterable[BusySpan], window: tuple[float, float]) -> list[float]:
-    """Return the share of the hosts that were busy in each of `_PARTS` parts of a time."""
+    """Return the busy share of all hosts in each of `_PARTS` parts of a time."""
     left, right = window
     part = (right - left) / _TIME_PARTS
     seconds = [0.0] * _TIME_PARTS
@@ -124,7 +124,7 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
 
 @dataclass(frozen=True, slots=True)
 class _AccuracyStrip:
-    """How right the predictions of one application on one hardware were.
+    """Accuracy of one application's predictions on one hardware.
 
     Attributes:
         entry: what is known.

@@ -29,7 +29,7 @@ _TITLES = {
 def with_error_pages(
     renderer: Renderer, answer: Callable[[Request, Exception], Response]
 ) -> Callable[[Request, Exception], Response]:
-    """Return an error handler that shows on a page the problem that `answer` describes in a document.
+    """Return an error handler that shows a problem on a page instead of in a document.
 
     A browser that is not logged in is led to the login page.
     """

@@ -67,12 +67,12 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
 
 
 def local_minute(moment: float, zone: tzinfo | None) -> str:
-    """Return a moment as a field of date and time holds it, rounded up to a whole second."""
+    """Return a moment for a field of date and time, rounded up to a whole second."""
     return datetime.fromtimestamp(math.ceil(moment)).astimezone(zone).strftime(_FORM)
 
 
 def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catalogued: bool) -> dict[str, str]:
-    """Return the fields that would submit a task like this one again, with as much time as it had."""
+    """Return the fields that submit a task like this one again, with as much time."""
     values = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in task.parameters.items()}
     if task.native is not None:
         fields = {"own": "job", "job_of": task.id, "command": "\n".join(task.command)}
@@ -106,7 +106,7 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
 def resubmit_request(
     task: TaskDetail, fields: Mapping[str, str], zone: tzinfo | None, *, catalogued: bool
 ) -> TaskRequest:
-    """Return the request for a task made from a user's own file once more, with what the form says instead.
+    """Return the request of a user's own file once more, changed by the form.
 
     Raises:
         UserError: a field that cannot be read.
@@ -127,7 +127,7 @@ def resubmit_request(
 
 
 def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> TaskRequest:
-    """Return the request that makes a task like this one, whatever it was made from, with as much time as it had."""
+    """Return the request that makes a task like this one, with as much time."""
     own = task.profile is not None and (task.profile.source == "user" or not (catalogued or task.model))
     return TaskRequest(
         application=task.application if catalogued else "",

@@ -17,7 +17,7 @@ __all__ = ["PreviewVerdict", "SubmissionPreview", "preview_submission"]
 
 
 class PreviewVerdict(StrEnum):
-    """What would come of it."""
+    """A preview of one submission."""
 
     PASSES = "passes"  # no prediction: straight to the resource manager
     STUCK = "stuck"  # no host is up that could run it
@@ -29,7 +29,7 @@ class PreviewVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubmissionPreview:
-    """What a submission would lead to.
+    """Show the likely result of a submission.
 
     Attributes:
         verdict: in a word.

@@ -54,7 +54,7 @@ class Renderer:
         self._environment = _environment()
 
     def page(self, request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> HTMLResponse:
-        """Return a page, or with `?part=` of the request the part of it that a live page asks for anew.
+        """Return a page, or with `?part=` only the part that a live page asks for.
 
         Args:
             request: whose state carries who asks, the nonce and the CSRF token.
@@ -105,7 +105,7 @@ def zone_of(request: Request) -> tzinfo | None:
 
 
 def _compressed(request: Request, text: str, secret: str) -> HTMLResponse:
-    """Return a part of a page, compressed where it carries no secret whose length of compression could tell of it."""
+    """Return a page's part, compressed unless its length could tell a secret."""
     content = text.encode("utf-8", errors="replace")
     if len(content) < _SMALL or "gzip" not in request.headers.get("accept-encoding", "") or (secret and secret in text):
         return HTMLResponse(content)
@@ -120,7 +120,7 @@ def _environment() -> Environment:
 
 
 def _stamp() -> str:
-    """Return what changes with the style sheet and the script, so that browsers may keep them."""
+    """Return a value that changes with style sheet and script, so that browsers keep them."""
     content = hashlib.sha256()
     for path in sorted((resources.templates() / _FOLDER / "static").iterdir()):
         content.update(path.read_bytes())

@@ -94,7 +94,7 @@ def _blocks(services: DomainServices, asker: Principal, plan: PlanView, since: f
 
 @dataclass(frozen=True, slots=True)
 class _SearchProgress:
-    """How the gap to the bound fell of late, as points of a small picture 100 wide and 24 high."""
+    """Draw how the gap to the bound fell of late, as points in 100 by 24."""
 
     points: str
     first: float

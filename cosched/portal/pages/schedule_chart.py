@@ -264,7 +264,7 @@ def _colour(application: str, order: Sequence[str]) -> int:
 
 
 def _ticks(scale: _TimeScale, right: float, now: float, zone: tzinfo | None) -> Iterator[tuple[float, str]]:
-    """Give round times of day in the zone of whoever looks."""
+    """Return round times of day in the reader's zone."""
     span = right - scale.left
     step = next((step for step in _STEPS if span / step <= _TICKS), _STEPS[-1])
     offset = datetime.fromtimestamp(now).astimezone(zone).utcoffset()

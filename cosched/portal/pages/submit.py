@@ -61,7 +61,7 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
 
 
 class _SubmitPage:
-    """Where submissions are submitted."""
+    """Show the form and take its submissions."""
 
     def __init__(self, services: DomainServices, renderer: Renderer) -> None:
         self._services = services
@@ -92,7 +92,7 @@ class _SubmitPage:
         return self._renderer.page(request, "preview.html", **self._preview_values(request, asker, fields))
 
     def sample(self, asker: Principal) -> Response:
-        """Submit a task that shows what happens, whatever the catalogue has."""
+        """Submit a task that shows how cosched works, with any catalogue."""
         entries = self._services.models.applications()
         for entry in sorted(entries, key=lambda entry: (entry.name != "sweep3d", not entry.model, entry.name)):
             wanted = [TaskRequest(application=entry.name, name="sample")]

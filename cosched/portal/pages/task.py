@@ -1,4 +1,4 @@
-"""A task's page shows its timeline, prediction, plan and output, and what can be done with it."""
+"""Show a task's timeline, prediction, plan, output and actions."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
 
@@ -149,7 +149,7 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
 
 
 def _curve(task: TaskDetail, explained: ExplanationView) -> Markup:
-    """Draw the prediction as it is now, or as it was when the task left, and what came of it."""
+    """Draw the prediction, now or as of the dispatch, and the actual run."""
     assert task.profile is not None
     hosts = task.hosts or explained.planned_hosts
     profile = explained.profile or _as_it_left(task.profile, len(hosts), task.predicted)

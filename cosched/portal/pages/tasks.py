@@ -85,7 +85,7 @@ _MOST_SELECTED = 1000
 
 
 def resubmit(services: DomainServices, asker: Principal, tasks: Sequence[str]) -> Sequence[TaskView]:
-    """Submit tasks once more, each with as much time as it had, and return the new ones."""
+    """Submit tasks once more, each with as much time, and return the new ones."""
     known = {entry.name for entry in services.models.applications()}
     earlier = [services.tasks.task(asker, task) for task in tasks]
     now = time.time()
