@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentOutbox", "LetterSequence", "SendLetter"]
 
-# ── One neighbour's letters: each is taken once, whatever the network repeats, delays or replays.
-
 
 # Letters that may overtake one another; what comes later than that counts as lost. Its sender says it again.
 _WINDOW = 1024
@@ -68,9 +66,6 @@ class LetterSequence:
         if len(self._taken) > 2 * _WINDOW:
             self._taken = {number for number in self._taken if number > self._newest - _WINDOW}
         return True
-
-
-# ── What one event makes an agent write down, tell its core and tell its neighbours, in this order.
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,6 @@ from cosched.errors import SystemFault, UserError
 
 __all__ = ["app", "network_lines"]
 
-# ── The network of agents as text for people.
-
 
 def network_lines(network: NetworkView) -> list[str]:
     """Return what an agent has done, and how it is advised."""
@@ -68,9 +66,6 @@ def _way(way: AdvertisingView) -> str:
 
 def _outlook(outlook: OutlookView) -> str:
     return f"{100 * outlook.late:.1f} % late, {outlook.letters:.1f} letters a task"
-
-
-# ── `cosched peer`: neighbouring domains, whose tasks we take and who take ours.
 
 
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.

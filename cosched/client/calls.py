@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AccessCalls", "DomainCalls", "LibraryCalls", "TaskCalls"]
 
-# ── Tasks.
-
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0  # seconds between looks at tasks that are waited for
 
@@ -164,9 +162,6 @@ def _request_document(request: TaskRequest) -> dict[str, Any]:
     return {key: value for key, value in asdict(request).items() if value not in (None, "", (), {}, False)}
 
 
-# ── The domain, its schedule and its past.
-
-
 class DomainCalls(ApiCaller):
     """The domain, its schedule and its past."""
 
@@ -225,9 +220,6 @@ class DomainCalls(ApiCaller):
         return [decode_document(RecordView, item) for item in found]
 
 
-# ── The catalogue and the models.
-
-
 class LibraryCalls(ApiCaller):
     """The catalogue and the models."""
 
@@ -255,9 +247,6 @@ class LibraryCalls(ApiCaller):
         return decode_document(
             CurvesView, self._call("GET", f"/models/applications/{segment(name)}/curves", params=params)
         )
-
-
-# ── Who asks: tokens, accounts, the audit log.
 
 
 class AccessCalls(ApiCaller):

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ApiCaller", "LostAnswerError", "NotRunningError", "decode_document", "segment"]
 
-# ── From JSON documents to their dataclasses.
-
 
 _T = TypeVar("_T")
 
@@ -57,9 +55,6 @@ def _value(kind: Any, document: Any) -> Any:
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
-
-
-# ── What every call to the daemon shares: its address, who asks, and errors as exceptions.
 
 
 _TIMEOUT = 30.0

@@ -36,8 +36,6 @@ from cosched.version import __version__
 
 __all__ = ["DescribedApplication", "build_application"]
 
-# ── What the API says of itself (OpenAPI): beside the routes, how one proves who one is.
-
 
 _SCHEMES: dict[str, dict[str, str]] = {
     "token": {
@@ -76,8 +74,6 @@ class DescribedApplication(FastAPI):
                         operation["security"] = _ASKING if method == "get" else _CHANGING
         return super().openapi()
 
-
-# ── The HTTP API under /api/v1. It knows JSON and HTTP; the services behind it do what is asked.
 
 _LARGEST_BODY = 16 << 20
 _PROBLEMS: dict[int | str, dict[str, Any]] = {

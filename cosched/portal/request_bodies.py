@@ -31,8 +31,6 @@ __all__ = [
     "validation_refusal",
 ]
 
-# ── Bodies of requests that are one JSON object: read strictly, and every mistake answered with one clear line.
-
 
 _T = TypeVar("_T")
 _MOST_FAULTS = 3
@@ -135,9 +133,6 @@ def _sentence(fault: Any, name: str, keys: Sequence[str]) -> str:
         case _:
             wanted = fault["msg"].replace("Input should be", "it must be").replace("array", "list")
             return f"{key} is {str(fault['input'])[:80]!r}: {wanted}"
-
-
-# ── From the body of a request to `TaskRequest`s; every mistake is answered with one clear line.
 
 
 MOST_TASKS = 10_000

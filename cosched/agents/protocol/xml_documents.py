@@ -82,9 +82,6 @@ def schema_text() -> bytes:
     return resources.files("cosched.agents.protocol").joinpath("agent.xsd").read_bytes()
 
 
-# ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def _serialised(element: Any) -> bytes:
     data = etree.tostring(element, encoding="UTF-8", xml_declaration=True)
     if len(data) > MAX_DOCUMENT_BYTES:
@@ -137,9 +134,6 @@ def _text(value: Any) -> str:
             return repr(value)
         case _:
             return str(value)
-
-
-# ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _read(data: bytes, name: str, kind: type) -> Any:

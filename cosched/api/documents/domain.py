@@ -21,8 +21,6 @@ __all__ = [
     "Status",
 ]
 
-# ── The domain: its hosts, its neighbours, how it is, and how right its predictions were.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostView:
@@ -138,9 +136,6 @@ class Status:
     calls: dict[str, int] = field(default_factory=dict)
 
 
-# ── The schedule: what has run, runs and is planned, and how good it is.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementView:
     """A task's place in the plan; `running` where it is there already. Another user's task has no name and deadline."""
@@ -202,9 +197,6 @@ class SearchPoint:
     end: float
     gap: float | None
     evaluations: int
-
-
-# ── The network of agents: what ours has done, and what its adviser found.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,8 +25,6 @@ __all__ = [
 FINAL_STATES = ("completed", "failed", "cancelled")
 """States that a task does not leave."""
 
-# ── What is submitted, and what submitting it would lead to.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRequest:
@@ -127,9 +125,6 @@ class Forecast:
     earliest_deadline: float | None
     effect: Effect | None = None
     offered: bool = False
-
-
-# ── A task and its life.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

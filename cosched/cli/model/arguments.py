@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["catalogued", "model_folders", "parse_host_counts", "parse_parameter_values"]
 
-# ── Numbers of hosts as people write them: `8`, `1-16`, `1,2,4`, `1-4,8`.
-
 
 _MOST_COUNTS = 4096
 _COUNT_RANGE = re.compile(r"([0-9]{1,6})(?:-([0-9]{1,6}))?")
@@ -43,9 +41,6 @@ def parse_host_counts(text: str) -> list[int]:
             raise UserError(f"hosts {text!r}: more than {_MOST_COUNTS} numbers")
         counts.update(range(first, last + 1))
     return sorted(counts)
-
-
-# ── Parameters as people write them: `k=4`, `k=1,2,4`, `k=1..10`, `k=1..10:2`, `k=1..1000:*10`.
 
 
 _MOST_VALUES = 10_000
@@ -97,9 +92,6 @@ def _parameter_values(text: str, setting: str) -> list[float]:
 
 def _unreadable_setting(setting: str) -> UserError:
     return UserError(f"--set {setting!r}: write NAME=NUMBER, or NAME=1,2,4, NAME=1..10:2 or NAME=1..64:*2 for a sweep")
-
-
-# ── Where commands about models look for them: where the daemon on this machine would.
 
 
 def model_folders(config: Path | None = None) -> tuple[Path, ...]:

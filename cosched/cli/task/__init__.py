@@ -24,8 +24,6 @@ from cosched.errors import UserError
 
 __all__ = ["app", "output_command"]
 
-# ── `cosched task out` and `cosched task err`: what a task's processes wrote.
-
 
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
@@ -120,9 +118,6 @@ def _why_nothing(task: "TaskDetail", stream: str, rank: int) -> str:
     if not task.tries:
         return f"task {task.id} has not begun ({task.state}): nothing was written yet"
     return f"nothing is kept of what rank {rank} of task {task.id} wrote: it may not have begun, or its files are gone"
-
-
-# ── `cosched task`: submit tasks and follow them.
 
 
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["name_and_value", "read_lines", "request_of", "requests_of_file", "task_array"]
 
-# ── From the words of `cosched task submit` to a request.
-
 
 def request_of(
     application: str,
@@ -140,9 +138,6 @@ def _profile_value(word: str) -> float | None:
         ) from error
 
 
-# ── Many tasks of one kind: `cosched task submit --count` and `--from`.
-
-
 _INDEX = "TASK_INDEX"
 
 
@@ -204,9 +199,6 @@ def _with_words(request: TaskRequest, words: Sequence[str], number: int) -> Task
     return replace(
         request, parameters={**request.parameters, **dict(name_and_value(word, f"line {number}:") for word in words)}
     )
-
-
-# ── `cosched task submit --file`: from a user's own file to requests. What the command line says wins over the file.
 
 
 def requests_of_file(path: Path, *, now: float, options: Mapping[str, Any]) -> tuple[list[TaskRequest], str]:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GLUE_NAMESPACE", "glue_ldif", "glue_xml"]
 
-# ── GLUE 2.0 entities as XML: one flat document of entities that name one another (OGF GFD.209).
-
 
 GLUE_NAMESPACE = "http://schemas.ogf.org/glue/2009/03/spec_2.0_r1"
 _PREFIXES: Any = {None: GLUE_NAMESPACE}  # the stubs of lxml do not know that None is the default
@@ -52,9 +50,6 @@ def glue_xml(entities: Iterable[GlueEntity], time: float) -> bytes:
 
 def _add(element: Any, name: str, value: str) -> None:
     etree.SubElement(element, f"{{{GLUE_NAMESPACE}}}{name}").text = value
-
-
-# ── GLUE 2.0 entities as LDIF (RFC 2849), a whole tree below `o=glue` for a directory with etc/ldap/glue2.schema.
 
 
 _TOP = (

@@ -18,8 +18,6 @@ from cosched.portal.pages.rendering import Renderer
 
 __all__ = ["BusySpan", "HostClass", "busy_over_time", "busy_shares", "host_classes", "routes", "spans_of"]
 
-# ── How busy hosts were: each of them, each class, and all of them over time.
-
 
 _TIME_PARTS = 120  # of the time, for its course
 
@@ -84,8 +82,6 @@ def host_classes(hosts: Sequence[HostView], busy: Mapping[str, float]) -> list[H
         for name, found in sorted(by_name.items())
     ]
 
-
-# ── The domain: its hosts and how busy they are, its neighbours, how right predictions were, and what has happened.
 
 _HOUR = 3600.0
 _LINES = 50

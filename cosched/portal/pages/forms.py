@@ -31,8 +31,6 @@ __all__ = [
     "resubmit_request",
 ]
 
-# ── From the fields of the submit page to the request of a task.
-
 
 PARAMETER = "p."
 """What the names of fields begin with that hold an application's parameters."""
@@ -183,9 +181,6 @@ def read_profile(text: str) -> tuple[float | None, ...] | None:
         raise UserError(
             f"the run times {text[:80]!r} are not numbers: write seconds on 1, 2, … hosts, separated by commas"
         ) from error
-
-
-# ── From an uploaded submit file or batch script to requests. What the form says wins over the file.
 
 
 _NOWHERE = Path("/")

@@ -24,8 +24,6 @@ from cosched.portal.routes.tasks import MOST_OUTPUT_BYTES
 
 __all__ = ["TaskTimeline", "TimelinePhase", "routes", "timeline"]
 
-# ── A task's life as a picture: waiting, hand-over and run, where its end was predicted, its deadline.
-
 
 TIMELINE_WIDTH = 1000.0  # of the picture, in SVG units
 _ROOM = 0.04  # of the span, to the right of the last moment
@@ -95,8 +93,6 @@ def _timeline_spans(task: TaskDetail, explained: ExplanationView, now: float) ->
             spans.append(("will run", max(explained.planned_start, now), explained.planned_end))
     return [span for span in spans if span[2] > span[1]]
 
-
-# ── A task's page: its life, its prediction, its plan, its output, and what can be done with it.
 
 _SHOWN = 32 * 1024  # bytes of each output
 _RANKS = 4

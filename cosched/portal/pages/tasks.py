@@ -23,7 +23,6 @@ from cosched.store.store import TaskSelection
 
 __all__ = ["bulk_action_routes", "resubmit", "routes"]
 
-# ── The list of tasks: mine, or for those who oversee everybody's.
 
 _PAGE = 50
 _GROUPS: dict[str, tuple[TaskState, ...]] = {
@@ -78,8 +77,6 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
 
     return router
 
-
-# ── What is done with several tasks of the list at once: cancel them, or submit them again.
 
 _MOST_SELECTED = 1000
 

@@ -31,7 +31,6 @@ from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 
 __all__ = ["domain_routes", "history_routes", "reservation_routes"]
 
-# ── Hosts kept for others, over HTTP: all may see them, administrators make them and give them up.
 
 _RESERVATION = RequestBody(
     ReservationRequest,
@@ -96,8 +95,6 @@ def reservation_routes(services: DomainServices, access: Authenticator) -> APIRo
 def _detail(reservation: ReservationView) -> str:
     return f"{reservation.id} {reservation.name}: {', '.join(reservation.hosts)}".replace(" :", ":")
 
-
-# ── What has been, over HTTP: runs, plans, how the search went, how right predictions were, and the log.
 
 _RUNS, _LOG = DocumentResponder[list[RunView]](list[RunView]), DocumentResponder[list[RecordView]](list[RecordView])
 _PLANS, _SEARCH = (
