@@ -10,19 +10,14 @@ from typing import TYPE_CHECKING
 
 from cosched.agents.events import AdvertisingChanged, LetterReceived, PeersChanged
 from cosched.coscheduler.changes import AskPeers, AskStart, Changes, Outcome
-from cosched.coscheduler.events import NeighboursChanged, Tick
+from cosched.coscheduler.events import NeighboursChanged, Restored, Tick
 from cosched.coscheduler.log_entries import log_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from cosched.agents.agent import Agent
     from cosched.agents.outbox import AgentOutbox
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
-    from cosched.coscheduler.handovers import Guest, Handover
-    from cosched.coscheduler.reservations import Reservation
-    from cosched.coscheduler.task import Attempt, Task
 
 __all__ = ["AgentEvent", "Broker"]
 
@@ -53,27 +48,17 @@ class Broker:
                 pass  # nobody here to read it
             case _:
                 outcome = self._tell_core(event)
-                if isinstance(event, Tick) and self.agent is not None:
-                    self.agent.tick(event.time)
+                if self.agent is not None:
+                    self._tell_agent(self.agent, event)
         return self._settle(outcome, outbox)
 
-    def restore(
-        self,
-        tasks: Iterable[Task],
-        attempts: Iterable[Attempt],
-        completed: Iterable[Task],
-        handovers: Iterable[Handover],
-        guests: Iterable[Guest],
-        ended: Mapping[str, Task],
-        time: float,
-        reservations: Iterable[Reservation] = (),
-    ) -> Outcome:
-        """Take up where a former process stopped; see `Coscheduler.restore` and `Agent.restore`."""
-        outbox = None if self.agent is None else self.agent.begin()
-        outcome = self.core.restore(tasks, attempts, completed, time, reservations)
-        if self.agent is not None:
-            self.agent.restore(handovers, guests, ended, time)
-        return self._settle(outcome, outbox)
+    @staticmethod
+    def _tell_agent(agent: Agent, event: Event) -> None:
+        match event:
+            case Tick():
+                agent.tick(event.time)
+            case Restored(time, saved):
+                agent.restore(saved.handovers, saved.guests, saved.ended, time)
 
     def _tell_core(self, event: Event) -> Outcome:
         """Have the core handle an event, and the agent its outcome and questions."""

@@ -27,6 +27,7 @@ from cosched.coscheduler.events import (
     OfferEnded,
     PeerReported,
     ReservationReleased,
+    Restored,
     ScheduleImproved,
     StartPermitted,
     TaskForwarded,
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.plan import CurrentPlan
-    from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.submit_limits import OwnerLimit
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.calibration import Correction
@@ -113,39 +113,6 @@ class Coscheduler:
             self._dispatch(event.time)
             self._dispatched_at = event.time
         return self._ledger.outcome(event)
-
-    def restore(
-        self,
-        tasks: Iterable[Task],
-        attempts: Iterable[Attempt],
-        completed: Iterable[Task],
-        time: float,
-        reservations: Iterable[Reservation] = (),
-    ) -> Outcome:
-        """Take up where a former process stopped.
-
-        Args:
-            tasks: all tasks that have not ended.
-            attempts: their live attempts.
-            completed: tasks that ended well, oldest first: what their run times taught.
-            time: now, epoch seconds.
-            reservations: those that are not over.
-
-        Returns:
-            Decisions that find out what became of each attempt meanwhile.
-        """
-        self._ledger.begin()
-        self.prospect.forget()
-        self._ledger.load(tasks, attempts)
-        for reservation in reservations:
-            self.reservations.put(reservation)
-        for task in completed:
-            self._experience.ended(task)
-        for task in sorted(self.tasks.values(), key=lambda task: task.number):
-            if self.attempt_of(task.id) is None and task.state is TaskState.QUEUED:
-                self._queue.add(task)  # others without an attempt are with another domain
-        self._lifecycle.find_all(time)
-        return self._ledger.outcome()
 
     # ── what others may ask ──────────────────────────────────────────────────────────────────────────────────
 
@@ -221,11 +188,12 @@ class Coscheduler:
     def _take(self, event: Event) -> None:
         """Change the state as an event says; nothing leaves yet."""
         match event:
+            case Restored():
+                self._restore(event)
             case TaskSubmitted():
                 self._accept(event.task)
             case CancelRequested():
-                if event.task in self.tasks:
-                    self._lifecycle.cancel(self.tasks[event.task], event.reason, event.time)
+                self._cancel(event)
             case HostsObserved():
                 self._observe(event)
             case HostsReserved() | ReservationReleased():
@@ -241,6 +209,19 @@ class Coscheduler:
             case _:
                 self._lifecycle.hear(event)
 
+    def _restore(self, event: Restored) -> None:
+        """Take up what was written down, and find out what became of each attempt meanwhile."""
+        saved = event.state
+        self._ledger.load(saved.tasks, saved.attempts)
+        for reservation in saved.reservations:
+            self.reservations.put(reservation)
+        for task in saved.completed:
+            self._experience.ended(task)
+        for task in sorted(self.tasks.values(), key=lambda task: task.number):
+            if self.attempt_of(task.id) is None and task.state is TaskState.QUEUED:
+                self._queue.add(task)  # others without an attempt are with another domain
+        self._lifecycle.find_all(event.time)
+
     def _accept(self, task: Task) -> None:
         if task.id not in self.tasks:
             self._ledger.put(task)
@@ -249,6 +230,10 @@ class Coscheduler:
             self._queue.add(task)
             if task.id in self.waiting:
                 self.waiting.bring_last_forward(overtaken)
+
+    def _cancel(self, event: CancelRequested) -> None:
+        if event.task in self.tasks:
+            self._lifecycle.cancel(self.tasks[event.task], event.reason, event.time)
 
     def _due(self, task: str) -> float:
         deadline = self.tasks[task].deadline
@@ -260,7 +245,7 @@ class Coscheduler:
         Decoding it for each of a thousand tasks that arrive together takes long: a task that is still to be searched
         for leaves no sooner by a look shortly after the last one.
         """
-        if isinstance(event, NeighboursChanged):
+        if isinstance(event, NeighboursChanged | Restored):
             return True
         if not isinstance(event, TaskSubmitted) or not self._policy.searched:
             return False

@@ -5,13 +5,16 @@ Every event carries its time; the core never reads a clock. Start at `Event`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cosched.connector.interface import Host, JobReport
+    from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.reservations import Reservation
-    from cosched.coscheduler.task import Task, TaskState
+    from cosched.coscheduler.task import Attempt, Task, TaskState
 
 __all__ = [
     "AttemptAbsent",
@@ -26,6 +29,8 @@ __all__ = [
     "OfferEnded",
     "PeerReported",
     "ReservationReleased",
+    "Restored",
+    "SavedState",
     "ScheduleImproved",
     "StartPermitted",
     "SubmitFailed",
@@ -232,8 +237,40 @@ class NeighboursChanged:
     offer_on_time: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SavedState:
+    """Records of a former process, as its database kept them.
+
+    Attributes:
+        tasks: those that have not ended.
+        attempts: their live attempts.
+        completed: tasks that ended well, oldest first: their run times taught corrections.
+        reservations: those that are not over.
+        handovers: all hand-overs of live tasks, ended ones too.
+        guests: unsettled ones.
+        ended: tasks of guests that have ended, by identifier.
+    """
+
+    tasks: tuple[Task, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    completed: tuple[Task, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
+    handovers: tuple[Handover, ...] = ()
+    guests: tuple[Guest, ...] = ()
+    ended: Mapping[str, Task] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A new process takes up the records of a former one. Nothing leaves by this alone."""
+
+    time: float
+    state: SavedState
+
+
 Event = (
-    TaskSubmitted
+    Restored
+    | TaskSubmitted
     | CancelRequested
     | HostsObserved
     | HostsReserved

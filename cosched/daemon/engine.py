@@ -22,7 +22,7 @@ from cosched.agents.broker import Broker
 from cosched.agents.outbox import SendLetter
 from cosched.app.validation import check_predecessors
 from cosched.coscheduler.changes import CancelAttempt, Changes, DispatchAttempt, LocateAttempt, Outcome, Replan
-from cosched.coscheduler.events import TaskSubmitted, Tick
+from cosched.coscheduler.events import Restored, SavedState, TaskSubmitted, Tick
 from cosched.errors import UserError
 from cosched.store.database import StoreFault
 from cosched.store.handovers import HandoverTable
@@ -157,16 +157,16 @@ class Engine(threading.Thread):
         names = {task.id for task in waiting}
         guests, ended = self._exchange.guests()
         now = self._clock.now()
-        outcome = self._broker.restore(
-            waiting,
-            [a for a in live if a.task in names],
-            self._store.completed(),
-            self._exchange.handovers(),
-            guests,
-            ended,
-            now,
-            self._store.reservations(now),
+        saved = SavedState(
+            tasks=tuple(waiting),
+            attempts=tuple(attempt for attempt in live if attempt.task in names),
+            completed=self._store.completed(),
+            reservations=self._store.reservations(now),
+            handovers=self._exchange.handovers(),
+            guests=guests,
+            ended=ended,
         )
+        outcome = self._broker.handle(Restored(now, saved))
         self._act(outcome.decisions)
         self._replan = True
         _log.info("restored", tasks=len(waiting), attempts=len(live))

@@ -28,7 +28,16 @@ from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, Changes, DispatchAttempt, LocateAttempt, Outcome
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.events import AttemptAbsent, AttemptSubmitted, HostsObserved, JobReported, TaskSubmitted, Tick
+from cosched.coscheduler.events import (
+    AttemptAbsent,
+    AttemptSubmitted,
+    HostsObserved,
+    JobReported,
+    Restored,
+    SavedState,
+    TaskSubmitted,
+    Tick,
+)
 from cosched.coscheduler.handovers import GuestState
 from cosched.coscheduler.task import Task, TaskState
 from cosched.errors import UserError
@@ -103,17 +112,14 @@ class Node:
         guests = [guest for guest in written.guests.values() if guest.state is not GuestState.SETTLED]
         ended = {g.task: written.tasks[g.task] for g in guests if g.state is GuestState.ENDED}
         attempts = [a for a in written.attempts.values() if a.state.live and a.task in names]
-        self.carry_out(
-            self.broker.restore(
-                live,
-                attempts,
-                [],
-                [h for h in written.handovers.values() if h.task in names],
-                guests,
-                ended,
-                self.now,
-            )
+        saved = SavedState(
+            tasks=tuple(live),
+            attempts=tuple(attempts),
+            handovers=tuple(h for h in written.handovers.values() if h.task in names),
+            guests=tuple(guests),
+            ended=ended,
         )
+        self.carry_out(self.broker.handle(Restored(self.now, saved)))
         self.happen(PeersChanged(self.now, self.neighbours))
         self.happen(HostsObserved(self.now, self.hosts))
 

@@ -9,12 +9,12 @@ from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt, Outcome
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, TaskSubmitted
+from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, Restored, SavedState, TaskSubmitted
 from cosched.coscheduler.task import Attempt, Task
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 INSTANCE = "6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11"
 
@@ -57,6 +57,12 @@ def a_task(number: int, seconds: Sequence[float] | None = (10.0, 6.0, 5.0, 4.0),
         profile=profile,
         **fields,
     )
+
+
+def restore(core: Coscheduler, time: float, **saved: Iterable[Any]) -> Outcome:
+    """Have a core take up records, given as fields of `SavedState`."""
+    records: dict[str, Any] = {kind: tuple(each) for kind, each in saved.items()}
+    return core.handle(Restored(time, SavedState(**records)))
 
 
 def submit(core: Coscheduler, task: Task, time: float = 0.0) -> Outcome:

@@ -46,6 +46,7 @@ from tests.coscheduler.makers import (
     mixed_hosts,
     on_both,
     report,
+    restore,
     settings,
     start,
     submit,
@@ -346,7 +347,7 @@ def test_an_attempt_that_the_manager_never_got_is_fenced_and_its_task_tried_agai
     if crash:
         tasks, attempts = list(core.tasks.values()), list(core.attempts.values())
         core = Coscheduler(settings())
-        core.restore(tasks, attempts, [], 6.0)
+        restore(core, 6.0, tasks=tasks, attempts=attempts)
         core.handle(HostsObserved(6.0, hosts(4)))
     # The fence looks like a removal in some managers: it is ours, not a user's who wants the task away.
     (second,) = dispatched(report(core, first, JobState.REMOVED, 7.0, reason="cancelled"))
@@ -504,7 +505,7 @@ def test_a_restart_adopts_what_lives_and_queues_what_waits() -> None:
     (running,) = dispatched(submit(former, a_task(1, [10.0])))
     submit(former, a_task(2, [10.0]))
     core = Coscheduler(settings())
-    outcome = core.restore(former.tasks.values(), former.attempts.values(), [], 5.0)
+    outcome = restore(core, 5.0, tasks=former.tasks.values(), attempts=former.attempts.values())
     assert located(outcome) == [running.uuid]
     core.handle(HostsObserved(5.0, hosts(1)))
     assert core.attempt_of("2") is None  # the only host may still be in use
@@ -517,7 +518,9 @@ def test_a_restart_goes_on_cancelling() -> None:
     (attempt,) = dispatched(submit(former, a_task(1)))
     former.handle(CancelRequested(1.0, "1"))
     core = Coscheduler(settings())
-    assert cancelled(core.restore(former.tasks.values(), former.attempts.values(), [], 5.0)) == [attempt.uuid]
+    assert cancelled(restore(core, 5.0, tasks=former.tasks.values(), attempts=former.attempts.values())) == [
+        attempt.uuid
+    ]
 
 
 def test_a_restart_learns_from_what_completed() -> None:
@@ -525,7 +528,7 @@ def test_a_restart_learns_from_what_completed() -> None:
     (attempt,) = dispatched(submit(former, a_task(1, [10.0])))
     done = complete(former, attempt, 0.0, 20.0).changes.tasks.values()
     core = Coscheduler(settings())
-    core.restore([], [], done, 25.0)
+    restore(core, 25.0, completed=done)
     assert core.corrections() == former.corrections()
     assert core.corrections()["app/test"].factor == pytest.approx(2.0)
 
@@ -624,7 +627,7 @@ def test_a_task_that_runs_into_a_reservation_is_left_to_run_and_its_host_is_kept
 
 def test_a_restart_keeps_reservations() -> None:
     core = a_core(1)
-    core.restore([], [], [], 0.0, [Reservation("r1", ("node01",), 0.0, 20.0)])
+    restore(core, 0.0, reservations=[Reservation("r1", ("node01",), 0.0, 20.0)])
     assert not dispatched(submit(core, a_task(1, [1.0]), 1.0))
 
 

@@ -12,7 +12,18 @@ from cosched.coscheduler.explain import explain
 from cosched.coscheduler.task import TaskState
 from cosched.coscheduler.what_if import predict_placement
 from cosched.scheduling.policies import PolicyName
-from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, report, settings, start, submit
+from tests.coscheduler.makers import (
+    a_core,
+    a_task,
+    complete,
+    dispatched,
+    hosts,
+    report,
+    restore,
+    settings,
+    start,
+    submit,
+)
 
 if TYPE_CHECKING:
     from cosched.coscheduler.changes import Outcome
@@ -113,7 +124,7 @@ def test_a_restart_keeps_the_order() -> None:
     submit(former, a_task(4, [5.0], after=("3",)))
     complete(former, done, 0.0, 1.0)
     core = Coscheduler(settings())
-    core.restore(list(former.tasks.values())[::-1], former.attempts.values(), [], 5.0)
+    restore(core, 5.0, tasks=list(former.tasks.values())[::-1], attempts=former.attempts.values())
     core.handle(HostsObserved(5.0, hosts(2)))
     assert (core.awaited("2"), core.awaited("4")) == (("1",), ())
     assert "2" in ends(report(core, first, JobState.FAILED, 6.0, exit_code=1))

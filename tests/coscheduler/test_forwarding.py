@@ -15,7 +15,7 @@ from cosched.coscheduler.events import (
 )
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.task import TaskState
-from tests.coscheduler.makers import a_core, a_task, dispatched, submit
+from tests.coscheduler.makers import a_core, a_task, dispatched, restore, submit
 
 
 def asked(outcome: Outcome) -> list[str]:
@@ -124,6 +124,6 @@ def test_what_is_in_transit_never_starts_here() -> None:
 def test_what_was_in_transit_is_so_in_the_next_life() -> None:
     core = a_core()
     guest = replace(a_task(1, origin="b", held=True), profile=None)
-    core.restore([guest], [], [], 1.0)
+    restore(core, 1.0, tasks=[guest])
     assert not dispatched(core.handle(Tick(2.0)))
     assert list(core.transit) == ["1"]
