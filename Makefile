@@ -6,6 +6,8 @@
 CONNECTOR ?= local
 CONNECTORS ?= local,local,local
 PYTHON_IN_VENV = .venv/bin/python
+# Hundreds of processes start: where bytecode is not kept, each compiles all of cosched anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 demo:
 	@tools/setup run
