@@ -1,6 +1,6 @@
 """Application services reach the core of the domain here, and wait for its answers.
 
-The daemon's engine is the `CoreAccess`; start at `CoreClient.ask`.
+The daemon's inbox is the `CoreAccess`; start at `CoreClient.ask`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class CoreAccess(Protocol):
         """Have a function called with the core and the time, between two events; it must change nothing."""
         ...
 
-    def do(self, event: Event) -> Future[None]:
+    def apply(self, event: Event) -> Future[None]:
         """Tell the core that something happened; the answer comes when what it changed is on disk."""
         ...
 
@@ -70,7 +70,7 @@ class CoreClient:
 
     def apply(self, event: Event) -> None:
         """Tell the core that something happened; on return what it changed is on disk."""
-        self.wait(self._core.do(event))
+        self.wait(self._core.apply(event))
 
     def accept(self, tasks: Sequence[Task], submission: KeyedSubmission | None = None) -> Future[tuple[Task, ...]]:
         """Have new tasks taken in, all or none; `wait` for the answer."""

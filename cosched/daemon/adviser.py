@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from cosched.agents.protocol.advertisement import AdvertisedService
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
-    from cosched.daemon.clock import Clock
     from cosched.daemon.config.sections import AgentSection
-    from cosched.daemon.engine import Engine
+    from cosched.daemon.inbox import Inbox
     from cosched.store.store import Store
 
 __all__ = ["FEWEST_TASKS", "Adviser", "DomainView", "LatestAdvice", "domain_view", "network_view", "situation"]
@@ -166,17 +165,16 @@ class Adviser(threading.Thread):
     """
 
     def __init__(
-        self, section: AgentSection, agent: Agent, engine: Engine, store: Store, knowledge: TaskKnowledge, clock: Clock
+        self, section: AgentSection, agent: Agent, inbox: Inbox, store: Store, knowledge: TaskKnowledge
     ) -> None:
         """Set up.
 
         Args:
             section: says how often, within which bounds, and whether to adopt.
-            agent: ours; it is read in the engine's thread.
-            engine: answers questions, and takes up what is adopted.
+            agent: ours; it is read on the engine's thread.
+            inbox: of the engine; gets what is adopted.
             store: has the tasks.
             knowledge: how long tasks take on other hardware.
-            clock: of the daemon.
         """
         super().__init__(name="adviser", daemon=True)
         self._section = section
@@ -184,10 +182,9 @@ class Adviser(threading.Thread):
             section.advise_shortest, section.advise_longest, section.advise_scope, section.advise_lifetime
         )
         self._agent = agent
-        self._engine = engine
+        self._inbox = inbox
         self._store = store
         self._knowledge = knowledge
-        self._clock = clock
         self._stopped = threading.Event()
         self._guard = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -229,8 +226,8 @@ class Adviser(threading.Thread):
             SystemFault: the engine is busy, the simulation came to nothing, or the database cannot be read.
             OSError: the process cannot be started.
         """
-        found = CoreClient(self._engine).ask(partial(domain_view, self._agent))
-        now = self._clock.now()
+        found = CoreClient(self._inbox).ask(partial(domain_view, self._agent))
+        now = self._inbox.now()
         wanted = situation(self._agent, found, self._store.tasks(limit=_TASKS), self._knowledge, now)
         if wanted is None:
             self.fault = (
@@ -242,9 +239,9 @@ class Adviser(threading.Thread):
             return
         adopts = advice.changes and self._section.adviser == "adopt" and not self._stopped.is_set()
         if adopts:
-            self._engine.post(AdvertisingChanged(self._clock.now(), advice.best))
+            self._inbox.post(AdvertisingChanged(self._inbox.now(), advice.best))
         self.fault = ""
-        self.latest = LatestAdvice(self._clock.now(), advice, adopts)
+        self.latest = LatestAdvice(self._inbox.now(), advice, adopts)
         _log.info(
             "advice",
             present=str(advice.present),

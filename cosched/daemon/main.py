@@ -1,22 +1,22 @@
-"""The daemon runs one domain's co-scheduler: resource manager, search and API, wired together.
+"""The daemon runs one domain's co-scheduler: engine, resource manager, search and API, wired together.
 
-Start at `Daemon.__init__`: what is made of which part of the configuration.
+Start at `Daemon.__init__`, which makes every part and names all that it works with.
 """
 
 from __future__ import annotations
 
 import fcntl
-import gc
+import itertools
 import os
 import queue
 import signal
-import sys
 import threading
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
+from cosched.agents.broker import Broker
 from cosched.agents.transport.tls import CertificateFiles
 from cosched.app.core_access import CoreClient
 from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus
@@ -38,18 +38,22 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.task import AttemptState
 from cosched.daemon.clock import Clock
+from cosched.daemon.effects import Effects
 from cosched.daemon.engine import Engine
 from cosched.daemon.housekeeping import Housekeeping
-from cosched.daemon.manager import ResourceManager
+from cosched.daemon.inbox import Inbox
+from cosched.daemon.manager import ManagerTimes, ResourceManager
 from cosched.daemon.neighbours import AgentNetwork, DomainParts, make_agent_network
 from cosched.daemon.peer_directory import PeerDirectory
 from cosched.daemon.planner import SearchAllowance
 from cosched.daemon.predictors import ModelProcesses
+from cosched.daemon.runtime_tuning import tune_runtime
 from cosched.daemon.search import SearchProcess
 from cosched.daemon.server import web_server
 from cosched.errors import SystemFault
 from cosched.prediction.catalogue import Catalogue
 from cosched.scheduling.objective.weights import Weights
+from cosched.scheduling.policies import find_policy
 from cosched.secret_files import read_secret
 from cosched.store.plan_points import PlanPoints
 from cosched.store.store import Store
@@ -60,58 +64,13 @@ if TYPE_CHECKING:
 
     from cosched.daemon.config.sections import Configuration
     from cosched.daemon.server import WebServer
-    from cosched.store.rows import Notice
 
-__all__ = ["Daemon", "notification_settings", "tune_runtime"]
-
-# ── How the daemon uses the interpreter: many threads answer, and none of them may keep the others waiting for long.
-
-
-# Seconds for which a thread that computes keeps the interpreter while others want it. An answer passes through several
-# threads: at Python's own 5 ms each of them waited so long behind a thread that compares plans.
-_SWITCH_SECONDS = 0.001
-# New objects between two looks for cycles among them, and such looks between two at what lived through them. Handling
-# a thousand tasks makes objects by the ten thousand, hardly a cycle among them.
-_YOUNG, _LOOKS, _LONG_LOOKS = 20_000, 20, 50
-
-
-def tune_runtime() -> None:
-    """Set the process up to serve. Call once, when everything is loaded."""
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    gc.collect()
-    gc.freeze()  # modules and routes stay: hundreds of thousands of objects that need no more looking at
-    gc.set_threshold(_YOUNG, _LOOKS, _LONG_LOOKS)
-
-
-# ── From the configuration to what the notifier needs.
-
-
-def notification_settings(configuration: Configuration) -> NotificationSettings:
-    """Return the settings, with the secrets that the files hold.
-
-    Raises:
-        UserError: such a file cannot be read, or everybody can.
-    """
-    notify = configuration.notify
-    password = read_secret(notify.password_file, "the password file")
-    return NotificationSettings(
-        targets=NotificationTargets(notify.webhooks, notify.recipients),
-        secret=read_secret(notify.secret_file, "the secret file"),
-        server=MailServer(notify.smtp, notify.user, password) if notify.smtp else None,
-        sender=notify.sender,
-        patience=notify.patience,
-    )
-
-
-# ── The daemon: one domain's co-scheduler, its resource manager, its search and its API, wired together.
-
+__all__ = ["Daemon", "core_settings", "notification_settings"]
 
 _log = structlog.get_logger("cosched.daemon")
 
 _LOOK = 1.0  # seconds after which a signal that woke nobody is noticed
-_WATCH = 1.0  # seconds between looks at the hosts
 _MODELS = 2.0  # seconds that evaluations may go on when the daemon ends; answers have five
-_STATUS = 60.0  # seconds between questions for the status of all live attempts; events tell sooner
 
 
 class _Part(Protocol):
@@ -155,80 +114,54 @@ class Daemon:
         self._configuration = configuration
         self._lock = _lock_state(configuration.domain.state)
         clock = Clock()
-        catalogue = Catalogue(configuration.applications.folders)
-        self._models = predictor = ModelProcesses(configuration.models.folders)
-        connector = load_connector(configuration.connector.kind, configuration.connector.table)
-        self._store = Store(configuration.database.url)
-        self._core = Coscheduler(_core_settings(configuration, self._store.instance))
-        self._engine = Engine(self._core, self._store, clock)
-        self._manager = ResourceManager(
-            connector,
-            self._engine.post,
-            clock,
-            grace=configuration.dispatch.grace,
-            watch=_WATCH,
-            status=_STATUS,
-            live=self._submitted,
-        )
-        planning = configuration.planning
-        self._search = SearchProcess(
-            self._engine.post,
-            clock,
-            self._core.settings.weights,
-            planning.seed,
-            SearchAllowance(planning.nice, planning.share, planning.converged),
-        )
-        self._engine.manager = self._manager
-        if planning.policy == "genetic":
-            self._engine.search = self._search
+        models = ModelProcesses(configuration.models.folders)
+        self._parts = parts = _domain_parts(configuration, clock, models)
+        store, client = parts.store, CoreClient(parts.inbox)
+        self._manager = _resource_manager(configuration, parts.inbox, clock)
+        search = _search_process(configuration, parts, clock)
         notify = notification_settings(configuration)
         validator = TaskValidator(
-            catalogue, predictor, configuration.domain.hardware, configuration.connector.kind, notify.targets
+            parts.catalogue, models, configuration.domain.hardware, configuration.connector.kind, notify.targets
         )
-        self._notifier = Notifier(self._store, notify, configuration.domain.name, self._late, clock.now)
-        core = CoreClient(self._engine)
-        current = CurrentDomain(core)
-        self._plans = PlanHistory(self._core, PlanPoints(self._store))
+        current = CurrentDomain(client)
+        directory = _peer_directory(configuration)
+        outputs = TaskOutputs(store, self._manager.output, None if directory is None else directory.output)
+        self._network = network = (
+            None
+            if directory is None
+            else make_agent_network(configuration, parts, directory, outputs, validator, current.state)
+        )
+        self._engine = _engine(parts, self._manager, search, network)
+        self._plans = PlanHistory(parts.core, PlanPoints(store))
         self._feed = EventFeed()
         for listener in (current.on_change, self._feed.on_change, self._plans.on_change):
             self._engine.subscribe(listener)
-        directory = _peer_directory(configuration)
-        outputs = TaskOutputs(self._store, self._manager.output, None if directory is None else directory.output)
-        self._network: AgentNetwork | None = None
-        sweeps = []
-        if directory is not None:
-            parts = DomainParts(self._core, self._engine, self._store, clock, catalogue, predictor)
-            self._network = make_agent_network(configuration, parts, directory, outputs, validator, current.state)
-            sweeps.append(partial(self._network.prune_models, configuration.agent.keep_models))
-        housekeeping = Housekeeping(self._store, configuration.database.keep_days, clock.now, sweeps)
-        neighbours = NoNeighbours() if self._network is None else self._network.neighbours
-        identity = DomainIdentity(configuration.domain.name, configuration.connector.kind, planning.policy)
+        neighbours = NoNeighbours() if network is None else network.neighbours
         services = DomainServices(
             submissions=SubmissionService(
-                core, self._store, validator, current, neighbours, waiting=configuration.access.waiting
+                client, store, validator, current, neighbours, waiting=configuration.access.waiting
             ),
-            tasks=TaskService(core, self._store, outputs, neighbours),
-            reservations=ReservationService(core),
-            domain=DomainStatus(core, self._store, catalogue, identity, self),
+            tasks=TaskService(client, store, outputs, neighbours),
+            reservations=ReservationService(client),
+            domain=DomainStatus(client, store, parts.catalogue, _identity(configuration), self),
             neighbours=neighbours,
-            models=ModelQueries(catalogue, predictor, configuration.models.folders),
-            queries=DomainQueries(core, self._store, self._plans),
+            models=ModelQueries(parts.catalogue, models, configuration.models.folders),
+            queries=DomainQueries(client, store, self._plans),
             feed=self._feed,
         )
-        self._web = web_server(configuration, services, self._store, clock)
+        self._web = web_server(configuration, services, store, clock)
         # In the order of their start; they are stopped from the last to the first.
-        search = [self._search] if planning.policy == "genetic" else []
-        network = [] if self._network is None else [self._network]
-        self._parts: list[_Part] = [
+        optional: list[_Part | None] = [
             self._plans,  # writes the rest down when the engine has ended
             self._engine,
             self._manager,
-            housekeeping,
-            self._notifier,
-            *search,
-            *network,
-            _WebPart(self._web, self._models),
+            _housekeeping(configuration, store, clock, network),
+            Notifier(store, notify, configuration.domain.name, partial(client.ask, late_notices), clock.now),
+            search,
+            network,
+            _WebPart(self._web, models),
         ]
+        self._running = [part for part in optional if part is not None]
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT.
@@ -238,7 +171,7 @@ class Daemon:
         """
         # A signal handler may put into a SimpleQueue whatever the main thread is doing; an Event it may deadlock on.
         ended: queue.SimpleQueue[None] = queue.SimpleQueue()
-        self._engine.on_failure = partial(ended.put, None)
+        self._engine.subscribe_failure(partial(ended.put, None))
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: ended.put(None))
         self.start()
@@ -254,8 +187,8 @@ class Daemon:
     def start(self) -> None:
         """Take up what a former process left, then serve."""
         self._engine.restore()
-        self._plans.restore(list(self._core.waiting.counts))
-        for part in self._parts:
+        self._plans.restore(list(self._parts.core.waiting.counts))
+        for part in self._running:
             part.start()
         configuration = self._configuration
         _log.info(
@@ -270,20 +203,10 @@ class Daemon:
         """Answer what has been asked, write down what has happened, and end; jobs go on."""
         _log.info("stopping")
         self._feed.close()
-        for part in reversed(self._parts):
+        for part in reversed(self._running):
             part.stop()
-        self._store.close()
+        self._parts.store.close()
         os.close(self._lock)
-
-    def _submitted(self) -> list[str]:
-        """Return the attempts that the manager has been given; called from the manager's threads."""
-        return CoreClient(self._engine).ask(
-            lambda core, _time: [a.uuid for a in core.attempts.values() if a.state is not AttemptState.SUBMITTING]
-        )
-
-    def _late(self) -> list[Notice]:
-        """Return notices of tasks that will be late; called from the notifier."""
-        return CoreClient(self._engine).ask(late_notices)
 
     def calls(self) -> Mapping[str, int]:
         """Return how often the resource manager was asked, by verb."""
@@ -298,13 +221,80 @@ class Daemon:
             faults.append(self._web.fault)
         if self._network is not None:
             faults += self._network.faults()
-        if self._engine.store_fault:
-            faults.append(f"database: {self._engine.store_fault}")
+        if self._parts.inbox.store_fault:
+            faults.append(f"database: {self._parts.inbox.store_fault}")
         return faults
 
 
+def notification_settings(configuration: Configuration) -> NotificationSettings:
+    """Return the settings of the notifier, with the secrets that files hold.
+
+    Raises:
+        UserError: such a file cannot be read, or everybody can.
+    """
+    notify = configuration.notify
+    password = read_secret(notify.password_file, "the password file")
+    return NotificationSettings(
+        targets=NotificationTargets(notify.webhooks, notify.recipients),
+        secret=read_secret(notify.secret_file, "the secret file"),
+        server=MailServer(notify.smtp, notify.user, password) if notify.smtp else None,
+        sender=notify.sender,
+        patience=notify.patience,
+    )
+
+
+def _domain_parts(configuration: Configuration, clock: Clock, models: ModelProcesses) -> DomainParts:
+    store = Store(configuration.database.url)
+    return DomainParts(
+        core=Coscheduler(core_settings(configuration, store.instance)),
+        inbox=Inbox(clock),
+        store=store,
+        next_number=partial(next, itertools.count(store.last_number() + 1)),
+        catalogue=Catalogue(configuration.applications.folders),
+        predictor=models,
+    )
+
+
+def _resource_manager(configuration: Configuration, inbox: Inbox, clock: Clock) -> ResourceManager:
+    connector = load_connector(configuration.connector.kind, configuration.connector.table)
+    submitted = partial(CoreClient(inbox).ask, _submitted_attempts)
+    return ResourceManager(connector, inbox.post, clock, submitted, ManagerTimes(configuration.dispatch.grace))
+
+
+def _submitted_attempts(core: Coscheduler, _time: float) -> list[str]:
+    return [each.uuid for each in core.attempts.values() if each.state is not AttemptState.SUBMITTING]
+
+
+def _search_process(configuration: Configuration, parts: DomainParts, clock: Clock) -> SearchProcess | None:
+    """Return the process that improves the plan; None under a policy that does not search."""
+    planning = configuration.planning
+    if not find_policy(planning.policy).searched:
+        return None
+    allowance = SearchAllowance(planning.nice, planning.share, planning.converged)
+    return SearchProcess(parts.inbox.post, clock, parts.core.settings.weights, planning.seed, allowance)
+
+
+def _engine(
+    parts: DomainParts, manager: ResourceManager, search: SearchProcess | None, network: AgentNetwork | None
+) -> Engine:
+    broker = Broker(parts.core, None if network is None else network.agent)
+    effects = Effects(manager, search, None if network is None else network.send)
+    return Engine(broker, parts.store, parts.inbox, parts.next_number, effects)
+
+
+def _housekeeping(
+    configuration: Configuration, store: Store, clock: Clock, network: AgentNetwork | None
+) -> Housekeeping:
+    sweeps = [] if network is None else [partial(network.prune_models, configuration.agent.keep_models)]
+    return Housekeeping(store, configuration.database.keep_days, clock.now, sweeps)
+
+
+def _identity(configuration: Configuration) -> DomainIdentity:
+    return DomainIdentity(configuration.domain.name, configuration.connector.kind, configuration.planning.policy)
+
+
 def _await_end(ended: queue.SimpleQueue[None]) -> None:
-    """Wait for an item. A signal that comes just before a wait without end begins would wake nobody: so look again."""
+    """Wait for an item, in turns: a signal just before a wait without end begins would wake nobody."""
     while True:
         try:
             ended.get(timeout=_LOOK)
@@ -313,7 +303,8 @@ def _await_end(ended: queue.SimpleQueue[None]) -> None:
         return
 
 
-def _core_settings(configuration: Configuration, instance: str) -> CoreSettings:
+def core_settings(configuration: Configuration, instance: str) -> CoreSettings:
+    """Return the settings of the core of a database's instance."""
     objective, dispatch, planning = configuration.objective, configuration.dispatch, configuration.planning
     return CoreSettings(
         instance=instance,

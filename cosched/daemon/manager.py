@@ -12,6 +12,7 @@ import itertools
 import threading
 import time
 from collections import deque
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -37,28 +38,29 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
     from cosched.daemon.clock import Clock
 
-__all__ = ["AttemptLookups", "ResourceManager"]
+__all__ = ["AttemptLookups", "ManagerTimes", "ResourceManager"]
 
-# ── What became of attempts, as the manager tells: where many are looked for, as after a restart, one question for all.
-#
-# A manager with ten thousand jobs takes seconds to list them, for one attempt as for all.
+_log = structlog.get_logger("cosched.manager")
 
-
+_FIND_AGAIN = 0.5  # seconds between looks for an attempt during the grace
+_UNREACHABLE_AGAIN = 2.0  # seconds between tries where the manager does not answer
+_AT_ONCE = 200  # attempts that are submitted together at most: nothing else can be done meanwhile
+_LISTEN = 1.0  # seconds that one call for events may wait
 _BULK_FROM = 10  # attempts from which on all are asked for together
 _ANSWER_HOLDS = 5.0  # seconds for which an answer holds
 
 
 class AttemptLookups:
-    """Finds attempts; used by one thread.
+    """Finds attempts, many by one question: a manager with ten thousand jobs takes as long to list one. For one thread.
 
     Args:
         connector: the domain's resource manager.
-        wanted: returns the UUIDs of all attempts that are looked for now.
+        pending: returns the UUIDs of all attempts that are looked for now.
     """
 
-    def __init__(self, connector: GuardedConnector, wanted: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, connector: GuardedConnector, pending: Callable[[], Sequence[str]]) -> None:
         self._connector = connector
-        self._wanted = wanted
+        self._pending = pending
         self._known: dict[str, JobReport | None] = {}  # of the last question for all, those not yet told
         self._until = 0.0
 
@@ -80,29 +82,30 @@ class AttemptLookups:
 
     def _ask(self) -> None:
         self._known = {}
-        wanted = self._wanted()
-        if len(wanted) < _BULK_FROM:
+        pending = self._pending()
+        if len(pending) < _BULK_FROM:
             return
-        reports = {report.attempt: report for report in self._connector.status(wanted)}
+        reports = {report.attempt: report for report in self._connector.status(pending)}
         self._known = {
             uuid: report if (report := reports.get(uuid)) and report.state is not JobState.UNKNOWN else None
-            for uuid in wanted
+            for uuid in pending
         }
         self._until = time.monotonic() + _ANSWER_HOLDS
 
 
-# ── The resource manager as the daemon uses it: a connector behind threads, so that a slow manager delays nobody.
-#
-# One thread acts (submit, cancel, find: in order, so that a cancel never overtakes its submit), one listens for events
-# of jobs, one watches the hosts and, rarely, asks for the status of everything that lives.
+@dataclass(frozen=True, slots=True)
+class ManagerTimes:
+    """When the manager looks again, in seconds.
 
+    Attributes:
+        grace: after which an attempt that neither queue nor history knows counts as lost.
+        watch: between looks at the hosts.
+        status: between questions for the status of all live attempts; events tell sooner.
+    """
 
-_log = structlog.get_logger("cosched.manager")
-
-_FIND_AGAIN = 0.5  # seconds between looks for an attempt during the grace
-_UNREACHABLE_AGAIN = 2.0  # seconds between tries where the manager does not answer
-_AT_ONCE = 200  # attempts that are submitted together at most: nothing else can be done meanwhile
-_LISTEN = 1.0  # seconds that one call for events may wait
+    grace: float
+    watch: float = 1.0
+    status: float = 60.0
 
 
 class ResourceManager:
@@ -113,11 +116,8 @@ class ResourceManager:
         connector: Connector,
         post: Callable[[Event], None],
         clock: Clock,
-        *,
-        grace: float,
-        watch: float,
-        status: float,
         live: Callable[[], list[str]],
+        times: ManagerTimes,
     ) -> None:
         """Set up; nothing is called before `start`.
 
@@ -125,23 +125,19 @@ class ResourceManager:
             connector: the domain's resource manager.
             post: where events go.
             clock: for their times.
-            grace: seconds after which an attempt that neither queue nor history knows counts as lost.
-            watch: seconds between looks at the hosts.
-            status: seconds between questions for the status of all live attempts.
             live: returns the UUIDs of the live attempts that the manager has been given.
+            times: when to look again.
         """
         self._connector = GuardedConnector(connector)
         self._post = post
         self._clock = clock
-        self._grace = grace
-        self._watch_every = watch
-        self._status_every = status
         self._live = live
+        self._times = times
         self._actions = _Actions()
-        self._leaving: deque[Launch] = deque()
+        self._launches: deque[Launch] = deque()
         self._locating: dict[str, bool] = {}  # attempt that is looked for → may be fenced
         self._locating_guard = threading.Lock()
-        self._lookups = AttemptLookups(self._connector, self._sought)
+        self._lookups = AttemptLookups(self._connector, self._pending_lookups)
         self._missing: dict[str, float] = {}  # attempt → monotonic time of the first look in a row that found nothing
         self._hosts: tuple[Host, ...] = ()
         self._looking = threading.Lock()
@@ -169,16 +165,16 @@ class ResourceManager:
         with contextlib.suppress(CoschedError):  # the log has it, and the daemon ends all the same
             self._connector.close()
 
-    def submit(self, leaving: Iterable[tuple[Attempt, Task]]) -> None:
-        """Hand attempts to the manager, those together that leave at the same time."""
+    def submit(self, dispatches: Iterable[tuple[Attempt, Task]]) -> None:
+        """Submit attempts, those of one call together."""
         classes = {host.name: host.host_class for host in self._hosts}
-        launches = [_launch(attempt, task, classes) for attempt, task in leaving]
-        self._leaving.extend(launches)
-        for _ in launches:  # at the turn of each it is gone, and often before it: so no cancel overtakes its submit
+        launches = [_launch(attempt, task, classes) for attempt, task in dispatches]
+        self._launches.extend(launches)
+        for _ in launches:  # one action for each, after which it is submitted at the latest: no cancel overtakes it
             self._actions.put(self._submit)
 
     def cancel(self, uuid: str) -> None:
-        """See to it that an attempt does not run."""
+        """Cancel an attempt, so that it does not run now or later."""
         self._actions.put(partial(self._cancel, uuid))
 
     def output(self, uuid: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
@@ -203,8 +199,8 @@ class ResourceManager:
             self._actions.put(partial(self._locate, uuid))
 
     def _submit(self) -> None:
-        """Submit whoever waits for it by now; those with hosts first, for these stay idle meanwhile."""
-        launches = [self._leaving.popleft() for _ in range(min(len(self._leaving), _AT_ONCE))]
+        """Submit all launches that wait; those with hosts first, which stay idle meanwhile."""
+        launches = [self._launches.popleft() for _ in range(min(len(self._launches), _AT_ONCE))]
         for pinned in (True, False):
             together = [launch for launch in launches if bool(launch.hosts) is pinned]
             if together:
@@ -235,7 +231,7 @@ class ResourceManager:
     def _locate(self, uuid: str) -> None:
         pause = _FIND_AGAIN
         try:
-            answer = self._look_for(uuid)
+            answer = self._find(uuid)
             self._warned.pop("find", None)
         except CoschedError as error:
             self._warn("find", error)
@@ -247,7 +243,7 @@ class ResourceManager:
             del self._locating[uuid]
         self._post(answer)
 
-    def _look_for(self, uuid: str) -> Event | None:
+    def _find(self, uuid: str) -> Event | None:
         """Return what became of an attempt; None where it is not known yet.
 
         Absent is not lost: an attempt is given up only after the grace, and fenced, and not fenced before it is written
@@ -269,14 +265,14 @@ class ResourceManager:
         self._missing.pop(uuid, None)
         return None if report.state is JobState.UNKNOWN else JobReported(self._clock.now(), report)
 
-    def _sought(self) -> list[str]:
+    def _pending_lookups(self) -> list[str]:
         """Return all attempts that are looked for."""
         with self._locating_guard:
             return list(self._locating)
 
     def _grace_is_over(self, uuid: str) -> bool:
         now = time.monotonic()
-        return now >= self._missing.setdefault(uuid, now) + self._grace
+        return now >= self._missing.setdefault(uuid, now) + self._times.grace
 
     def _listen(self) -> None:
         while not self._stopped.is_set():
@@ -297,7 +293,7 @@ class ResourceManager:
         while not self._stopped.is_set():
             try:
                 self._look_at_hosts()
-                if time.monotonic() >= asked + self._status_every:
+                if time.monotonic() >= asked + self._times.status:
                     asked = time.monotonic()
                     for report in self._connector.status(self._live()):
                         self._post(JobReported(self._clock.now(), report))
@@ -305,7 +301,7 @@ class ResourceManager:
                 if self.fault != str(error):
                     _log.warning("hosts", fault=str(error))
                 self.fault = str(error)
-            self._stopped.wait(self._watch_every)
+            self._stopped.wait(self._times.watch)
 
     def _look_at_hosts(self) -> None:
         with self._looking:

@@ -1,4 +1,4 @@
-"""The daemon's agent: it is made here, joined to engine and network, and shown to the services.
+"""The neighbours of a domain: its agent is made here, joined to the network, and shown to the services.
 
 Start at `make_agent_network`.
 """
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.explain import TaskExplanation
     from cosched.coscheduler.task import Task
-    from cosched.daemon.clock import Clock
     from cosched.daemon.config.sections import Configuration
-    from cosched.daemon.engine import Engine
+    from cosched.daemon.inbox import Inbox
     from cosched.daemon.peer_directory import PeerDirectory
     from cosched.prediction.catalogue import Catalogue
     from cosched.prediction.model_predictor import ModelPredictor
@@ -45,12 +44,21 @@ __all__ = ["AgentNetwork", "DomainParts", "Neighbours", "make_agent_network"]
 
 @dataclass(frozen=True, slots=True)
 class DomainParts:
-    """The parts of a domain that its agent works with."""
+    """The parts of a domain that others work with.
+
+    Attributes:
+        core: its state, touched on the engine's thread only.
+        inbox: the way to the core.
+        store: its database.
+        next_number: gives the number of the next new task; for the engine's thread.
+        catalogue: its applications.
+        predictor: evaluates models.
+    """
 
     core: Coscheduler
-    engine: Engine
+    inbox: Inbox
     store: Store
-    clock: Clock
+    next_number: Callable[[], int]
     catalogue: Catalogue
     predictor: ModelPredictor
 
@@ -62,7 +70,7 @@ class AgentParts:
     agent: Agent
     knowledge: ModelKnowledge
     models: CarriedModels
-    office: LetterSender
+    letters: LetterSender
     adviser: Adviser
 
 
@@ -75,12 +83,12 @@ def make_agent_parts(configuration: Configuration, parts: DomainParts) -> AgentP
     section = configuration.agent
     models = CarriedModels(configuration.domain.state / "carried-models", configuration.models.folders, parts.predictor)
     knowledge = ModelKnowledge(parts.catalogue, models)
-    life = HandoverTable(parts.store).next_life(parts.clock.now())
+    life = HandoverTable(parts.store).next_life(parts.inbox.now())
     view = DomainView(parts.core, configuration.domain.hardware)
-    agent = Agent(_agent_settings(configuration, parts), view, knowledge, life, parts.engine.next_number)
-    adviser = Adviser(section, agent, parts.engine, parts.store, knowledge, parts.clock)
-    office = LetterSender(CertificateFiles(section.certificate, section.key))
-    return AgentParts(agent, knowledge, models, office, adviser)
+    agent = Agent(_agent_settings(configuration, parts), view, knowledge, life, parts.next_number)
+    adviser = Adviser(section, agent, parts.inbox, parts.store, knowledge)
+    letters = LetterSender(CertificateFiles(section.certificate, section.key))
+    return AgentParts(agent, knowledge, models, letters, adviser)
 
 
 def _agent_settings(configuration: Configuration, parts: DomainParts) -> AgentSettings:
@@ -103,17 +111,15 @@ def _agent_settings(configuration: Configuration, parts: DomainParts) -> AgentSe
 class GuestGate:
     """Takes the neighbours' letters, and evaluates the tasks that they bring."""
 
-    def __init__(self, engine: Engine, clock: Clock, guests: GuestValidator, state: Callable[[], DomainState]) -> None:
+    def __init__(self, inbox: Inbox, guests: GuestValidator, state: Callable[[], DomainState]) -> None:
         """Set up.
 
         Args:
-            engine: gets the letters.
-            clock: for their times.
+            inbox: gets the letters.
             guests: makes tasks of documents.
             state: returns what a task is measured against.
         """
-        self._engine = engine
-        self._clock = clock
+        self._inbox = inbox
         self._guests = guests
         self._state = state
 
@@ -122,7 +128,7 @@ class GuestGate:
         task, fault = None, ""
         if isinstance(letter.body, Request | Commit):
             task, fault = self._evaluated(letter.body, letter.sender)
-        self._engine.post(LetterReceived(self._clock.now(), letter, task, fault))
+        self._inbox.post(LetterReceived(self._inbox.now(), letter, task, fault))
 
     def _evaluated(self, body: Request | Commit, peer: str) -> tuple[Task | None, str]:
         try:
@@ -159,7 +165,7 @@ class Neighbours:
 
     def peers(self) -> list[PeerView]:
         """Return all neighbours, by name."""
-        entries, faults, agent = self._directory.entries, self._agent.office.faults(), self._agent.agent
+        entries, faults, agent = self._directory.entries, self._agent.letters.faults(), self._agent.agent
         return self._core.ask(lambda core, time: peer_views(entries, faults, agent, core, time))
 
     def network(self) -> NetworkView:
@@ -172,32 +178,40 @@ class AgentNetwork:
 
     Attributes:
         neighbours: as the services see them.
-        server: at which neighbours call.
     """
 
     def __init__(self, agent: AgentParts, directory: PeerDirectory, server: PeerServer, neighbours: Neighbours) -> None:
         self.neighbours = neighbours
-        self.server = server
+        self._server = server
         self._agent = agent
         self._directory = directory
+
+    @property
+    def agent(self) -> Agent:
+        """The agent, for the broker that drives it."""
+        return self._agent.agent
+
+    def send(self, letter: Letter) -> None:
+        """Bring a letter to its receiver, now or later."""
+        self._agent.letters.send(letter)
 
     def start(self) -> None:
         """Begin to talk to neighbours; the engine runs."""
         self._directory.start()
-        self.server.start()
+        self._server.start()
         self._agent.adviser.start()
 
     def stop(self) -> None:
         """End; what is under way goes on when the daemon is back."""
         self._agent.adviser.stop()
-        self._directory.stop()  # before the office, which it would have serve again
-        self.server.stop()
-        self._agent.office.stop()
+        self._directory.stop()  # before the senders of letters, which it would start again
+        self._server.stop()
+        self._agent.letters.stop()
         self._agent.knowledge.close()
 
     def faults(self) -> list[str]:
         """Return what does not work, in sentences."""
-        faults = [f"peer {name}: {fault}" for name, fault in self._agent.office.faults().items()]
+        faults = [f"peer {name}: {fault}" for name, fault in self._agent.letters.faults().items()]
         return [*faults, self._directory.fault] if self._directory.fault else faults
 
     def prune_models(self, longest: float) -> None:
@@ -213,7 +227,7 @@ def make_agent_network(
     validator: TaskValidator,
     state: Callable[[], DomainState],
 ) -> AgentNetwork:
-    """Make the agent and join it to engine and network; nothing is said before `start`.
+    """Make the agent and join it to the network; nothing is said before `start`.
 
     Args:
         configuration: of the daemon; [agent] listen is set.
@@ -227,7 +241,7 @@ def make_agent_network(
         UserError: the key or the certificate is wrong.
         SystemFault: the address cannot be had.
     """
-    section, engine, clock = configuration.agent, parts.engine, parts.clock
+    section, inbox = configuration.agent, parts.inbox
     agent = make_agent_parts(configuration, parts)
     terms = GuestTerms(section.applications, section.commands)
     guests = GuestValidator(validator, parts.catalogue, agent.models, terms, configuration.domain.hardware)
@@ -235,13 +249,11 @@ def make_agent_network(
         section.host_and_port,
         CertificateFiles(section.certificate, section.key),
         configuration.domain.name,
-        GuestGate(engine, clock, guests, state).deliver,
+        GuestGate(inbox, guests, state).deliver,
         outputs.for_peer,
     )
-    engine.join_agent(agent.agent)
-    engine.send = agent.office.send
     directory.subscribe(server.set_peers)
-    directory.subscribe(agent.office.set_peers)
-    directory.subscribe(lambda entries: engine.post(PeersChanged(clock.now(), tuple(entry.peer for entry in entries))))
-    neighbours = Neighbours(CoreClient(engine), agent, directory, admit_late=section.admit_late)
+    directory.subscribe(agent.letters.set_peers)
+    directory.subscribe(lambda entries: inbox.post(PeersChanged(inbox.now(), tuple(entry.peer for entry in entries))))
+    neighbours = Neighbours(CoreClient(inbox), agent, directory, admit_late=section.admit_late)
     return AgentNetwork(agent, directory, server, neighbours)

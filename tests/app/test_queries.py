@@ -80,8 +80,8 @@ def test_plans_and_log_follow_a_new_task(running: Daemon, queries: DomainQueries
     told: list[int] = []
     running.engine.subscribe(lambda _tasks, events: told.append(len(events)))
     task = Task("", 0, "t", "a", ("/x",), NOW, profile=Profile((5.0,), PredictionSource.USER))
-    running.engine.accept([replace(task, owner="ann")]).result(10)
-    running.engine.ask(lambda _core, _time: None).result(10)
+    running.inbox.accept([replace(task, owner="ann")]).result(10)
+    running.inbox.ask(lambda _core, _time: None).result(10)
     assert told
     assert len(queries.planned("1")) == 1
     assert queries.log(BOB, 10, 0)[-1].kind == "hosts observed"

@@ -73,7 +73,7 @@ def test_a_submission_that_is_not_answered_in_time_is_taken_back_or_said_to_be_o
     monkeypatch.setattr("cosched.app.core_access._PATIENCE", 0.3)
     monkeypatch.setattr("cosched.daemon.engine._STORE_AGAIN", 0.02)
     gate = threading.Event()
-    here.engine.ask(lambda _core, _time: gate.wait(20))
+    here.inbox.ask(lambda _core, _time: gate.wait(20))
     with pytest.raises(SystemFault, match="try again; nothing was done"):
         here.services.submissions.submit(ME, [HALVING], "key", "digest")
     gate.set()
@@ -86,7 +86,7 @@ def test_a_submission_that_is_not_answered_in_time_is_taken_back_or_said_to_be_o
     ):
         other.execute("BEGIN IMMEDIATE")
         patch.setattr("cosched.app.core_access._PATIENCE", 0.3)
-        patch.setattr(here.engine, "accept", begun(here.engine.accept))
+        patch.setattr(here.inbox, "accept", begun(here.inbox.accept))
         with pytest.raises(SystemFault, match="it may yet be done, so look before you try again, or use the same key"):
             here.services.submissions.submit(ME, [HALVING], "other", "digest")
     assert [task.id for task in here.services.submissions.submit(ME, [HALVING], "other", "digest")] == ["2"]
@@ -133,9 +133,9 @@ def test_a_plan_shows_what_waits_and_what_runs(tmp_path: Path) -> None:
     with daemon(tmp_path, hosts=8, staging=0.0) as here:
         here.services.submissions.submit(ME, [TaskRequest(application="halving", hosts=8)] * 2, "", "")
         attempt, task = here.manager.submitted[0]
-        here.engine.do(AttemptSubmitted(here.clock.now(), attempt.uuid, "job-1")).result(10)
+        here.inbox.apply(AttemptSubmitted(here.clock.now(), attempt.uuid, "job-1")).result(10)
         report = JobReport(attempt.uuid, JobState.RUNNING, "job-1", started=here.clock.now())
-        here.engine.do(JobReported(here.clock.now(), report)).result(10)
+        here.inbox.apply(JobReported(here.clock.now(), report)).result(10)
         before = here.clock.now()
         plan = here.services.domain.plan(ME)
         assert [(place.task, place.running) for place in plan.placements] == [("1", True), ("2", False)]
@@ -177,7 +177,7 @@ def test_the_list_is_filtered_and_paged(here: Daemon) -> None:
 
 def test_the_status_counts_and_names_what_does_not_work(here: Daemon) -> None:
     here.services.submissions.submit(ME, [HALVING], "", "")
-    here.engine.do(HostsObserved(here.clock.now(), (Host("h01"), Host("h02", up=False)))).result(10)
+    here.inbox.apply(HostsObserved(here.clock.now(), (Host("h01"), Host("h02", up=False)))).result(10)
     here.faults.append("the manager does not answer")
     status = here.services.domain.status(ME)
     assert (status.hosts_up, status.hosts_down, status.tasks["queued"]) == (1, 1, 1)
@@ -194,7 +194,7 @@ def test_models_wait_until_the_hosts_are_known(tmp_path: Path) -> None:
 
 def test_hosts_of_one_class_decide_what_is_predicted(here: Daemon) -> None:
     hosts = tuple(Host(f"s{number}", host_class="slow") for number in range(4))
-    here.engine.do(HostsObserved(here.clock.now(), hosts)).result(10)
+    here.inbox.apply(HostsObserved(here.clock.now(), hosts)).result(10)
     (forecast,) = here.services.submissions.foresee(ME, [HALVING])
     assert forecast.profile is not None
     assert forecast.profile.seconds == (160.0, 80.0, 160 / 3, 40.0)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def test_hosts_are_listed_with_what_is_wrong_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(tmp_path) as (daemon, address):
         hosts = (Host("h1"), Host("h2", up=False, reason="drained"))
-        daemon.engine.do(HostsObserved(daemon.clock.now(), hosts)).result(10)
+        daemon.inbox.apply(HostsObserved(daemon.clock.now(), hosts)).result(10)
         capsys.readouterr()  # what the daemon said as it started
         assert run(["host", "list", "--server", address]) == 0
         assert capsys.readouterr().out == "HOST  STATE  REASON\nh1    up\nh2    down   drained\n"

@@ -76,9 +76,9 @@ def test_waiting_ends_with_the_tasks_or_the_patience(tmp_path: Path) -> None:
         assert client.wait([task.id], timeout=0.0)[0].state == "dispatching"
         attempt = daemon.manager.submitted[0][0]
         now = daemon.clock.now()
-        daemon.engine.post(AttemptSubmitted(now, attempt.uuid, "j"))
+        daemon.inbox.post(AttemptSubmitted(now, attempt.uuid, "j"))
         done = JobReport(attempt.uuid, JobState.COMPLETED, "j", started=now, finished=now + 5, exit_code=0)
-        threading.Timer(0.2, daemon.engine.post, [JobReported(now, done)]).start()
+        threading.Timer(0.2, daemon.inbox.post, [JobReported(now, done)]).start()
         (ended,) = client.wait([task.id])
         assert ended.state == "completed"
         assert ended.actual == pytest.approx(5.0)

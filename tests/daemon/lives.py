@@ -17,10 +17,12 @@ from cosched.coscheduler.changes import KeyedSubmission
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import CancelRequested, HostsObserved, JobReported, Tick
-from cosched.daemon.engine import Engine, _InboxItem
-from cosched.daemon.manager import ResourceManager
+from cosched.daemon.effects import Effects
+from cosched.daemon.inbox import Inbox, InboxItem
+from cosched.daemon.manager import ManagerTimes, ResourceManager
 from cosched.store.database import StoreFault
 from cosched.store.store import Store
+from tests.daemon.makers import engine_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -215,17 +217,15 @@ class Life:
         self.world = world
         self.store = FragileStore(f"sqlite:///{folder}/cosched.db", world)
         self._core = Coscheduler(CoreSettings(self.store.instance, staging=0.0, attempts=1000))
-        self.engine = Engine(self._core, self.store, cast("Clock", world))
+        self.inbox = Inbox(cast("Clock", world))
         self.manager = ResourceManager(
             cast("Any", Connector(pool, world, self.store)),
-            self.engine.post,
+            self.inbox.post,
             cast("Clock", world),
-            grace=GRACE,
-            watch=1.0,
-            status=60.0,
-            live=list,
+            list,
+            ManagerTimes(GRACE),
         )
-        self.engine.manager = self.manager
+        self.engine = engine_of(self._core, self.store, self.inbox, Effects(self.manager))
         self._heard = 0 if hears_all_again else len(pool.log)
         self._hosts: tuple[Host, ...] = ()
         self._keys: set[str] = set()  # of submissions that wait for their answer
@@ -239,8 +239,8 @@ class Life:
     def enabled(self) -> dict[str, Callable[[], None]]:
         """Return the steps that its threads could take now, by name."""
         steps: dict[str, Callable[[], None]] = {}
-        if not self.engine._inbox.empty():
-            steps["engine"] = lambda: self.engine._serve(self.engine._take())
+        if not self.inbox.empty():
+            steps["engine"] = lambda: self.engine.serve(self.engine.take())
         due = self.manager._actions._due
         if due and due[0][0] <= self.world.time:
             steps["action"] = self._act
@@ -252,7 +252,7 @@ class Life:
 
     def tick(self) -> None:
         self.world.time += 0.5
-        self.engine._serve([_InboxItem(event=Tick(self.world.time))])
+        self.engine.serve([InboxItem(event=Tick(self.world.time))])
 
     def settle(self) -> None:
         """Do all that can be done now."""
@@ -263,10 +263,10 @@ class Life:
         """Submit once, as the services do: a key that is known, or on its way, is not taken in again."""
         if key not in self._keys and self.store.by_key(key) is None:
             self._keys.add(key)
-            self.engine.accept(tasks, KeyedSubmission(key, "digest", (), self.world.time))
+            self.inbox.accept(tasks, KeyedSubmission(key, "digest", (), self.world.time))
 
     def cancel(self, task: str) -> None:
-        answer = self.engine.do(CancelRequested(self.world.time, task))
+        answer = self.inbox.apply(CancelRequested(self.world.time, task))
         self.settle()
         answer.result(0)
 
@@ -280,11 +280,11 @@ class Life:
 
     def _listen(self) -> None:
         self._heard += 1
-        self.engine.post(JobReported(self.world.time, self.pool.log[self._heard - 1]))
+        self.inbox.post(JobReported(self.world.time, self.pool.log[self._heard - 1]))
 
     def _watch(self) -> None:
         self._hosts = tuple(self.pool.hosts.values())
-        self.engine.post(HostsObserved(self.world.time, self._hosts))
+        self.inbox.post(HostsObserved(self.world.time, self._hosts))
 
 
 def a_request(seconds: Sequence[float] | None, count: int = 1) -> Task:

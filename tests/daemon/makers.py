@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from cosched import resources
 from cosched.access.authentication import AccessSettings, Authenticator
 from cosched.addresses import ListenAddress
+from cosched.agents.broker import Broker
 from cosched.app.core_access import CoreClient
 from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus
 from cosched.app.event_feed import EventFeed
@@ -29,7 +31,9 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved
 from cosched.daemon.clock import Clock
+from cosched.daemon.effects import Effects
 from cosched.daemon.engine import Engine
+from cosched.daemon.inbox import Inbox
 from cosched.daemon.server import WebServer, open_socket
 from cosched.errors import UserError
 from cosched.portal.application import build_application
@@ -106,6 +110,7 @@ class Daemon:
 
     services: DomainServices
     engine: Engine
+    inbox: Inbox
     store: Store
     manager: RecordingManager
     clock: Clock
@@ -136,11 +141,25 @@ class Health:
         return {}
 
 
+def engine_of(core: Coscheduler, store: Store, inbox: Inbox, effects: Effects) -> Engine:
+    """Return the engine of a domain without neighbours."""
+    numbers = itertools.count(store.last_number() + 1)
+    return Engine(Broker(core), store, inbox, lambda: next(numbers), effects)
+
+
 def services_of(
-    engine: Engine, core: Coscheduler, store: Store, folder: Path, *, outputs: TaskOutputs, health: Health, waiting: int
+    engine: Engine,
+    inbox: Inbox,
+    core: Coscheduler,
+    store: Store,
+    folder: Path,
+    *,
+    outputs: TaskOutputs,
+    health: Health,
+    waiting: int,
 ) -> DomainServices:
     """Return the services of a domain without neighbours; the models are those of the package."""
-    client, neighbours, applications = CoreClient(engine), NoNeighbours(), catalogue(folder / "applications.d")
+    client, neighbours, applications = CoreClient(inbox), NoNeighbours(), catalogue(folder / "applications.d")
     current, plans, feed = CurrentDomain(client), PlanHistory(core, PlanPoints(store)), EventFeed()
     for listener in (current.on_change, feed.on_change, plans.on_change):
         engine.subscribe(listener)
@@ -163,18 +182,18 @@ def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: in
     store = Store(f"sqlite:///{tmp_path}/cosched.db")
     clock = Clock()
     core = Coscheduler(CoreSettings(store.instance, staging=staging))
-    engine = Engine(core, store, clock)
+    inbox = Inbox(clock)
     manager = RecordingManager()
-    engine.manager = cast("Any", manager)
+    engine = engine_of(core, store, inbox, Effects(cast("Any", manager)))
     health, outputs = Health(), TaskOutputs(store, manager.output)
-    services = services_of(engine, core, store, tmp_path, outputs=outputs, health=health, waiting=waiting)
+    services = services_of(engine, inbox, core, store, tmp_path, outputs=outputs, health=health, waiting=waiting)
     engine.restore()
     engine.start()
     if hosts:
         names = tuple(Host(f"h{number:02}") for number in range(1, hosts + 1))
-        engine.do(HostsObserved(clock.now(), names)).result(10)
+        inbox.apply(HostsObserved(clock.now(), names)).result(10)
     try:
-        yield Daemon(services, engine, store, manager, clock, health.broken)
+        yield Daemon(services, engine, inbox, store, manager, clock, health.broken)
     finally:
         engine.stop()
         store.close()

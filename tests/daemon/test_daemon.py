@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cosched.api.documents import TaskRequest
+from cosched.coscheduler.core import Coscheduler
 from cosched.daemon.config.loading import load_configuration
-from cosched.daemon.main import Daemon, _core_settings
+from cosched.daemon.main import Daemon, core_settings
 from cosched.errors import SystemFault
 from demo.site import Site
 from tests.history import faults, read
@@ -156,7 +157,7 @@ def test_it_ends_at_a_mistake_of_its_own_and_says_so(tmp_path: Path, monkeypatch
     def mistake(*_arguments: Any) -> None:
         raise IndexError("nobody thought of that")
 
-    monkeypatch.setattr(daemon._core, "handle", mistake)
+    monkeypatch.setattr(Coscheduler, "handle", mistake)
     with pytest.raises(SystemFault, match=r"made a mistake \(IndexError\('nobody thought of that'\).*nothing .* lost"):
         daemon.run()
     for thread in threading.enumerate():  # on a busy machine longer than the manager waits for its own
@@ -169,5 +170,5 @@ def test_it_ends_at_a_mistake_of_its_own_and_says_so(tmp_path: Path, monkeypatch
 def test_what_is_set_about_planning_reaches_the_core(tmp_path: Path) -> None:
     config = tmp_path / "cosched.toml"
     config.write_text("[planning]\nquantile = 0.8\nmargin = 0.1\nstaging = '2s'\nseed = 7\n[objective]\nidle = 0.5\n")
-    found = _core_settings(load_configuration(config, {}), "instance")
+    found = core_settings(load_configuration(config, {}), "instance")
     assert (found.quantile, found.margin, found.staging, found.seed, found.weights.idle) == (0.8, 0.1, 2.0, 7, 0.5)

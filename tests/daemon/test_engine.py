@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import HostsObserved
 from cosched.coscheduler.task import TaskState
 from cosched.store import KeyedSubmission, StoreFault
@@ -34,12 +35,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
 
 
 def accept(here: Daemon, key: str = "") -> Future[tuple[Task, ...]]:
-    return here.engine.accept([a_request([5.0])], KeyedSubmission(key, "digest", (), 0.0) if key else None)
+    return here.inbox.accept([a_request([5.0])], KeyedSubmission(key, "digest", (), 0.0) if key else None)
 
 
 def until_faulty(here: Daemon) -> None:
     until = time.monotonic() + 20
-    while not here.engine.store_fault:
+    while not here.inbox.store_fault:
         assert time.monotonic() < until
         time.sleep(0.005)
 
@@ -49,16 +50,16 @@ def test_a_locked_database_delays_and_nothing_is_done_before_it_is_written(here:
     other.execute("BEGIN IMMEDIATE")
     answer = accept(here)
     until_faulty(here)
-    assert "is locked by another program" in here.engine.store_fault
+    assert "is locked by another program" in here.inbox.store_fault
     assert not answer.done()
     assert not here.manager.submitted
     other.execute("ROLLBACK")
     other.close()
     (task,) = answer.result(20)
     assert here.store.task(task.id) is not None
-    here.engine.ask(lambda _core, _time: None).result(20)
+    here.inbox.ask(lambda _core, _time: None).result(20)
     assert [attempt.task for attempt, _ in here.manager.submitted] == [task.id]
-    assert here.engine.store_fault == ""
+    assert here.inbox.store_fault == ""
 
 
 def test_a_submission_that_nobody_waits_for_any_more_is_not_taken_in(here: Daemon, tmp_path: Path) -> None:
@@ -79,9 +80,9 @@ def test_a_submission_that_nobody_waits_for_any_more_is_not_taken_in(here: Daemo
 def test_a_full_disk_delays_and_nothing_is_done_before_it_is_written(here: Daemon) -> None:
     pages = set_most_pages(here, 1)
     big = [a_request([5.0])] * 2000
-    answer = here.engine.accept(big)
+    answer = here.inbox.accept(big)
     until_faulty(here)
-    assert "disk is full" in here.engine.store_fault
+    assert "disk is full" in here.inbox.store_fault
     assert here.store.counts()[TaskState.QUEUED] == 0
     assert not here.manager.submitted
     until = time.monotonic() + 20
@@ -115,13 +116,13 @@ def test_it_ends_when_told_to_although_the_database_cannot_be_written(here: Daem
 def test_a_mistake_of_cosched_ends_it_with_what_is_on_disk(here: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """A daemon whose core has stopped must not go on answering."""
     failed = threading.Event()
-    here.engine.on_failure = failed.set
+    here.engine.subscribe_failure(failed.set)
 
     def mistake(*_arguments: Any) -> None:
         raise IndexError("of a kind that nobody thought of")
 
-    monkeypatch.setattr(here.engine._core, "handle", mistake)
-    here.engine.post(HostsObserved(here.clock.now(), ()))
+    monkeypatch.setattr(Coscheduler, "handle", mistake)
+    here.inbox.post(HostsObserved(here.clock.now(), ()))
     assert failed.wait(60)
     assert isinstance(here.engine.failed, IndexError)
 
@@ -129,7 +130,7 @@ def test_a_mistake_of_cosched_ends_it_with_what_is_on_disk(here: Daemon, monkeyp
 def test_what_the_database_will_never_take_ends_it(here: Daemon) -> None:
     """Two daemons on one database give one number twice; the second tried to write its task for ever."""
     failed = threading.Event()
-    here.engine.on_failure = failed.set
+    here.engine.subscribe_failure(failed.set)
     (other,) = accept(here).result(20)
     here.store.commit(changed([replace(other, id="another", number=other.number + 1)]))
     accept(here)
@@ -144,29 +145,20 @@ def test_time_goes_by_for_the_core_however_much_it_is_asked(tmp_path: Path, monk
         accept(here).result(20)
         until = time.monotonic() + 20
         while not here.manager.submitted:
-            here.engine.ask(lambda _core, _time: None).result(20)
+            here.inbox.ask(lambda _core, _time: None).result(20)
             assert time.monotonic() < until
-
-
-def test_without_a_search_no_snapshot_stays_due(here: Daemon) -> None:
-    """Under a first-come-first-served policy it woke 20 times a second for one that nobody takes."""
-    accept(here).result(20)
-    until = time.monotonic() + 20
-    while here.engine._replan:
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def test_a_question_that_fails_fails_for_the_one_who_asked(here: Daemon) -> None:
     with pytest.raises(ZeroDivisionError):
-        here.engine.ask(lambda _core, _time: 1 / 0).result(20)
+        here.inbox.ask(lambda _core, _time: 1 / 0).result(20)
     assert accept(here).result(20)
 
 
 def test_tasks_taken_in_together_have_numbers_in_a_row_and_so_goes_a_restart(tmp_path: Path) -> None:
     for start in (1, 4):
         with daemon(tmp_path, staging=1000.0) as here:
-            tasks = here.engine.accept([a_request([5.0])] * 3, KeyedSubmission(f"key-{start}", "d", (), 0.0)).result(20)
+            tasks = here.inbox.accept([a_request([5.0])] * 3, KeyedSubmission(f"key-{start}", "d", (), 0.0)).result(20)
             assert [task.number for task in tasks] == [start, start + 1, start + 2]
             submission = here.store.by_key(f"key-{start}")
             assert submission is not None

@@ -224,7 +224,7 @@ def test_nothing_is_acted_on_before_it_is_written(tmp_path: Path, monkeypatch: p
     def live(life: Life) -> None:
         world.store_writes = False  # until it has refused three times
         in_order(life)
-        assert life.engine.store_fault == ""
+        assert life.inbox.store_fault == ""
 
     with World().in_force(monkeypatch) as world:
         Story(tmp_path, world).run(live)

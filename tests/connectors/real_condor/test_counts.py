@@ -12,7 +12,7 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 from cosched.connector import JobState
 from cosched.coscheduler.events import JobReported
 from cosched.daemon.clock import Clock
-from cosched.daemon.manager import ResourceManager
+from cosched.daemon.manager import ManagerTimes, ResourceManager
 from cosched_condor import CondorConnector
 from cosched_condor.job_events import QueueEvents
 
@@ -41,7 +41,7 @@ def test_while_jobs_run_the_queue_is_asked_by_the_look_at_all_tasks_alone(
     launches = [bench.waiter(hosts=(host,)) for host in bench.up(2)]
     told: list[Event] = []
     live = [launch.attempt for launch, _ in launches]
-    manager = ResourceManager(connector, told.append, Clock(), grace=30.0, watch=1.0, status=4.0, live=lambda: live)
+    manager = ResourceManager(connector, told.append, Clock(), lambda: live, ManagerTimes(30.0, 1.0, 4.0))
     manager.start()
     try:
         connector.submit_many([launch for launch, _ in launches])

@@ -42,7 +42,7 @@ def test_an_empty_domain_has_a_schedule(tmp_path: Path) -> None:
 
 def test_a_reservation_is_a_band_on_the_schedule_and_named_on_the_domains_page(tmp_path: Path) -> None:
     with portal(tmp_path) as here:
-        (host, *_) = here.daemon.engine.ask(lambda core, _time: core.domain.up()).result(10)
+        (host, *_) = here.daemon.inbox.ask(lambda core, _time: core.domain.up()).result(10)
         wanted = ReservationRequest(hosts=(host,), end=here.daemon.clock.now() + 3600, name="<course>")
         here.daemon.services.reservations.reserve(Principal("chief", Role.ADMINISTRATOR), wanted)
         ann = here.person("ann")

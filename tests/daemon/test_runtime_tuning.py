@@ -5,7 +5,7 @@ import sys
 
 _CODE = """
 import gc, sys
-from cosched.daemon.main import tune_runtime
+from cosched.daemon.runtime_tuning import tune_runtime
 tune_runtime()
 assert sys.getswitchinterval() < 0.005
 assert gc.isenabled() and gc.get_freeze_count() > 1000
