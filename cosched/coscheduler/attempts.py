@@ -9,6 +9,7 @@ from uuid import UUID, uuid5
 from cosched.connector.interface import JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt
 from cosched.coscheduler.events import AttemptAbsent, AttemptMissing, AttemptSubmitted, JobReported, SubmitFailed
+from cosched.coscheduler.snapshot import AttemptsSnapshot
 from cosched.coscheduler.submit_limits import SubmitLimits
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 
@@ -62,6 +63,18 @@ class AttemptLifecycle:
         """Return of which owners the manager has as many attempts as it takes, and when one more is tried."""
         doors, sent = self.admission.doors, self._ledger.sent
         return {owner: door.until for owner, door in doors.items() if sent[owner] >= door.limit} if doors else {}
+
+    def snapshot(self) -> AttemptsSnapshot:
+        """Return all that is remembered beside the attempts themselves."""
+        return AttemptsSnapshot(
+            self.paused_until, self._failures, dict(self._lost), dict(self._asked), self.admission.snapshot()
+        )
+
+    def load(self, snapshot: AttemptsSnapshot) -> None:
+        """Go on from a snapshot."""
+        self.paused_until, self._failures = snapshot.paused_until, snapshot.failures
+        self._lost, self._asked = dict(snapshot.lost), dict(snapshot.asked)
+        self.admission.load(snapshot.limits)
 
     def start(self, task: Task, hosts: tuple[str, ...], seconds: float | None, time: float) -> None:
         """Run a task now: on these hosts, reckoned to take so long, or wherever the manager likes without any."""

@@ -40,6 +40,7 @@ from cosched.coscheduler.learnt_corrections import LearntCorrections
 from cosched.coscheduler.plan import TaskQueue
 from cosched.coscheduler.planning_view import PlanningView
 from cosched.coscheduler.reservations import Reservations, without_distant_reservations
+from cosched.coscheduler.snapshot import CoreSnapshot
 from cosched.coscheduler.state import CoreState, DomainHosts
 from cosched.coscheduler.task import TaskState
 from cosched.scheduling.bounds import lower_bound
@@ -113,6 +114,31 @@ class Coscheduler:
             self._dispatch(event.time)
             self._dispatched_at = event.time
         return self._ledger.outcome(event)
+
+    @classmethod
+    def from_snapshot(cls, settings: CoreSettings, snapshot: CoreSnapshot) -> Coscheduler:
+        """Return a core that goes on exactly as the one whose snapshot this is."""
+        core = cls(settings)
+        core._load(snapshot)
+        return core
+
+    def snapshot(self) -> CoreSnapshot:
+        """Return all that the core remembers. Not to be confused with the search's `PlanningView.snapshot`."""
+        return CoreSnapshot(
+            tasks=tuple(self.tasks.values()),
+            attempts=tuple(self.attempts.values()),
+            hosts=tuple(self.domain.hosts.values()),
+            claimed=self.domain.claimed(),
+            reservations=self.reservations.known(),
+            queue=self._queue.snapshot(),
+            manager=self._lifecycle.snapshot(),
+            corrections=self.corrections(),
+            latency=self._experience.handover,
+            neighbours=self._neighbours,
+            dispatched_at=self._dispatched_at,
+            improved=self.improved,
+            changed=self.changed,
+        )
 
     # ── what others may ask ──────────────────────────────────────────────────────────────────────────────────
 
@@ -208,6 +234,17 @@ class Coscheduler:
                 self._forwarding.hear(event)
             case _:
                 self._lifecycle.hear(event)
+
+    def _load(self, snapshot: CoreSnapshot) -> None:
+        self._ledger.load(snapshot.tasks, snapshot.attempts)
+        self.domain.load(snapshot.hosts, snapshot.claimed)
+        for reservation in snapshot.reservations:
+            self.reservations.put(reservation)
+        self._queue.load(snapshot.queue)
+        self._lifecycle.load(snapshot.manager)
+        self._experience.load(snapshot.corrections, snapshot.latency)
+        self._neighbours, self._dispatched_at = snapshot.neighbours, snapshot.dispatched_at
+        self.improved, self.changed = snapshot.improved, snapshot.changed
 
     def _restore(self, event: Restored) -> None:
         """Take up what was written down, and find out what became of each attempt meanwhile."""

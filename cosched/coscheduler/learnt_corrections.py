@@ -47,6 +47,10 @@ class LearntCorrections:
         self.corrections: dict[str, Correction] = {}
         self.handover = DispatchLatency()
 
+    def load(self, corrections: Mapping[str, Correction], latency: DispatchLatency) -> None:
+        """Go on with what was learnt before."""
+        self.corrections, self.handover = dict(corrections), latency
+
     def ended(self, task: Task) -> None:
         """Learn from a task that has completed here; others teach nothing."""
         completed = task.state is TaskState.COMPLETED and task.actual is not None and not task.peer

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.coscheduler.profile_matrix import ProfileMatrix, widened
+from cosched.coscheduler.snapshot import QueueSnapshot
 from cosched.prediction.calibration import Correction
 from cosched.scheduling.host_counts import best_seconds, narrowed, runnable, single_class
 from cosched.scheduling.plan import Plan
@@ -360,6 +361,30 @@ class TaskQueue:
         else:
             self.waiting.add_first(task.id)
             self._searched.add(task.id)
+
+    def snapshot(self) -> QueueSnapshot:
+        """Return all that the queue remembers."""
+        return QueueSnapshot(
+            dict(self.waiting.counts),
+            dict(self.waiting.classes),
+            dict(self.held_back),
+            dict(self.asked),
+            dict(self.offered),
+            tuple(self.transit),
+            tuple(self._passing),
+            tuple(sorted(self._searched)),
+        )
+
+    def load(self, snapshot: QueueSnapshot) -> None:
+        """Go on from a snapshot."""
+        self.waiting.counts, self.waiting.classes = dict(snapshot.counts), dict(snapshot.classes)
+        self.held_back, self.asked, self.offered = (
+            dict(snapshot.held_back),
+            dict(snapshot.asked),
+            dict(snapshot.offered),
+        )
+        self.transit, self._passing = dict.fromkeys(snapshot.transit), dict.fromkeys(snapshot.unmodelled)
+        self._searched = set(snapshot.searched)
 
     def remove(self, task: str) -> None:
         """Take a task out that leaves or has ended."""

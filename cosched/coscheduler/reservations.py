@@ -72,6 +72,10 @@ class Reservations:
         """Give one up; None where there is none."""
         return self._known.pop(identifier, None)
 
+    def known(self) -> tuple[Reservation, ...]:
+        """Return all, in the order in which they became known."""
+        return tuple(self._known.values())
+
     def forget(self, time: float) -> None:
         """Forget those that are over."""
         self._known = {name: each for name, each in self._known.items() if not each.over(time)}

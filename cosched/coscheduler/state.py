@@ -6,6 +6,7 @@ taken.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from cosched.coscheduler.changes import Changes, Outcome, Replan
 from cosched.coscheduler.task import AttemptState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from cosched.connector.interface import Host
     from cosched.coscheduler.changes import Decision
@@ -69,6 +70,15 @@ class DomainHosts:
             self._classes = {name: host.host_class for name, host in seen.items()}
         self._claimed = {name: self._claimed.get(name, time) for name, host in seen.items() if host.claimed}
         return changed
+
+    def claimed(self) -> dict[str, float]:
+        """Return since when others have each host that they have, epoch seconds."""
+        return dict(self._claimed)
+
+    def load(self, hosts: Iterable[Host], claimed: Mapping[str, float]) -> None:
+        """Go on with these hosts, which others have had since then."""
+        self.observe(hosts, math.inf)
+        self._claimed = dict(claimed)
 
     def claims(self, now: float) -> dict[str, float]:
         """Return when each host that others have is expected to be free, epoch seconds, always after `now`.

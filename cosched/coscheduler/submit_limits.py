@@ -7,10 +7,12 @@ after a pause that doubles, and each success doubles the number of the next try.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cosched.coscheduler.core_settings import CoreSettings
 
 __all__ = ["OwnerLimit", "SubmitLimits"]
@@ -45,6 +47,14 @@ class SubmitLimits:
     def __init__(self, settings: CoreSettings) -> None:
         self.doors: dict[str, OwnerLimit] = {}
         self._settings = settings
+
+    def snapshot(self) -> dict[str, OwnerLimit]:
+        """Return what is known of each owner's limit now."""
+        return {owner: replace(door) for owner, door in self.doors.items()}
+
+    def load(self, limits: Mapping[str, OwnerLimit]) -> None:
+        """Go on from a snapshot."""
+        self.doors = {owner: replace(door) for owner, door in limits.items()}
 
     def refuse(self, owner: str, taken: int, why: str, time: float) -> None:
         """Note that the manager took no more while it had so many live attempts of an owner."""

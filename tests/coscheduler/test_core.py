@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import math
+import sys
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import MagicMock
 
 import pytest
+from hypothesis import note
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -23,6 +27,7 @@ from cosched.coscheduler.events import (
     HostsObserved,
     HostsReserved,
     JobReported,
+    NeighboursChanged,
     ReservationReleased,
     ScheduleImproved,
     SubmitFailed,
@@ -30,6 +35,8 @@ from cosched.coscheduler.events import (
     Tick,
 )
 from cosched.coscheduler.plan import run_times
+from cosched.coscheduler.recording.lines import RecordingWriter, read_recording, redacted_lines
+from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState, TaskState
@@ -663,12 +670,14 @@ def _planned(core: Coscheduler, tasks: list[Any], counts: list[int], time: float
 class AnyWeather(RuleBasedStateMachine):
     """A manager that loses answers, hosts and jobs, and reports late and twice; what it truly runs is kept apart."""
 
-    @initialize()
-    def begin(self) -> None:
-        self.core = Coscheduler(settings(attempts=1000))
+    @initialize(staging=st.sampled_from([0.0, 2.0]))
+    def begin(self, staging: float) -> None:
+        self.core = Coscheduler(settings(attempts=1000, staging=staging))
         self.time = 0.0
-        self.log: list[Event] = []
         self.outcomes: list[Any] = []
+        self.writer = RecordingWriter()
+        self.recording: list[str] = []
+        self.a_new_recording_begins()
         self.ended: dict[str, TaskState] = {}
         self.accepted = 0
         self.jobs: dict[str, JobState] = {}  # what the manager truly has
@@ -680,8 +689,11 @@ class AnyWeather(RuleBasedStateMachine):
         self.tell(HostsObserved(0.0, mixed_hosts()))
 
     def tell(self, event: Event) -> None:
-        self.log.append(event)
-        outcome = self.core.handle(event)
+        outcome = None
+        try:
+            outcome = self.core.handle(event)
+        finally:
+            self.recording.append(self.writer.handled(event, outcome))
         self.outcomes.append(outcome)
         for task in outcome.changes.tasks.values():
             assert task.id not in self.ended, "a task that has ended changed"
@@ -725,8 +737,9 @@ class AnyWeather(RuleBasedStateMachine):
     @rule(
         seconds=st.one_of(st.none(), st.lists(st.sampled_from([1.0, 3.0, 9.0, math.inf]), min_size=1, max_size=4)),
         after=st.sets(st.integers(1, 20), max_size=2),
+        due=st.one_of(st.none(), st.floats(0.0, 20.0)),
     )
-    def submit(self, seconds: list[float] | None, after: set[int]) -> None:
+    def submit(self, seconds: list[float] | None, after: set[int], due: float | None) -> None:
         if seconds is not None and not any(map(math.isfinite, seconds)):
             return
         before = tuple(str(number) for number in sorted(after) if number <= self.accepted)
@@ -734,7 +747,8 @@ class AnyWeather(RuleBasedStateMachine):
             return  # refused before the core hears of it
         self.accepted += 1
         self.after[str(self.accepted)] = before
-        task = a_task(self.accepted, seconds, submitted=self.time, after=before)
+        deadline = None if due is None else self.time + due
+        task = a_task(self.accepted, seconds, submitted=self.time, after=before, deadline=deadline)
         self.tell(TaskSubmitted(self.later(), task))
 
     @rule(
@@ -826,7 +840,7 @@ class AnyWeather(RuleBasedStateMachine):
     def hosts_are_reserved(self, hosts: set[int], begin: float, length: float) -> None:
         names = tuple(f"node{number:02d}" for number in sorted(hosts))
         time = self.later()
-        each = Reservation(f"r{len(self.log)}", names, time + begin, time + begin + length)
+        each = Reservation(f"r{len(self.outcomes)}", names, time + begin, time + begin + length)
         self.kept[each.id] = each
         self.tell(HostsReserved(time, each))
 
@@ -836,6 +850,14 @@ class AnyWeather(RuleBasedStateMachine):
         name = self.pick(number, list(self.kept))
         del self.kept[name]
         self.tell(ReservationReleased(self.later(), name))
+
+    @rule()
+    def a_new_recording_begins(self) -> None:
+        self.recording.append(self.writer.start(self.core.settings, self.time, self.core.snapshot()))
+
+    @rule(available=st.booleans(), offer_on_time=st.booleans())
+    def neighbours_come_and_go(self, available: bool, offer_on_time: bool) -> None:
+        self.tell(NeighboursChanged(self.later(), available, offer_on_time))
 
     @rule()
     def time_goes_by(self) -> None:
@@ -896,10 +918,21 @@ class AnyWeather(RuleBasedStateMachine):
         assert self.core._ledger.leaving == leaving
 
     def teardown(self) -> None:
-        if not hasattr(self, "log"):
+        if not hasattr(self, "recording"):
             return
-        again = Coscheduler(settings(attempts=1000))
-        assert [again.handle(event) for event in self.log] == self.outcomes, "a replay went another way"
+        lines = "".join(self.recording).encode().splitlines(keepends=True)
+        if sys.exc_info()[0] is not None:
+            path = Path(tempfile.gettempdir(), "cosched-any-weather.jsonl")
+            path.write_bytes(b"".join(lines))
+            note(f"see `cosched replay {path}`")
+            return
+        again = [each for each in replay(read_recording(lines, "run")) if isinstance(each, ReplayedEvent)]
+        assert [each.outcome for each in again] == self.outcomes, "a replay went another way"
+        assert all(each.same for each in again)
+        redacted = "".join(redacted_lines(lines, "run")).encode().splitlines(keepends=True)
+        hidden = [each for each in replay(read_recording(redacted, "run")) if isinstance(each, ReplayedEvent)]
+        assert all(each.same for each in hidden), "a redacted recording went another way"
+        assert len(hidden) == len(again)
 
 
 AnyWeather.TestCase.settings = hypothesis_settings(max_examples=150, stateful_step_count=40, deadline=None)

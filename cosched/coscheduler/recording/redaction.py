@@ -1,0 +1,109 @@
+"""What a recording keeps to itself: secrets are never written, names and texts of people are replaced when it is saved.
+
+`SECRETS`, `redaction` and `DIGESTED` are rules for a `Codec`. The digest of an outcome leaves out what a redaction
+changes, so that a redacted recording replays to the same digests.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cosched.coscheduler.events import CancelRequested
+from cosched.coscheduler.recording.codec import Omitted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["DIGESTED", "SECRETS", "Rules", "redaction"]
+
+Rules = dict[tuple[str, str], Any]
+"""(class, field) → a function of the value that gives what is written in its place, or `Omitted`."""
+
+_REDACTED = "(redacted)"
+_OWN_REASON = CancelRequested.__dataclass_fields__["reason"].default
+
+# Variables of jobs, addresses with keys in them, scripts: the core reads none of these. Hand-overs and guests hold
+# whole documents, and belong to the agent.
+SECRETS: Rules = {
+    ("Task", "environment"): Omitted,
+    ("Task", "native"): Omitted,
+    ("Task", "notify"): Omitted,
+    ("SavedState", "handovers"): Omitted,
+    ("SavedState", "guests"): Omitted,
+    ("SavedState", "ended"): Omitted,
+}
+
+# Lines for people, of our own or the manager's making.
+_LINES = (
+    ("Task", "reason"),
+    ("Attempt", "reason"),
+    ("Host", "reason"),
+    ("JobReport", "reason"),
+    ("OwnerLimit", "why"),
+    ("PeerReported", "reason"),
+    ("Reservation", "name"),
+    ("SubmitFailed", "message"),
+    ("Task", "directory"),
+    ("Task", "model"),
+    ("Task", "name"),
+    ("TaskForwarded", "reason"),
+    ("TaskReturned", "reason"),
+)
+
+
+class _Pseudonyms:
+    """Gives everybody and every application another name, the same one throughout a recording."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._known: dict[str, str] = {"": ""}
+
+    def __call__(self, name: str) -> str:
+        return self._known.setdefault(name, f"{self._kind}-{len(self._known)}")
+
+
+def redaction() -> Rules:
+    """Return rules that replace owners, applications, commands and texts, for one recording.
+
+    Names of hosts and domains, identifiers, times and predictions stay.
+    """
+    owner, application = _Pseudonyms("owner"), _Pseudonyms("application")
+
+    def correction(key: str) -> str:
+        """Rename the application in a key such as "name@peer/hardware"."""
+        first, slash, hardware = key.partition("/")
+        name, at, peer = first.partition("@")
+        return f"{application(name)}{at}{peer}{slash}{hardware}"
+
+    return {
+        **SECRETS,
+        **dict.fromkeys(_LINES, _hidden),
+        ("CancelRequested", "reason"): lambda reason: reason if reason == _OWN_REASON else _hidden(reason),
+        ("Task", "owner"): owner,
+        ("Reservation", "owner"): owner,
+        ("AttemptsSnapshot", "limits"): _renamed_keys(owner),
+        ("Task", "application"): application,
+        ("Task", "correction"): correction,
+        ("CoreSnapshot", "corrections"): _renamed_keys(correction),
+        ("Task", "command"): _hidden_arguments,
+        ("Task", "prepare"): _hidden_arguments,
+        ("Task", "parameters"): lambda values: {
+            name: _hidden(value) if isinstance(value, str) else value for name, value in values.items()
+        },
+    }
+
+
+def _hidden(text: str) -> str:
+    return text and _REDACTED
+
+
+def _hidden_arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    return arguments and (_REDACTED,)
+
+
+def _renamed_keys(rename: Callable[[str], str]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+    return lambda values: {rename(key): value for key, value in values.items()}
+
+
+# A profile is long and does not change but with the hosts chosen, which are digested.
+DIGESTED: Rules = {**dict.fromkeys(redaction(), Omitted), ("Task", "profile"): Omitted}

@@ -1,0 +1,88 @@
+"""A snapshot is all that a core remembers: another core goes on from it exactly as the first would.
+
+What a core derives and caches (problems, rows of profiles, forecasts) is not in it. Start at `CoreSnapshot`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cosched.connector.interface import Host
+    from cosched.coscheduler.events import NeighboursChanged, ScheduleImproved
+    from cosched.coscheduler.reservations import Reservation
+    from cosched.coscheduler.submit_limits import OwnerLimit
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.prediction.calibration import Correction, DispatchLatency
+
+__all__ = ["AttemptsSnapshot", "CoreSnapshot", "QueueSnapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSnapshot:
+    """The queue; its attributes are those of `TaskQueue`. The order of `counts` is the plan.
+
+    Attributes:
+        unmodelled: tasks without a profile, in order of arrival.
+        searched: tasks that a settled plan of the search has covered.
+    """
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    classes: Mapping[str, str] = field(default_factory=dict)
+    held_back: Mapping[str, float] = field(default_factory=dict)
+    asked: Mapping[str, int] = field(default_factory=dict)
+    offered: Mapping[str, bool] = field(default_factory=dict)
+    transit: tuple[str, ...] = ()
+    unmodelled: tuple[str, ...] = ()
+    searched: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptsSnapshot:
+    """What is remembered of the manager's answers.
+
+    Attributes:
+        paused_until: no attempt is submitted before this epoch time.
+        failures: submits in a row that the manager did not answer.
+        lost: task → attempts whose hosts were lost.
+        asked: attempt being cancelled → when the manager was asked last.
+        limits: what is known of the manager's limit, by owner.
+    """
+
+    paused_until: float = 0.0
+    failures: int = 0
+    lost: Mapping[str, int] = field(default_factory=dict)
+    asked: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, OwnerLimit] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CoreSnapshot:
+    """The state of a core between two events. The order of tasks, attempts and hosts is the core's own.
+
+    Attributes:
+        claimed: host that others have → since when, epoch seconds.
+        corrections: what runs have taught, by `Task.correction`.
+        latency: time from a decision to the start of its job, as learnt.
+        neighbours: the last word about them.
+        dispatched_at: when the core last looked at what may leave, epoch seconds.
+        improved: the last answer of the search.
+        changed: when an answer last made the plan better, and what became better.
+    """
+
+    tasks: tuple[Task, ...]
+    attempts: tuple[Attempt, ...]
+    hosts: tuple[Host, ...]
+    claimed: Mapping[str, float]
+    reservations: tuple[Reservation, ...]
+    queue: QueueSnapshot
+    manager: AttemptsSnapshot
+    corrections: Mapping[str, Correction]
+    latency: DispatchLatency
+    neighbours: NeighboursChanged
+    dispatched_at: float
+    improved: ScheduleImproved | None = None
+    changed: tuple[float, str] | None = None

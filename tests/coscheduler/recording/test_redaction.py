@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import get_args
+
+import pytest
+
+from cosched.connector.values import NativeDescription
+from cosched.coscheduler.core_settings import CoreSettings
+from cosched.coscheduler.events import CancelRequested, Event, HostsReserved, SubmitFailed, TaskSubmitted
+from cosched.coscheduler.recording.codec import type_hints
+from cosched.coscheduler.recording.lines import RecordingWriter, redacted_lines
+from cosched.coscheduler.recording.redaction import redaction
+from cosched.coscheduler.reservations import Reservation
+from cosched.coscheduler.snapshot import CoreSnapshot
+from cosched.coscheduler.task import Attempt
+from tests.coscheduler.makers import a_core, a_task
+
+SECRET = replace(
+    a_task(1, [3.0], owner="ann", correction="merger/fast"),
+    name="merger",
+    application="merger",
+    command=("/home/ann/merger", "--key=k1"),
+    environment={"KEY": "hunter2"},
+    notify=("https://hooks.example.org/hunter2",),
+    native=NativeDescription("slurm", {"comment": "hunter2"}, "export KEY=hunter2"),
+    parameters={"file": "offer.doc", "size": 3.0},
+    directory="/home/ann/merger",
+    prepare=("/home/ann/stage",),
+    model="application merger {}",
+)
+PEOPLE = ("ann", "merger", "hunter2", "offer", "k1", "quota", "audit", "too late")
+
+
+def recording() -> list[bytes]:
+    core, writer = a_core(), RecordingWriter()
+    core.handle(TaskSubmitted(0.0, replace(SECRET, id="0", number=0)))
+    lines = [writer.start(core.settings, 0.0, core.snapshot())]
+    events: tuple[Event, ...] = (
+        TaskSubmitted(1.0, SECRET),
+        HostsReserved(2.0, Reservation("r1", ("node04",), 5.0, 9.0, "audit", "ann")),
+        SubmitFailed(3.0, next(iter(core.attempts)), "quota of ann", transient=True, refused=True),
+        CancelRequested(4.0, "1", "too late for ann"),
+    )
+    lines += [writer.handled(event, core.handle(event)) for event in events]
+    lines.append(writer.start(core.settings, 4.0, core.snapshot()))
+    return "".join(lines).encode().splitlines(keepends=True)
+
+
+def test_secrets_are_not_even_in_the_file_of_the_daemon() -> None:
+    text = b"".join(recording()).decode()
+    assert "hunter2" not in text
+    assert "--key=k1" in text  # the command is kept for those who have the file
+
+
+@pytest.mark.parametrize("word", PEOPLE)
+def test_a_saved_recording_names_nobody(word: str) -> None:
+    assert word not in "".join(redacted_lines(recording(), "file"))
+
+
+def test_names_are_kept_where_that_is_wanted() -> None:
+    text = "".join(redacted_lines(recording(), "file", names=True))
+    assert all(word in text for word in PEOPLE if word != "hunter2")
+    assert "hunter2" not in text
+
+
+def test_an_owner_and_an_application_have_one_pseudonym_throughout() -> None:
+    text = "".join(redacted_lines(recording(), "file"))
+    assert "owner-1" in text
+    assert "owner-2" not in text
+    assert "application-1/fast" in text
+    assert "application-2" not in text
+
+
+# Texts that a redacted recording shows: identifiers, states, hosts and domains.
+PLAIN = {
+    *(("Attempt", name) for name in ("uuid", "task", "hosts", "job", "state")),
+    *(("AttemptsSnapshot", name) for name in ("lost", "asked")),
+    *((kind, "attempt") for kind in ("AttemptSubmitted", "AttemptMissing", "AttemptAbsent", "SubmitFailed")),
+    *((kind, "task") for kind in ("CancelRequested", "OfferEnded", "PeerReported", "StartPermitted")),
+    *((kind, "task") for kind in ("TaskForwarded", "TaskReturned")),
+    *(("CoreSettings", name) for name in ("instance", "policy")),
+    *(("CoreSnapshot", name) for name in ("claimed", "changed")),
+    *(("Host", name) for name in ("name", "host_class")),
+    *(("JobReport", name) for name in ("attempt", "state", "job", "hosts")),
+    *(("PeerReported", name) for name in ("state", "hosts", "where")),
+    *(("Profile", name) for name in ("source", "hardware")),
+    *(("QueueSnapshot", name) for name in ("counts", "classes", "held_back", "asked", "offered")),
+    *(("QueueSnapshot", name) for name in ("transit", "unmodelled", "searched")),
+    *(("Reservation", name) for name in ("id", "hosts")),
+    *(("ScheduleImproved", name) for name in ("order", "classes")),
+    *(("Task", name) for name in ("id", "after", "state", "hosts", "origin", "peer")),
+    ("AttemptSubmitted", "job"),
+    ("ReservationReleased", "reservation"),
+    ("TaskForwarded", "peer"),
+}
+
+
+def texts(kind: object, found: dict[tuple[str, str], None], seen: set[object]) -> None:
+    """Collect the fields of recorded classes that hold texts."""
+    if kind in seen:
+        return
+    seen.add(kind)
+    if is_dataclass(kind) and isinstance(kind, type):
+        for each in fields(kind):
+            hint = type_hints(kind)[each.name]
+            inside = {hint, *get_args(hint), *(deep for part in get_args(hint) for deep in get_args(part))}
+            if (kind.__name__, each.name) not in redaction():
+                if any(isinstance(part, type) and issubclass(part, str) for part in inside):
+                    found[kind.__name__, each.name] = None
+                texts(hint, found, seen)
+    for part in get_args(kind):
+        texts(part, found, seen)
+
+
+def test_every_text_that_is_recorded_is_redacted_or_known_to_be_plain() -> None:
+    found: dict[tuple[str, str], None] = {}
+    for kind in (Event, CoreSnapshot, CoreSettings):
+        texts(kind, found, set())
+    assert found.keys() - PLAIN == set(), "redact these, or say here that they tell nothing of anybody"
+    assert PLAIN - found.keys() == set(), "these are not recorded any more"
+
+
+def test_every_rule_is_of_a_field_that_exists() -> None:
+    kinds: set[object] = set()
+    for kind in (Event, CoreSnapshot, Attempt):
+        texts(kind, {}, kinds)
+    known = {
+        (kind.__name__, each.name)
+        for kind in kinds
+        if isinstance(kind, type) and is_dataclass(kind)
+        for each in fields(kind)
+    }
+    assert redaction().keys() - known == {("OwnerLimit", "why")}  # its mapping is redacted whole
