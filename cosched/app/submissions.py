@@ -21,7 +21,7 @@ from cosched.coscheduler.what_if import predict_placement
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cosched.access.principals import Principal
     from cosched.api.documents import TaskRequest, TaskView
@@ -32,7 +32,12 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Task
     from cosched.store.store import Store
 
-__all__ = ["SubmissionService"]
+__all__ = ["SubmissionService", "submission_state"]
+
+
+def submission_state(domain: CurrentDomain, neighbours: NeighbourAccess) -> DomainState:
+    """Return what users' tasks are measured against: neighbours may meet deadlines that the domain cannot."""
+    return replace(domain.state(), accepts_late=neighbours.accepts_late)
 
 
 class SubmissionService:
@@ -43,8 +48,7 @@ class SubmissionService:
         core: CoreClient,
         store: Store,
         validator: TaskValidator,
-        domain: CurrentDomain,
-        neighbours: NeighbourAccess,
+        state: Callable[[], DomainState],
         *,
         waiting: int,
     ) -> None:
@@ -54,15 +58,13 @@ class SubmissionService:
             core: takes tasks in.
             store: knows earlier submissions and tasks.
             validator: makes tasks of requests.
-            domain: what tasks are measured against.
-            neighbours: may meet deadlines that this domain cannot.
+            state: returns what tasks are measured against; see `submission_state`.
             waiting: most tasks of one user that wait or run; operators may have more.
         """
         self._core = core
         self._store = store
         self._validator = validator
-        self._domain = domain
-        self._neighbours = neighbours
+        self._state = state
         self._waiting = waiting
         self._keys = threading.Lock()
         self._pending: dict[tuple[str, str], tuple[str, Future[tuple[Task, ...]]]] = {}
@@ -98,9 +100,6 @@ class SubmissionService:
         """Say what submitting these tasks would lead to, each for itself; store nothing."""
         state = self._state()
         return [self._forecast(task, state) for task in self._make(principal, requests, state)]
-
-    def _state(self) -> DomainState:
-        return replace(self._domain.state(), accepts_late=self._neighbours.accepts_late)
 
     def _check_quota(self, principal: Principal, more: int) -> None:
         if principal.is_operator:

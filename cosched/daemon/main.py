@@ -29,7 +29,7 @@ from cosched.app.plan_history import PlanHistory
 from cosched.app.queries import DomainQueries
 from cosched.app.reservations import ReservationService
 from cosched.app.services import DomainServices
-from cosched.app.submissions import SubmissionService
+from cosched.app.submissions import SubmissionService, submission_state
 from cosched.app.task_service import TaskService
 from cosched.app.transports import MailServer, NotificationTargets
 from cosched.app.validation import TaskValidator
@@ -139,7 +139,11 @@ class Daemon:
         neighbours = NoNeighbours() if network is None else network.neighbours
         services = DomainServices(
             submissions=SubmissionService(
-                client, store, validator, current, neighbours, waiting=configuration.access.waiting
+                client,
+                store,
+                validator,
+                partial(submission_state, current, neighbours),
+                waiting=configuration.access.waiting,
             ),
             tasks=TaskService(client, store, outputs, neighbours),
             reservations=ReservationService(client),

@@ -7,6 +7,7 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from cosched import resources
@@ -23,7 +24,7 @@ from cosched.app.plan_history import PlanHistory
 from cosched.app.queries import DomainQueries
 from cosched.app.reservations import ReservationService
 from cosched.app.services import DomainServices
-from cosched.app.submissions import SubmissionService
+from cosched.app.submissions import SubmissionService, submission_state
 from cosched.app.task_service import TaskService
 from cosched.app.validation import TaskValidator
 from cosched.connector.interface import Host, Output
@@ -165,7 +166,9 @@ def services_of(
         engine.subscribe(listener)
     validator, models = TaskValidator(applications, Halving(), "fast"), [resources.models()]
     return DomainServices(
-        submissions=SubmissionService(client, store, validator, current, neighbours, waiting=waiting),
+        submissions=SubmissionService(
+            client, store, validator, partial(submission_state, current, neighbours), waiting=waiting
+        ),
         tasks=TaskService(client, store, outputs, neighbours),
         reservations=ReservationService(client),
         domain=DomainStatus(client, store, applications, DomainIdentity("here", "none", "genetic"), health),

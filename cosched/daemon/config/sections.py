@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticKnownError
 
 from cosched import resources
 from cosched.access.principals import checked_user_name
@@ -52,6 +53,16 @@ def _folder(value: Any) -> Path:
     if not isinstance(value, str) or not value or "\0" in value:
         raise ValueError(f"{value!r} is not a path: write it as a string")
     return Path(value).expanduser()
+
+
+def _policy(name: str) -> str:
+    """Check that the registry has a policy for domains; imported only where a policy is set, since it loads numpy."""
+    from cosched.scheduling.policies import DOMAIN_POLICIES
+
+    if name not in DOMAIN_POLICIES:
+        *others, last = map(repr, DOMAIN_POLICIES)
+        raise PydanticKnownError("literal_error", {"expected": f"{', '.join(others)} or {last}"})
+    return name
 
 
 def _address(value: str) -> str:
@@ -173,7 +184,7 @@ class ObjectiveSection(_Section):
 class PlanningSection(_Section):
     """[planning]: how the queue is planned and how much of the machine that may take."""
 
-    policy: Literal["genetic", "fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"] = "genetic"
+    policy: Annotated[str, AfterValidator(_policy)] = "genetic"
     staging: Duration = 1.0
     margin: Annotated[float, Field(ge=0, lt=1)] = 0.05
     quantile: Annotated[float, Field(gt=0, lt=1)] = 0.5

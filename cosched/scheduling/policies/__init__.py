@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
 
 __all__ = [
+    "DOMAIN_POLICIES",
     "POLICIES",
     "USER_COUNT_POLICIES",
     "ImmediatePolicy",
@@ -65,6 +66,9 @@ _CLASSES: tuple[type[Policy], ...] = (
 )
 POLICIES: Mapping[PolicyName, Policy] = MappingProxyType({policy.name: policy() for policy in _CLASSES})
 """Every policy by its name, in the order in which they are listed."""
+
+DOMAIN_POLICIES = tuple(str(name) for name, policy in POLICIES.items() if policy.served)
+"""Policies that [planning] policy may name, the default first."""
 
 USER_COUNT_POLICIES = tuple(str(name) for name, policy in POLICIES.items() if isinstance(policy, UserCountPolicy))
 """First come, first served: with arbitrary, maximum and calculated host counts."""

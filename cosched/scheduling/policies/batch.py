@@ -34,7 +34,7 @@ __all__ = [
 class UserCountPolicy(Policy):
     """Start tasks strictly in order of arrival, on the host counts that users ask for."""
 
-    online = True
+    online = served = True
 
     @abstractmethod
     def host_count(self, seconds: NDArray[np.float64], seed: str) -> int:

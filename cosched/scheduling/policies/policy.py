@@ -81,6 +81,7 @@ class Policy(ABC):
         summary: what it does, in a line.
         searched: a search beside the domain improves the domain's plan.
         online: it can run a domain as tasks come and go.
+        served: an administrator may set it for a domain; the others run simulated ones.
         compiled: it needs machine code.
         one_host: it places independent tasks on one host each.
     """
@@ -89,6 +90,7 @@ class Policy(ABC):
     summary: ClassVar[str]
     searched: ClassVar[bool] = False
     online: ClassVar[bool] = False
+    served: ClassVar[bool] = False
     compiled: ClassVar[bool] = False
     one_host: ClassVar[bool] = False
 
