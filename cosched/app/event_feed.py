@@ -26,12 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EventFeed", "FeedEvent", "FeedFollower", "feed_events"]
 
-# ── What happens, told at once to everybody who follows: the source of the API's event stream.
-#
-# Published by the daemon's threads, followed on the server's event loop. The last happenings are kept, so that whoever
-# was cut off goes on where it was; who missed more than that is told to look anew.
-
-
 _KEPT = 4096
 _MOST_FOLLOWERS = 500
 
@@ -54,7 +48,7 @@ class FeedEvent:
 
 
 class EventFeed:
-    """The happenings of one daemon, numbered; `publish` and `close` may be called from any thread."""
+    """The events of one daemon, numbered; `publish` and `close` may be called from any thread."""
 
     def __init__(self) -> None:
         self._life = secrets.token_hex(4)  # numbers begin anew with every daemon
@@ -74,12 +68,12 @@ class EventFeed:
         """True when nothing will happen any more."""
         return self._closed
 
-    def publish(self, happenings: Sequence[FeedEvent]) -> None:
+    def publish(self, events: Sequence[FeedEvent]) -> None:
         """Tell all followers."""
         with self._guard:
-            for happening in happenings:
+            for event in events:
                 self._number += 1
-                self._kept.append((self._number, happening))
+                self._kept.append((self._number, event))
         self._wake()
 
     def on_change(self, tasks: Iterable[Task], events: Iterable[Event]) -> None:
@@ -92,7 +86,7 @@ class EventFeed:
         self._wake()
 
     def follow(self, last: str = "") -> FeedFollower:
-        """Begin to follow, on the event loop; `last` is the identifier of the last happening that was heard of."""
+        """Begin to follow, on the event loop; `last` is the identifier of the last event it was given before."""
         life, _, number = last.partition("-")
         known = life == self._life and number.isdecimal() and len(number) < 20 and int(number) <= self._number
         follower = FeedFollower(self, int(number) if known else self._number, resumed=known)
@@ -100,13 +94,13 @@ class EventFeed:
         return follower
 
     def since(self, number: int) -> tuple[list[FeedEvent], int, bool]:
-        """Return what happened after a number, the number to go on from, and whether some of it is forgotten."""
+        """Return the events after a number, the number to go on from, and whether some of them are forgotten."""
         with self._guard:
-            found = [happening for place, happening in self._kept if place > number]
+            found = [event for place, event in self._kept if place > number]
             return found, self._number, len(found) < self._number - number
 
     def identifier(self, number: int) -> str:
-        """Return how a number is called towards clients."""
+        """Return the identifier that clients have of a number."""
         return f"{self._life}-{number}"
 
     def leave(self, follower: FeedFollower) -> None:
@@ -119,7 +113,7 @@ class EventFeed:
 
 
 class FeedFollower:
-    """One who follows; a context manager, used on one event loop.
+    """A follower of the feed; a context manager, used on one event loop.
 
     Attributes:
         resumed: whether it goes on from where it was before.
@@ -129,8 +123,8 @@ class FeedFollower:
         self._feed = feed
         self._number = number
         self._loop = asyncio.get_running_loop()
-        self._news = asyncio.Event()
-        self._news.set()
+        self._fresh = asyncio.Event()
+        self._fresh.set()
         self.resumed = resumed
 
     def __enter__(self) -> Self:
@@ -141,29 +135,26 @@ class FeedFollower:
 
     @property
     def identifier(self) -> str:
-        """The last happening it was given."""
+        """The identifier of the last event it was given."""
         return self._feed.identifier(self._number)
 
     def wake(self) -> None:
-        """Say that there is something new; from any thread."""
+        """Tell the follower that there is something new; from any thread."""
         with contextlib.suppress(RuntimeError):  # the loop has ended before its followers left
-            self._loop.call_soon_threadsafe(self._news.set)
+            self._loop.call_soon_threadsafe(self._fresh.set)
 
-    async def news(self, timeout: float) -> bool:
-        """Wait until there is something new, or for `timeout` seconds; say which."""
+    async def wait(self, timeout: float) -> bool:
+        """Return whether there is something new, after at most `timeout` seconds."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), timeout)
-        return self._news.is_set()
+            await asyncio.wait_for(self._fresh.wait(), timeout)
+        return self._fresh.is_set()
 
     def take(self) -> tuple[list[FeedEvent], bool]:
-        """Return what is new, each key's last word only, and whether something before it is forgotten."""
-        self._news.clear()
+        """Return the new events, of each key the last only, and whether some before them are forgotten."""
+        self._fresh.clear()
         found, self._number, lost = self._feed.since(self._number)
-        last = {(happening.kind, happening.key): happening for happening in found}
+        last = {(event.kind, event.key): event for event in found}
         return list(last.values()), lost
-
-
-# ── From what the engine has written down to what followers of the event stream are told.
 
 
 def feed_events(tasks: Iterable[Task], events: Iterable[Event]) -> list[FeedEvent]:

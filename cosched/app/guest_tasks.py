@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CarriedModels", "GuestTerms", "GuestValidator", "ModelKnowledge", "model_digest"]
 
-# ── PSL models that travel with tasks: gathered from our files for others, evaluated here for tasks of others.
-
-
 _log = structlog.get_logger("cosched.agents")
 _MOST_REMEMBERED = 4096
 _MOST_GATHERED = 256
@@ -188,9 +185,6 @@ def _collect(linked: Linked, files: dict[str, Path]) -> None:
         _collect(included, files)
 
 
-# ── From documents of other domains to tasks of ours and back: what the agent has to know of applications and models.
-
-
 @dataclass(frozen=True, slots=True)
 class GuestTerms:
     """What this domain runs for others.
@@ -208,9 +202,9 @@ class GuestValidator:
     """Makes tasks of documents; everything that could be wrong with them is found here."""
 
     def __init__(
-        self, intake: TaskValidator, catalogue: Catalogue, models: CarriedModels, terms: GuestTerms, hardware: str
+        self, validator: TaskValidator, catalogue: Catalogue, models: CarriedModels, terms: GuestTerms, hardware: str
     ) -> None:
-        self._intake = intake
+        self._validator = validator
         self._catalogue = catalogue
         self._models = models
         self._terms = terms
@@ -225,7 +219,7 @@ class GuestValidator:
         """
         profile = self._profile(document, domain)
         request = self._request(document, profile)
-        task = self._intake.task(request, domain)
+        task = self._validator.task(request, domain)
         learns = document.model is not None and document.application
         correction = f"{document.application}@{peer}/{profile.hardware}" if learns else ""
         return replace(

@@ -35,11 +35,16 @@ if TYPE_CHECKING:
 
 __all__ = ["NotificationSettings", "Notifier", "late_notices"]
 
-# ── Which live tasks will probably miss their deadlines, as the plan in force has it.
+_log = structlog.get_logger("cosched.notifier")
+
+_LOOK = 2.0  # seconds between looks into the outbox
+_LOOK_AHEAD = 15.0  # seconds between looks for tasks that will be late
+_AT_ONCE = 20
+_FIRST, _LONGEST = 5.0, 3600.0  # seconds to wait after a fault, doubled each time
 
 
 def late_notices(core: Coscheduler, time: float) -> list[Notice]:
-    """Return what is to be told of tasks that are planned to end after their deadlines, or run past them already."""
+    """Return notices of live tasks that are planned to end after their deadlines, or run past them already."""
     deadlines = {name: task.deadline for name, task in core.tasks.items() if task.notify and task.deadline is not None}
     if not deadlines:
         return []
@@ -50,21 +55,6 @@ def late_notices(core: Coscheduler, time: float) -> list[Notice]:
         ends |= {place.task: time + place.end for place in planned if place.task not in ends}
     late = [name for name, deadline in deadlines.items() if max(ends.get(name, time), time) > deadline]
     return [Notice(name, "late", target, time, time) for name in late for target in core.tasks[name].notify]
-
-
-# ── Tells people and programs what became of their tasks: takes notices from the outbox until they have been sent.
-#
-# A notice is written with the change that it tells of, and taken out only when its receiver has taken it: a crash
-# between
-# the two sends it twice, with the same identifier, and loses none.
-
-
-_log = structlog.get_logger("cosched.notifier")
-
-_LOOK = 2.0  # seconds between looks into the outbox
-_LOOK_AHEAD = 15.0  # seconds between looks for tasks that will be late
-_AT_ONCE = 20
-_FIRST, _LONGEST = 5.0, 3600.0  # seconds to wait after a fault, doubled each time
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +128,18 @@ class Notifier(threading.Thread):
         for notice in self._outbox.due(self._now(), _AT_ONCE):
             if self._stopped.is_set():
                 return
-            self._outbox.put(self._tried(notice))
+            self._outbox.put(self._deliver(notice))
 
-    def _tried(self, notice: Notice) -> Notice:
+    def _deliver(self, notice: Notice) -> Notice:
         """Try to send a notice; return it as it is then."""
         try:
             self._send(notice)
         except SystemFault as fault:
-            return self._again(notice, str(fault))
+            return self._postponed(notice, str(fault))
         _log.info("told", task=notice.task, kind=notice.kind, target=notice.target)
         return replace(notice, due=None, tries=notice.tries + 1, fault="")
 
-    def _again(self, notice: Notice, fault: str) -> Notice:
+    def _postponed(self, notice: Notice, fault: str) -> Notice:
         now = self._now()
         pause = min(_FIRST * 2.0 ** min(notice.tries, 30), _LONGEST)
         given_up = now + pause > notice.created + self._settings.patience

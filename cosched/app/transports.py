@@ -38,11 +38,6 @@ __all__ = [
     "send_mail",
 ]
 
-# ── Whom cosched may tell of tasks: mail addresses and web hooks that the administrator has listed, and no others.
-#
-# A daemon that opens any address a user names would be a way into networks that only it can reach.
-
-
 MOST_TARGETS = 5
 """Addresses of one task."""
 
@@ -106,9 +101,6 @@ class NotificationTargets:
         return f"allowed here are {', '.join(words)}" if words else "the administrator has allowed none in [notify]"
 
 
-# ── What is told of a task, as a web hook's document and as a mail.
-
-
 def notice_id(notice: Notice, instance: str) -> str:
     """Return what tells a notice from all others, the same whenever it is sent."""
     return str(uuid5(NAMESPACE_URL, f"cosched:{instance}/{notice.task}/{notice.kind}/{notice.target}"))
@@ -165,9 +157,6 @@ def _lines(notice: Notice, name: str, state: str, task: TaskView | None) -> list
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())[:200]
-
-
-# ── How a notice leaves: by HTTP to a web hook, by SMTP to a mail server.
 
 
 _TIMEOUT = 10.0

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DomainState", "ProfilePredictor", "TaskValidator", "check_predecessors", "offered_notice"]
 
-# ── Whether a new task may come after others: these are the asker's to see, and have not failed.
-
 
 def check_predecessors(
     tasks: Iterable[Task], find: Callable[[str], Task | None], asker: Principal | None = None
@@ -53,9 +51,6 @@ def check_predecessors(
         if found.state in (TaskState.FAILED, TaskState.CANCELLED, TaskState.CANCELLING):
             how = "failed" if found.state is TaskState.FAILED else "was cancelled"
             raise UserError(f"task {name} {how}: what comes after it would never start; submit that one again first")
-
-
-# ── From a request to a task: everything that could be wrong with it is found here, before it is accepted.
 
 
 _LONGEST_NAME = 200

@@ -54,8 +54,6 @@ __all__ = [
     "task_view",
 ]
 
-# ── The documents about neighbouring domains, what was handed to them, and the network that they are.
-
 
 def peer_views(
     entries: Mapping[str, PeerEntry], faults: Mapping[str, str], agent: Agent, core: Coscheduler, time: float
@@ -99,9 +97,6 @@ def handover_views(handovers: Iterable[Handover]) -> tuple[HandoverView, ...]:
         )
         for one in handovers
     )
-
-
-# ── From the core's and the store's values to the documents of the API.
 
 
 _TASK = tuple(item.name for item in fields(TaskView) if item.name not in ("count", "notice", "on_time", "state"))
@@ -166,9 +161,6 @@ def _task_fields(get: Callable[[str], Any]) -> dict[str, Any]:
         "count": len(hosts) or get("count"),
         "on_time": on_time,
     }
-
-
-# ── The documents that are made of the core's state at one moment: hosts, plan, explanations.
 
 
 def _visible_task(asker: Principal, core: Coscheduler, task: str) -> tuple[str, float | None]:

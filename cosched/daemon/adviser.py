@@ -1,6 +1,6 @@
 """The adviser simulates other agent settings in the background and advises or adopts the best.
 
-Start at `Adviser.once`; `situation` makes the snapshot that is simulated.
+Start at `Adviser.once`; `adviser_snapshot` makes the snapshot that is simulated.
 """
 
 from __future__ import annotations
@@ -40,39 +40,59 @@ if TYPE_CHECKING:
     from cosched.daemon.inbox import Inbox
     from cosched.store.store import Store
 
-__all__ = ["FEWEST_TASKS", "Adviser", "DomainView", "LatestAdvice", "domain_view", "network_view", "situation"]
-
-# ── From what the daemon knows to what its adviser simulates.
-
+__all__ = [
+    "FEWEST_TASKS",
+    "Adviser",
+    "LatestAdvice",
+    "NetworkSurvey",
+    "adviser_snapshot",
+    "network_view",
+    "survey_network",
+]
 
 FEWEST_TASKS = 10
 """Tasks below which nothing is advised: so few say little of those to come."""
 
+_log = structlog.get_logger("cosched.agents")
+_TASKS = 200  # newest tasks that are looked at
+_SECONDS = 60.0  # of processor time for one advice
 _WINDOW = 3600.0  # seconds: of older tasks nothing is simulated
 _COMPARED = 20  # tasks by whose models hardware is compared
 
-DomainView = tuple["dict[str, Peer]", "list[CapabilityEntry]", int]
-"""Neighbours, what is known of domains, and the number of our hosts, of one moment."""
+
+@dataclass(frozen=True, slots=True)
+class NetworkSurvey:
+    """The network as our domain knows it at one moment.
+
+    Attributes:
+        peers: usable neighbours by name.
+        entries: what is known of the domains' services.
+        hosts: number of our own.
+    """
+
+    peers: Mapping[str, Peer]
+    entries: Sequence[CapabilityEntry]
+    hosts: int
 
 
-def domain_view(agent: Agent, core: Coscheduler, time: float) -> DomainView:
-    """Return what only the thread of the core may read."""
-    return agent.usable(), agent.entries(time), len(core.domain.hosts)
+def survey_network(agent: Agent, core: Coscheduler, time: float) -> NetworkSurvey:
+    """Return what is known of the network; on the core's thread only."""
+    return NetworkSurvey(agent.usable(), agent.entries(time), len(core.domain.hosts))
 
 
-def situation(
-    agent: Agent, found: DomainView, tasks: Sequence[Task], knowledge: TaskKnowledge, time: float
+def adviser_snapshot(
+    agent: Agent, survey: NetworkSurvey, tasks: Sequence[Task], knowledge: TaskKnowledge, time: float
 ) -> AdviserSnapshot | None:
     """Return what is to be simulated; None where there are too few tasks, or nobody but us.
 
     Args:
         agent: ours.
-        found: see `known`.
+        survey: see `survey_network`.
         tasks: the newest first.
         knowledge: how long tasks take on other hardware.
         time: now, epoch seconds.
     """
-    peers, entries, hosts = found
+    peers, entries, hosts = survey.peers, survey.entries, survey.hosts
     own = [
         task for task in reversed(tasks) if not task.origin and task.deadline is not None and task.profile is not None
     ]
@@ -131,14 +151,6 @@ def _slowness(tasks: Sequence[Task], knowledge: TaskKnowledge, hardware: str, th
             ours = task.profile.limited(min(there, here)).shortest
             ratios.append(profile.shortest / ours)
     return median(ratios) if ratios else 1.0
-
-
-# ── Watches over the agent: now and then other settings are simulated in the background, and advised or adopted.
-
-
-_log = structlog.get_logger("cosched.agents")
-_TASKS = 200  # newest tasks that are looked at
-_SECONDS = 60.0  # of processor time for one advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,15 +238,15 @@ class Adviser(threading.Thread):
             SystemFault: the engine is busy, the simulation came to nothing, or the database cannot be read.
             OSError: the process cannot be started.
         """
-        found = CoreClient(self._inbox).ask(partial(domain_view, self._agent))
+        survey = CoreClient(self._inbox).ask(partial(survey_network, self._agent))
         now = self._inbox.now()
-        wanted = situation(self._agent, found, self._store.tasks(limit=_TASKS), self._knowledge, now)
-        if wanted is None:
+        snapshot = adviser_snapshot(self._agent, survey, self._store.tasks(limit=_TASKS), self._knowledge, now)
+        if snapshot is None:
             self.fault = (
                 f"no advice yet: it takes {FEWEST_TASKS} tasks with deadlines, and a neighbour that was heard of"
             )
             return
-        advice = self._asked(AdviceRequest(wanted, self._bounds, _SECONDS))
+        advice = self._simulate(AdviceRequest(snapshot, self._bounds, _SECONDS))
         if advice is None:
             return
         adopts = advice.changes and self._section.adviser == "adopt" and not self._stopped.is_set()
@@ -251,19 +263,19 @@ class Adviser(threading.Thread):
             late=f"{advice.present_outlook.late:.3f} -> {advice.best_outlook.late:.3f}",
         )
 
-    def _asked(self, question: AdviceRequest) -> Advice | None:
+    def _simulate(self, request: AdviceRequest) -> Advice | None:
         """Return the answer; None where `stop` was called meanwhile."""
         command = [sys.executable, "-m", "cosched.daemon.advising"]
         with self._guard:
             if self._stopped.is_set():
                 return None
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        said, _ = self._process.communicate(pickle.dumps(question))
+        output, _ = self._process.communicate(pickle.dumps(request))
         if self._stopped.is_set():
             return None
         if self._process.returncode:
             raise SystemFault(f"the simulation ended with {self._process.returncode}: the log above says why")
-        found: Advice = pickle.loads(said)  # noqa: S301  from our own child
+        found: Advice = pickle.loads(output)  # noqa: S301  from our own child
         return found
 
 

@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TlsFiles", "WebServer", "host_names", "open_socket", "open_sockets", "web_server"]
 
-# ── The server of API and pages: sockets of ours, and uvicorn on a thread of its own that is looked after.
-
-
 _log = structlog.get_logger("cosched.web")
 
 _BACKLOG = 128
@@ -284,9 +281,6 @@ def _remove_stale_socket(path: Path) -> None:
             path.unlink()
         else:
             raise SystemFault(f"another cosched listens on unix:{path}: stop it, or choose another in [server] listen")
-
-
-# ── Where people and programs come in: the server of API and pages as the configuration has it.
 
 
 def web_server(configuration: Configuration, services: DomainServices, store: Store, clock: Clock) -> WebServer:

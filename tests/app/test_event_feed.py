@@ -27,10 +27,10 @@ def test_followers_hear_the_last_word_of_each() -> None:
             assert follower.take() == ([], False)
             feed.publish([task("1", "a"), task("2", "b")])
             feed.publish([task("1", "c")])
-            assert await follower.news(5)
+            assert await follower.wait(5)
             found, lost = follower.take()
             assert (words(found), lost) == (["c", "b"], False)
-            assert not await follower.news(0.0)
+            assert not await follower.wait(0.0)
 
     asyncio.run(follow())
 
@@ -42,7 +42,7 @@ def test_another_thread_wakes_followers() -> None:
             follower.take()
             other = threading.Thread(target=feed.publish, args=([task("1", "a")],))
             other.start()
-            assert await follower.news(30)
+            assert await follower.wait(30)
             assert words(follower.take()[0]) == ["a"]
             other.join()
 
@@ -79,7 +79,7 @@ def test_a_feed_has_an_end_and_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
             follower.take()
             assert feed.full
             feed.close()
-            assert await follower.news(5)
+            assert await follower.wait(5)
             assert feed.closed
         assert not feed.full
 

@@ -235,7 +235,7 @@ def test_followers_hear_of_what_is_on_disk(here: Daemon) -> None:
         with here.services.feed.follow() as follower:
             follower.take()
             await asyncio.to_thread(here.services.submissions.submit, ME, [HALVING], "", "")
-            assert await follower.news(30)
+            assert await follower.wait(30)
             return [(each.kind, each.owner, each.document().id) for each in follower.take()[0]]
 
     assert asyncio.run(follow()) == [("task", "me", "1")]

@@ -9,7 +9,7 @@ from cosched.agents.protocol.advertisement import AdvertisedHostClass, Advertise
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.task import Task
-from cosched.daemon.adviser import FEWEST_TASKS, domain_view, situation
+from cosched.daemon.adviser import FEWEST_TASKS, NetworkSurvey, adviser_snapshot, survey_network
 from cosched.prediction.profile import PredictionSource, Profile
 
 NOW = 10_000.0
@@ -44,7 +44,7 @@ def test_what_is_known_becomes_what_is_simulated() -> None:
         an_entry("b", "b", AvailabilityStep(5.0, 2), AvailabilityStep(100.0, 3)),
         an_entry("c", "b", AvailabilityStep(0.0, 2)),
     ]
-    found = situation(agent, (PEERS, entries, 16), some_tasks(12), UserFiguresKnowledge(), NOW)
+    found = adviser_snapshot(agent, NetworkSurvey(PEERS, entries, 16), some_tasks(12), UserFiguresKnowledge(), NOW)
     assert found is not None
     assert (found.hosts, len(found.tasks)) == (16, 12)
     assert [task.after for task in found.tasks] == [60.0 * number for number in range(12)]
@@ -60,18 +60,26 @@ def test_tasks_that_say_nothing_are_left_out() -> None:
     entries = [an_entry("b", "b", AvailabilityStep(0.0, 2))]
     tasks = some_tasks(12)
     silent = [replace(tasks[0], origin="b"), replace(tasks[0], deadline=None), replace(tasks[0], profile=None)]
-    found = situation(agent, (PEERS, entries, 16), [*silent, *tasks], UserFiguresKnowledge(), NOW)
+    found = adviser_snapshot(agent, NetworkSurvey(PEERS, entries, 16), [*silent, *tasks], UserFiguresKnowledge(), NOW)
     assert found is not None
     assert len(found.tasks) == 12
     long_ago = [replace(task, submitted=task.submitted - 5000.0) for task in tasks[1:]]
-    assert situation(agent, (PEERS, entries, 16), [tasks[0], *long_ago], UserFiguresKnowledge(), NOW) is None
-    assert domain_view(agent, core, NOW) == ({}, [], 0)
+    assert (
+        adviser_snapshot(agent, NetworkSurvey(PEERS, entries, 16), [tasks[0], *long_ago], UserFiguresKnowledge(), NOW)
+        is None
+    )
+    assert survey_network(agent, core, NOW) == NetworkSurvey({}, [], 0)
 
 
 def test_nothing_is_simulated_of_nothing() -> None:
     agent, _ = an_agent()
     entries = [an_entry("b", "b", AvailabilityStep(0.0, 2))]
-    assert situation(agent, (PEERS, entries, 16), [], UserFiguresKnowledge(), NOW) is None
-    assert situation(agent, (PEERS, entries, 16), some_tasks(FEWEST_TASKS - 1), UserFiguresKnowledge(), NOW) is None
-    assert situation(agent, (PEERS, [], 16), some_tasks(12), UserFiguresKnowledge(), NOW) is None
-    assert situation(agent, ({}, entries, 16), some_tasks(12), UserFiguresKnowledge(), NOW) is None
+    assert adviser_snapshot(agent, NetworkSurvey(PEERS, entries, 16), [], UserFiguresKnowledge(), NOW) is None
+    assert (
+        adviser_snapshot(
+            agent, NetworkSurvey(PEERS, entries, 16), some_tasks(FEWEST_TASKS - 1), UserFiguresKnowledge(), NOW
+        )
+        is None
+    )
+    assert adviser_snapshot(agent, NetworkSurvey(PEERS, [], 16), some_tasks(12), UserFiguresKnowledge(), NOW) is None
+    assert adviser_snapshot(agent, NetworkSurvey({}, entries, 16), some_tasks(12), UserFiguresKnowledge(), NOW) is None

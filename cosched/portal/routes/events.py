@@ -83,7 +83,7 @@ async def event_stream(feed: EventFeed, asker: Principal, seconds: float, last: 
             yield _frame("reset" if last else "ready", {}, follower.identifier)
         while not feed.closed:
             left = until - time.monotonic()
-            if await follower.news(max(min(left, _KEEP_ALIVE), 0.0)):
+            if await follower.wait(max(min(left, _KEEP_ALIVE), 0.0)):
                 for frame in _frames(follower, asker):
                     yield frame
             elif left > 0:
