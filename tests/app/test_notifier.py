@@ -143,7 +143,7 @@ def test_the_end_of_a_task_is_told_once(store: Store) -> None:
     assert told.waiting() == []
 
 
-def test_what_is_not_taken_is_tried_again_later_and_at_last_given_up(store: Store) -> None:
+def test_a_refused_notice_is_tried_again_and_at_last_given_up(store: Store) -> None:
     with web_hook() as hook:
         told = Told(store, NotificationSettings(NotificationTargets((hook.url,)), "secret", patience=100.0))
         hook.status = 503
@@ -178,7 +178,7 @@ def test_a_redirection_leads_nowhere(store: Store) -> None:
     assert told.waiting()[0].fault == "the web hook answered 307"
 
 
-def test_what_is_no_longer_allowed_is_not_told(store: Store) -> None:
+def test_a_target_that_is_not_allowed_any_more_is_not_told(store: Store) -> None:
     with web_hook() as hook:
         store.commit(changed([replace(ENDED, notify=(hook.url,))]))
         told = Told(store, NotificationSettings())

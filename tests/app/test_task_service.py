@@ -162,7 +162,7 @@ def test_a_waiting_task_is_cancelled_at_once_and_stays_so(here: Daemon) -> None:
     assert explanation.waits_for == ("nothing: the task is cancelled (cancelled by the user)",)
 
 
-def test_what_nobody_submitted_is_not_found(here: Daemon) -> None:
+def test_a_task_that_nobody_submitted_is_not_found(here: Daemon) -> None:
     for look in (here.services.tasks.task, here.services.tasks.explain, here.services.tasks.cancel):
         with pytest.raises(NotFoundError, match="there is no task '7'"):
             look(CHIEF, "7")

@@ -72,7 +72,7 @@ def test_with_few_tasks_nothing_is_advised(domain: tuple[Inbox, Agent, Store]) -
 
 
 @pytest.mark.parametrize("mode", ["advise", "adopt"])
-def test_what_was_found_is_shown_or_adopted(domain: tuple[Inbox, Agent, Store], mode: str) -> None:
+def test_advice_is_shown_or_adopted(domain: tuple[Inbox, Agent, Store], mode: str) -> None:
     inbox, agent, _ = domain
     submitted(inbox, 12)
     before = agent.settings.advertising
@@ -89,14 +89,14 @@ def test_what_was_found_is_shown_or_adopted(domain: tuple[Inbox, Agent, Store], 
     assert view.adviser == mode
 
 
-def test_where_it_is_off_nothing_starts(domain: tuple[Inbox, Agent, Store]) -> None:
+def test_an_adviser_that_is_off_starts_no_thread(domain: tuple[Inbox, Agent, Store]) -> None:
     adviser = an_adviser(*domain, "off")
     adviser.start()
     assert adviser.ident is None
     adviser.stop()
 
 
-def test_it_stops_at_once(domain: tuple[Inbox, Agent, Store]) -> None:
+def test_an_adviser_stops_at_once(domain: tuple[Inbox, Agent, Store]) -> None:
     adviser = an_adviser(*domain, "advise")
     adviser.start()
     adviser.stop()

@@ -145,7 +145,7 @@ def test_jobs_outlive_the_daemon_and_are_taken_up_again(site: Site) -> None:
         assert (done.state, [attempt.uuid for attempt in done.tries]) == ("completed", [attempt])
 
 
-def test_it_ends_at_a_mistake_of_its_own_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_daemon_ends_at_a_mistake_of_its_own_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tmp_path / "cosched.toml"
     config.write_text(
         f'[domain]\nstate = "{tmp_path}/state"\n[planning]\npolicy = "fcfs-maximum"\n'
@@ -167,7 +167,7 @@ def test_it_ends_at_a_mistake_of_its_own_and_says_so(tmp_path: Path, monkeypatch
     assert not {"engine", "web", "manager-actions", "manager-events", "manager-hosts"}.intersection(left)
 
 
-def test_what_is_set_about_planning_reaches_the_core(tmp_path: Path) -> None:
+def test_planning_settings_reach_the_core(tmp_path: Path) -> None:
     config = tmp_path / "cosched.toml"
     config.write_text("[planning]\nquantile = 0.8\nmargin = 0.1\nstaging = '2s'\nseed = 7\n[objective]\nidle = 0.5\n")
     found = core_settings(load_configuration(config, {}), "instance")

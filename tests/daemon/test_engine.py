@@ -99,7 +99,7 @@ def set_most_pages(here: Daemon, pages: int) -> int:
     return int(before)
 
 
-def test_it_ends_when_told_to_although_the_database_cannot_be_written(here: Daemon, tmp_path: Path) -> None:
+def test_the_engine_ends_when_told_to_although_the_database_cannot_be_written(here: Daemon, tmp_path: Path) -> None:
     """To wait for the database would be to wait to be killed; nothing was done of what is not written."""
     other = sqlite3.connect(tmp_path / "cosched.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -113,7 +113,7 @@ def test_it_ends_when_told_to_although_the_database_cannot_be_written(here: Daem
     assert not here.manager.submitted
 
 
-def test_a_mistake_of_cosched_ends_it_with_what_is_on_disk(here: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_of_cosched_ends_the_engine(here: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """A daemon whose core has stopped must not go on answering."""
     failed = threading.Event()
     here.engine.subscribe_failure(failed.set)
@@ -127,7 +127,7 @@ def test_a_mistake_of_cosched_ends_it_with_what_is_on_disk(here: Daemon, monkeyp
     assert isinstance(here.engine.failed, IndexError)
 
 
-def test_what_the_database_will_never_take_ends_it(here: Daemon) -> None:
+def test_a_record_that_the_database_refuses_ends_the_engine(here: Daemon) -> None:
     """Two daemons on one database give one number twice; the second tried to write its task for ever."""
     failed = threading.Event()
     here.engine.subscribe_failure(failed.set)

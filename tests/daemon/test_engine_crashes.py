@@ -126,7 +126,9 @@ def _crash_then(step: str, times: int) -> Callable[[World], None]:
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_any_weather_with_crashes_at_random_moments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+def test_faults_and_crashes_at_random_moments_lose_no_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     """The threads take turns at random; answers, hosts and the manager get lost; the daemon dies up to seven times."""
     with World().in_force(monkeypatch) as world:
         story = Story(tmp_path, world, shows_fences=seed % 2 == 0, hears_all_again=seed % 3 == 0)

@@ -22,7 +22,7 @@ def ended(number: int, days: float) -> Task:
     return Task(str(number), number, "n", "a", ("/x",), 1.0, state=TaskState.FAILED, finished=NOW - days * 86400)
 
 
-def test_all_that_is_old_enough_goes_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_tasks_are_deleted_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(housekeeping, "_AT_ONCE", 2)
     monkeypatch.setattr(housekeeping, "_BREATH", 0.0)
     store = Store(f"sqlite:///{tmp_path}/cosched.db")
@@ -32,7 +32,7 @@ def test_all_that_is_old_enough_goes_in_parts(tmp_path: Path, monkeypatch: pytes
     store.close()
 
 
-def test_what_else_there_is_to_do_is_done_also_where_tasks_are_kept(tmp_path: Path) -> None:
+def test_sweeps_run_also_where_tasks_are_kept(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path}/cosched.db")
     store.commit(changed([ended(1, 8), ended(2, 1)]))
     done = threading.Event()
@@ -48,7 +48,7 @@ def test_what_else_there_is_to_do_is_done_also_where_tasks_are_kept(tmp_path: Pa
     store.close()
 
 
-def test_it_runs_by_itself_unless_everything_is_kept(tmp_path: Path) -> None:
+def test_housekeeping_starts_unless_everything_is_kept(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path}/cosched.db")
     store.commit(changed([ended(1, 8), ended(2, 1)]))
     forever = Housekeeping(store, 0, lambda: NOW)

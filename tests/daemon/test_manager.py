@@ -57,6 +57,8 @@ class Scripted:
         self.calls: list[str] = []
         self.launches: list[Launch] = []
         self.closed = False
+        self.looked = threading.Event()  # at the hosts; there are no events before
+        self.looked.set()
 
     def _answer(self, verb: str) -> Any:
         self.calls.append(verb)
@@ -67,6 +69,7 @@ class Scripted:
         return answer
 
     def hosts(self) -> Any:
+        self.looked.set()
         return self._answer("hosts")
 
     def submit(self, launch: Launch) -> Any:
@@ -85,7 +88,7 @@ class Scripted:
 
     def events(self, timeout: float) -> Any:
         time.sleep(timeout)
-        return self._answer("events")
+        return self._answer("events") if self.looked.is_set() else []
 
     def close(self) -> None:
         self.closed = True
@@ -118,10 +121,15 @@ class Told:
 
 @contextmanager
 def manager(
-    connector: Scripted, *, grace: float = 0.03, status: float = 1000.0, live: Callable[[], list[str]] = list
+    connector: Scripted,
+    *,
+    grace: float = 0.03,
+    watch: float = 0.01,
+    status: float = 1000.0,
+    live: Callable[[], list[str]] = list,
 ) -> Iterator[tuple[ResourceManager, Told]]:
     told = Told()
-    running = ResourceManager(cast("Any", connector), told.post, Clock(), live, ManagerTimes(grace, 0.01, status))
+    running = ResourceManager(cast("Any", connector), told.post, Clock(), live, ManagerTimes(grace, watch, status))
     running.start()
     try:
         yield running, told
@@ -172,7 +180,7 @@ def test_a_submit_that_fails_is_told_with_what_may_come_of_it(error: Exception, 
         assert str(error) in event.message
 
 
-def test_what_is_not_found_is_missing_only_after_the_grace_and_not_fenced_unasked() -> None:
+def test_an_attempt_is_missing_only_after_the_grace_and_not_fenced_unasked() -> None:
     connector = Scripted()
     with manager(connector, grace=0.5) as (running, told):
         began = time.monotonic()
@@ -183,7 +191,7 @@ def test_what_is_not_found_is_missing_only_after_the_grace_and_not_fenced_unaske
     assert "cancel" not in connector.calls
 
 
-def test_what_turns_up_within_the_grace_is_found() -> None:
+def test_an_attempt_that_turns_up_within_the_grace_is_found() -> None:
     with manager(Scripted(find=[None, None, found(JobState.RUNNING)]), grace=1000.0) as (running, told):
         running.locate("u", fence=False)
         event = told.next()
@@ -191,7 +199,7 @@ def test_what_turns_up_within_the_grace_is_found() -> None:
         assert event.report.state is JobState.RUNNING
 
 
-def test_what_may_be_fenced_is_fenced_and_looked_for_once_more() -> None:
+def test_an_attempt_that_may_be_fenced_is_fenced_and_located_once_more() -> None:
     connector = Scripted()
     with manager(connector) as (running, told):
         running.locate("u", fence=True)
@@ -199,7 +207,7 @@ def test_what_may_be_fenced_is_fenced_and_looked_for_once_more() -> None:
     assert actions(connector)[-3:] == ["find", "cancel", "find"]
 
 
-def test_what_turns_up_behind_the_fence_is_found() -> None:
+def test_an_attempt_that_turns_up_behind_the_fence_is_found() -> None:
     with manager(Scripted(find=[None, found(JobState.REMOVED)]), grace=0.0) as (running, told):
         running.locate("u", fence=True)
         event = told.next()
@@ -208,7 +216,7 @@ def test_what_turns_up_behind_the_fence_is_found() -> None:
 
 
 @pytest.mark.parametrize("trouble", [DOWN, MISTAKE, UserError("odd"), found(JobState.UNKNOWN)])
-def test_trouble_is_not_absence(trouble: object) -> None:
+def test_a_manager_that_does_not_answer_makes_no_attempt_absent(trouble: object) -> None:
     """A search goes on through it, however much longer than the grace it lasts, and through the connector's bugs."""
     with manager(Scripted(find=[*[trouble] * 5, found(JobState.RUNNING)]), grace=0.0) as (running, told):
         running.locate("u", fence=False)
@@ -265,14 +273,9 @@ def test_hosts_are_looked_at_before_a_lost_job_is_told(answers: bool) -> None:
     """Told first, the core would send the task to the host that is gone."""
     gone = [Host("h1", up=False)] if answers else DOWN
     connector = Scripted(hosts=[[Host("h1")], gone], events=[[found(JobState.EVICTED)]])
-    told = Told()
-    running = ResourceManager(cast("Any", connector), told.post, Clock(), list, ManagerTimes(1.0, 1.0, 1.0))
-    running._look_at_hosts()
-    listening = threading.Thread(target=running._listen)  # alone: no watch
-    listening.start()
-    told.next()
-    running._stopped.set()
-    listening.join()
+    connector.looked.clear()
+    with manager(connector, watch=1000.0) as (_running, told):
+        told.next()
     kinds = [type(event) for event in told.order]
     assert kinds[: 2 + answers] == [HostsObserved] * (1 + answers) + [JobReported]
 
@@ -326,7 +329,7 @@ def test_a_connector_that_cannot_be_closed_does_not_keep_the_daemon_from_ending(
     connector.close.assert_called_once()
 
 
-def test_what_leaves_at_the_same_time_leaves_together() -> None:
+def test_dispatches_of_one_call_are_submitted_together() -> None:
     """Whoever waits while a submit is under way goes with the next; pinned attempts go before the others."""
     under_way, go_on = threading.Event(), threading.Event()
     together: list[list[str]] = []

@@ -92,7 +92,7 @@ def test_without_machine_code_on_disk_a_heuristic_answers_before_it_is_compiled(
 
 
 @pytest.mark.parametrize("part", [0.0, 0.5, 1.0], ids=["before", "in-mid-word", "at-work"])
-def test_it_ends_with_the_daemon(part: float) -> None:
+def test_the_planner_ends_with_the_daemon(part: float) -> None:
     """Whatever it does when its input ends; cut off in mid-word, it once went on for ever."""
     with planner(converged=60.0) as process:
         words = pickle.dumps(snapshot(tasks=50))
@@ -107,7 +107,7 @@ def test_it_ends_with_the_daemon(part: float) -> None:
         assert said(process) == ""
 
 
-def test_it_ends_quietly_where_nobody_reads_its_plans() -> None:
+def test_the_planner_ends_quietly_where_nobody_reads_its_plans() -> None:
     with planner(converged=60.0) as process:
         assert process.stdout is not None
         process.stdout.close()
@@ -116,7 +116,7 @@ def test_it_ends_quietly_where_nobody_reads_its_plans() -> None:
         assert said(process) == ""
 
 
-def test_it_ends_at_a_snapshot_that_it_does_not_understand() -> None:
+def test_the_planner_ends_at_a_snapshot_that_it_does_not_understand() -> None:
     """Deaf, it would live on, and the daemon would plan no more."""
     with planner() as process:
         give(process, b"ccosched.daemon.planner\nNoLonger\n.")

@@ -100,7 +100,7 @@ def test_a_long_line_is_not_made_longer_and_the_librarys_models_do_not_stand_in_
     ask()  # there is room again
 
 
-def test_whoever_waits_when_the_daemon_ends_is_told_so_at_once(models: ModelProcesses) -> None:
+def test_waiting_clients_are_told_at_once_that_the_daemon_ends(models: ModelProcesses) -> None:
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(models.text_profile, ENDLESS, {}, "plain", 4)
         while not models._texts.calls:

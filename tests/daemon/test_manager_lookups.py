@@ -55,7 +55,7 @@ def test_few_attempts_are_found_one_by_one() -> None:
     assert jobs.asked == ["find a", "find b"]
 
 
-def test_who_is_unknown_among_many_is_looked_for_alone() -> None:
+def test_an_unknown_attempt_among_many_is_found_alone() -> None:
     jobs = Jobs(*MANY[1:])
     found = looking(jobs, MANY)
     assert [found.find(uuid) for uuid in MANY[:2]] == [None, JobReport("a1", JobState.RUNNING)]

@@ -21,7 +21,7 @@ ALLOWED = NotificationTargets(("hooks.example.org", "http://10.0.0.7:9000"), ("a
         "mailto:ann@Example.org",
     ],
 )
-def test_what_is_listed_may_be_told(target: str) -> None:
+def test_a_listed_target_is_allowed(target: str) -> None:
     ALLOWED.check((target,))
 
 
@@ -54,7 +54,7 @@ def test_what_is_listed_may_be_told(target: str) -> None:
         "https://hooks.example.org/\u202e",
     ],
 )
-def test_nothing_else_may(target: str) -> None:
+def test_an_unlisted_target_is_refused(target: str) -> None:
     with pytest.raises(UserError, match=r"cannot be notified: allowed here are mailto:ann@example.org, mailto:…@site"):
         ALLOWED.check((target,))
     with pytest.raises(UserError, match="the administrator has allowed none"):

@@ -26,7 +26,7 @@ def task(number: int, deadline: float | None, *notify: str) -> Task:
     )
 
 
-def test_who_is_planned_to_end_too_late_is_named() -> None:
+def test_a_task_that_is_planned_to_end_too_late_is_named() -> None:
     core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0))
     core.handle(HostsObserved(NOW, (Host("h1"),)))
     for each in (
@@ -43,7 +43,7 @@ def test_who_is_planned_to_end_too_late_is_named() -> None:
     assert {notice.task for notice in late_notices(core, NOW + 61)} == {"1", "2"}
 
 
-def test_nobody_to_tell_takes_no_look_at_the_plan() -> None:
+def test_without_targets_the_plan_is_not_looked_at() -> None:
     core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341"))
     core.handle(TaskSubmitted(NOW, task(1, 5)))
     assert late_notices(core, NOW + 10) == []

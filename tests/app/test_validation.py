@@ -72,7 +72,7 @@ def test_the_users_own_figures_stand_in_for_a_model(intake: TaskValidator) -> No
     assert task.application == "prog"
 
 
-def test_what_has_no_model_passes_through(intake: TaskValidator) -> None:
+def test_a_task_without_a_model_has_no_profile(intake: TaskValidator) -> None:
     assert intake.task(TaskRequest(command=("/bin/prog",), hosts=3), DOMAIN).count == 3
     plain = intake.task(TaskRequest(application="plain"), DOMAIN)
     assert (plain.profile, plain.count) == (None, 1)
@@ -142,9 +142,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("request_", "expected"), REFUSED, ids=[message[:40] for _, message in REFUSED])
-def test_what_cannot_be_done_is_refused_in_one_line(
-    intake: TaskValidator, request_: TaskRequest, expected: str
-) -> None:
+def test_a_faulty_request_is_refused_in_one_line(intake: TaskValidator, request_: TaskRequest, expected: str) -> None:
     with pytest.raises(UserError) as caught:
         intake.task(request_, DOMAIN)
     assert re.search(expected, str(caught.value))

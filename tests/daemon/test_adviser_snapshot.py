@@ -38,7 +38,7 @@ def some_tasks(count: int) -> list[Task]:
     return [replace(TASK, submitted=NOW - 60.0 * (count - number)) for number in reversed(range(count))]
 
 
-def test_what_is_known_becomes_what_is_simulated() -> None:
+def test_a_snapshot_has_the_known_domains_and_tasks() -> None:
     agent, _ = an_agent()
     entries = [
         an_entry("b", "b", AvailabilityStep(5.0, 2), AvailabilityStep(100.0, 3)),
@@ -71,7 +71,7 @@ def test_tasks_that_say_nothing_are_left_out() -> None:
     assert survey_network(agent, core, NOW) == NetworkSurvey({}, [], 0)
 
 
-def test_nothing_is_simulated_of_nothing() -> None:
+def test_too_few_tasks_or_domains_make_no_snapshot() -> None:
     agent, _ = an_agent()
     entries = [an_entry("b", "b", AvailabilityStep(0.0, 2))]
     assert adviser_snapshot(agent, NetworkSurvey(PEERS, entries, 16), [], UserFiguresKnowledge(), NOW) is None
