@@ -36,7 +36,15 @@ class CredentialService:
         self._access = access
 
     def create_token(
-        self, asker: Principal, address: str, *, user: str, role: str, scopes: Iterable[str], lifetime: float, note: str
+        self,
+        principal: Principal,
+        address: str,
+        *,
+        user: str,
+        role: str,
+        scopes: Iterable[str],
+        lifetime: float,
+        note: str,
     ) -> tuple[str, TokenRow]:
         """Give a token out; return what to hand to its user, and what is kept.
 
@@ -44,12 +52,12 @@ class CredentialService:
             ForbiddenError: who asks may not give out so much.
             UserError: something cannot be as asked.
         """
-        user = checked_user_name(user) if user else asker.name
-        wanted = _role(role) if role else (asker.role if user == asker.name else Role.USER)
+        user = checked_user_name(user) if user else principal.name
+        wanted = _role(role) if role else (principal.role if user == principal.name else Role.USER)
         allowed = _scopes(scopes)
-        if user != asker.name:
-            require_administrator(asker, "give out tokens for others")
-        if wanted > asker.role or not allowed <= asker.scopes:
+        if user != principal.name:
+            require_administrator(principal, "give out tokens for others")
+        if wanted > principal.role or not allowed <= principal.scopes:
             raise ForbiddenError("a token can do no more than who gives it out: ask for a lower role or fewer scopes")
         if not 0 < lifetime <= self._access.settings.longest_token:
             longest = self._access.settings.longest_token / 86400
@@ -57,65 +65,72 @@ class CredentialService:
         now = self._access.now()
         text, row = self._access.tokens.create(user, wanted, allowed, _note(note), now, now + lifetime)
         detail = f"{row.id} for {user} ({wanted.word}; {' '.join(row.scopes)})"
-        self._access.log(asker, address, "token created", detail)
+        self._access.log(principal, address, "token created", detail)
         return text, row
 
-    def tokens(self, asker: Principal, *, everybody: bool) -> list[TokenRow]:
-        """Return the asker's tokens, or everybody's."""
+    def tokens(self, principal: Principal, *, everybody: bool) -> list[TokenRow]:
+        """Return the principal's tokens, or everybody's."""
         if everybody:
-            require_administrator(asker, "see the tokens of others")
-        return self._access.tokens.of(None if everybody else asker.name)
+            require_administrator(principal, "see the tokens of others")
+        return self._access.tokens.of(None if everybody else principal.name)
 
-    def revoke(self, asker: Principal, address: str, identifier: str) -> bool:
-        """Revoke a token; False where there is none of this identifier that the asker may know of."""
+    def revoke(self, principal: Principal, address: str, identifier: str) -> bool:
+        """Revoke a token; False where there is none of this identifier that the principal may know of."""
         row = self._access.tokens.get(identifier)
-        if row is None or (row.user != asker.name and asker.role < Role.ADMINISTRATOR):
+        if row is None or (row.user != principal.name and principal.role < Role.ADMINISTRATOR):
             return False
         self._access.tokens.revoke(identifier)
-        self._access.log(asker, address, "token revoked", f"{identifier} of {row.user}")
+        self._access.log(principal, address, "token revoked", f"{identifier} of {row.user}")
         return True
 
-    def accounts(self, asker: Principal) -> list[AccountRow]:
+    def accounts(self, principal: Principal) -> list[AccountRow]:
         """Return all accounts."""
-        require_administrator(asker, "see the accounts")
+        require_administrator(principal, "see the accounts")
         return self._access.accounts.all()
 
-    def add_account(self, asker: Principal, address: str, name: str, password: str, role: str) -> AccountRow:
+    def add_account(self, principal: Principal, address: str, name: str, password: str, role: str) -> AccountRow:
         """Make an account."""
-        require_administrator(asker, "make accounts")
+        require_administrator(principal, "make accounts")
         row = self._access.accounts.add(name, password, _role(role), self._access.now())
-        self._access.log(asker, address, "account added", f"{name} ({row.role})")
+        self._access.log(principal, address, "account added", f"{name} ({row.role})")
         return row
 
     def change_account(
-        self, asker: Principal, address: str, name: str, *, password: str | None, role: str | None, enabled: bool | None
+        self,
+        principal: Principal,
+        address: str,
+        name: str,
+        *,
+        password: str | None,
+        role: str | None,
+        enabled: bool | None,
     ) -> AccountRow:
         """Change an account. Its sessions and tokens end: what they may do was decided before."""
-        require_administrator(asker, "change accounts")
+        require_administrator(principal, "change accounts")
         row = self._access.accounts.change(name, password, None if role is None else _role(role), enabled)
         self._access.revoke_all(name)
         changed = [
             word for word, value in (("password", password), ("role", role), ("enabled", enabled)) if value is not None
         ]
-        self._access.log(asker, address, "account changed", f"{name} ({', '.join(changed) or 'nothing'})")
+        self._access.log(principal, address, "account changed", f"{name} ({', '.join(changed) or 'nothing'})")
         return row
 
-    def remove_account(self, asker: Principal, address: str, name: str) -> None:
+    def remove_account(self, principal: Principal, address: str, name: str) -> None:
         """Forget an account with its sessions and tokens; its tasks stay."""
-        require_administrator(asker, "remove accounts")
+        require_administrator(principal, "remove accounts")
         self._access.accounts.remove(name)
         self._access.revoke_all(name)
-        self._access.log(asker, address, "account removed", name)
+        self._access.log(principal, address, "account removed", name)
 
-    def ticket(self, asker: Principal, address: str) -> str:
-        """Return the secret of a link that logs the asker's browser in."""
-        if asker.scopes != ALL_SCOPES:
+    def ticket(self, principal: Principal, address: str) -> str:
+        """Return the secret of a link that logs the principal's browser in."""
+        if principal.scopes != ALL_SCOPES:
             raise ForbiddenError("this token may not log a browser in: that takes all scopes")
-        return self._access.ticket(asker, address)
+        return self._access.ticket(principal, address)
 
-    def audit_log(self, asker: Principal, limit: int, offset: int) -> list[AuditEntry]:
+    def audit_log(self, principal: Principal, limit: int, offset: int) -> list[AuditEntry]:
         """Return lines of the audit log, the newest first."""
-        require_administrator(asker, "read the audit log")
+        require_administrator(principal, "read the audit log")
         return self._access.audit_log(limit, offset)
 
 

@@ -122,12 +122,12 @@ def new_reservation(
     )
 
 
-def reservation_views(asker: Principal, core: Coscheduler, time: float) -> list[ReservationView]:
+def reservation_views(principal: Principal, core: Coscheduler, time: float) -> list[ReservationView]:
     """Return those that are not over, the first to begin first."""
-    return [_reservation_view(asker, core, each, time) for each in core.reservations.live(time)]
+    return [_reservation_view(principal, core, each, time) for each in core.reservations.live(time)]
 
 
-def reservation_view(asker: Principal, core: Coscheduler, time: float, identifier: str) -> ReservationView:
+def reservation_view(principal: Principal, core: Coscheduler, time: float, identifier: str) -> ReservationView:
     """Return one.
 
     Raises:
@@ -135,15 +135,17 @@ def reservation_view(asker: Principal, core: Coscheduler, time: float, identifie
     """
     for each in core.reservations.live(time):
         if each.id == identifier:
-            return _reservation_view(asker, core, each, time)
+            return _reservation_view(principal, core, each, time)
     raise NotFoundError(f"there is no reservation {identifier[:80]!r}: `cosched host reservations` shows what there is")
 
 
-def _reservation_view(asker: Principal, core: Coscheduler, reservation: Reservation, time: float) -> ReservationView:
+def _reservation_view(
+    principal: Principal, core: Coscheduler, reservation: Reservation, time: float
+) -> ReservationView:
     hosts, begin = set(reservation.hosts), reservation.begin
     live = core.attempts.values()
     into = [each.task for each in live if hosts & set(each.hosts) and expected_end(each, time) > begin]
-    shown_tasks = (task for task in into if task in core.tasks and asker.may_see(core.tasks[task].owner))
+    shown_tasks = (task for task in into if task in core.tasks and principal.may_see(core.tasks[task].owner))
     return ReservationView(
         id=reservation.id,
         name=reservation.name,

@@ -32,21 +32,21 @@ __all__ = ["DomainState", "ProfilePredictor", "TaskValidator", "check_predecesso
 
 
 def check_predecessors(
-    tasks: Iterable[Task], find: Callable[[str], Task | None], asker: Principal | None = None
+    tasks: Iterable[Task], find: Callable[[str], Task | None], principal: Principal | None = None
 ) -> None:
     """Raise where a new task would come after one that is not there, or after one that will never have completed.
 
     Args:
         tasks: the new ones.
         find: the task of an identifier as it stands, None where there is none.
-        asker: whose tasks they may come after; None where that has been looked at.
+        principal: whose tasks they may come after; None where that has been looked at.
 
     Raises:
         UserError: so it is; says which.
     """
     for name in dict.fromkeys(name for task in tasks for name in task.after):
         found = find(name)
-        if found is None or (asker is not None and not asker.may_see(found.owner)):
+        if found is None or (principal is not None and not principal.may_see(found.owner)):
             raise UserError(f"there is no task {name[:80]!r} to come after: `cosched task list` shows what there is")
         if found.state in (TaskState.FAILED, TaskState.CANCELLED, TaskState.CANCELLING):
             how = "failed" if found.state is TaskState.FAILED else "was cancelled"

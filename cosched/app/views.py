@@ -163,12 +163,12 @@ def _task_fields(get: Callable[[str], Any]) -> dict[str, Any]:
     }
 
 
-def _visible_task(asker: Principal, core: Coscheduler, task: str) -> tuple[str, float | None]:
-    """Return a task's identifier and deadline as the asker may see them: nothing of other users' tasks."""
+def _visible_task(principal: Principal, core: Coscheduler, task: str) -> tuple[str, float | None]:
+    """Return a task's identifier and deadline as the principal may see them: nothing of other users' tasks."""
     known = core.tasks.get(task)
     if known is None:
-        return (task if asker.is_operator else "", None)
-    return (task, known.deadline) if asker.may_see(known.owner) else ("", None)
+        return (task if principal.is_operator else "", None)
+    return (task, known.deadline) if principal.may_see(known.owner) else ("", None)
 
 
 def _attempt_by_host(core: Coscheduler) -> dict[str, Attempt]:
@@ -176,7 +176,7 @@ def _attempt_by_host(core: Coscheduler) -> dict[str, Attempt]:
     return {host: attempt for attempt in live for host in attempt.hosts}
 
 
-def host_views(asker: Principal, core: Coscheduler, time: float) -> list[HostView]:
+def host_views(principal: Principal, core: Coscheduler, time: float) -> list[HostView]:
     """Return all hosts, by name, and what occupies each; of other users' tasks only that they do."""
     occupied = _attempt_by_host(core)
     claims = core.domain.claims(time)
@@ -190,7 +190,7 @@ def host_views(asker: Principal, core: Coscheduler, time: float) -> list[HostVie
                 host_class=host.host_class,
                 up=host.up,
                 reason=host.reason,
-                task="" if attempt is None else _visible_task(asker, core, attempt.task)[0],
+                task="" if attempt is None else _visible_task(principal, core, attempt.task)[0],
                 free_at=claims.get(host.name) if attempt is None else expected_end(attempt, time),
                 reserved=reserved.get(host.name, ""),
             )
@@ -198,11 +198,11 @@ def host_views(asker: Principal, core: Coscheduler, time: float) -> list[HostVie
     return views
 
 
-def plan_view(asker: Principal, core: Coscheduler, time: float) -> PlanView:
+def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
     """Return the schedule in force: what runs, then what is planned; other users' tasks without their names."""
     places = [
         _placement(
-            asker,
+            principal,
             core,
             attempt.task,
             attempt.hosts,
@@ -216,7 +216,7 @@ def plan_view(asker: Principal, core: Coscheduler, time: float) -> PlanView:
     forecast = core.prospect.forecast(time)
     planned = () if forecast is None else forecast[1].assignments
     places += [
-        _placement(asker, core, spot.task, spot.hosts, time + spot.start, time + spot.end, running=False)
+        _placement(principal, core, spot.task, spot.hosts, time + spot.start, time + spot.end, running=False)
         for spot in planned
     ]
     improved = core.improved if planned else None
@@ -235,9 +235,16 @@ def plan_view(asker: Principal, core: Coscheduler, time: float) -> PlanView:
 
 
 def _placement(
-    asker: Principal, core: Coscheduler, task: str, hosts: tuple[str, ...], start: float, end: float, *, running: bool
+    principal: Principal,
+    core: Coscheduler,
+    task: str,
+    hosts: tuple[str, ...],
+    start: float,
+    end: float,
+    *,
+    running: bool,
 ) -> PlacementView:
-    shown, deadline = _visible_task(asker, core, task)
+    shown, deadline = _visible_task(principal, core, task)
     known = core.tasks.get(shown)
     return PlacementView(
         task=shown,

@@ -29,11 +29,12 @@ def list_audit(
 ) -> None:
     """List logins, tokens and accounts given out or taken back, newest first; for administrators."""
     with connect(server) as client:
-        deeds = client.audit(limit, offset)
+        entries = client.audit(limit, offset)
     if json:
-        emit_json([asdict(deed) for deed in deeds])
+        emit_json([asdict(entry) for entry in entries])
         return
     rows = [
-        (format_optional_time(deed.time), deed.user, deed.how, deed.address, deed.action, deed.detail) for deed in deeds
+        (format_optional_time(entry.time), entry.user, entry.how, entry.address, entry.action, entry.detail)
+        for entry in entries
     ]
     print_table(("TIME", "USER", "BY", "FROM", "ACTION", "DETAIL"), rows)

@@ -1,6 +1,6 @@
 """Give routes the principal of a request, or refuse it by its scopes.
 
-`Reader`, `Submitter` and `Manager` are principals with that scope; `Asker` is any known one.
+`Reader`, `Submitter` and `Manager` are principals with that scope; `AnyPrincipal` is any known one.
 """
 
 import secrets
@@ -16,7 +16,7 @@ from cosched.api.problems import RequestError
 from cosched.portal.middleware.headers import is_form
 from cosched.portal.middleware.identity import CSRF_REFUSAL, needs_csrf
 
-__all__ = ["Asker", "Manager", "Reader", "Submitter", "csrf_checked", "current_principal", "needs", "sender"]
+__all__ = ["AnyPrincipal", "Manager", "Reader", "Submitter", "csrf_checked", "current_principal", "needs", "sender"]
 
 
 def sender(request: Request) -> str:
@@ -52,7 +52,7 @@ def _principal_with(scope: Scope) -> Callable[[Request], Awaitable[Principal]]:
     return principal_with_scope
 
 
-Asker = Annotated[Principal, Depends(current_principal)]
+AnyPrincipal = Annotated[Principal, Depends(current_principal)]
 Reader = Annotated[Principal, Depends(_principal_with(Scope.READ))]
 Submitter = Annotated[Principal, Depends(_principal_with(Scope.SUBMIT))]
 Manager = Annotated[Principal, Depends(_principal_with(Scope.MANAGE))]

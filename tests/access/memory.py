@@ -17,7 +17,7 @@ class MemoryCredentials:
         self._accounts: dict[str, AccountRow] = {}
         self._tokens: dict[str, TokenRow] = {}
         self._sessions: dict[str, SessionRow] = {}
-        self._deeds: list[AuditEntry] = []
+        self._entries: list[AuditEntry] = []
 
     def accounts(self) -> list[AccountRow]:
         return list(self._accounts.values())
@@ -48,11 +48,11 @@ class MemoryCredentials:
         for digest in digests:
             del self._sessions[digest]
 
-    def log(self, deed: AuditEntry) -> None:
-        self._deeds.append(deed)
+    def log(self, entry: AuditEntry) -> None:
+        self._entries.append(entry)
 
     def audit_log(self, limit: int, offset: int = 0) -> list[AuditEntry]:
-        return self._deeds[::-1][offset : offset + limit]
+        return self._entries[::-1][offset : offset + limit]
 
 
 class Time:

@@ -32,7 +32,7 @@ def test_users_give_themselves_tokens_and_take_them_back(grants: CredentialServi
 
 
 @pytest.mark.parametrize(
-    ("asker", "wanted"),
+    ("principal", "wanted"),
     [
         (ANN, {"user": "bob"}),
         (ANN, {"role": "operator"}),
@@ -41,10 +41,10 @@ def test_users_give_themselves_tokens_and_take_them_back(grants: CredentialServi
     ],
 )
 def test_nobody_gives_out_more_than_they_have(
-    grants: CredentialService, asker: Principal, wanted: dict[str, Any]
+    grants: CredentialService, principal: Principal, wanted: dict[str, Any]
 ) -> None:
     with pytest.raises(ForbiddenError):
-        grants.create_token(asker, "unix", **USUAL | wanted)
+        grants.create_token(principal, "unix", **USUAL | wanted)
 
 
 @pytest.mark.parametrize(

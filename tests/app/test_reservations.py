@@ -65,9 +65,9 @@ def test_there_is_an_end_to_how_many_there_are() -> None:
 def test_administrators_reserve_and_release_and_everybody_sees_it(tmp_path: Path) -> None:
     with daemon(tmp_path) as here:
         wanted = request(hosts=("h01",), end=here.clock.now() + 60, name="course")
-        for asker in (ANN, BOB):
+        for principal in (ANN, BOB):
             with pytest.raises(ForbiddenError, match="only administrators"):
-                here.services.reservations.reserve(asker, wanted)
+                here.services.reservations.reserve(principal, wanted)
         reserved = here.services.reservations.reserve(CHIEF, wanted)
         assert here.services.reservations.reservations(ANN) == [reserved]
         assert [host.reserved for host in here.services.domain.hosts(ANN)][:2] == ["course", ""]

@@ -225,7 +225,7 @@ def test_tasks_are_found_by_owner_and_words(here: Daemon) -> None:
 
 
 def test_two_users_may_choose_the_same_key(here: Daemon) -> None:
-    mine, yours = (here.services.submissions.submit(asker, [HALVING], "key", "digest") for asker in (ME, YOU))
+    mine, yours = (here.services.submissions.submit(principal, [HALVING], "key", "digest") for principal in (ME, YOU))
     assert (mine[0].id, yours[0].id) == ("1", "2")
     assert here.services.submissions.submit(ME, [HALVING], "key", "digest") == mine
 

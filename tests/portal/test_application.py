@@ -131,30 +131,30 @@ class Recorder:
         if self.error is not None:
             raise self.error
 
-    def submit(self, asker: Principal, requests: Sequence[TaskRequest], key: str, digest: str) -> list[TaskView]:
+    def submit(self, principal: Principal, requests: Sequence[TaskRequest], key: str, digest: str) -> list[TaskView]:
         self._ask("submit", list(requests), key, digest)
         return [TaskView(**VIEW) for _ in requests]
 
-    def foresee(self, asker: Principal, requests: Sequence[TaskRequest]) -> list[Forecast]:
+    def foresee(self, principal: Principal, requests: Sequence[TaskRequest]) -> list[Forecast]:
         self._ask("foresee", list(requests))
         nothing = dict.fromkeys(item.name for item in fields(Forecast)) | {"application": "sweep3d", "name": "n"}
         return [Forecast(**(nothing | {"planned_hosts": ()})) for _ in requests]  # type: ignore[arg-type]  # None fits the rest
 
-    def tasks(self, asker: Principal, selection: TaskSelection, limit: int, offset: int) -> TaskPage:
+    def tasks(self, principal: Principal, selection: TaskSelection, limit: int, offset: int) -> TaskPage:
         self._ask("tasks", selection, limit, offset)
         return TaskPage(tasks=(TaskView(**VIEW),), total=1, limit=limit, offset=offset)
 
-    def task(self, asker: Principal, task_id: str) -> TaskDetail:
+    def task(self, principal: Principal, task_id: str) -> TaskDetail:
         self._ask("task", task_id)
         return TaskDetail(**DETAIL)
 
     def output(
-        self, asker: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int, limit: int
+        self, principal: Principal, task_id: str, stream: str, rank: int, attempt: int, offset: int, limit: int
     ) -> Output | None:
-        self._ask("output", asker, task_id, stream, rank, attempt, offset, limit)
+        self._ask("output", principal, task_id, stream, rank, attempt, offset, limit)
         return Output(b"<b>\xff", 3, 9) if task_id == "1" else None
 
-    def explain(self, asker: Principal, task_id: str) -> ExplanationView:
+    def explain(self, principal: Principal, task_id: str) -> ExplanationView:
         self._ask("explain", task_id)
         return ExplanationView(
             task=task_id,
@@ -167,27 +167,27 @@ class Recorder:
             would_change=(),
         )
 
-    def cancel(self, asker: Principal, task_id: str) -> TaskView:
+    def cancel(self, principal: Principal, task_id: str) -> TaskView:
         self._ask("cancel", task_id)
         return TaskView(**VIEW)
 
-    def hosts(self, asker: Principal) -> list[HostView]:
+    def hosts(self, principal: Principal) -> list[HostView]:
         self._ask("hosts")
         return [HostView(name="h1", host_class="", up=True, reason="", task="", free_at=None)]
 
-    def reserve(self, asker: Principal, request: ReservationRequest) -> ReservationView:
-        self._ask("reserve", asker.role, request)
+    def reserve(self, principal: Principal, request: ReservationRequest) -> ReservationView:
+        self._ask("reserve", principal.role, request)
         return RESERVATION
 
-    def reservations(self, asker: Principal) -> list[ReservationView]:
+    def reservations(self, principal: Principal) -> list[ReservationView]:
         self._ask("reservations")
         return [RESERVATION]
 
-    def release(self, asker: Principal, identifier: str) -> ReservationView:
-        self._ask("release", asker.role, identifier)
+    def release(self, principal: Principal, identifier: str) -> ReservationView:
+        self._ask("release", principal.role, identifier)
         return RESERVATION
 
-    def description(self, asker: Principal) -> DomainDescription:
+    def description(self, principal: Principal) -> DomainDescription:
         self._ask("published")
         return DomainDescription(
             domain="d",
@@ -206,11 +206,11 @@ class Recorder:
     def network(self) -> NetworkView | None:
         return self.agents
 
-    def plan(self, asker: Principal) -> PlanView:
+    def plan(self, principal: Principal) -> PlanView:
         self._ask("plan")
         return PlanView(time=1.0, placements=(), makespan=0.0, bound=None, gap=None, evaluations=0)
 
-    def status(self, asker: Principal) -> Status:
+    def status(self, principal: Principal) -> Status:
         self._ask("status")
         return Status(
             domain="d",

@@ -51,8 +51,8 @@ def test_sessions_that_have_expired_are_swept_out_by_new_ones(kept: Credentials)
 
 
 def test_the_audit_log(kept: Credentials) -> None:
-    deeds = [AuditEntry(float(number), "ann", "token", "1.2.3.4", "login", "x") for number in range(3)]
-    for deed in deeds:
-        kept.log(deed)
-    assert kept.audit_log(2) == [deeds[2], deeds[1]]
-    assert kept.audit_log(2, 2) == [deeds[0]]
+    entries = [AuditEntry(float(number), "ann", "token", "1.2.3.4", "login", "x") for number in range(3)]
+    for entry in entries:
+        kept.log(entry)
+    assert kept.audit_log(2) == [entries[2], entries[1]]
+    assert kept.audit_log(2, 2) == [entries[0]]

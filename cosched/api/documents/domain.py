@@ -121,7 +121,7 @@ class Accuracy:
 class Status:
     """The daemon in short: `faults` says in sentences what does not work; empty: all is well.
 
-    `tasks` counts those that the asker may see, `calls` how often the manager was asked since the daemon began.
+    `tasks` counts those that the principal may see, `calls` how often the manager was asked since the daemon began.
     """
 
     domain: str

@@ -12,13 +12,13 @@ from cosched.access.principals import Principal, Role, Scope
 from cosched.api.problems import NotFoundError
 from cosched.app.credential_service import LONGEST_NOTE, CredentialService
 from cosched.errors import UserError
-from cosched.portal.dependencies import Asker, needs, sender
+from cosched.portal.dependencies import AnyPrincipal, needs, sender
 from cosched.portal.pages.rendering import Renderer
 
 __all__ = ["routes"]
 
 _DAY = 86400.0
-_DEEDS = 30
+_AUDIT_LINES = 30
 _MEANINGS = {
     Scope.READ: "look at tasks and the domain",
     Scope.SUBMIT: "submit and cancel tasks",
@@ -31,15 +31,15 @@ def routes(grants: CredentialService, renderer: Renderer) -> APIRouter:
     """Return the routes of the page."""
     router = APIRouter(dependencies=[needs(Scope.MANAGE)])
 
-    def shown(request: Request, asker: Principal, secret: str = "", fault: str = "") -> Response:
-        deeds = grants.audit_log(asker, _DEEDS, 0) if asker.role is Role.ADMINISTRATOR else []
+    def shown(request: Request, principal: Principal, secret: str = "", fault: str = "") -> Response:
+        entries = grants.audit_log(principal, _AUDIT_LINES, 0) if principal.role is Role.ADMINISTRATOR else []
         status = HTTPStatus.UNPROCESSABLE_ENTITY if fault else HTTPStatus.OK
         answer = renderer.page(
             request,
             "account.html",
             status,
-            tokens=grants.tokens(asker, everybody=False),
-            deeds=deeds,
+            tokens=grants.tokens(principal, everybody=False),
+            entries=entries,
             secret=secret,
             fault=fault,
             meanings=_MEANINGS,
@@ -49,28 +49,28 @@ def routes(grants: CredentialService, renderer: Renderer) -> APIRouter:
         return answer
 
     @router.get("/account")
-    def account(request: Request, asker: Asker) -> Response:
-        return shown(request, asker)
+    def account(request: Request, principal: AnyPrincipal) -> Response:
+        return shown(request, principal)
 
     @router.post("/account/tokens")
     def create(
         request: Request,
-        asker: Asker,
+        principal: AnyPrincipal,
         scopes: Annotated[list[str] | None, Form(alias="scope")] = None,
         days: Annotated[float, Form()] = 30.0,
         note: Annotated[str, Form()] = "",
     ) -> Response:
         try:
             secret, _ = grants.create_token(
-                asker, sender(request), user="", role="", scopes=scopes or (), lifetime=days * _DAY, note=note
+                principal, sender(request), user="", role="", scopes=scopes or (), lifetime=days * _DAY, note=note
             )
         except UserError as error:
-            return shown(request, asker, fault=str(error))
-        return shown(request, asker, secret)
+            return shown(request, principal, fault=str(error))
+        return shown(request, principal, secret)
 
     @router.post("/account/tokens/{token_id}/revoke")
-    def revoke(request: Request, asker: Asker, token_id: str) -> Response:
-        if not grants.revoke(asker, sender(request), token_id):
+    def revoke(request: Request, principal: AnyPrincipal, token_id: str) -> Response:
+        if not grants.revoke(principal, sender(request), token_id):
             raise NotFoundError(f"there is no token {token_id[:80]!r} of yours: reload the page")
         return RedirectResponse("/account", HTTPStatus.SEE_OTHER)
 

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request, Response
 from cosched.access.principals import Scope
 from cosched.api.documents import Accuracy, HostView, PlanView, RunView
 from cosched.app.services import DomainServices
-from cosched.portal.dependencies import Asker, needs
+from cosched.portal.dependencies import AnyPrincipal, needs
 from cosched.portal.pages.rendering import Renderer
 
 __all__ = ["BusySpan", "HostClass", "busy_over_time", "busy_shares", "host_classes", "routes", "spans_of"]
@@ -94,11 +94,11 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     router = APIRouter(dependencies=[needs(Scope.READ)])
 
     @router.get("/domain")
-    def domain(request: Request, asker: Asker, page: Annotated[int, Query(ge=1, le=10**7)] = 1) -> Response:
+    def domain(request: Request, principal: AnyPrincipal, page: Annotated[int, Query(ge=1, le=10**7)] = 1) -> Response:
         now = time.time()
-        hosts = services.domain.hosts(asker)
+        hosts = services.domain.hosts(principal)
         window = now - _HOUR, now
-        spans = spans_of(services.queries.runs(asker, now - _HOUR), services.domain.plan(asker), now)
+        spans = spans_of(services.queries.runs(principal, now - _HOUR), services.domain.plan(principal), now)
         busy = busy_shares(hosts, spans, window)
         return renderer.page(
             request,
@@ -111,7 +111,7 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
             peers=services.neighbours.peers(),
             network=services.neighbours.network(),
             accuracy=[_accuracy_strip(entry) for entry in services.queries.accuracy()],
-            log=services.queries.log(asker, _LINES, (page - 1) * _LINES),
+            log=services.queries.log(principal, _LINES, (page - 1) * _LINES),
             page=page,
         )
 

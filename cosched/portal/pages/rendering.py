@@ -85,7 +85,7 @@ class Renderer:
         zone = zone_of(request)
         principal = getattr(request.state, "principal", None)
         return {
-            "asker": principal,
+            "principal": principal,
             "csrf": getattr(request.state, "csrf", ""),
             "nonce": getattr(request.state, "nonce", ""),
             "navigation": _NAVIGATION,

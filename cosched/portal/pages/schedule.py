@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from cosched.access.principals import Principal, Scope
 from cosched.api.documents import PlanView, SearchPoint
 from cosched.app.services import DomainServices
-from cosched.portal.dependencies import Asker, needs
+from cosched.portal.dependencies import AnyPrincipal, needs
 from cosched.portal.pages.rendering import Renderer, zone_of
 from cosched.portal.pages.schedule_chart import ChartBlock, schedule_chart
 
@@ -29,12 +29,12 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     router = APIRouter(dependencies=[needs(Scope.READ)])
 
     @router.get("/schedule")
-    def schedule(request: Request, asker: Asker, span: str = "") -> Response:
-        plan = services.domain.plan(asker)
-        hosts = services.domain.hosts(asker)
+    def schedule(request: Request, principal: AnyPrincipal, span: str = "") -> Response:
+        plan = services.domain.plan(principal)
+        hosts = services.domain.hosts(principal)
         now = time.time()
         length = _SPANS.get(span) or max(plan.makespan * 1.05 / (1 - _PAST), _SHORTEST)
-        blocks = _blocks(services, asker, plan, now - _PAST * length)
+        blocks = _blocks(services, principal, plan, now - _PAST * length)
         order = [entry.name for entry in services.models.applications()]
         picture = schedule_chart(
             blocks,
@@ -43,7 +43,7 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
             now,
             order,
             zone_of(request),
-            services.reservations.reservations(asker),
+            services.reservations.reservations(principal),
         )
         queue = sorted((spot for spot in plan.placements if not spot.running), key=lambda spot: spot.start)
         return renderer.page(
@@ -62,7 +62,7 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     return router
 
 
-def _blocks(services: DomainServices, asker: Principal, plan: PlanView, since: float) -> list[ChartBlock]:
+def _blocks(services: DomainServices, principal: Principal, plan: PlanView, since: float) -> list[ChartBlock]:
     past = [
         ChartBlock(
             run.task,
@@ -74,7 +74,7 @@ def _blocks(services: DomainServices, asker: Principal, plan: PlanView, since: f
             run.deadline,
             "past" if run.state == "completed" else "broken",
         )
-        for run in services.queries.runs(asker, since)
+        for run in services.queries.runs(principal, since)
     ]
     present = [
         ChartBlock(

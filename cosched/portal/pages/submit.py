@@ -19,7 +19,7 @@ from cosched.api.documents import TaskRequest
 from cosched.app.services import DomainServices
 from cosched.connector.userfiles import decode_user_file
 from cosched.errors import CoschedError, UserError
-from cosched.portal.dependencies import Asker, needs
+from cosched.portal.dependencies import AnyPrincipal, needs
 from cosched.portal.pages.forms import (
     fields_like_task,
     local_minute,
@@ -42,20 +42,22 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     page = _SubmitPage(services, renderer)
 
     @router.get("/submit")
-    def choose(request: Request, asker: Asker, application: str = "", like: str = "", own: str = "") -> Response:
-        return page.show(request, asker, application, like, own)
+    def choose(
+        request: Request, principal: AnyPrincipal, application: str = "", like: str = "", own: str = ""
+    ) -> Response:
+        return page.show(request, principal, application, like, own)
 
     @router.post("/submit")
-    async def submit(request: Request, asker: Asker) -> Response:
-        return await run_in_threadpool(page.submit, request, asker, await _fields(request))
+    async def submit(request: Request, principal: AnyPrincipal) -> Response:
+        return await run_in_threadpool(page.submit, request, principal, await _fields(request))
 
     @router.post("/submit/preview")
-    async def preview(request: Request, asker: Asker) -> Response:
-        return await run_in_threadpool(page.preview, request, asker, await _fields(request))
+    async def preview(request: Request, principal: AnyPrincipal) -> Response:
+        return await run_in_threadpool(page.preview, request, principal, await _fields(request))
 
     @router.post("/submit/sample")
-    def sample(asker: Asker) -> Response:
-        return page.sample(asker)
+    def sample(principal: AnyPrincipal) -> Response:
+        return page.sample(principal)
 
     return router
 
@@ -67,42 +69,44 @@ class _SubmitPage:
         self._services = services
         self._renderer = renderer
 
-    def show(self, request: Request, asker: Principal, application: str, like: str, own: str) -> Response:
+    def show(self, request: Request, principal: Principal, application: str, like: str, own: str) -> Response:
         """Show the form, filled as an earlier task was where one is named."""
         fields: dict[str, str] = {"application": application, "own": own if own in _OWN_KINDS else ""}
         if like:
-            earlier = self._services.tasks.task(asker, like)
+            earlier = self._services.tasks.task(principal, like)
             zone = zone_of(request)
             fields = fields_like_task(earlier, time.time(), zone, catalogued=self._known(earlier.application))
         return self._form(request, fields)
 
-    def submit(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> Response:
+    def submit(self, request: Request, principal: Principal, fields: Mapping[str, str]) -> Response:
         """Submit, and lead to the task; show the form again where it is refused."""
         try:
-            wanted = self._requests(asker, fields, zone_of(request))
-            submitted = self._services.submissions.submit(asker, wanted, fields.get("key", ""), requests_digest(wanted))
+            wanted = self._requests(principal, fields, zone_of(request))
+            submitted = self._services.submissions.submit(
+                principal, wanted, fields.get("key", ""), requests_digest(wanted)
+            )
         except CoschedError as error:
             status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(error, UserError) else HTTPStatus.SERVICE_UNAVAILABLE
             return self._form(request, fields, fault=str(error), status=status)
         next_url = f"/tasks/{submitted[0].id}" if len(submitted) == 1 else "/tasks"
         return RedirectResponse(next_url, HTTPStatus.SEE_OTHER)
 
-    def preview(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> Response:
+    def preview(self, request: Request, principal: Principal, fields: Mapping[str, str]) -> Response:
         """Say what would come of it."""
-        return self._renderer.page(request, "preview.html", **self._preview_values(request, asker, fields))
+        return self._renderer.page(request, "preview.html", **self._preview_values(request, principal, fields))
 
-    def sample(self, asker: Principal) -> Response:
+    def sample(self, principal: Principal) -> Response:
         """Submit a task that shows how cosched works, with any catalogue."""
         entries = self._services.models.applications()
         for entry in sorted(entries, key=lambda entry: (entry.name != "sweep3d", not entry.model, entry.name)):
             wanted = [TaskRequest(application=entry.name, name="sample")]
             try:
-                deadline = self._services.submissions.foresee(asker, wanted)[0].earliest_deadline
+                deadline = self._services.submissions.foresee(principal, wanted)[0].earliest_deadline
             except UserError:
                 continue  # it wants a parameter, or its model is at fault: the next one
             if deadline is not None:
                 wanted = [replace(wanted[0], deadline=time.time() + 2 * (deadline - time.time()) + 60)]
-            submitted = self._services.submissions.submit(asker, wanted, "", "")
+            submitted = self._services.submissions.submit(principal, wanted, "", "")
             return RedirectResponse(f"/tasks/{submitted[0].id}", HTTPStatus.SEE_OTHER)
         raise UserError("the catalogue has no application to show: submit a command of your own")
 
@@ -124,15 +128,15 @@ class _SubmitPage:
             fault=fault,
         )
 
-    def _preview_values(self, request: Request, asker: Principal, fields: Mapping[str, str]) -> dict[str, Any]:
+    def _preview_values(self, request: Request, principal: Principal, fields: Mapping[str, str]) -> dict[str, Any]:
         zone = zone_of(request)
         found: SubmissionPreview | None = None
         fault, tasks = "", 0
         try:
-            requests = self._requests(asker, fields, zone)
+            requests = self._requests(principal, fields, zone)
             wanted, tasks = requests[0], len(requests)
             # As best effort there is a forecast even where it would be refused: the page says what would be accepted.
-            forecast = self._services.submissions.foresee(asker, [replace(wanted, best_effort=True)])[0]
+            forecast = self._services.submissions.foresee(principal, [replace(wanted, best_effort=True)])[0]
             found = preview_submission(forecast, best_effort=wanted.best_effort, now=time.time())
         except CoschedError as error:
             fault = str(error)
@@ -142,12 +146,12 @@ class _SubmitPage:
     def _known(self, application: str) -> bool:
         return any(entry.name == application for entry in self._services.models.applications())
 
-    def _requests(self, asker: Principal, fields: Mapping[str, str], zone: tzinfo | None) -> list[TaskRequest]:
+    def _requests(self, principal: Principal, fields: Mapping[str, str], zone: tzinfo | None) -> list[TaskRequest]:
         own = fields.get("own")
         if own == "file":
             return requests_of_upload(fields.get("file", ""), fields.get("file_name", ""), fields, zone)
         if own == "job":
-            earlier = self._services.tasks.task(asker, fields.get("job_of", ""))
+            earlier = self._services.tasks.task(principal, fields.get("job_of", ""))
             return [resubmit_request(earlier, fields, zone, catalogued=self._known(earlier.application))]
         return [read_request(fields, zone)]
 

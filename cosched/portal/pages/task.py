@@ -16,7 +16,7 @@ from cosched.api.documents import ExplanationView, PlanPoint, ProfileView, TaskD
 from cosched.app.services import DomainServices
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import CoschedError, SystemFault
-from cosched.portal.dependencies import Asker, needs
+from cosched.portal.dependencies import AnyPrincipal, needs
 from cosched.portal.pages.curves import run_time_curve
 from cosched.portal.pages.rendering import Renderer
 from cosched.portal.pages.tasks import resubmit
@@ -114,9 +114,9 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     router = APIRouter(dependencies=[needs(Scope.READ)])
 
     @router.get("/tasks/{task_id}")
-    def show(request: Request, asker: Asker, task_id: str) -> Response:
-        task = services.tasks.task(asker, task_id)
-        explained = services.tasks.explain(asker, task_id)
+    def show(request: Request, principal: AnyPrincipal, task_id: str) -> Response:
+        task = services.tasks.task(principal, task_id)
+        explained = services.tasks.explain(principal, task_id)
         points = services.queries.planned(task_id)
         return renderer.page(
             request,
@@ -127,18 +127,18 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
             curve=None if task.profile is None else _curve(task, explained),
             points=points,
             history=_history(task, points),
-            written=_output_tails(services, asker, task),
+            written=_output_tails(services, principal, task),
             ranks=_RANKS,
         )
 
     @router.post("/tasks/{task_id}/cancel", dependencies=[needs(Scope.SUBMIT)])
-    def cancel(asker: Asker, task_id: str) -> Response:
-        services.tasks.cancel(asker, task_id)
+    def cancel(principal: AnyPrincipal, task_id: str) -> Response:
+        services.tasks.cancel(principal, task_id)
         return RedirectResponse(f"/tasks/{task_id}", HTTPStatus.SEE_OTHER)
 
     @router.post("/tasks/{task_id}/again", dependencies=[needs(Scope.SUBMIT)])
-    def again(asker: Asker, task_id: str) -> Response:
-        accepted = resubmit(services, asker, [task_id])
+    def again(principal: AnyPrincipal, task_id: str) -> Response:
+        accepted = resubmit(services, principal, [task_id])
         return RedirectResponse(f"/tasks/{accepted[0].id}", HTTPStatus.SEE_OTHER)
 
     return router
@@ -193,14 +193,14 @@ def _history(task: TaskDetail, points: Sequence[PlanPoint]) -> Markup | None:
     )
 
 
-def _output_tails(services: DomainServices, asker: Principal, task: TaskDetail) -> list[_OutputTail]:
+def _output_tails(services: DomainServices, principal: Principal, task: TaskDetail) -> list[_OutputTail]:
     if not task.tries and not task.peer:
         return []
     found: list[_OutputTail] = []
     for rank in range(min(task.count, _RANKS)):
         for stream in ("out", "err"):
             try:
-                part = services.tasks.output(asker, task.id, stream, rank, 0, -_SHOWN, _SHOWN)
+                part = services.tasks.output(principal, task.id, stream, rank, 0, -_SHOWN, _SHOWN)
             except SystemFault:
                 return found  # another domain has it and does not answer: to ask on would make the page wait
             except CoschedError:

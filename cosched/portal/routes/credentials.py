@@ -25,7 +25,7 @@ from cosched.api.documents import (
 )
 from cosched.api.problems import NotFoundError
 from cosched.app.credential_service import LONGEST_NOTE, CredentialService
-from cosched.portal.dependencies import Asker, needs, sender
+from cosched.portal.dependencies import AnyPrincipal, needs, sender
 from cosched.portal.request_bodies import RequestBody
 from cosched.store.credentials import AccountRow, TokenRow
 
@@ -70,38 +70,40 @@ def credential_routes(grants: CredentialService, portal: Callable[[], str]) -> A
     router.include_router(_accounts(grants), dependencies=[needs(Scope.MANAGE)])
 
     @router.post("/login-links", status_code=HTTPStatus.CREATED, dependencies=[needs(Scope.MANAGE)])
-    def link(request: Request, asker: Asker) -> LoginLink:
+    def link(request: Request, principal: AnyPrincipal) -> LoginLink:
         """Make a link that logs a browser in as you, once and within five minutes."""
         base = portal()
-        return LoginLink(url=f"{base}/login?ticket={grants.ticket(asker, sender(request))}")
+        return LoginLink(url=f"{base}/login?ticket={grants.ticket(principal, sender(request))}")
 
     @router.get("/audit", dependencies=[needs(Scope.MANAGE)])
     def audit(
-        asker: Asker,
+        principal: AnyPrincipal,
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
     ) -> list[AuditEntryView]:
         """Show the audit log, newest first; for administrators."""
-        return [AuditEntryView(**asdict(deed)) for deed in grants.audit_log(asker, limit, offset)]
+        return [AuditEntryView(**asdict(deed)) for deed in grants.audit_log(principal, limit, offset)]
 
     return router
 
 
-async def _me(asker: Asker) -> Me:
+async def _me(principal: AnyPrincipal) -> Me:
     """Say who you are to cosched, and what you may do."""
-    return Me(name=asker.name, role=asker.role.word, scopes=tuple(sorted(asker.scopes)), how=str(asker.how))
+    return Me(
+        name=principal.name, role=principal.role.word, scopes=tuple(sorted(principal.scopes)), how=str(principal.how)
+    )
 
 
 def _tokens(grants: CredentialService) -> APIRouter:
     router = APIRouter()
 
     @router.post("/tokens", status_code=HTTPStatus.CREATED, openapi_extra=_TOKEN.description)
-    async def create(request: Request, asker: Asker) -> NewToken:
+    async def create(request: Request, principal: AnyPrincipal) -> NewToken:
         """Give out a token; it is shown in this answer and never again."""
         wanted = _TOKEN.read(await request.body())
         text, row = await run_in_threadpool(
             grants.create_token,
-            asker,
+            principal,
             sender(request),
             user=wanted.user,
             role=wanted.role,
@@ -113,15 +115,16 @@ def _tokens(grants: CredentialService) -> APIRouter:
 
     @router.get("/tokens")
     def tokens(
-        asker: Asker, everybody: Annotated[bool, Query(description="Also those of others; for administrators.")] = False
+        principal: AnyPrincipal,
+        everybody: Annotated[bool, Query(description="Also those of others; for administrators.")] = False,
     ) -> list[TokenView]:
         """List tokens, without their secrets."""
-        return [TokenView(**_token(row)) for row in grants.tokens(asker, everybody=everybody)]
+        return [TokenView(**_token(row)) for row in grants.tokens(principal, everybody=everybody)]
 
     @router.delete("/tokens/{token_id}", status_code=HTTPStatus.NO_CONTENT)
-    def revoke(request: Request, asker: Asker, token_id: _Name) -> Response:
+    def revoke(request: Request, principal: AnyPrincipal, token_id: _Name) -> Response:
         """Revoke a token."""
-        if not grants.revoke(asker, sender(request), token_id):
+        if not grants.revoke(principal, sender(request), token_id):
             raise NotFoundError(f"there is no token {token_id[:80]!r}: `cosched token list` shows what there is")
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
@@ -132,26 +135,26 @@ def _accounts(grants: CredentialService) -> APIRouter:
     router = APIRouter()
 
     @router.post("/accounts", status_code=HTTPStatus.CREATED, openapi_extra=_ACCOUNT.description)
-    async def add(request: Request, asker: Asker) -> AccountView:
+    async def add(request: Request, principal: AnyPrincipal) -> AccountView:
         """Make a local account; for administrators."""
         wanted = _ACCOUNT.read(await request.body())
         row = await run_in_threadpool(
-            grants.add_account, asker, sender(request), wanted.name, wanted.password, wanted.role
+            grants.add_account, principal, sender(request), wanted.name, wanted.password, wanted.role
         )
         return _account(row)
 
     @router.get("/accounts")
-    def accounts(asker: Asker) -> list[AccountView]:
+    def accounts(principal: AnyPrincipal) -> list[AccountView]:
         """List local accounts; for administrators."""
-        return [_account(row) for row in grants.accounts(asker)]
+        return [_account(row) for row in grants.accounts(principal)]
 
     @router.patch("/accounts/{name}", openapi_extra=_CHANGE.description)
-    async def change(request: Request, asker: Asker, name: _Name) -> AccountView:
+    async def change(request: Request, principal: AnyPrincipal, name: _Name) -> AccountView:
         """Change an account; its sessions and tokens end."""
         wanted = _CHANGE.read(await request.body())
         row = await run_in_threadpool(
             grants.change_account,
-            asker,
+            principal,
             sender(request),
             name,
             password=wanted.password,
@@ -161,9 +164,9 @@ def _accounts(grants: CredentialService) -> APIRouter:
         return _account(row)
 
     @router.delete("/accounts/{name}", status_code=HTTPStatus.NO_CONTENT)
-    def remove(request: Request, asker: Asker, name: _Name) -> Response:
+    def remove(request: Request, principal: AnyPrincipal, name: _Name) -> Response:
         """Forget an account with its sessions and tokens; its tasks stay."""
-        grants.remove_account(asker, sender(request), name)
+        grants.remove_account(principal, sender(request), name)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     return router

@@ -25,7 +25,7 @@ from cosched.api.documents import (
     Status,
 )
 from cosched.app.services import DomainServices
-from cosched.portal.dependencies import Asker, needs, sender
+from cosched.portal.dependencies import AnyPrincipal, needs, sender
 from cosched.portal.request_bodies import RequestBody
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 
@@ -56,9 +56,9 @@ def reservation_routes(services: DomainServices, access: Authenticator) -> APIRo
     @router.get(
         "/reservations", dependencies=[needs(Scope.READ)], response_model=list[ReservationView], responses=NOT_MODIFIED
     )
-    def reservations(request: Request, asker: Asker) -> Response:
+    def reservations(request: Request, principal: AnyPrincipal) -> Response:
         """List the reservations that are not over, the first to begin first."""
-        return _RESERVATIONS.tagged(request, list(services.reservations.reservations(asker)))
+        return _RESERVATIONS.tagged(request, list(services.reservations.reservations(principal)))
 
     @router.post(
         "/reservations",
@@ -66,26 +66,28 @@ def reservation_routes(services: DomainServices, access: Authenticator) -> APIRo
         dependencies=[needs(Scope.MANAGE)],
         openapi_extra=_RESERVATION.description,
     )
-    async def reserve(request: Request, asker: Asker) -> ReservationView:
+    async def reserve(request: Request, principal: AnyPrincipal) -> ReservationView:
         """Keep hosts for others for a while; for administrators."""
         wanted = _RESERVATION.read(await request.body())
-        return await run_in_threadpool(_reserve, asker, wanted, sender(request))
+        return await run_in_threadpool(_reserve, principal, wanted, sender(request))
 
-    def _reserve(asker: Asker, wanted: ReservationRequest, address: str) -> ReservationView:
-        made = services.reservations.reserve(asker, wanted)
-        access.log(asker, address, "hosts reserved", _detail(made))
+    def _reserve(principal: AnyPrincipal, wanted: ReservationRequest, address: str) -> ReservationView:
+        made = services.reservations.reserve(principal, wanted)
+        access.log(principal, address, "hosts reserved", _detail(made))
         return made
 
     @router.delete(
         "/reservations/{reservation_id}", status_code=HTTPStatus.NO_CONTENT, dependencies=[needs(Scope.MANAGE)]
     )
-    def release(request: Request, asker: Asker, reservation_id: Annotated[str, Path(max_length=64)]) -> Response:
+    def release(
+        request: Request, principal: AnyPrincipal, reservation_id: Annotated[str, Path(max_length=64)]
+    ) -> Response:
         """Give a reservation up; for administrators."""
         access.log(
-            asker,
+            principal,
             sender(request),
             "reservation released",
-            _detail(services.reservations.release(asker, reservation_id)),
+            _detail(services.reservations.release(principal, reservation_id)),
         )
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
@@ -109,9 +111,9 @@ def history_routes(services: DomainServices) -> APIRouter:
     router = APIRouter(dependencies=[needs(Scope.READ)])
 
     @router.get("/tasks/{task_id}/plans", tags=["tasks"], response_model=list[PlanPoint], responses=NOT_MODIFIED)
-    def plans(request: Request, asker: Asker, task_id: str) -> Response:
+    def plans(request: Request, principal: AnyPrincipal, task_id: str) -> Response:
         """Say where a task was planned as the plan changed, the oldest first."""
-        services.tasks.task(asker, task_id)  # whoever may not see it gets no further
+        services.tasks.task(principal, task_id)  # whoever may not see it gets no further
         return _PLANS.tagged(request, list(services.queries.planned(task_id)))
 
     @router.get("/plan/search", tags=["domain"], response_model=list[SearchPoint], responses=NOT_MODIFIED)
@@ -122,11 +124,11 @@ def history_routes(services: DomainServices) -> APIRouter:
     @router.get("/runs", tags=["domain"], response_model=list[RunView], responses=NOT_MODIFIED)
     def runs(
         request: Request,
-        asker: Asker,
+        principal: AnyPrincipal,
         since: Annotated[float, Query(ge=0, le=1e11, description="Only what ended after this time.")] = 0.0,
     ) -> Response:
         """List what has run, on which hosts: the schedule's past; the last 4,000 attempts at most."""
-        return _RUNS.tagged(request, list(services.queries.runs(asker, since)))
+        return _RUNS.tagged(request, list(services.queries.runs(principal, since)))
 
     @router.get("/accuracy", tags=["domain"], response_model=list[Accuracy], responses=NOT_MODIFIED)
     def accuracy(request: Request) -> Response:
@@ -136,12 +138,12 @@ def history_routes(services: DomainServices) -> APIRouter:
     @router.get("/log", tags=["domain"], response_model=list[RecordView], responses=NOT_MODIFIED)
     def log(
         request: Request,
-        asker: Asker,
+        principal: AnyPrincipal,
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
     ) -> Response:
         """List what has happened, newest first; of other users' tasks only for operators."""
-        return _LOG.tagged(request, list(services.queries.log(asker, limit, offset)))
+        return _LOG.tagged(request, list(services.queries.log(principal, limit, offset)))
 
     return router
 
@@ -158,9 +160,9 @@ def domain_routes(services: DomainServices) -> APIRouter:
     router = APIRouter(tags=["domain"], dependencies=[needs(Scope.READ)])
 
     @router.get("/hosts", response_model=list[HostView], responses=NOT_MODIFIED)
-    def hosts(request: Request, asker: Asker) -> Response:
+    def hosts(request: Request, principal: AnyPrincipal) -> Response:
         """List the hosts of the domain."""
-        return _HOSTS.tagged(request, list(services.domain.hosts(asker)))
+        return _HOSTS.tagged(request, list(services.domain.hosts(principal)))
 
     @router.get("/peers")
     def peers() -> list[PeerView]:
@@ -173,13 +175,13 @@ def domain_routes(services: DomainServices) -> APIRouter:
         return services.neighbours.network()
 
     @router.get("/plan", response_model=PlanView, responses=NOT_MODIFIED)
-    def plan(request: Request, asker: Asker) -> Response:
+    def plan(request: Request, principal: AnyPrincipal) -> Response:
         """Show the schedule in force: what runs and what is planned."""
-        return _PLAN.tagged(request, services.domain.plan(asker))
+        return _PLAN.tagged(request, services.domain.plan(principal))
 
     @router.get("/status", response_model=Status, responses=NOT_MODIFIED)
-    def status(request: Request, asker: Asker) -> Response:
+    def status(request: Request, principal: AnyPrincipal) -> Response:
         """Show the daemon's state in short."""
-        return _STATUS.tagged(request, services.domain.status(asker))
+        return _STATUS.tagged(request, services.domain.status(principal))
 
     return router

@@ -1,6 +1,6 @@
 """The event stream of the API (server-sent events): what happens, as it happens.
 
-- `task`: a task that the asker may see changed; its document, as lists have it.
+- `task`: a task that the principal may see changed; its document, as lists have it.
 - `plan`: the search found a better plan; {"time", "makespan", "bound", "evaluations"}.
 - `hosts`: hosts came or went; {"time", "up", "down"}.
 - `ready`: the stream begins; what happened before is not told.
@@ -23,7 +23,7 @@ from fastapi.responses import StreamingResponse
 from cosched.access.principals import Principal, Scope
 from cosched.api.problems import RequestError
 from cosched.app.event_feed import EventFeed, FeedEvent, FeedFollower
-from cosched.portal.dependencies import Asker, needs
+from cosched.portal.dependencies import AnyPrincipal, needs
 
 __all__ = ["event_routes", "event_stream"]
 
@@ -52,7 +52,7 @@ def event_routes(feed: EventFeed) -> APIRouter:
         responses={200: {"content": {"text/event-stream": {"schema": _EVENT}}}},
     )
     async def events(
-        asker: Asker,
+        principal: AnyPrincipal,
         seconds: Annotated[int, Query(ge=0, le=_LONGEST, description="How long the stream lasts at most.")] = 600,
         last_event_id: Annotated[str, Header(description="Where a stream that was cut off goes on.")] = "",
     ) -> StreamingResponse:
@@ -60,7 +60,7 @@ def event_routes(feed: EventFeed) -> APIRouter:
         if feed.full:
             raise RequestError(HTTPStatus.SERVICE_UNAVAILABLE, "too many follow already: ask again in a while")
         return StreamingResponse(
-            event_stream(feed, asker, seconds, last_event_id),
+            event_stream(feed, principal, seconds, last_event_id),
             media_type="text/event-stream",
             headers={"X-Accel-Buffering": "no"},
         )
@@ -68,12 +68,12 @@ def event_routes(feed: EventFeed) -> APIRouter:
     return router
 
 
-async def event_stream(feed: EventFeed, asker: Principal, seconds: float, last: str = "") -> AsyncIterator[str]:
+async def event_stream(feed: EventFeed, principal: Principal, seconds: float, last: str = "") -> AsyncIterator[str]:
     """Yield the frames of one stream.
 
     Args:
         feed: what happens.
-        asker: who follows; told only what concerns them.
+        principal: who follows; told only what concerns them.
         seconds: how long at most. A stream does not outlive its credential for long.
         last: identifier of the last event of an earlier stream.
     """
@@ -84,7 +84,7 @@ async def event_stream(feed: EventFeed, asker: Principal, seconds: float, last: 
         while not feed.closed:
             left = until - time.monotonic()
             if await follower.wait(max(min(left, _KEEP_ALIVE), 0.0)):
-                for frame in _frames(follower, asker):
+                for frame in _frames(follower, principal):
                     yield frame
             elif left > 0:
                 yield ":\n\n"
@@ -93,11 +93,11 @@ async def event_stream(feed: EventFeed, asker: Principal, seconds: float, last: 
             await asyncio.sleep(min(_GATHER, max(left, 0.0)))
 
 
-def _frames(follower: FeedFollower, asker: Principal) -> list[str]:
+def _frames(follower: FeedFollower, principal: Principal) -> list[str]:
     found, lost = follower.take()
     if lost:
         return [_frame("reset", {}, follower.identifier)]
-    told = [happening for happening in found if _concerns(happening, asker)]
+    told = [happening for happening in found if _concerns(happening, principal)]
     # Only the last frame says how far this is: a stream that is cut between two of them goes on before them all.
     return [
         _frame(happening.kind, happening.document(), follower.identifier if happening is told[-1] else "")
@@ -105,8 +105,8 @@ def _frames(follower: FeedFollower, asker: Principal) -> list[str]:
     ]
 
 
-def _concerns(happening: FeedEvent, asker: Principal) -> bool:
-    return happening.owner is None or asker.may_see(happening.owner)
+def _concerns(happening: FeedEvent, principal: Principal) -> bool:
+    return happening.owner is None or principal.may_see(happening.owner)
 
 
 def _frame(kind: str, document: Any, identifier: str) -> str:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 from cosched.access.principals import Scope
 from cosched.app.services import DomainServices
 from cosched.errors import UserError
-from cosched.portal.dependencies import Asker, needs
+from cosched.portal.dependencies import AnyPrincipal, needs
 from cosched.portal.information import glue_formats
 from cosched.portal.information.glue import glue_entities
 
@@ -30,16 +30,16 @@ def glue_routes(services: DomainServices, portal: Callable[[], str]) -> APIRoute
     router = APIRouter(tags=["domain"], dependencies=[needs(Scope.READ)], default_response_class=Response)
 
     @router.get("/glue2", responses=_answered(_XML))
-    def xml(asker: Asker) -> Response:
+    def xml(principal: AnyPrincipal) -> Response:
         """Describe the domain in GLUE 2.0, as XML."""
-        published = services.domain.description(asker)
+        published = services.domain.description(principal)
         content = glue_formats.glue_xml(glue_entities(published, _address(portal)), published.time)
         return Response(content, media_type=_XML, headers=_FRESH)
 
     @router.get("/glue2/ldif", responses=_answered(_LDIF))
-    def ldif(asker: Asker) -> Response:
+    def ldif(principal: AnyPrincipal) -> Response:
         """Describe the domain in GLUE 2.0, as LDIF for a directory."""
-        published = services.domain.description(asker)
+        published = services.domain.description(principal)
         content = glue_formats.glue_ldif(glue_entities(published, _address(portal)), published.time)
         return Response(content, media_type=_LDIF, headers=_FRESH)
 

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from cosched.access import Principal, ProofOfIdentity, Role, Scope
 from cosched.access.authentication import Identity
 from cosched.errors import CoschedError
-from cosched.portal.dependencies import Asker, csrf_checked, needs
+from cosched.portal.dependencies import AnyPrincipal, csrf_checked, needs
 from cosched.portal.middleware.identity import IdentityMiddleware
 from cosched.portal.responses import error_response
 
@@ -44,13 +44,13 @@ def client() -> TestClient:
     router = APIRouter(dependencies=[Depends(csrf_checked)])
 
     @router.get("/who", dependencies=[needs(Scope.READ)])
-    async def who(asker: Asker) -> str:
-        return asker.name
+    async def who(principal: AnyPrincipal) -> str:
+        return principal.name
 
     @router.post("/change", dependencies=[needs(Scope.SUBMIT)])
-    async def change(request: Request, asker: Asker) -> str:
+    async def change(request: Request, principal: AnyPrincipal) -> str:
         form = await request.form()
-        return f"{asker.name} {form.get('value', '')}".rstrip()
+        return f"{principal.name} {form.get('value', '')}".rstrip()
 
     @router.get("/nonce")
     async def nonce(request: Request) -> str:

@@ -24,14 +24,14 @@ def happening(owner: str | None, name: str) -> FeedEvent:
 
 
 def heard(
-    asker: Principal, say: Callable[[EventFeed], None], feed: EventFeed | None = None, last: str = ""
+    principal: Principal, say: Callable[[EventFeed], None], feed: EventFeed | None = None, last: str = ""
 ) -> list[str]:
     """Return the frames of a stream that begins before something is said and ends with the feed."""
 
     async def follow() -> list[str]:
         told = feed or EventFeed()
         frames = []
-        async for frame in event_stream(told, asker, 60, last):
+        async for frame in event_stream(told, principal, 60, last):
             frames.append(frame)
             if frame.startswith("id") and ("ready" in frame or "reset" in frame):
                 say(told)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WANTED = {"hosts": ["h1", "h2"], "end": 9.0, "name": "course"}
 
 
-def deeds(access: Authenticator) -> list[tuple[str, str]]:
+def logged(access: Authenticator) -> list[tuple[str, str]]:
     return [(deed.action, deed.detail) for deed in access.audit_log(9)]
 
 
@@ -30,7 +30,7 @@ def test_reservations_are_made_listed_and_released_and_the_audit_log_says_so() -
     assert client.delete("/api/v1/reservations/r1").status_code == 204
     assert [what[0] for what in service.asked] == ["reserve", "reservations", "release"]
     assert service.asked[0][2] == ReservationRequest(hosts=("h1", "h2"), end=9.0, name="course")
-    assert deeds(access) == [("reservation released", "r1 course: h1, h2"), ("hosts reserved", "r1 course: h1, h2")]
+    assert logged(access) == [("reservation released", "r1 course: h1, h2"), ("hosts reserved", "r1 course: h1, h2")]
 
 
 def test_what_was_refused_is_not_in_the_audit_log() -> None:
@@ -38,7 +38,7 @@ def test_what_was_refused_is_not_in_the_audit_log() -> None:
     client = TestClient(build_application(services_of(Recorder(NotFoundError("there is no reservation"))), access))
     assert client.delete("/api/v1/reservations/r1").status_code == 404
     assert client.post("/api/v1/reservations", json=WANTED).status_code == 404
-    assert deeds(access) == []
+    assert logged(access) == []
 
 
 @pytest.mark.parametrize(

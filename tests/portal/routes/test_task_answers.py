@@ -46,8 +46,8 @@ def test_a_key_is_short_and_printable(service: Recorder, key: str) -> None:
 
 
 def test_a_token_without_the_scope_is_refused_tasks_and_submissions(service: Recorder) -> None:
-    asker = Principal("ann", Role.USER, frozenset({Scope.METRICS}), ProofOfIdentity.TOKEN)
-    client = client_of(service, asker)
+    principal = Principal("ann", Role.USER, frozenset({Scope.METRICS}), ProofOfIdentity.TOKEN)
+    client = client_of(service, principal)
     for path in ("/api/v1/tasks/1", "/api/v1/tasks"):
         assert client.get(path).status_code == 403
     assert client.post("/api/v1/tasks", json=TASK).status_code == 403
@@ -64,8 +64,8 @@ def test_a_body_in_parts_is_bounded(service: Recorder) -> None:
 
 
 def test_a_browser_is_not_tricked_into_submitting(service: Recorder) -> None:
-    asker = Principal("ann", Role.USER, frozenset(Scope), ProofOfIdentity.SESSION)
-    client = client_of(service, asker)
+    principal = Principal("ann", Role.USER, frozenset(Scope), ProofOfIdentity.SESSION)
+    client = client_of(service, principal)
     assert client.post("/api/v1/tasks", json=TASK, headers={"X-CSRF-Token": "x"}).status_code == 403
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     assert client.post("/api/v1/tasks", content='{"command": ["/bin/true"]}', headers=form).status_code == 415
