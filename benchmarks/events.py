@@ -22,7 +22,7 @@ from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted
-from cosched.coscheduler.task import Task
+from cosched.coscheduler.task import Task, TaskSpec
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
@@ -79,16 +79,7 @@ def _profile(seconds: Sequence[float], classes: int, slowdown: float = 2.0) -> P
 
 
 def _task(number: int, profile: Profile, submitted: float, deadline: float | None) -> Task:
-    return Task(
-        id=str(number),
-        number=number,
-        name="",
-        application="",
-        command=(),
-        submitted=submitted,
-        profile=profile,
-        deadline=deadline,
-    )
+    return Task(str(number), number, submitted, TaskSpec("", "", (), deadline=deadline), profile=profile)
 
 
 if __name__ == "__main__":

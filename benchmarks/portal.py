@@ -25,7 +25,7 @@ from benchmarks.daemon import processor_time
 from benchmarks.load import Measured, offer, request
 from cosched.api.documents import TaskRequest, TokenRequest
 from cosched.coscheduler.changes import Changes
-from cosched.coscheduler.task import Task, TaskState
+from cosched.coscheduler.task import Task, TaskSpec, TaskState, TaskStatus
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.simulation.kernels import HOSTS
 from cosched.store import Store
@@ -107,27 +107,27 @@ def _fill(url: str, count: int) -> None:
     store = Store(url)
     last, now = store.last_number(), time.time()
     profile = Profile(tuple(40.0 / hosts for hosts in range(1, 17)), PredictionSource.USER)
+    status = TaskStatus(
+        TaskState.COMPLETED,
+        dispatched=now - 9e4,
+        started=now - 9e4,
+        finished=now - 8e4,
+        predicted=40.0,
+        actual=41.0,
+        exit_code=0,
+        attempts=1,
+        hosts=("node01", "node02"),
+    )
     for begin in range(0, count, 1000):
         tasks = (
             Task(
                 str(number),
                 number,
-                f"night run {number}",
-                "sweep3d",
-                ("/usr/bin/sweep3d", str(number)),
                 now - 1e5,
+                TaskSpec(f"night run {number}", "sweep3d", ("/usr/bin/sweep3d", str(number)), parameters={"nx": 50.0}),
                 "ann",
-                {"nx": 50.0},
                 profile=profile,
-                state=TaskState.COMPLETED,
-                dispatched=now - 9e4,
-                started=now - 9e4,
-                finished=now - 8e4,
-                predicted=40.0,
-                actual=41.0,
-                exit_code=0,
-                attempts=1,
-                hosts=("node01", "node02"),
+                status=status,
             )
             for number in range(last + 1 + begin, last + 1 + min(begin + 1000, count))
         )

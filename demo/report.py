@@ -10,7 +10,7 @@ from rich.table import Table
 
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import TaskSubmitted
-from cosched.coscheduler.task import Task
+from cosched.coscheduler.task import Task, TaskSpec
 from cosched.drawing.gantt import GanttBar, gantt
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.policies import USER_COUNT_POLICIES
@@ -149,16 +149,9 @@ def baselines(orders: Sequence[KernelTask], scale: float, seed: int) -> dict[str
     for policy in USER_COUNT_POLICIES:
         domain = SimulatedDomain(CoreSettings(instance=_INSTANCE, policy=policy, staging=0.0, seed=seed), HOSTS, _exact)
         for number, order in enumerate(orders, start=1):
-            task = Task(
-                id=str(number),
-                number=number,
-                name=order.kernel,
-                application=order.kernel,
-                command=("kernel",),
-                submitted=0.0,
-                profile=kernel_profile(order.kernel, scale),
-            )
-            domain.post(TaskSubmitted(0.0, task))
+            spec = TaskSpec(order.kernel, order.kernel, ("kernel",))
+            profile = kernel_profile(order.kernel, scale)
+            domain.post(TaskSubmitted(0.0, Task(str(number), number, 0.0, spec, profile=profile)))
         domain.run()
         found[policy] = max(run.finished for run in domain.runs)
     return found

@@ -250,12 +250,12 @@ class Agent:
         self._incoming.task_changed(task, time)
         if not self._context.domain.waits(task.id):
             self._negotiator.forget(task.id)
-        if task.state.final:
+        if task.status.state.final:
             self._outgoing.ended(task.id)
-        elif task.in_transit and task.state is TaskState.QUEUED:
+        elif task.in_transit and task.status.state is TaskState.QUEUED:
             self._negotiator.offer_in_transit(task, time)
-        elif task.state is TaskState.CANCELLING and task.peer:
-            self._outgoing.cancel(task.id, task.reason, time)
+        elif task.status.state is TaskState.CANCELLING and task.status.peer:
+            self._outgoing.cancel(task.id, task.status.reason, time)
 
     def tick(self, time: float) -> None:
         """Do all that is due by now."""

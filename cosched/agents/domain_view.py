@@ -65,7 +65,7 @@ class DomainView:
     def waits(self, name: str) -> bool:
         """Return whether a task waits here, so that it could be handed over."""
         task = self._core.tasks.get(name)
-        if task is None or task.state is not TaskState.QUEUED or self._core.awaited(name):
+        if task is None or task.status.state is not TaskState.QUEUED or self._core.awaited(name):
             return False
         return self._core.attempt_of(name) is None
 
@@ -84,9 +84,9 @@ class DomainView:
         """
         waiting = [self._core.tasks[name] for name in self._core.waiting.counts]
         asked = [
-            (task, task.deadline)
+            (task, task.spec.deadline)
             for task in waiting
-            if task.deadline is not None and self._core.staged(task, time) and not self._core.awaited(task.id)
+            if task.spec.deadline is not None and self._core.staged(task, time) and not self._core.awaited(task.id)
         ]
         if not asked:
             return []

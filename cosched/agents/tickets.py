@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID, uuid5
 
-from cosched.coscheduler.handovers import DocumentParameter, NamedText, NativeJob, TaskDocument
+from cosched.coscheduler.handovers import document_of
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from cosched.agents.agent_settings import AgentSettings
     from cosched.agents.domain_view import DomainView
-    from cosched.coscheduler.handovers import Guest
+    from cosched.coscheduler.handovers import Guest, TaskDocument
     from cosched.coscheduler.task import Task
 
 __all__ = ["TaskKnowledge", "Ticket", "TicketIssuer", "UserFiguresKnowledge", "describe_task"]
@@ -60,40 +60,13 @@ class UserFiguresKnowledge:
 def describe_task(task: Task, hosts: int, *, seconds: tuple[float, ...] = ()) -> TaskDocument:
     """Return a task's document without a model; its deadline is still in epoch seconds."""
     least, most = _host_range(task, hosts)
-    return TaskDocument(
-        name=task.name,
-        application=task.application,
-        owner=task.owner,
-        deadline=math.inf if task.deadline is None else task.deadline,
-        least=least,
-        most=most,
-        best_effort=task.best_effort,
-        time_limit=task.time_limit,
-        directory=task.directory,
-        command=task.command,
-        prepare=task.prepare,
-        seconds=seconds,
-        parameters=tuple(_parameter(name, value) for name, value in task.parameters.items()),
-        environment=_variables(task.environment),
-        native=None
-        if task.native is None
-        else NativeJob(task.native.manager, task.native.script, _variables(task.native.settings)),
-    )
-
-
-def _variables(values: Mapping[str, str]) -> tuple[NamedText, ...]:
-    return tuple(NamedText(name, value) for name, value in values.items())
-
-
-def _parameter(name: str, value: float | str) -> DocumentParameter:
-    text = isinstance(value, str)
-    return DocumentParameter(name, str(value) if text else repr(float(value)), number=not text)
+    return document_of(task.spec, owner=task.owner, least=least, most=most, seconds=seconds)
 
 
 def _host_range(task: Task, hosts: int) -> tuple[int, int]:
     """Return the fewest and the most hosts that a task's profile allows; most 0: as many as there are."""
     if task.profile is None:
-        return task.count, task.count
+        return task.spec.count, task.spec.count
     finite = [count for count, value in enumerate(task.profile.seconds, start=1) if math.isfinite(value)]
     return finite[0], finite[-1] if len(task.profile.seconds) < hosts else 0
 
@@ -139,10 +112,10 @@ class TicketIssuer:
         """Return a task's ticket; None where it cannot be forwarded (any more)."""
         guest = self._guest_of(task.id)
         hops = self._settings.hops if guest is None else guest.hops
-        if hops < 1 or task.deadline is None:
+        if hops < 1 or task.spec.deadline is None:
             return None
         if guest is not None:
-            document = replace(guest.document, deadline=task.deadline)
+            document = replace(guest.document, deadline=task.spec.deadline)
             return Ticket(guest.uuid, document, hops - 1, (*guest.visited, self._settings.name))
         own = self._knowledge.document(task, self._domain.hosts())
         uuid = str(uuid5(self._instance, f"task/{task.id}"))

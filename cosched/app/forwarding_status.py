@@ -19,7 +19,7 @@ __all__ = ["explain_forwarding", "forwarding_obstacle"]
 
 def forwarding_obstacle(task: Task) -> str:
     """Say why a task stays in this domain however late it is here; empty where it is offered to others."""
-    if task.deadline is None:
+    if task.spec.deadline is None:
         return "it has no deadline: only what would be late here is offered to other domains"
     if task.profile is None:
         return "it has no prediction: nobody could say whether it ends sooner in another domain"
@@ -44,14 +44,14 @@ def explain_forwarding(core: Coscheduler, agent: Agent, name: str, time: float) 
 
 def _why_not_forwarded(core: Coscheduler, name: str, agent: Agent, time: float) -> str:
     task = core.tasks[name]
-    if task.origin or task.deadline is None or not agent.usable():
+    if task.origin or task.spec.deadline is None or not agent.usable():
         return ""
     if core.awaited(name):
         return "it is not offered to other domains before all that it comes after have completed"
     reason = forwarding_obstacle(task)
     if reason:
         return f"it is not offered to other domains: {reason}"
-    manager = "" if task.native is None else task.native.manager
+    manager = "" if task.spec.native is None else task.spec.native.manager
     if manager and not any(entry.service.takes("", manager) for entry in agent.entries(time)):
         return f"no other domain is known that runs files of others' users for {manager!r}"
     tried = agent.failed_negotiation(task.id)

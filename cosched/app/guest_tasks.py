@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -24,8 +24,8 @@ from cosched import evaluation
 from cosched.agents.tickets import describe_task
 from cosched.api.documents import TaskRequest
 from cosched.app.forwarding_status import forwarding_obstacle
-from cosched.connector.values import NativeDescription
-from cosched.coscheduler.handovers import ModelBundle, ModelBundleFile
+from cosched.coscheduler.handovers import ModelBundle, ModelBundleFile, spec_of
+from cosched.coscheduler.task import shared_values
 from cosched.errors import CoschedError, SystemFault, UserError
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cosched.app.validation import DomainState, TaskValidator
-    from cosched.coscheduler.handovers import NativeJob, TaskDocument
-    from cosched.coscheduler.task import Task
+    from cosched.coscheduler.handovers import TaskDocument
+    from cosched.coscheduler.task import Task, TaskSpec
     from cosched.language.linker import Linked
     from cosched.prediction.catalogue import Catalogue, CatalogueEntry
     from cosched.prediction.model_predictor import ModelPredictor
@@ -218,15 +218,15 @@ class GuestValidator:
             SystemFault: it cannot be said now.
         """
         profile = self._profile(document, domain)
-        request = self._request(document, profile)
+        asked = spec_of(document, domain.time)
+        request = self._request(document, asked, profile)
         task = self._validator.task(request, domain)
         learns = document.model is not None and document.application
         correction = f"{document.application}@{peer}/{profile.hardware}" if learns else ""
         return replace(
             task,
             owner=f"{document.owner}@{peer}",
-            deadline=domain.time + document.deadline,
-            best_effort=document.best_effort,
+            spec=replace(task.spec, deadline=asked.deadline, best_effort=asked.best_effort),
             profile=profile.limited(document.most or domain.hosts, document.least),
             correction=correction,
         )
@@ -245,43 +245,27 @@ class GuestValidator:
         profiles = [replace(self._models.profile(model, values, name, most), hardware=name) for name in classes]
         return slowest_profile(profiles, "+".join(classes))
 
-    def _request(self, document: TaskDocument, profile: Profile) -> TaskRequest:
+    def _request(self, document: TaskDocument, asked: TaskSpec, profile: Profile) -> TaskRequest:
         known = {entry.name for entry in self._catalogue.applications()}
         allowed = set(self._terms.applications) or known
-        common = TaskRequest(
-            name=document.name,
-            hosts=f"{document.least}-{document.most}" if document.most else None,
-            profile=tuple(value if math.isfinite(value) else None for value in profile.seconds),
-            best_effort=True,
-            time_limit=document.time_limit,
-        )
+        given: dict[str, Any] = {
+            "hosts": f"{document.least}-{document.most}" if document.most else None,
+            "profile": tuple(value if math.isfinite(value) else None for value in profile.seconds),
+            "best_effort": True,  # its deadline is judged by whoever hands it over
+            "deadline": None,
+        }
+        request = TaskRequest(**(shared_values(asked, TaskRequest) | given))
         if document.native is None and document.application in known & allowed:
-            parameters = {one.name: float(one.value) if one.number else one.value for one in document.parameters}
-            return replace(common, application=document.application, parameters=parameters)
+            return replace(request, command=(), directory="", environment={}, prepare=())  # our own entry's
         if not self._terms.commands:
             raise UserError(f"{_refused_subject(document)} not run for others here")
-        environment = {variable.name: variable.value for variable in document.environment}
-        return replace(
-            common,
-            command=document.command,
-            directory=document.directory,
-            environment=environment,
-            prepare=document.prepare,
-            native=_native(document.native),
-        )
+        return replace(request, application="", parameters={})
 
 
 def _refused_subject(document: TaskDocument) -> str:
     if document.native is not None:
         return "files of others' users are"
     return f"the application {document.application!r} is" if document.application else "commands of others are"
-
-
-def _native(job: NativeJob | None) -> NativeDescription | None:
-    """Return what our own users would submit; it is checked as theirs is, now and by the connector once more."""
-    if job is None:
-        return None
-    return NativeDescription(job.manager, {setting.name: setting.value for setting in job.settings}, job.script)
 
 
 class ModelKnowledge:
@@ -311,25 +295,25 @@ class ModelKnowledge:
 
     def _entry(self, task: Task) -> CatalogueEntry | None:
         """Return the catalogue's entry that a task runs just as it stands there; a command may have its name alone."""
-        if task.native is not None:
+        if task.spec.native is not None:
             return None
         try:
-            entry = self._catalogue.get(task.application)
-            values = entry.values(task.parameters)
+            entry = self._catalogue.get(task.spec.application)
+            values = entry.values(task.spec.parameters)
         except CoschedError:
             return None
-        asked = (task.command, task.prepare, dict(task.environment), task.directory)
+        asked = (task.spec.command, task.spec.prepare, dict(task.spec.environment), task.spec.directory)
         same = asked == (entry.arguments(values), entry.preparation(values), entry.environment, "")
         return entry if same else None
 
     def _modelled(self, task: Task, hosts: int) -> TaskDocument:
-        if task.model:
-            model = self._models.gathered_text(task.model)
-            entries = {name: float(value) for name, value in task.parameters.items()}
+        if task.spec.model:
+            model = self._models.gathered_text(task.spec.model)
+            entries = {name: float(value) for name, value in task.spec.parameters.items()}
         else:
-            entry = self._catalogue.get(task.application)
+            entry = self._catalogue.get(task.spec.application)
             model = self._models.gathered(entry.model)
-            entries = entry.model_parameters(task.parameters)
+            entries = entry.model_parameters(task.spec.parameters)
         document = describe_task(task, hosts)
         parameters = tuple(replace(one, entry=entries.get(one.name)) for one in document.parameters)
         return replace(document, model=model, parameters=parameters)

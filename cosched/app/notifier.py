@@ -45,7 +45,11 @@ _FIRST, _LONGEST = 5.0, 3600.0  # seconds to wait after a fault, doubled each ti
 
 def late_notices(core: Coscheduler, time: float) -> list[Notice]:
     """Return notices of live tasks that are planned to end after their deadlines, or run past them already."""
-    deadlines = {name: task.deadline for name, task in core.tasks.items() if task.notify and task.deadline is not None}
+    deadlines = {
+        name: task.spec.deadline
+        for name, task in core.tasks.items()
+        if task.spec.notify and task.spec.deadline is not None
+    }
     if not deadlines:
         return []
     ends = {attempt.task: expected_end(attempt, time) for attempt in core.attempts.values() if attempt.hosts}
@@ -54,7 +58,7 @@ def late_notices(core: Coscheduler, time: float) -> list[Notice]:
         planned = () if forecast is None else forecast[1].assignments
         ends |= {place.task: time + place.end for place in planned if place.task not in ends}
     late = [name for name, deadline in deadlines.items() if max(ends.get(name, time), time) > deadline]
-    return [Notice(name, "late", target, time, time) for name in late for target in core.tasks[name].notify]
+    return [Notice(name, "late", target, time, time) for name in late for target in core.tasks[name].spec.notify]
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,9 +44,9 @@ class DomainQueries:
         learned = self._core.ask(lambda core, _time: core.corrections())
         ratios: dict[tuple[str, str, str], list[float]] = {}
         for task in self._store.completed(_COMPLETED):
-            if task.profile is not None and task.predicted and task.actual:
-                key = (task.application, task.profile.hardware or "own figures", task.correction)
-                ratios.setdefault(key, []).append(task.actual / task.predicted)
+            if task.profile is not None and task.status.predicted and task.status.actual:
+                key = (task.spec.application, task.profile.hardware or "own figures", task.correction)
+                ratios.setdefault(key, []).append(task.status.actual / task.status.predicted)
         return [
             Accuracy(
                 application=application,
@@ -73,11 +73,11 @@ def _run(principal: Principal, attempt: Attempt, task: Task) -> RunView:
     mine = principal.may_see(task.owner)
     return RunView(
         task=task.id if mine else "",
-        name=task.name if mine else "",
-        application=task.application if mine else "",
+        name=task.spec.name if mine else "",
+        application=task.spec.application if mine else "",
         hosts=attempt.hosts,
         start=attempt.started,
         end=attempt.finished,
-        deadline=task.deadline if mine else None,
+        deadline=task.spec.deadline if mine else None,
         state=str(attempt.state),
     )

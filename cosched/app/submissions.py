@@ -152,16 +152,16 @@ class SubmissionService:
     def _forecast(self, task: Task, state: DomainState) -> Forecast:
         profile = corrected_profile(task, state.corrections)
         placement = self._core.ask(lambda core, time: predict_placement(core, task, time))
-        meets = None if placement is None or task.deadline is None else placement.end <= task.deadline
+        meets = None if placement is None or task.spec.deadline is None else placement.end <= task.spec.deadline
         offered = meets is False and state.accepts_late and not forwarding_obstacle(task)
         return Forecast(
-            application=task.application,
-            name=task.name,
+            application=task.spec.application,
+            name=task.spec.name,
             profile=None if profile is None else profile_view(profile),
             planned_start=None if placement is None else placement.start,
             planned_end=None if placement is None else placement.end,
             planned_hosts=() if placement is None else placement.hosts,
-            deadline=task.deadline,
+            deadline=task.spec.deadline,
             meets_deadline=meets,
             effect=None if placement is None else Effect(**asdict(placement.effect)),
             earliest_deadline=None if profile is None else state.time + profile.quickest.shortest,

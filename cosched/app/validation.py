@@ -9,14 +9,14 @@ import math
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cosched.api.deadlines import parse_deadline
 from cosched.api.times import format_time, parse_duration
 from cosched.app.transports import NotificationTargets
 from cosched.connector.values import check_native_description, safe
 from cosched.coscheduler.learnt_corrections import corrected_profile
-from cosched.coscheduler.task import Task, TaskState
+from cosched.coscheduler.task import Task, TaskSpec, TaskState, shared_values
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 
@@ -44,12 +44,12 @@ def check_predecessors(
     Raises:
         UserError: so it is; says which.
     """
-    for name in dict.fromkeys(name for task in tasks for name in task.after):
+    for name in dict.fromkeys(name for task in tasks for name in task.spec.after):
         found = find(name)
         if found is None or (principal is not None and not principal.may_see(found.owner)):
             raise UserError(f"there is no task {name[:80]!r} to come after: `cosched task list` shows what there is")
-        if found.state in (TaskState.FAILED, TaskState.CANCELLED, TaskState.CANCELLING):
-            how = "failed" if found.state is TaskState.FAILED else "was cancelled"
+        if found.status.state in (TaskState.FAILED, TaskState.CANCELLED, TaskState.CANCELLING):
+            how = "failed" if found.status.state is TaskState.FAILED else "was cancelled"
             raise UserError(f"task {name} {how}: what comes after it would never start; submit that one again first")
 
 
@@ -131,7 +131,7 @@ class TaskValidator:
         if request.model and (request.application or request.profile is not None):
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
         task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
-        if not task.best_effort and not domain.accepts_late:
+        if not task.spec.best_effort and not domain.accepts_late:
             _check_slack(task, domain)
         return task
 
@@ -189,8 +189,7 @@ class TaskValidator:
         if request.model:
             profile = self._text_profile(request, domain).limited(most, least)
         name = PurePath(program).name
-        task = _task(request, domain, name, request.command, profile, count=least, values=request.parameters)
-        return replace(task, model=request.model)
+        return _task(request, domain, name, request.command, profile, count=least, values=request.parameters)
 
     def _text_profile(self, request: TaskRequest, domain: DomainState) -> Profile:
         if not domain.hosts:
@@ -217,27 +216,21 @@ def _task(
     environment: Mapping[str, str] | None = None,
     prepare: tuple[str, ...] = (),
 ) -> Task:
-    return Task(
-        id="",
-        number=0,
-        submitted=domain.time,
-        name=_name(request.name or application),
-        application=application,
-        command=_command(command),
-        parameters=dict(values or {}),
-        environment=_environment({**(environment or {}), **request.environment}),
-        directory=_directory(request.directory),
-        deadline=None if request.deadline is None else parse_deadline(request.deadline, domain.time),
-        profile=profile,
-        correction=correction,
-        count=count,
-        prepare=_command(request.prepare or (() if request.native else prepare)),
-        native=request.native,
-        notify=request.notify,
-        after=_after(request.after),
-        best_effort=request.best_effort,
-        time_limit=_time_limit(request.time_limit),
-    )
+    checked: dict[str, Any] = {
+        "name": _name(request.name or application),
+        "application": application,
+        "command": _command(command),
+        "parameters": dict(values or {}),
+        "environment": _environment({**(environment or {}), **request.environment}),
+        "directory": _directory(request.directory),
+        "deadline": None if request.deadline is None else parse_deadline(request.deadline, domain.time),
+        "count": count,
+        "prepare": _command(request.prepare or (() if request.native else prepare)),
+        "after": _after(request.after),
+        "time_limit": _time_limit(request.time_limit),
+    }
+    spec = TaskSpec(**(shared_values(request, TaskSpec) | checked))
+    return Task("", 0, domain.time, spec, profile=profile, correction=correction)
 
 
 def _check_native(request: TaskRequest, connector: str) -> None:
@@ -300,7 +293,7 @@ def offered_notice(task: Task, domain: DomainState) -> str:
     Empty where that is not so: it could be met here, or the task is welcome late.
     """
     shortest = _unmeetable_run_time(task, domain)
-    if shortest is None or task.best_effort or not domain.accepts_late:
+    if shortest is None or task.spec.best_effort or not domain.accepts_late:
         return ""
     return (
         f"its deadline cannot be met here (the shortest prediction is {shortest:.4g} s), so it is offered to "
@@ -310,25 +303,25 @@ def offered_notice(task: Task, domain: DomainState) -> str:
 
 def _check_slack(task: Task, domain: DomainState) -> None:
     shortest = _unmeetable_run_time(task, domain)
-    if shortest is None or task.profile is None or task.deadline is None:
+    if shortest is None or task.profile is None or task.spec.deadline is None:
         return
     earliest = math.ceil(domain.time + shortest)
     raise UserError(
-        f"the deadline {format_time(task.deadline)} cannot be met: the shortest prediction is {shortest:.4g} s, on "
-        f"{task.profile.quickest.best_count} hosts; the earliest deadline that can be met is {format_time(earliest)} "
-        "(or submit it as best effort)"
+        f"the deadline {format_time(task.spec.deadline)} cannot be met: the shortest prediction is {shortest:.4g} s, "
+        f"on {task.profile.quickest.best_count} hosts; the earliest deadline that can be met is {format_time(earliest)}"
+        " (or submit it as best effort)"
     )
 
 
 def _unmeetable_run_time(task: Task, domain: DomainState) -> float | None:
     """Return the shortest predicted run time where it ends after the deadline even if it began now; else None."""
-    if task.deadline is None:
+    if task.spec.deadline is None:
         return None
     expected = corrected_profile(task, domain.corrections)
     if expected is None:
         return None
     shortest = expected.quickest.shortest
-    return shortest if domain.time + shortest > task.deadline else None
+    return shortest if domain.time + shortest > task.spec.deadline else None
 
 
 def _name(name: str) -> str:

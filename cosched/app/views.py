@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cosched.api.documents import (
@@ -26,9 +25,11 @@ from cosched.api.documents import (
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.store import tables
+from cosched.store.rows import row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from cosched.access.principals import Principal
     from cosched.agents.agent import Agent
@@ -75,7 +76,7 @@ def peer_views(
                 hosts=sum(host_class.hosts for host_class in classes),
                 free=sum(free <= service.age for each in classes for free in each.times()) if service else 0,
                 hardware=tuple(host_class.hardware for host_class in classes),
-                given=sum(task.peer == name for task in core.tasks.values()),
+                given=sum(task.status.peer == name for task in core.tasks.values()),
                 taken=sum(task.origin == name for task in core.tasks.values()),
                 fault=faults.get(name, ""),
             )
@@ -99,41 +100,33 @@ def handover_views(handovers: Iterable[Handover]) -> tuple[HandoverView, ...]:
     )
 
 
-_TASK = tuple(item.name for item in fields(TaskView) if item.name not in ("count", "notice", "on_time", "state"))
+_VIEW, _DETAIL = (
+    tuple(item.name for item in fields(kind) if item.name in tables.tasks.columns) for kind in (TaskView, TaskDetail)
+)
 _ATTEMPT = tuple(item.name for item in fields(AttemptView))
 
 
 def task_view(task: Task) -> TaskView:
     """Return a task as lists show it."""
-    return TaskView(**_task_fields(partial(getattr, task)))
+    return listed_view(row_of(task))
 
 
 def listed_view(row: TableRow) -> TaskView:
     """Return the same of a row of the table `tasks`, or of the part of it that lists show."""
-    return TaskView(**_task_fields(row.__getitem__))
+    return TaskView(**_task_fields(_VIEW, row))
 
 
 def task_detail(
     task: Task, attempts: Iterable[Attempt], log: Iterable[LogEntry], handovers: Iterable[Handover] = ()
 ) -> TaskDetail:
     """Return a task with all that is known of it."""
-    return TaskDetail(
-        **_task_fields(partial(getattr, task)),
-        command=task.command,
-        parameters=dict(task.parameters),
-        environment=dict(task.environment),
-        directory=task.directory,
-        prepare=task.prepare,
-        notify=task.notify,
-        native=task.native,
-        model=task.model,
-        after=task.after,
-        time_limit=task.time_limit,
-        profile=None if task.profile is None else profile_view(task.profile),
-        tries=tuple(AttemptView(**{name: getattr(attempt, name) for name in _ATTEMPT}) for attempt in attempts),
-        log=tuple(RecordView(time=line.time, kind=line.kind, task=line.task, detail=line.detail) for line in log),
-        handovers=handover_views(handovers),
-    )
+    shown: dict[str, Any] = {
+        "profile": None if task.profile is None else profile_view(task.profile),
+        "tries": tuple(AttemptView(**{name: getattr(attempt, name) for name in _ATTEMPT}) for attempt in attempts),
+        "log": tuple(RecordView(time=line.time, kind=line.kind, task=line.task, detail=line.detail) for line in log),
+        "handovers": handover_views(handovers),
+    }
+    return TaskDetail(**(_task_fields(_DETAIL, row_of(task)) | shown))
 
 
 def profile_view(profile: Profile) -> ProfileView:
@@ -148,17 +141,15 @@ def _nulled(times: Iterable[float]) -> tuple[float | None, ...]:
     return tuple(value if math.isfinite(value) else None for value in times)
 
 
-def _task_fields(get: Callable[[str], Any]) -> dict[str, Any]:
-    values = {name: get(name) for name in _TASK}
+def _task_fields(names: Iterable[str], row: TableRow) -> dict[str, Any]:
+    values = {name: row[name] for name in names}
     on_time = None
-    if values["deadline"] is not None and values["finished"] is not None and get("state") == TaskState.COMPLETED:
+    if values["deadline"] is not None and values["finished"] is not None and values["state"] == TaskState.COMPLETED:
         on_time = values["finished"] <= values["deadline"]
-    hosts = tuple(values["hosts"])
     return {
         **values,
-        "hosts": hosts,
-        "state": str(get("state")),
-        "count": len(hosts) or get("count"),
+        "state": str(values["state"]),
+        "count": len(values["hosts"]) or values["count"],
         "on_time": on_time,
     }
 
@@ -168,7 +159,7 @@ def _visible_task(principal: Principal, core: Coscheduler, task: str) -> tuple[s
     known = core.tasks.get(task)
     if known is None:
         return (task if principal.is_operator else "", None)
-    return (task, known.deadline) if principal.may_see(known.owner) else ("", None)
+    return (task, known.spec.deadline) if principal.may_see(known.owner) else ("", None)
 
 
 def _attempt_by_host(core: Coscheduler) -> dict[str, Attempt]:
@@ -248,8 +239,8 @@ def _placement(
     known = core.tasks.get(shown)
     return PlacementView(
         task=shown,
-        name="" if known is None else known.name,
-        application="" if known is None else known.application,
+        name="" if known is None else known.spec.name,
+        application="" if known is None else known.spec.application,
         hosts=hosts,
         start=start,
         end=end,
@@ -279,17 +270,21 @@ def explanation_view(found: explain.TaskExplanation, core: Coscheduler) -> Expla
 
 def ended_explanation(task: Task) -> ExplanationView:
     """Return the explanation of a task that has ended."""
-    sentence = f"nothing: the task is {task.state}"
-    if task.reason:
-        sentence += f" ({task.reason})"
-    slack = None if task.deadline is None or task.finished is None else task.deadline - task.finished
+    sentence = f"nothing: the task is {task.status.state}"
+    if task.status.reason:
+        sentence += f" ({task.status.reason})"
+    slack = (
+        None
+        if task.spec.deadline is None or task.status.finished is None
+        else task.spec.deadline - task.status.finished
+    )
     return ExplanationView(
         task=task.id,
-        state=str(task.state),
+        state=str(task.status.state),
         waits_for=(sentence,),
-        planned_start=task.started,
-        planned_end=task.finished,
-        planned_hosts=task.hosts,
+        planned_start=task.status.started,
+        planned_end=task.status.finished,
+        planned_hosts=task.status.hosts,
         slack=slack,
         would_change=(),
     )

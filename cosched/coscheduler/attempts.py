@@ -78,13 +78,12 @@ class AttemptLifecycle:
 
     def start(self, task: Task, hosts: tuple[str, ...], seconds: float | None, time: float) -> None:
         """Run a task now: on these hosts, reckoned to take so long, or wherever the manager likes without any."""
-        number = task.attempts + 1
+        number = task.status.attempts + 1
         # Derived, not drawn: the core stays repeatable, and a restart cannot give one attempt two names.
         uuid = str(uuid5(self._instance, f"{task.id}/{number}"))
-        attempt = Attempt(uuid, task.id, hosts, len(hosts) or task.count, seconds, created=time)
+        attempt = Attempt(uuid, task.id, hosts, len(hosts) or task.spec.count, seconds, created=time)
         predicted = None if task.profile is None else self._experience.expected(task, len(hosts))
-        task = replace(
-            task,
+        task = task.with_status(
             state=TaskState.DISPATCHING,
             reason="",
             attempts=number,
@@ -101,12 +100,12 @@ class AttemptLifecycle:
     def cancel(self, task: Task, reason: str, time: float) -> None:
         """See to it that a task does not run (any more)."""
         attempt = self._ledger.attempt_of(task.id)
-        if attempt is None and task.peer:
-            self._ledger.put(replace(task, state=TaskState.CANCELLING, reason=reason))  # that domain is told
+        if attempt is None and task.status.peer:
+            self._ledger.put(task.with_status(state=TaskState.CANCELLING, reason=reason))  # that domain is told
         elif attempt is None:
-            self.end(replace(task, state=TaskState.CANCELLED, reason=reason, finished=time))
-        elif task.state is not TaskState.CANCELLING:
-            self._ledger.put(replace(task, state=TaskState.CANCELLING, reason=reason))
+            self.end(task.with_status(state=TaskState.CANCELLED, reason=reason, finished=time))
+        elif task.status.state is not TaskState.CANCELLING:
+            self._ledger.put(task.with_status(state=TaskState.CANCELLING, reason=reason))
             self._give_up(attempt, reason, time)
 
     def call_back(self, up: Iterable[str], time: float) -> None:
@@ -224,7 +223,7 @@ class AttemptLifecycle:
         self._ledger.put_attempt(replace(attempt, state=state, reason=report.reason))
         task = self._ledger.tasks[attempt.task]
         reason = f"held by the resource manager: {report.reason}" if state is AttemptState.HELD else ""
-        self._ledger.put(replace(task, state=task_state, started=attempt.started, reason=reason))
+        self._ledger.put(task.with_status(state=task_state, started=attempt.started, reason=reason))
 
     def _ended(self, attempt: Attempt, reason: str, time: float) -> None:
         """End an attempt and with it its task."""
@@ -233,8 +232,7 @@ class AttemptLifecycle:
         if attempt.state is AttemptState.COMPLETED and attempt.started is not None and attempt.finished is not None:
             actual = attempt.finished - attempt.started
         self.end(
-            replace(
-                self._ledger.tasks[attempt.task],
+            self._ledger.tasks[attempt.task].with_status(
                 state=TaskState(attempt.state.value),
                 reason=reason,
                 started=attempt.started,
@@ -247,16 +245,16 @@ class AttemptLifecycle:
     def _came_to_nothing(self, attempt: Attempt, state: AttemptState, reason: str, time: float) -> None:
         """End an attempt that we gave up: its task is cancelled where that was the wish, else it is tried again."""
         task = self._ledger.tasks[attempt.task]
-        if task.state is TaskState.CANCELLING:
-            self._ended(replace(attempt, state=AttemptState.CANCELLED), task.reason, time)
+        if task.status.state is TaskState.CANCELLING:
+            self._ended(replace(attempt, state=AttemptState.CANCELLED), task.status.reason, time)
             return
         self._close(replace(attempt, state=state, reason=reason))
         lost = self._lost.get(task.id, 0)
         if lost >= self._settings.attempts:
             reason = f"its hosts were lost under it {lost} times; last: {reason}"
-            self.end(replace(task, state=TaskState.FAILED, reason=reason, finished=time))
+            self.end(task.with_status(state=TaskState.FAILED, reason=reason, finished=time))
             return
-        task = replace(task, state=TaskState.QUEUED, reason=reason, started=None)
+        task = task.with_status(state=TaskState.QUEUED, reason=reason, started=None)
         self._ledger.put(task)
         self._queue.add_again(task)
         if lost > 1:
@@ -286,7 +284,7 @@ class AttemptLifecycle:
                 continue  # it came after two of them
             behind = self._ledger.behind(each.id)
             self._forget(each)
-            if each.state is not TaskState.COMPLETED:
+            if each.status.state is not TaskState.COMPLETED:
                 ending += [cancelled_with_predecessor(self._ledger.tasks[name], each) for name in behind]
 
     def _forget(self, task: Task) -> None:
@@ -309,7 +307,7 @@ def _with_report(attempt: Attempt, report: JobReport) -> Attempt:
 
 def cancelled_with_predecessor(task: Task, ended: Task) -> Task:
     """Return a waiting task as it ends because one that it was to come after has not completed."""
-    how = "failed" if ended.state is TaskState.FAILED else "was cancelled"
-    finished = None if ended.finished is None else max(ended.finished, task.submitted)
+    how = "failed" if ended.status.state is TaskState.FAILED else "was cancelled"
+    finished = None if ended.status.finished is None else max(ended.status.finished, task.submitted)
     reason = f"task {ended.id}, which it was to come after, {how}"
-    return replace(task, state=TaskState.CANCELLED, reason=reason, finished=finished)
+    return task.with_status(state=TaskState.CANCELLED, reason=reason, finished=finished)

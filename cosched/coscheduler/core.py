@@ -197,9 +197,9 @@ class Coscheduler:
 
         Other policies plan what waits in order of arrival.
         """
-        if task.deadline is None or not self._policy.searched:
+        if task.spec.deadline is None or not self._policy.searched:
             return 0
-        return insert_by_deadline(reversed(self.waiting.counts), task.deadline, self._due, task.after)
+        return insert_by_deadline(reversed(self.waiting.counts), task.spec.deadline, self._due, task.spec.after)
 
     def staged(self, task: Task, time: float) -> bool:
         """Whether the search has looked at a waiting task, or had its time to."""
@@ -255,7 +255,7 @@ class Coscheduler:
         for task in saved.completed:
             self._experience.ended(task)
         for task in sorted(self.tasks.values(), key=lambda task: task.number):
-            if self.attempt_of(task.id) is None and task.state is TaskState.QUEUED:
+            if self.attempt_of(task.id) is None and task.status.state is TaskState.QUEUED:
                 self._queue.add(task)  # others without an attempt are with another domain
         self._lifecycle.find_all(event.time)
 
@@ -273,7 +273,7 @@ class Coscheduler:
             self._lifecycle.cancel(self.tasks[event.task], event.reason, event.time)
 
     def _due(self, task: str) -> float:
-        deadline = self.tasks[task].deadline
+        deadline = self.tasks[task].spec.deadline
         return math.inf if deadline is None else deadline
 
     def _may_wait(self, event: Event) -> bool:
@@ -348,12 +348,12 @@ class Coscheduler:
         task = self.tasks[departure.task]
         end = time + departure.seconds
         early = self._neighbours.offer_on_time and not task.origin
-        asked = task.deadline is not None and (end > task.deadline or early)
+        asked = task.spec.deadline is not None and (end > task.spec.deadline or early)
         if self._neighbours.available and asked and self._forwarding.ask_peers(task.id, end, time):
             return True
-        if task.held:
+        if task.status.held:
             self._forwarding.ask_start(task.id, time)
-        return task.held
+        return task.status.held
 
     def _doors(self) -> int:
         """Return how many more tasks without a profile may be on their way to the manager."""

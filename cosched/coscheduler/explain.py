@@ -62,27 +62,31 @@ def explain(core: Coscheduler, name: str, time: float) -> TaskExplanation | None
     attempt = core.attempt_of(name)
     if attempt is not None:
         return _explain_attempt(core, task, attempt)
-    if task.peer:
+    if task.status.peer:
         return TaskExplanation(
-            name, task.state, (_explain_forwarded(task),), planned_start=task.started, planned_hosts=task.hosts
+            name,
+            task.status.state,
+            (_explain_forwarded(task),),
+            planned_start=task.status.started,
+            planned_hosts=task.status.hosts,
         )
     if task.in_transit:
         why = f"a domain that takes it: it comes from {task.origin}, cannot run here and only goes through"
-        return TaskExplanation(name, task.state, (why,))
+        return TaskExplanation(name, task.status.state, (why,))
     if task.profile is None:
         return TaskExplanation(
             name,
-            task.state,
+            task.status.state,
             (*_obstacles(core, task, time), "it has no model: it goes to the resource manager as it is"),
         )
     return _explain_waiting(core, task, time)
 
 
 def _explain_forwarded(task: Task) -> str:
-    if task.state is TaskState.CANCELLING:
-        return f"domain {task.peer} has it and is asked to end it: {task.reason}"
-    does = "it runs there" if task.started is not None else "it waits there"
-    return f"domain {task.peer} has it, {does}: {task.reason}"
+    if task.status.state is TaskState.CANCELLING:
+        return f"domain {task.status.peer} has it and is asked to end it: {task.status.reason}"
+    does = "it runs there" if task.status.started is not None else "it waits there"
+    return f"domain {task.status.peer} has it, {does}: {task.status.reason}"
 
 
 def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt) -> TaskExplanation:
@@ -95,12 +99,12 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt) -> TaskExp
         AttemptState.CANCELLING: f"{job} is being cancelled: {attempt.reason}",
     }.get(attempt.state, attempt.state.value)
     if attempt.predicted is None:
-        return TaskExplanation(task.id, task.state, (sentence,))
+        return TaskExplanation(task.id, task.status.state, (sentence,))
     start = attempt.created if attempt.started is None else attempt.started
     end = start + attempt.predicted
-    slack = None if task.deadline is None else task.deadline - end
+    slack = None if task.spec.deadline is None else task.spec.deadline - end
     low, high = _ends(core, task, attempt.hosts, start)
-    return TaskExplanation(task.id, task.state, (sentence,), start, end, low, high, attempt.hosts, slack)
+    return TaskExplanation(task.id, task.status.state, (sentence,), start, end, low, high, attempt.hosts, slack)
 
 
 def _ends(core: Coscheduler, task: Task, hosts: tuple[str, ...], start: float) -> tuple[float | None, float | None]:
@@ -118,9 +122,9 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
     problem, schedule = forecast if forecast is not None else (None, None)
     if problem is None or schedule is None or task.id not in problem.tasks:
         why = () if core.awaited(task.id) else (_impossible(core, task),)
-        return TaskExplanation(task.id, task.state, (*obstacles, *why))
+        return TaskExplanation(task.id, task.status.state, (*obstacles, *why))
     mine = next(a for a in schedule.assignments if a.task == task.id)
-    slack = None if task.deadline is None else task.deadline - time - mine.end
+    slack = None if task.spec.deadline is None else task.spec.deadline - time - mine.end
     low, high = _ends(core, task, mine.hosts, time + mine.start + core.prospect.outlook().handover)
     earlier = _earlier_unreserved(core, mine, time)
     changes = _changes(core, problem, mine)
@@ -128,7 +132,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
         changes.append(f"without reservations it would end {earlier:.1f} s earlier")
     return TaskExplanation(
         task.id,
-        task.state,
+        task.status.state,
         (*obstacles, *_ahead(core, schedule.assignments, mine, time, delayed=earlier > 0)),
         time + mine.start,
         time + mine.end,
@@ -150,7 +154,9 @@ def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> flo
 
 
 def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
-    found = [f"task {name}, which it comes after; that is {core.tasks[name].state}" for name in core.awaited(task.id)]
+    found = [
+        f"task {name}, which it comes after; that is {core.tasks[name].status.state}" for name in core.awaited(task.id)
+    ]
     if time < core.paused_until:
         found.append(f"the resource manager does not answer; asked again in {core.paused_until - time:.0f} s")
     door = core.door(task.id)
@@ -158,12 +164,12 @@ def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
         pause = max(door.until - time, 0.0)
         found.append(f"{door.why}; tried again when a task of its owner ends, or in {pause:.0f} s")
     held_back = core.held_back_until(task.id)
-    if task.held:
+    if task.status.held:
         found.append(f"the word of domain {task.origin}, which it comes from, that it may start")
-    elif held_back is not None and held_back > time and not task.reason:
+    elif held_back is not None and held_back > time and not task.status.reason:
         found.append("the answers of other domains: it would miss its deadline here")
     elif held_back is not None and held_back > time:
-        found.append(f"an attempt came to nothing ({task.reason}); tried again in {held_back - time:.0f} s")
+        found.append(f"an attempt came to nothing ({task.status.reason}); tried again in {held_back - time:.0f} s")
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import AskPeers, AskStart
@@ -38,19 +37,19 @@ class Forwarding:
         if task is None:
             return
         match event:
-            case TaskForwarded() if task.state is TaskState.QUEUED:
+            case TaskForwarded() if task.status.state is TaskState.QUEUED:
                 self._forward(task, event)
-            case TaskReturned() if task.peer:
+            case TaskReturned() if task.status.peer:
                 self._take_back(task, event)
-            case PeerReported() if task.peer:
+            case PeerReported() if task.status.peer:
                 self._report(task, event)
             case OfferEnded():
                 self._queue.held_back.pop(task.id, None)
                 if task.id in self._queue.offered:
                     self._queue.offered[task.id] = False
-            case StartPermitted() if task.held:
+            case StartPermitted() if task.status.held:
                 self._queue.release(task.id)
-                self._ledger.put(replace(task, held=False))
+                self._ledger.put(task.with_status(held=False))
 
     def ask_start(self, task: str, time: float) -> None:
         """Have the origin asked for a held task; while that takes, its hosts are for others that fit before it."""
@@ -70,29 +69,28 @@ class Forwarding:
 
     def _forward(self, task: Task, event: TaskForwarded) -> None:
         self._queue.remove(task.id)
-        self._ledger.put(replace(task, state=TaskState.FORWARDED, peer=event.peer, reason=event.reason))
+        self._ledger.put(task.with_status(state=TaskState.FORWARDED, peer=event.peer, reason=event.reason))
         self._ledger.replan()
 
     def _take_back(self, task: Task, event: TaskReturned) -> None:
-        if task.state is TaskState.CANCELLING:
-            self._lifecycle.end(replace(task, state=TaskState.CANCELLED, peer="", finished=event.time))
+        if task.status.state is TaskState.CANCELLING:
+            self._lifecycle.end(task.with_status(state=TaskState.CANCELLED, peer="", finished=event.time))
             return
-        task = replace(task, state=TaskState.QUEUED, peer="", reason=event.reason, hosts=(), started=None)
+        task = task.with_status(state=TaskState.QUEUED, peer="", reason=event.reason, hosts=(), started=None)
         self._ledger.put(task)
         self._queue.add_again(task)
         self._ledger.replan()
 
     def _report(self, task: Task, event: PeerReported) -> None:
         if not event.state.final:
-            self._ledger.put(replace(task, hosts=event.hosts, started=event.started))
+            self._ledger.put(task.with_status(hosts=event.hosts, started=event.started))
             return
-        cancelled = event.state is TaskState.CANCELLED and task.state is TaskState.CANCELLING
+        cancelled = event.state is TaskState.CANCELLED and task.status.state is TaskState.CANCELLING
         self._lifecycle.end(
-            replace(
-                task,
+            task.with_status(
                 state=event.state,
-                reason=task.reason if cancelled else event.reason,
-                peer=event.where or task.peer,
+                reason=task.status.reason if cancelled else event.reason,
+                peer=event.where or task.status.peer,
                 hosts=event.hosts,
                 started=event.started,
                 finished=event.time if event.finished is None else event.finished,

@@ -1,13 +1,22 @@
 """Records of both sides of a hand-over between domains, and the task as it travels.
 
 Each side writes its record down before it acts: `Handover` where a task leaves, `Guest` where it arrives.
-Names of fields of `TaskDocument` and its parts are the wire format and the format of stored guests.
+Names of fields of `TaskDocument` and its parts are the wire format and the format of stored guests; `document_of` and
+`spec_of` say which fields of a task travel, and how.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector.values import NativeDescription
+from cosched.coscheduler.task import TaskSpec, shared_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = [
     "DocumentParameter",
@@ -20,6 +29,8 @@ __all__ = [
     "NamedText",
     "NativeJob",
     "TaskDocument",
+    "document_of",
+    "spec_of",
 ]
 
 
@@ -100,6 +111,60 @@ class TaskDocument:
     parameters: tuple[DocumentParameter, ...] = ()
     environment: tuple[NamedText, ...] = ()
     native: NativeJob | None = None
+
+
+def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: tuple[float, ...] = ()) -> TaskDocument:
+    """Return a spec as another domain has to know it, without a model; its deadline is still in epoch seconds.
+
+    Fields that are not named here are taken over as they are, where documents have them.
+    """
+    job = spec.native
+    travelling: dict[str, Any] = {
+        "owner": owner,
+        "deadline": math.inf if spec.deadline is None else spec.deadline,
+        "least": least,
+        "most": most,
+        "seconds": seconds,
+        "model": None,
+        "parameters": tuple(_parameter(name, value) for name, value in spec.parameters.items()),
+        "environment": _texts(spec.environment),
+        "native": None if job is None else NativeJob(job.manager, job.script, _texts(job.settings)),
+    }
+    return TaskDocument(**(shared_values(spec, TaskDocument) | travelling))
+
+
+def spec_of(document: TaskDocument, arrived: float) -> TaskSpec:
+    """Return what a document asks for, unchecked; `arrived` (epoch seconds) is when its deadline began to count."""
+    job = document.native
+    arriving: dict[str, Any] = {
+        "parameters": {each.name: _value(each) for each in document.parameters},
+        "environment": _values(document.environment),
+        "deadline": arrived + document.deadline,
+        "count": document.least,
+        "native": None if job is None else NativeDescription(job.manager, _values(job.settings), job.script),
+        "model": "",
+    }
+    return TaskSpec(**(shared_values(document, TaskSpec) | arriving))
+
+
+def _parameter(name: str, value: float | str) -> DocumentParameter:
+    text = isinstance(value, str)
+    return DocumentParameter(name, str(value) if text else repr(float(value)), number=not text)
+
+
+def _value(parameter: DocumentParameter) -> float | str:
+    try:
+        return float(parameter.value) if parameter.number else parameter.value
+    except ValueError:  # a document may say that anything is a number; what takes the value refuses it
+        return parameter.value
+
+
+def _texts(values: Mapping[str, str]) -> tuple[NamedText, ...]:
+    return tuple(NamedText(name, value) for name, value in values.items())
+
+
+def _values(texts: tuple[NamedText, ...]) -> dict[str, str]:
+    return {text.name: text.value for text in texts}
 
 
 class HandoverState(StrEnum):

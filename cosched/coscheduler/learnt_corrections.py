@@ -53,10 +53,10 @@ class LearntCorrections:
 
     def ended(self, task: Task) -> None:
         """Learn from a task that has completed here; others teach nothing."""
-        completed = task.state is TaskState.COMPLETED and task.actual is not None and not task.peer
-        if completed and task.actual is not None and task.profile is not None and task.correction:
+        completed = task.status.state is TaskState.COMPLETED and task.status.actual is not None and not task.status.peer
+        if completed and task.status.actual is not None and task.profile is not None and task.correction:
             known = self.corrections.get(task.correction, Correction())
-            self.corrections[task.correction] = known.learn(task.profile.on(len(task.hosts)), task.actual)
+            self.corrections[task.correction] = known.learn(task.profile.on(len(task.status.hosts)), task.status.actual)
 
     def began(self, attempt: Attempt) -> None:
         """Learn from an attempt that has just begun on the hosts chosen for it."""

@@ -45,7 +45,7 @@ def log_entries(events: Iterable[Event], changes: Changes) -> tuple[LogEntry, ..
 def _entry(event: Event, attempts: Mapping[str, Attempt]) -> LogEntry | None:
     match event:
         case TaskSubmitted(time, task):
-            return LogEntry(time, "submitted", task.id, f"{task.application} {task.name}".rstrip())
+            return LogEntry(time, "submitted", task.id, f"{task.spec.application} {task.spec.name}".rstrip())
         case CancelRequested(time, task, reason):
             return LogEntry(time, "cancel requested", task, reason)
         case AttemptSubmitted(time, uuid, job):

@@ -72,7 +72,7 @@ def with_dependencies(
     release = problem.release.copy()
     for name in sorted(problem.tasks, key=lambda name: tasks[name].number):  # whom a task names has come before it
         row = rows[name]
-        before = [other for other in tasks[name].after if other in tasks]
+        before = [other for other in tasks[name].spec.after if other in tasks]
         ends = [end(other) for other in before if other not in rows]
         planned = [rows[other] for other in before if other in rows]
         if None in ends or not all(other in inside for other in planned):

@@ -185,7 +185,7 @@ class CoreState:
 
     def awaited(self, task: Task) -> tuple[str, ...]:
         """Return those that a task comes after and that have not completed yet."""
-        return tuple(name for name in task.after if name in self.tasks)
+        return tuple(name for name in task.spec.after if name in self.tasks)
 
     def behind(self, task: str) -> tuple[str, ...]:
         """Return the live tasks that come after a live one, in order of arrival."""

@@ -1,21 +1,24 @@
 """Tasks and attempts, as the core knows them.
 
-Start at `Task`; all values are frozen, and a change makes a new one.
+Start at `Task`, its `TaskSpec` and `TaskStatus`; all values are frozen, and a change makes a new one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from _typeshed import DataclassInstance
+
     from cosched.connector.values import NativeDescription
     from cosched.prediction.profile import Profile
 
-__all__ = ["Attempt", "AttemptState", "Task", "TaskState"]
+__all__ = ["Attempt", "AttemptState", "Task", "TaskSpec", "TaskState", "TaskStatus", "shared_values"]
 
 
 class TaskState(StrEnum):
@@ -61,47 +64,30 @@ _LIVE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """What a user submitted and what became of it. Times are seconds since the epoch, durations seconds.
+class TaskSpec:
+    """What a task was asked to be, with defaults filled in; a change of its status leaves it alone.
 
     Attributes:
-        id: unique in the domain, given at acceptance ("17"); `number` orders by arrival.
         application: name of the catalogue entry or of the command.
         command: argument vector, run once on each host.
-        profile: predicted times on 1…N hosts before correction; None: no model, the task passes through (our own to the
-            manager, that of another domain to the next one: `in_transit`).
-        correction: key under which predicted and actual times are compared; empty: not corrected.
-        count: number of hosts of a task that passes through (ignored where there is a profile).
+        deadline: epoch seconds.
+        count: number of hosts of a task without a profile (ignored where there is one).
         prepare: argument vector run on each host before the command; empty for none.
-        model: text of the user's own performance model (PSL); empty where there is none.
         native: the job in its manager's own words, where the user brought a file; its command is for people then.
+        model: text of the user's own performance model (PSL); empty where there is none.
         after: tasks that must have completed before it may leave; they were accepted before it.
         best_effort: accepted although its deadline may not be met.
+        time_limit: seconds.
         notify: whom to tell of its end, or that it will be late: mailto:… and https://… addresses.
-        reason: why it failed, was cancelled or is held; one line.
-        dispatched: when its last attempt was decided.
-        predicted: corrected run time at dispatch on the hosts chosen, as expected, in seconds.
-        actual: measured run time of the attempt that completed.
-        attempts: how many attempts were made so far.
-        hosts: of the last attempt; empty before that and for a task that passes through.
-        origin: domain that forwarded it to us; empty for our own tasks.
-        held: it may not start before its origin's word.
-        peer: domain that has it, or in which it ended; empty: this one.
     """
 
-    id: str
-    number: int
     name: str
     application: str
     command: tuple[str, ...]
-    submitted: float
-    owner: str = ""
     parameters: Mapping[str, float | str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: str = ""
     deadline: float | None = None
-    profile: Profile | None = None
-    correction: str = ""
     count: int = 1
     prepare: tuple[str, ...] = ()
     native: NativeDescription | None = None
@@ -110,6 +96,23 @@ class Task:
     best_effort: bool = False
     time_limit: float | None = None
     notify: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStatus:
+    """What has become of a task. Times are epoch seconds, durations seconds.
+
+    Attributes:
+        reason: why it failed, was cancelled or is held; one line.
+        dispatched: when its last attempt was decided.
+        predicted: corrected run time at dispatch on the hosts chosen, as expected.
+        actual: measured run time of the attempt that completed.
+        attempts: how many attempts were made so far.
+        hosts: of the last attempt; empty before that and for a task without a profile.
+        held: it may not start before its origin's word.
+        peer: domain that has it, or in which it ended; empty: this one.
+    """
+
     state: TaskState = TaskState.QUEUED
     reason: str = ""
     dispatched: float | None = None
@@ -120,9 +123,40 @@ class Task:
     exit_code: int | None = None
     attempts: int = 0
     hosts: tuple[str, ...] = ()
-    origin: str = ""
     held: bool = False
     peer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task that was accepted: what was asked, how long it is predicted to run, what became of it.
+
+    Attributes:
+        id: unique in the domain, given at acceptance ("17"); `number` orders by arrival.
+        submitted: epoch seconds.
+        origin: domain that forwarded it to us; empty for our own tasks.
+        profile: predicted times on 1…N hosts before correction; None: no model, the task passes through (our own to the
+            manager, that of another domain to the next one: `in_transit`).
+        correction: key under which predicted and actual times are compared; empty: not corrected.
+    """
+
+    id: str
+    number: int
+    submitted: float
+    spec: TaskSpec
+    owner: str = ""
+    origin: str = ""
+    profile: Profile | None = None
+    correction: str = ""
+    status: TaskStatus = TaskStatus()
+
+    def with_spec(self, **changes: Any) -> Task:
+        """Return the task with fields of its spec changed: only before it is accepted."""
+        return replace(self, spec=replace(self.spec, **changes))
+
+    def with_status(self, **changes: Any) -> Task:
+        """Return the task with fields of its status changed."""
+        return replace(self, status=replace(self.status, **changes))
 
     @property
     def in_transit(self) -> bool:
@@ -169,3 +203,14 @@ class Attempt:
     finished: float | None = None
     exit_code: int | None = None
     reason: str = ""
+
+
+def shared_values(record: DataclassInstance, kind: type[DataclassInstance]) -> dict[str, Any]:
+    """Return the values of those fields that a record and another kind of record have in common, by name."""
+    return {name: getattr(record, name) for name in _shared_names(type(record), kind)}
+
+
+@cache
+def _shared_names(kind: type[DataclassInstance], other: type[DataclassInstance]) -> tuple[str, ...]:
+    names = {item.name for item in fields(other)}
+    return tuple(item.name for item in fields(kind) if item.name in names)

@@ -78,7 +78,7 @@ def predict_placement(
     earliest = _earliest(core, task, problem, plan, time)
     if earliest is None:
         return None
-    deadline = math.inf if task.deadline is None else task.deadline - time
+    deadline = math.inf if task.spec.deadline is None else task.spec.deadline - time
     for other in booked:
         problem, plan = _with_booked(problem, plan, _run_times(core, other, problem))
     extended = _with_one_more(problem, rows, deadline, earliest)
@@ -98,7 +98,7 @@ def predict_placement(
 
 def _earliest(core: Coscheduler, task: Task, problem: Problem, plan: Plan, time: float) -> float | None:
     """Return when all that a new task comes after will have completed, in seconds; None where nobody can say."""
-    before = [name for name in task.after if name in core.tasks]
+    before = [name for name in task.spec.after if name in core.tasks]
     if not before:
         return 0.0
     planned = dict(zip(problem.tasks, spans(problem, plan)[1], strict=True))

@@ -94,7 +94,9 @@ def adviser_snapshot(
     """
     peers, entries, hosts = survey.peers, survey.entries, survey.hosts
     own = [
-        task for task in reversed(tasks) if not task.origin and task.deadline is not None and task.profile is not None
+        task
+        for task in reversed(tasks)
+        if not task.origin and task.spec.deadline is not None and task.profile is not None
     ]
     own = [task for task in own if task.submitted >= own[-1].submitted - _WINDOW]
     others = tuple(
@@ -106,9 +108,9 @@ def adviser_snapshot(
         return None
     began = own[0].submitted
     seen = tuple(
-        ObservedTask(task.submitted - began, task.deadline - task.submitted, replace(task.profile, classes=()))
+        ObservedTask(task.submitted - began, task.spec.deadline - task.submitted, replace(task.profile, classes=()))
         for task in own
-        if task.deadline is not None and task.profile is not None
+        if task.spec.deadline is not None and task.profile is not None
     )
     return AdviserSnapshot(agent.settings, hosts, seen, others)
 

@@ -95,7 +95,7 @@ class Engine(threading.Thread):
         tasks, attempts = self._store.load()
         live = [attempt for attempt in attempts if attempt.state.live]
         # A task that has ended may still have an attempt to get rid of; the core wants only those that live on.
-        waiting = [task for task in tasks if not task.state.final]
+        waiting = [task for task in tasks if not task.status.state.final]
         names = {task.id for task in waiting}
         guests, ended = self._exchange.guests()
         now = self._inbox.now()
@@ -149,7 +149,7 @@ class Engine(threading.Thread):
                 step = _Step()
                 self._answer(item)
                 continue
-            if any(task.after for task in item.tasks):
+            if any(task.spec.after for task in item.tasks):
                 self._finish(step)  # so that what has ended is on disk
                 step = _Step()
                 if not self._check_predecessors(item):

@@ -14,7 +14,7 @@ import time
 from collections import deque
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -28,6 +28,7 @@ from cosched.coscheduler.events import (
     JobReported,
     SubmitFailed,
 )
+from cosched.coscheduler.task import shared_values
 from cosched.daemon.connector_guard import GuardedConnector
 from cosched.errors import CoschedError
 
@@ -352,22 +353,13 @@ class _Actions:
 
 
 def _launch(attempt: Attempt, task: Task, classes: Mapping[str, str]) -> Launch:
-    return Launch(
-        attempt=attempt.uuid,
-        task=task.id,
-        name=task.name,
-        command=task.command,
-        hosts=attempt.hosts,
-        count=attempt.count,
-        environment=task.environment,
-        directory=task.directory,
-        predicted=attempt.predicted,
-        time_limit=task.time_limit,
-        prepare=task.prepare,
-        classes=tuple(classes.get(host, "") for host in attempt.hosts),
-        parameters=task.parameters,
-        owner=task.owner,
-        native=task.native,
-        deadline=task.deadline,
-        application=task.application,
-    )
+    here: dict[str, Any] = {
+        "attempt": attempt.uuid,
+        "task": task.id,
+        "hosts": attempt.hosts,
+        "count": attempt.count,
+        "predicted": attempt.predicted,
+        "classes": tuple(classes.get(host, "") for host in attempt.hosts),
+        "owner": task.owner,
+    }
+    return Launch(**(shared_values(task.spec, Launch) | here))

@@ -19,7 +19,8 @@ from cosched.agents.protocol.xml_documents import read_letter, write_letter
 from cosched.agents.tickets import describe_task
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import CancelRequested, TaskSubmitted, Tick
-from cosched.coscheduler.task import Task
+from cosched.coscheduler.handovers import spec_of
+from cosched.coscheduler.task import Task, TaskSpec
 from cosched.coscheduler.what_if import predict_placement
 from cosched.simulation.kernels import kernel_profile
 from cosched.simulation.placement_rules import DomainLoad, PlacementRule, chosen_domains
@@ -327,21 +328,12 @@ class _AgentDomain(SimulatedDomain):
 
     def _task(self, task: GridTask, number: int) -> Task:
         profile = self._knowledge.on(task.kernel, self._domain.hardware)
-        return Task(
-            id=str(number),
-            number=number,
-            name=task.name,
-            application=task.kernel,
-            command=(task.kernel,),
-            submitted=self.time,
-            deadline=task.deadline,
-            profile=profile,
-            best_effort=True,
-        )
+        spec = TaskSpec(task.name, task.kernel, (task.kernel,), deadline=task.deadline, best_effort=True)
+        return Task(str(number), number, self.time, spec, profile=profile)
 
     def _start(self, attempt: Attempt, task: Task) -> None:
         super()._start(attempt, task)
-        self._grid.started(task.name, self._domain.name)
+        self._grid.started(task.spec.name, self._domain.name)
 
     def receive(self, letter: Letter) -> None:
         """Take a letter in; its task is evaluated on our hardware."""
@@ -374,17 +366,7 @@ class _AgentDomain(SimulatedDomain):
 
     def _evaluated(self, document: TaskDocument) -> Task:
         profile = self._knowledge.on(document.application, self._domain.hardware)
-        return Task(
-            "",
-            0,
-            document.name,
-            document.application,
-            document.command,
-            0.0,
-            profile=profile,
-            deadline=self.time + document.deadline,
-            best_effort=True,
-        )
+        return Task("", 0, 0.0, replace(spec_of(document, self.time), best_effort=True), profile=profile)
 
     def completed(self, run: SimulatedRun) -> None:
         super().completed(run)
@@ -394,6 +376,6 @@ class _AgentDomain(SimulatedDomain):
 def _true_seconds(noise: Callable[[str], float]) -> Callable[[Task, int], float]:
     def seconds(task: Task, count: int) -> float:
         assert task.profile is not None
-        return task.profile.on(count) * noise(task.name)
+        return task.profile.on(count) * noise(task.spec.name)
 
     return seconds

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import TaskSubmitted
-from cosched.coscheduler.task import Task
+from cosched.coscheduler.task import Task, TaskSpec
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.policies import find_policy
 from cosched.simulation.kernels import HOSTS, kernel_profile
@@ -68,23 +68,16 @@ def run_batch(
     actual = run_time_factors(noise, seed)
 
     def seconds(task: Task, count: int) -> float:
-        return kernel_profile(task.application).on(count) * actual(task)
+        return kernel_profile(task.spec.application).on(count) * actual(task)
 
     domain = SimulatedDomain(
         settings, HOSTS, seconds, SimulatedPlanner(generations, seed) if find_policy(policy).searched else None
     )
     for number, kernel_task in enumerate(batch, start=1):
         profile = kernel_profile(kernel_task.kernel)
-        task = Task(
-            id=str(number),
-            number=number,
-            name=kernel_task.kernel,
-            application=kernel_task.kernel,
-            command=(kernel_task.kernel,),
-            submitted=0.0,
-            profile=profile if predict is None else predict(profile),
-            deadline=kernel_task.relative_deadline,
-        )
-        domain.post(TaskSubmitted(0.0, task))
+        kernel = kernel_task.kernel
+        spec = TaskSpec(kernel, kernel, (kernel,), deadline=kernel_task.relative_deadline)
+        predicted = profile if predict is None else predict(profile)
+        domain.post(TaskSubmitted(0.0, Task(str(number), number, 0.0, spec, profile=predicted)))
     domain.run()
     return domain.runs

@@ -284,7 +284,9 @@ class SimulatedDomain:
         job = self._jobs[report.attempt]
         job.over = report
         task = self.core.tasks[job.attempt.task]
-        self.completed(SimulatedRun(task.id, task.name, task.application, job.attempt.hosts, job.started, job.ends))
+        self.completed(
+            SimulatedRun(task.id, task.spec.name, task.spec.application, job.attempt.hosts, job.started, job.ends)
+        )
 
     def completed(self, run: SimulatedRun) -> None:
         """Note a run that has ended."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import TaskSubmitted
-from cosched.coscheduler.task import Task
+from cosched.coscheduler.task import Task, TaskSpec
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource, Profile
@@ -207,16 +207,10 @@ def _task(place: int, record: RecordedJob, processors: int, conditions: ReplayCo
         conditions.moldability, _predicted(record, conditions), record.processors, processors, seed
     )
     slack = random.Random(f"{seed}/slack").uniform(conditions.least_slack, conditions.most_slack)  # noqa: S311  repeatable
-    return Task(
-        id=str(place),
-        number=place,
-        name=f"job {record.number}",
-        application="job",
-        command=("job",),
-        submitted=record.submitted,
-        profile=Profile(predicted, PredictionSource.USER),
-        deadline=record.submitted + slack * max(record.seconds, _SHORTEST_COUNTED),
-    )
+    deadline = record.submitted + slack * max(record.seconds, _SHORTEST_COUNTED)
+    spec = TaskSpec(f"job {record.number}", "job", ("job",), deadline=deadline)
+    profile = Profile(predicted, PredictionSource.USER)
+    return Task(str(place), place, record.submitted, spec, profile=profile)
 
 
 def _refuse_wide_jobs(records: Sequence[RecordedJob], processors: int) -> None:
@@ -264,7 +258,7 @@ def _measured_row(
         "wait_95": ordered[min(int(0.95 * len(ordered)), len(ordered) - 1)],
         "bounded_slowdown": statistics.fmean(slowdowns),
         "utilisation": busy / (processors * (finished - began)),
-        "on_time": sum(ended[place] <= (task.deadline or 0.0) for place, task in enumerate(tasks)) / len(tasks),
+        "on_time": sum(ended[place] <= (task.spec.deadline or 0.0) for place, task in enumerate(tasks)) / len(tasks),
         "makespan": finished - began,
     }
 

@@ -7,26 +7,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sqlalchemy import bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from cosched.coscheduler.task import Task, TaskSpec, TaskStatus
 from cosched.store import tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from _typeshed import DataclassInstance
     from sqlalchemy import Table
-
-    from cosched.coscheduler.task import Task
 
 __all__ = [
     "HANDOVERS",
     "HANDOVERS_OF",
     "Notice",
     "TableRow",
+    "columns_of",
     "end_notices",
     "insert_missing",
     "record_of",
@@ -46,19 +47,41 @@ class TableRow(Protocol):
         ...
 
 
+# Fields of a kind of record that have no column: the fields of their own values have.
+_PARTS: Mapping[type, Mapping[str, type]] = {Task: {"spec": TaskSpec, "status": TaskStatus}}
+
+
+def columns_of(kind: type) -> Mapping[str, str]:
+    """Return the columns of a kind of record, and for each the dotted names of the fields that lead to its value."""
+    columns = {name: name for name in _own_columns(kind)}
+    for part, values in _PARTS.get(kind, {}).items():
+        columns |= {name: f"{part}.{path}" for name, path in columns_of(values).items()}
+    return columns
+
+
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(item.name for item in fields(kind))
+def _own_columns(kind: type) -> tuple[str, ...]:
+    return tuple(item.name for item in fields(kind) if item.name not in _PARTS.get(kind, {}))
+
+
+@cache
+def _reader(kind: type) -> tuple[tuple[str, ...], Callable[[object], tuple[Any, ...]]]:
+    columns = columns_of(kind)
+    return tuple(columns), attrgetter(*columns.values())
 
 
 def row_of(record: DataclassInstance) -> dict[str, Any]:
     """Return the record as a row of its table."""
-    return {name: getattr(record, name) for name in _names(type(record))}
+    names, values = _reader(type(record))
+    return dict(zip(names, values(record), strict=True))
 
 
 def record_of(kind: type[R], row: TableRow, prefix: str = "") -> R:
     """Return the record of a row, from columns that begin with `prefix`."""
-    return kind(**{name: row[prefix + name] for name in _names(kind)})
+    values: dict[str, Any] = {name: row[prefix + name] for name in _own_columns(kind)}
+    for name, part in _PARTS.get(kind, {}).items():
+        values[name] = record_of(part, row, prefix)
+    return kind(**values)
 
 
 def records_of(kind: type[R], rows: Iterable[TableRow]) -> tuple[R, ...]:
@@ -114,8 +137,14 @@ class Notice:
 def end_notices(tasks: Iterable[Task]) -> list[Notice]:
     """Return the notices of tasks that have ended."""
     return [
-        Notice(task.id, str(task.state), target, task.finished or task.submitted, task.finished or task.submitted)
+        Notice(
+            task.id,
+            str(task.status.state),
+            target,
+            task.status.finished or task.submitted,
+            task.status.finished or task.submitted,
+        )
         for task in tasks
-        if task.state.final
-        for target in task.notify
+        if task.status.state.final
+        for target in task.spec.notify
     ]

@@ -43,6 +43,7 @@ from cosched.coscheduler.task import Task, TaskState
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.agents.makers import some_settings
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,7 +108,7 @@ class Node:
         settings = some_settings(self.name, self.instance, **{"lease": 20.0, **self.changes})
         agent = Agent(settings, DomainView(core, self.name), UserFiguresKnowledge(), self.disk.lives, self.next_number)
         self.broker = Broker(core, agent)
-        live = [task for task in written.tasks.values() if not task.state.final]
+        live = [task for task in written.tasks.values() if not task.status.state.final]
         names = {task.id for task in live}
         guests = [guest for guest in written.guests.values() if guest.state is not GuestState.SETTLED]
         ended = {g.task: written.tasks[g.task] for g in guests if g.state is GuestState.ENDED}
@@ -128,7 +129,7 @@ class Node:
         """Whether nothing is left to happen to what it has written down."""
         guests = all(guest.state is GuestState.SETTLED for guest in self.disk.written.guests.values())
         handovers = not any(handover.state.live for handover in self.disk.written.handovers.values())
-        return guests and handovers and all(task.state.final for task in self.disk.written.tasks.values())
+        return guests and handovers and all(task.status.state.final for task in self.disk.written.tasks.values())
 
     @property
     def now(self) -> float:
@@ -162,7 +163,7 @@ class Node:
             case DispatchAttempt(attempt, task):
                 if attempt.uuid not in self.jobs:
                     assert task.profile is not None
-                    job = Job(attempt, task.name, self.grid.time, self.grid.time + task.profile.on(attempt.count))
+                    job = Job(attempt, task.spec.name, self.grid.time, self.grid.time + task.profile.on(attempt.count))
                     self.jobs[attempt.uuid] = job
                     self.later(0.0, lambda: AttemptSubmitted(self.now, attempt.uuid, "1"))
                     self.later(0.0, lambda: self.report(attempt.uuid))
@@ -209,13 +210,12 @@ class Node:
         if self.broker is None:
             return
         number = self.next_number()
-        task = Task(
-            str(number),
+        task = make_task(
             number,
-            name,
-            name,
-            (name,),
-            self.now,
+            name=name,
+            application=name,
+            command=(name,),
+            submitted=self.now,
             deadline=self.now + allowance,
             profile=Profile(tuple(value / self.speed for value in seconds), PredictionSource.USER),
             parameters={"work": repr(list(seconds))},
@@ -230,13 +230,12 @@ class Node:
             raise UserError(self.refuses)
         work = next(p.value for p in document.parameters if p.name == "work")
         seconds = tuple(float(value) / self.speed for value in work.strip("[]").split(","))
-        return Task(
-            "",
+        return make_task(
             0,
-            document.name,
-            document.application,
-            document.command,
-            0.0,
+            id="",
+            name=document.name,
+            application=document.application,
+            command=document.command,
             deadline=self.now + document.deadline,
             profile=Profile(seconds[: len(self.hosts)], PredictionSource.USER),
             parameters={"work": work},
@@ -321,7 +320,7 @@ class Grid:
 
     def state_of(self, name: str) -> TaskState:
         node, task = self.accepted[name]
-        return self.nodes[node].disk.written.tasks[task].state
+        return self.nodes[node].disk.written.tasks[task].status.state
 
     def faults_of_history(self) -> list[str]:
         """Say what went wrong: each accepted task must have run to its end exactly once, and be known as completed."""

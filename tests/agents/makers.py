@@ -27,14 +27,15 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted, Tick
 from cosched.coscheduler.handovers import TaskDocument
-from cosched.coscheduler.task import Task
 from cosched.prediction.profile import PredictionSource, Profile
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cosched.agents.protocol.messages import Body
     from cosched.coscheduler.changes import Outcome
+    from cosched.coscheduler.task import Task
 
 NOW = 1000.0
 INSTANCE = "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e"
@@ -49,7 +50,7 @@ def a_profile(*seconds: float) -> Profile:
 def a_task(number: int = 1, deadline: float | None = NOW + 10.0, *seconds: float, **changes: Any) -> Task:
     """Return one that takes 40 s on a host, where nothing else is said."""
     profile = a_profile(*(seconds or (40.0,)))
-    return Task(str(number), number, "t", "a", ("/bin/a",), NOW, deadline=deadline, profile=profile, **changes)
+    return make_task(number, command=("/bin/a",), submitted=NOW, deadline=deadline, profile=profile, **changes)
 
 
 def a_wide_task(number: int = 1) -> Task:
@@ -59,7 +60,9 @@ def a_wide_task(number: int = 1) -> Task:
 
 def a_guest(allowance: float = 60.0) -> Task:
     """Return what the shell makes of `DOCUMENT`."""
-    return Task("", 0, "g", "g", ("/bin/g",), 0.0, deadline=NOW + allowance, profile=a_profile(20.0))
+    return make_task(
+        0, id="", name="g", application="g", command=("/bin/g",), deadline=NOW + allowance, profile=a_profile(20.0)
+    )
 
 
 def a_service(domain: str = "b", *, free: float = 0.0, hosts: int = 4) -> AdvertisedService:
@@ -105,7 +108,7 @@ class Domain:
 
     def state(self, task: str) -> str:
         found = self.broker.core.tasks.get(task)
-        return "gone" if found is None else str(found.state)
+        return "gone" if found is None else str(found.status.state)
 
 
 def some_settings(name: str, instance: str, **changes: Any) -> AgentSettings:

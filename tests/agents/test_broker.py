@@ -50,7 +50,7 @@ def test_a_domain_that_is_not_a_neighbour_is_reached_through_one() -> None:
     assert not grid.faults_of_history()
     assert [run[1] for run in grid.history] == ["c"]
     task = grid.nodes["a"].disk.written.tasks["1"]
-    assert task.peer == "c"
+    assert task.status.peer == "c"
     assert next(iter(grid.nodes["a"].disk.written.handovers.values())).peer == "b"
     assert "c through b" in next(iter(grid.nodes["a"].disk.written.handovers.values())).why
 
@@ -298,7 +298,7 @@ def test_what_has_too_few_hosts_in_the_middle_goes_on_to_who_has_enough() -> Non
     assert "a cannot run it, c through b would end it" in handover.why
     guest = grid.nodes["b"].disk.written.tasks["1"]
     assert guest.in_transit
-    assert (guest.state, guest.peer, guest.attempts) == (TaskState.COMPLETED, "c", 0)
+    assert (guest.status.state, guest.status.peer, guest.status.attempts) == (TaskState.COMPLETED, "c", 0)
 
 
 def test_what_the_middle_refuses_for_others_goes_on_to_who_takes_it() -> None:

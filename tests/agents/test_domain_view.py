@@ -10,6 +10,7 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted
 from tests.agents.makers import INSTANCE, NOW, a_task
+from tests.tasks import change_task
 
 
 def a_core(staging: float = 0.0) -> Coscheduler:
@@ -45,7 +46,7 @@ def test_who_is_late_and_who_waits() -> None:
     late = {one.task.id: one.end for one in expected if one.late}
     waiting = {name for name in core.tasks if domain.waits(name)}
     assert late.keys() <= waiting
-    assert all(end > (core.tasks[name].deadline or math.inf) for name, end in late.items())
+    assert all(end > (core.tasks[name].spec.deadline or math.inf) for name, end in late.items())
     assert late
     assert not domain.waits("absent")
     assert domain.ends(NOW).keys() == core.tasks.keys()
@@ -54,7 +55,7 @@ def test_who_is_late_and_who_waits() -> None:
 
 def test_what_comes_after_another_task_stays_with_it() -> None:
     core = a_core()
-    core.handle(TaskSubmitted(NOW, replace(a_task(2, NOW + 10.0), after=("1",))))
+    core.handle(TaskSubmitted(NOW, change_task(a_task(2, NOW + 10.0), after=("1",))))
     domain = DomainView(core, "fast")
     assert domain.ends(NOW)["2"] > NOW + 10.0
     assert not domain.expected(NOW)

@@ -11,6 +11,7 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.handovers import DocumentParameter, Guest, GuestState, NamedText
 from tests.agents.makers import DOCUMENT, INSTANCE, NOW, UUID, a_profile, a_task
+from tests.tasks import change_task
 
 GUEST = Guest(UUID, 1, "b", "1", GuestState.HELD, 2, ("z", "b"), DOCUMENT, NOW)
 
@@ -66,7 +67,7 @@ def test_a_document_has_parameters_environment_and_figures() -> None:
     assert document.parameters == (DocumentParameter("n", "3.0", True), DocumentParameter("mode", "x", False))
     assert document.environment == (NamedText("A", "1"),)
     assert (document.prepare, document.directory, document.owner) == (("/p",), "/d", "ann")
-    assert describe_task(replace(task, deadline=None), 1).deadline == math.inf
+    assert describe_task(change_task(task, deadline=None), 1).deadline == math.inf
 
 
 def test_a_users_figures_hold_for_their_host_counts() -> None:

@@ -4,11 +4,11 @@ from cosched.app.event_feed import feed_events
 from cosched.connector.interface import Host
 from cosched.coscheduler.events import HostsObserved, HostsReserved, ReservationReleased, ScheduleImproved, Tick
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.task import Task
+from tests.tasks import make_task
 
 
 def test_tasks_plans_and_hosts_are_news() -> None:
-    task = Task("7", 7, "n", "a", ("/x",), 1.0, "me")
+    task = make_task(7, name="n", submitted=1.0, owner="me")
     plan = ScheduleImproved(2.0, ("7",), (1,), makespan=9.0, bound=8.0, evaluations=50)
     hosts = HostsObserved(3.0, (Host("h1"), Host("h2", up=False)))
     told = feed_events([task], [Tick(1.0), plan, hosts])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,12 +13,17 @@ from cosched.connector.values import NativeDescription
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted, Tick
-from cosched.coscheduler.task import Task
 from cosched.prediction.profile import PredictionSource, Profile
+from tests.tasks import change_task, make_task
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.task import Task
 
 NOW = 1000.0
 INSTANCE = "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e"
-TASK = Task("1", 1, "t", "a", ("/bin/a",), NOW, deadline=NOW + 10, profile=Profile((40.0, 20.0), PredictionSource.USER))
+TASK = make_task(
+    1, command=("/bin/a",), submitted=NOW, deadline=NOW + 10, profile=Profile((40.0, 20.0), PredictionSource.USER)
+)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +36,7 @@ TASK = Task("1", 1, "t", "a", ("/bin/a",), NOW, deadline=NOW + 10, profile=Profi
     ],
 )
 def test_what_may_travel(changes: dict[str, object], words: str) -> None:
-    said = forwarding_obstacle(replace(TASK, **changes))  # type: ignore[arg-type]  # fields by name
+    said = forwarding_obstacle(change_task(TASK, **changes))
     assert words in said
     assert bool(said) == bool(words)
 
@@ -60,10 +66,10 @@ def why(broker: Broker, agent: Agent, task: Task) -> str:
 
 def test_why_a_late_task_has_not_gone_elsewhere() -> None:
     broker, agent = a_domain(Peer("there"))
-    native = replace(TASK, native=NativeDescription("slurm"))
+    native = change_task(TASK, native=NativeDescription("slurm"))
     assert "no other domain is known that runs files of others' users for 'slurm'" in why(broker, agent, native)
-    assert "other domain" not in why(broker, agent, replace(TASK, id="2", number=2, deadline=NOW + 1e4))
-    assert "other domain" not in why(broker, agent, replace(TASK, id="3", number=3, deadline=None))
+    assert "other domain" not in why(broker, agent, change_task(TASK, id="2", number=2, deadline=NOW + 1e4))
+    assert "other domain" not in why(broker, agent, change_task(TASK, id="3", number=3, deadline=None))
 
 
 def test_who_was_asked_in_vain_is_said() -> None:
@@ -79,7 +85,7 @@ def test_who_was_asked_in_vain_is_said() -> None:
     broker.handle(PeersChanged(NOW, (Peer("there"),)))
     broker.handle(HostsObserved(NOW, (Host("h1"), Host("h2"))))
     broker.handle(
-        TaskSubmitted(NOW, replace(TASK, deadline=NOW + 1e4, profile=Profile((50.0, 50.0), PredictionSource.USER)))
+        TaskSubmitted(NOW, change_task(TASK, deadline=NOW + 1e4, profile=Profile((50.0, 50.0), PredictionSource.USER)))
     )
     broker.handle(TaskSubmitted(NOW, replace(TASK, id="2", number=2)))
     broker.handle(TaskSubmitted(NOW, replace(TASK, id="3", number=3)))
@@ -100,6 +106,6 @@ def test_without_neighbours_nothing_is_said_of_them() -> None:
 def test_a_task_that_comes_after_others_stays_with_them() -> None:
     broker, agent = a_domain(Peer("there"))
     broker.handle(TaskSubmitted(NOW, TASK))
-    said = why(broker, agent, replace(TASK, id="2", number=2, after=("1",)))
+    said = why(broker, agent, change_task(TASK, id="2", number=2, after=("1",)))
     assert said.startswith("task 1, which it comes after; that is queued")
     assert said.endswith("it is not offered to other domains before all that it comes after have completed")

@@ -11,15 +11,17 @@ from cosched.app.guest_tasks import CarriedModels, GuestTerms, GuestValidator, M
 from cosched.app.validation import DomainState, TaskValidator
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.handovers import DocumentParameter, ModelBundle, ModelBundleFile, TaskDocument
-from cosched.coscheduler.task import Task
 from cosched.errors import UserError
 from cosched.prediction.catalogue import Catalogue
 from cosched.prediction.model_predictor import ModelPredictor
 from cosched.prediction.profile import PredictionSource, Profile
+from tests.tasks import change_task, make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from cosched.coscheduler.task import Task
 
 HARDWARE = "sgi_origin2000"
 NOW = 1_750_000_000.0
@@ -65,7 +67,17 @@ def a_task(domain: Domain, iterations: int = 12) -> Task:
     entry = domain.catalogue.get("sweep3d")
     values = entry.values({"iterations": iterations})
     profile = ModelPredictor([resources.models()]).profile(entry, values, HARDWARE, 8)
-    return Task("7", 7, "s", "sweep3d", entry.arguments(values), NOW, "ann", values, deadline=NOW + 60, profile=profile)
+    return make_task(
+        7,
+        name="s",
+        application="sweep3d",
+        command=entry.arguments(values),
+        submitted=NOW,
+        owner="ann",
+        parameters=values,
+        deadline=NOW + 60,
+        profile=profile,
+    )
 
 
 def test_a_task_travels_with_its_model_and_runs_the_other_domains_command(home: Domain, away: Domain) -> None:
@@ -75,9 +87,9 @@ def test_a_task_travels_with_its_model_and_runs_the_other_domains_command(home: 
     assert document.model is not None
     assert {file.name for file in document.model.files} > {"sweep3d.psl"}
     guest = away.guests.task(replace(document, deadline=60.0), "home", away.state)
-    assert guest.command == ("/opt/away/sweep3d", "24")
+    assert guest.spec.command == ("/opt/away/sweep3d", "24")
     assert guest.owner == "ann@home"
-    assert guest.deadline == NOW + 60.0
+    assert guest.spec.deadline == NOW + 60.0
     assert task.profile is not None
     assert guest.profile is not None
     assert guest.profile.seconds == pytest.approx(task.profile.seconds)
@@ -111,16 +123,16 @@ def test_a_command_of_a_neighbour_runs_only_where_that_is_allowed(tmp_path: Path
     with pytest.raises(UserError, match="not run for others"):
         away.guests.task(document, "home", away.state)
     open_domain = Domain(tmp_path, "open", GuestTerms(commands=True))
-    assert open_domain.guests.task(document, "home", open_domain.state).command == ("/bin/true", "x")
+    assert open_domain.guests.task(document, "home", open_domain.state).spec.command == ("/bin/true", "x")
 
 
 def test_what_is_not_just_as_the_catalogue_has_it_travels_as_a_command(home: Domain, away: Domain) -> None:
     task = a_task(home)
     for changed in (
-        replace(task, command=("/home/ann/sweep3d",)),
-        replace(task, prepare=("/bin/fetch",)),
-        replace(task, environment={"SIZE": "5"}),
-        replace(task, directory="/data"),
+        change_task(task, command=("/home/ann/sweep3d",)),
+        change_task(task, prepare=("/bin/fetch",)),
+        change_task(task, environment={"SIZE": "5"}),
+        change_task(task, directory="/data"),
     ):
         document = home.knowledge.document(changed, 8)
         assert document is not None
@@ -130,19 +142,33 @@ def test_what_is_not_just_as_the_catalogue_has_it_travels_as_a_command(home: Dom
 
 
 def test_a_command_takes_its_preparation_along(home: Domain, tmp_path: Path) -> None:
-    task = replace(a_task(home), command=("/bin/own", "1"), prepare=("/bin/fetch", "x"), environment={"SIZE": "5"})
+    task = change_task(a_task(home), command=("/bin/own", "1"), prepare=("/bin/fetch", "x"), environment={"SIZE": "5"})
     document = home.knowledge.document(task, 8)
     assert document is not None
     there = Domain(tmp_path, "open", GuestTerms(commands=True))
     guest = there.guests.task(replace(document, deadline=60.0), "home", there.state)
-    assert (guest.command, guest.prepare, guest.environment) == (task.command, task.prepare, task.environment)
+    assert (guest.spec.command, guest.spec.prepare, guest.spec.environment) == (
+        task.spec.command,
+        task.spec.prepare,
+        task.spec.environment,
+    )
     assert guest.correction == ""  # what this command teaches says nothing of any other
 
 
 def test_a_users_own_model_travels_as_any(home: Domain, tmp_path: Path) -> None:
     text = (resources.models() / "applications/jacobi.psl").read_text()
     predicted = ModelPredictor([resources.models()]).text_profile(text, {}, HARDWARE, 8)
-    task = Task("8", 8, "own", "run", ("/opt/run",), NOW, "ann", deadline=NOW + 60, profile=predicted, model=text)
+    task = make_task(
+        8,
+        name="own",
+        application="run",
+        command=("/opt/run",),
+        submitted=NOW,
+        owner="ann",
+        deadline=NOW + 60,
+        profile=predicted,
+        model=text,
+    )
     document = home.knowledge.document(task, 8)
     assert document is not None
     assert document.model is not None
@@ -150,19 +176,19 @@ def test_a_users_own_model_travels_as_any(home: Domain, tmp_path: Path) -> None:
     guest = there.guests.task(replace(document, deadline=60.0), "home", there.state)
     assert guest.profile is not None
     assert guest.profile.seconds == pytest.approx(predicted.seconds)
-    assert home.knowledge.document(replace(task, model="nonsense"), 8) is None
+    assert home.knowledge.document(change_task(task, model="nonsense"), 8) is None
 
 
 NATIVE = NativeDescription("slurm", {"partition": "long", "mem": "2G"}, "#!/bin/sh\nsrun ./sweep3d\n")
 
 
 def test_a_users_own_file_travels_to_a_domain_of_the_same_manager(home: Domain, tmp_path: Path) -> None:
-    document = home.knowledge.document(replace(a_task(home), native=NATIVE), 8)
+    document = home.knowledge.document(change_task(a_task(home), native=NATIVE), 8)
     assert document is not None
     assert document.application == ""  # what runs is the file, whatever the catalogue has there
     there = Domain(tmp_path, "there", GuestTerms(commands=True), "slurm")
     guest = there.guests.task(replace(document, deadline=60.0), "home", there.state)
-    assert guest.native == NATIVE
+    assert guest.spec.native == NATIVE
     assert guest.profile is not None
 
 
@@ -178,7 +204,7 @@ def test_a_users_own_file_travels_to_a_domain_of_the_same_manager(home: Domain, 
 def test_a_users_own_file_is_refused_where_it_does_not_fit(
     home: Domain, tmp_path: Path, terms: GuestTerms, manager: str, native: NativeDescription, words: str
 ) -> None:
-    document = home.knowledge.document(replace(a_task(home), native=native), 8)
+    document = home.knowledge.document(change_task(a_task(home), native=native), 8)
     assert document is not None
     there = Domain(tmp_path, "there", terms, manager)
     with pytest.raises(UserError, match=words):

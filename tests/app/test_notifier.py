@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +13,19 @@ from aiosmtpd.controller import Controller
 
 from cosched.app.notifier import NotificationSettings, Notifier
 from cosched.app.transports import MailServer, NotificationTargets
-from cosched.coscheduler.task import Task, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.store import Store
 from cosched.store.outbox import Outbox
 from cosched.store.rows import Notice
 from tests.changes import changed
+from tests.tasks import change_task, make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 NOW = 1e9
-ENDED = Task("7", 7, "night run", "a", ("/x",), NOW, "ann", state=TaskState.COMPLETED, finished=NOW)
+ENDED = make_task(7, name="night run", submitted=NOW, owner="ann", state=TaskState.COMPLETED, finished=NOW)
 
 
 @dataclass
@@ -126,12 +127,14 @@ def test_the_end_of_a_task_is_told_once(store: Store) -> None:
             NotificationTargets((hook.url,), ("@example.org",)), "secret", MailServer(smtp), "cosched@example.org"
         )
         told = Told(store, settings)
-        running = replace(ENDED, state=TaskState.RUNNING, notify=(f"{hook.url}/x", "mailto:ann@example.org"))
+        running = change_task(ENDED, state=TaskState.RUNNING, notify=(f"{hook.url}/x", "mailto:ann@example.org"))
         store.commit(changed([running]))
         told.look()
         assert (hook.heard, postbox.mails) == ([], [])
-        store.commit(changed([replace(ENDED, notify=(f"{hook.url}/x", "mailto:ann@example.org"))]))
-        store.commit(changed([replace(ENDED, notify=(f"{hook.url}/x", "mailto:ann@example.org"), reason="said again")]))
+        store.commit(changed([change_task(ENDED, notify=(f"{hook.url}/x", "mailto:ann@example.org"))]))
+        store.commit(
+            changed([change_task(ENDED, notify=(f"{hook.url}/x", "mailto:ann@example.org"), reason="said again")])
+        )
         told.look()
         told.look()
     ((document, signature),) = hook.heard
@@ -147,7 +150,7 @@ def test_a_refused_notice_is_tried_again_and_at_last_given_up(store: Store) -> N
     with web_hook() as hook:
         told = Told(store, NotificationSettings(NotificationTargets((hook.url,)), "secret", patience=100.0))
         hook.status = 503
-        store.commit(changed([replace(ENDED, notify=(hook.url,))]))
+        store.commit(changed([change_task(ENDED, notify=(hook.url,))]))
         told.look()
         (waiting,) = told.waiting()
         assert (waiting.due, waiting.tries, waiting.fault) == (NOW + 5, 1, "the web hook answered 503")
@@ -162,7 +165,7 @@ def test_a_refused_notice_is_tried_again_and_at_last_given_up(store: Store) -> N
         assert len({document["id"] for document, _ in hook.heard}) == 1
         assert told.waiting() == []
         hook.status = 500
-        store.commit(changed([replace(ENDED, id="8", number=8, notify=(hook.url,))]))
+        store.commit(changed([change_task(ENDED, id="8", number=8, notify=(hook.url,))]))
         told.now = NOW + 99
         told.look()
         assert told.waiting() == []
@@ -172,7 +175,7 @@ def test_a_redirection_leads_nowhere(store: Store) -> None:
     with web_hook() as hook:
         told = Told(store, NotificationSettings(NotificationTargets((hook.url,)), "secret"))
         hook.status = 307
-        store.commit(changed([replace(ENDED, notify=(hook.url,))]))
+        store.commit(changed([change_task(ENDED, notify=(hook.url,))]))
         told.look()
     assert len(hook.heard) == 1
     assert told.waiting()[0].fault == "the web hook answered 307"
@@ -180,7 +183,7 @@ def test_a_redirection_leads_nowhere(store: Store) -> None:
 
 def test_a_target_that_is_not_allowed_any_more_is_not_told(store: Store) -> None:
     with web_hook() as hook:
-        store.commit(changed([replace(ENDED, notify=(hook.url,))]))
+        store.commit(changed([change_task(ENDED, notify=(hook.url,))]))
         told = Told(store, NotificationSettings())
         told.look()
     assert hook.heard == []
@@ -193,7 +196,7 @@ def test_nobody_at_the_other_end_is_a_fault_like_others(store: Store) -> None:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         allowed = NotificationTargets((url,), ("@example.org",))
         told = Told(store, NotificationSettings(allowed, "secret", MailServer(url.replace("http", "smtp"))))
-        store.commit(changed([replace(ENDED, notify=(url, "mailto:ann@example.org"))]))
+        store.commit(changed([change_task(ENDED, notify=(url, "mailto:ann@example.org"))]))
         told.look()
     assert sorted(notice.fault.split(" (")[0] for notice in told.waiting()) == [
         "the mail server did not take it",
@@ -203,7 +206,7 @@ def test_nobody_at_the_other_end_is_a_fault_like_others(store: Store) -> None:
 
 def test_lateness_is_told_once_and_ahead_of_time(store: Store) -> None:
     with web_hook() as hook:
-        store.commit(changed([replace(ENDED, state=TaskState.QUEUED, notify=(hook.url,))]))
+        store.commit(changed([change_task(ENDED, state=TaskState.QUEUED, notify=(hook.url,))]))
         told = Told(store, NotificationSettings(NotificationTargets((hook.url,)), "secret"))
         told.late = [Notice("7", "late", hook.url, NOW, NOW)]
         notifier = Notifier(store, told.settings, "here", lambda: told.late, lambda: told.now)
@@ -216,7 +219,7 @@ def test_lateness_is_told_once_and_ahead_of_time(store: Store) -> None:
 def test_the_thread_looks_by_itself_and_ends(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cosched.app.notifier._LOOK", 0.01)
     with web_hook() as hook:
-        store.commit(changed([replace(ENDED, notify=(hook.url,))]))
+        store.commit(changed([change_task(ENDED, notify=(hook.url,))]))
         settings = NotificationSettings(NotificationTargets((hook.url,)), "secret")
         notifier = Notifier(store, settings, "here", list, lambda: NOW)
         notifier.start()

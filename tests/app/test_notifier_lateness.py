@@ -1,24 +1,26 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cosched.app.notifier import late_notices
 from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted
-from cosched.coscheduler.task import Task
 from cosched.prediction.profile import PredictionSource, Profile
+from tests.tasks import make_task
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.task import Task
 
 NOW = 1_750_000_000.0
 
 
 def task(number: int, deadline: float | None, *notify: str) -> Task:
-    return Task(
-        str(number),
+    return make_task(
         number,
-        "n",
-        "a",
-        ("/x",),
-        NOW,
+        name="n",
+        submitted=NOW,
         profile=Profile((10.0,), PredictionSource.USER),
         notify=notify,
         deadline=None if deadline is None else NOW + deadline,

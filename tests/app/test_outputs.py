@@ -9,9 +9,10 @@ from cosched.api.problems import NotFoundError
 from cosched.app.outputs import TaskOutputs
 from cosched.connector.interface import Output
 from cosched.coscheduler.handovers import Guest, GuestState, Handover, HandoverState, TaskDocument
-from cosched.coscheduler.task import Attempt, AttemptState, Task
+from cosched.coscheduler.task import Attempt, AttemptState
 from cosched.store import Store
 from tests.changes import changed
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ HERE, THERE = Output(b"here", 0, 4), Output(b"there", 0, 5)
 def store(tmp_path: Path) -> Iterator[Store]:
     """A task that was tried once here, then handed to b, having come from a."""
     store = Store(f"sqlite:///{tmp_path}/cosched.db")
-    task = Task("1", 1, "t", "a", ("/x",), 1.0, origin="a")
+    task = make_task(1, submitted=1.0, origin="a")
     attempt = Attempt("u1", "1", ("h1",), 1, None, 2.0, AttemptState.FAILED)
     document = TaskDocument("t", "a", "ann", 60.0, seconds=(1.0,))
     guest = Guest(UUID, 1, "a", "1", GuestState.SETTLED, 3, ("a",), document, 1.0)

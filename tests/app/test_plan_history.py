@@ -10,15 +10,17 @@ from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, ScheduleImproved, TaskSubmitted, Tick
-from cosched.coscheduler.task import Task
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from cosched.store.database import StoreFault
 from cosched.store.plan_points import PlanPoints
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from cosched.coscheduler.task import Task
 
 NOW = 1_750_000_000.0
 
@@ -37,7 +39,7 @@ def plans(store: Store) -> PlanPoints:
 
 def a_task(number: int, seconds: float) -> Task:
     profile = Profile((seconds,), PredictionSource.USER)
-    return Task(str(number), number, "t", "a", ("/x",), NOW, profile=profile)
+    return make_task(number, submitted=NOW, profile=profile)
 
 
 def a_core() -> Coscheduler:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.access.principals import Principal, Role
-from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.coscheduler.task import Attempt, AttemptState, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.changes import changed
 from tests.daemon.makers import Daemon, daemon
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,13 +34,11 @@ def queries(running: Daemon) -> DomainQueries:
 
 
 def ran(store: Daemon, number: int, owner: str, predicted: float, actual: float) -> None:
-    task = Task(
-        str(number),
+    task = make_task(
         number,
-        f"task {number}",
-        "halving",
-        ("/x",),
-        NOW,
+        name=f"task {number}",
+        application="halving",
+        submitted=NOW,
         owner=owner,
         predicted=predicted,
         actual=actual,
@@ -79,7 +78,7 @@ def test_accuracy_is_by_application_and_hardware(running: Daemon, queries: Domai
 def test_plans_and_log_follow_a_new_task(running: Daemon, queries: DomainQueries) -> None:
     told: list[int] = []
     running.engine.subscribe(lambda _tasks, events: told.append(len(events)))
-    task = Task("", 0, "t", "a", ("/x",), NOW, profile=Profile((5.0,), PredictionSource.USER))
+    task = make_task(0, id="", submitted=NOW, profile=Profile((5.0,), PredictionSource.USER))
     running.inbox.accept([replace(task, owner="ann")]).result(10)
     running.inbox.ask(lambda _core, _time: None).result(10)
     assert told

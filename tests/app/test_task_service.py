@@ -43,7 +43,7 @@ def test_tasks_are_numbered_and_durable_on_return(here: Daemon) -> None:
     assert [task.id for task in made] == ["1", "2"]
     stored = here.store.task("2")
     assert stored is not None
-    assert stored.state is TaskState.QUEUED
+    assert stored.status.state is TaskState.QUEUED
 
 
 def test_of_several_tasks_all_or_none_are_accepted(here: Daemon) -> None:

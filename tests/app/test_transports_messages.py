@@ -6,17 +6,15 @@ import json
 
 from cosched.app.transports import hook_body, hook_headers, mail, notice_id
 from cosched.app.views import task_view
-from cosched.coscheduler.task import Task, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.store.rows import Notice
+from tests.tasks import make_task
 
-TASK = Task(
-    "7",
+TASK = make_task(
     7,
-    "night run",
-    "a",
-    ("/x",),
-    1e9,
-    "ann",
+    name="night run",
+    submitted=1e9,
+    owner="ann",
     deadline=1e9 + 50,
     state=TaskState.COMPLETED,
     finished=1e9 + 60,

@@ -37,8 +37,8 @@ def test_an_application_is_predicted_within_its_host_range(intake: TaskValidator
     assert task.profile.seconds == tuple(40 / count for count in range(1, 9))
     assert (task.profile.source, task.profile.hardware) == (PredictionSource.MODEL, "fast")
     assert task.correction == "halving/fast"
-    assert task.command == ("/opt/halving", "--work=40")
-    assert (task.name, task.state, task.deadline) == ("halving", TaskState.QUEUED, NOW + 100)
+    assert task.spec.command == ("/opt/halving", "--work=40")
+    assert (task.spec.name, task.status.state, task.spec.deadline) == ("halving", TaskState.QUEUED, NOW + 100)
 
 
 def test_the_user_narrows_the_host_range(intake: TaskValidator) -> None:
@@ -58,7 +58,7 @@ def test_the_slowest_class_of_a_mixed_domain_decides(intake: TaskValidator) -> N
 def test_a_deadline_that_the_fastest_class_can_meet_is_accepted(intake: TaskValidator) -> None:
     mixed = replace(DOMAIN, classes=("fast", "slow"))
     request = TaskRequest(application="halving", hosts=1, deadline=NOW + 100)
-    assert intake.task(request, mixed).deadline == NOW + 100
+    assert intake.task(request, mixed).spec.deadline == NOW + 100
     with pytest.raises(UserError, match=r"shortest prediction is 80 s"):
         intake.task(replace(request, deadline=NOW + 70), mixed)
 
@@ -69,20 +69,20 @@ def test_the_users_own_figures_stand_in_for_a_model(intake: TaskValidator) -> No
     assert task.profile.seconds == (50.0, math.inf, 30.0)
     assert task.profile.source is PredictionSource.USER
     assert task.correction == ""
-    assert task.application == "prog"
+    assert task.spec.application == "prog"
 
 
 def test_a_task_without_a_model_has_no_profile(intake: TaskValidator) -> None:
-    assert intake.task(TaskRequest(command=("/bin/prog",), hosts=3), DOMAIN).count == 3
+    assert intake.task(TaskRequest(command=("/bin/prog",), hosts=3), DOMAIN).spec.count == 3
     plain = intake.task(TaskRequest(application="plain"), DOMAIN)
-    assert (plain.profile, plain.count) == (None, 1)
+    assert (plain.profile, plain.spec.count) == (None, 1)
 
 
 def test_a_deadline_that_cannot_be_met_is_answered_with_the_earliest(intake: TaskValidator) -> None:
     request = TaskRequest(application="halving", deadline=NOW + 9)
     with pytest.raises(UserError, match=r"shortest prediction is 10 s, on 8 hosts; the earliest deadline .* is 2025-"):
         intake.task(request, DOMAIN)
-    assert intake.task(replace(request, best_effort=True), DOMAIN).best_effort
+    assert intake.task(replace(request, best_effort=True), DOMAIN).spec.best_effort
     # Where there are neighbours it is offered to them, also from a user's own file.
     offering = replace(DOMAIN, accepts_late=True)
     assert "here, late, if none of them" in offered_notice(intake.task(request, offering), offering)
@@ -92,7 +92,9 @@ def test_a_deadline_that_cannot_be_met_is_answered_with_the_earliest(intake: Tas
     with pytest.raises(UserError, match="cannot be met"):
         intake.task(from_a_file, DOMAIN)
     # Runs have shown that the model is too slow by a factor of two.
-    assert intake.task(request, replace(DOMAIN, corrections={"halving/fast": Correction(0.5, 1)})).deadline == NOW + 9
+    assert (
+        intake.task(request, replace(DOMAIN, corrections={"halving/fast": Correction(0.5, 1)})).spec.deadline == NOW + 9
+    )
 
 
 REFUSED = [
@@ -176,9 +178,9 @@ def test_before_the_hosts_are_known_no_model_can_be_asked(intake: TaskValidator)
 def test_any_request_makes_a_sound_task_or_a_refusal(intake: TaskValidator, request_: TaskRequest) -> None:
     with suppress(UserError):
         task = intake.task(request_, DOMAIN)
-        assert task.command[0].startswith("/")
-        assert 1 <= task.count <= 16
-        assert task.deadline is None or task.deadline > NOW
+        assert task.spec.command[0].startswith("/")
+        assert 1 <= task.spec.count <= 16
+        assert task.spec.deadline is None or task.spec.deadline > NOW
         assert task.profile is None or len(task.profile.seconds) <= 16
 
 

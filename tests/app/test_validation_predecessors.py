@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from cosched.access import Principal, Role
@@ -9,13 +7,14 @@ from cosched.app.validation import check_predecessors
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
 from tests.coscheduler.makers import a_task
+from tests.tasks import change_task
 
 NEW = a_task(9, after=("1",))
 
 
 @pytest.mark.parametrize("state", TaskState)
 def test_only_those_can_be_waited_for_that_have_completed_or_may_yet(state: TaskState) -> None:
-    found = {"1": replace(a_task(1, owner="me"), state=state)}
+    found = {"1": change_task(a_task(1, owner="me"), state=state)}
     if state in (TaskState.FAILED, TaskState.CANCELLED, TaskState.CANCELLING):
         with pytest.raises(UserError, match="would never start"):
             check_predecessors([NEW], found.get)

@@ -2,22 +2,28 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.app.views import listed_view, profile_view, task_detail, task_view
-from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.coscheduler.task import Attempt, AttemptState, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import LogEntry, Store
 from tests.changes import changed
+from tests.tasks import change_task, make_task
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TASK = Task(
-    "7", 7, "n", "sweep3d", ("/x",), 10.0, profile=Profile((5.0, math.inf, 2.0), PredictionSource.MODEL, "hw"), count=2
+TASK = make_task(
+    7,
+    name="n",
+    application="sweep3d",
+    submitted=10.0,
+    profile=Profile((5.0, math.inf, 2.0), PredictionSource.MODEL, "hw"),
+    count=2,
 )
 
 
@@ -34,12 +40,12 @@ TASK = Task(
 def test_on_time_is_said_of_what_completed(
     state: TaskState, finished: float | None, deadline: float | None, on_time: bool | None
 ) -> None:
-    assert task_view(replace(TASK, state=state, finished=finished, deadline=deadline)).on_time is on_time
+    assert task_view(change_task(TASK, state=state, finished=finished, deadline=deadline)).on_time is on_time
 
 
 def test_a_task_shows_its_hosts_or_how_many_it_asks_for() -> None:
     assert task_view(TASK).count == 2
-    assert task_view(replace(TASK, hosts=("a", "b", "c"))).count == 3
+    assert task_view(change_task(TASK, hosts=("a", "b", "c"))).count == 3
 
 
 def test_all_that_is_known_is_json() -> None:
@@ -60,7 +66,7 @@ def test_all_that_is_known_is_json() -> None:
 
 def test_lists_show_of_a_task_what_is_shown_of_it_alone(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path}/cosched.db")
-    done = replace(
+    done = change_task(
         TASK,
         id="8",
         number=8,

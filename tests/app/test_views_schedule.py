@@ -12,13 +12,16 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, TaskSubmitted
 from cosched.coscheduler.explain import explain
-from cosched.coscheduler.task import Task, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.prediction.calibration import Correction
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.coscheduler.makers import on_both
+from tests.tasks import change_task, make_task
 
 NOW = 1_750_000_000.0
-TASK = Task("1", 1, "n", "a", ("/x",), NOW, "me", profile=Profile((10.0,), PredictionSource.USER), deadline=NOW + 60)
+TASK = make_task(
+    1, name="n", submitted=NOW, owner="me", profile=Profile((10.0,), PredictionSource.USER), deadline=NOW + 60
+)
 
 
 ME = Principal("me", Role.USER)
@@ -76,7 +79,7 @@ def test_an_explained_task_shows_what_runs_on_each_class_have_taught(monkeypatch
 
 
 def test_an_ended_task_waits_for_nothing() -> None:
-    task = replace(TASK, state=TaskState.FAILED, reason="exit code 3", finished=NOW + 50)
+    task = change_task(TASK, state=TaskState.FAILED, reason="exit code 3", finished=NOW + 50)
     explanation = ended_explanation(task)
     assert explanation.waits_for == ("nothing: the task is failed (exit code 3)",)
     assert explanation.slack == 10

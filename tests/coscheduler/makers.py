@@ -10,11 +10,13 @@ from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, Restored, SavedState, TaskSubmitted
-from cosched.coscheduler.task import Attempt, Task
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from cosched.coscheduler.task import Attempt, Task
 
 INSTANCE = "6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11"
 
@@ -48,15 +50,7 @@ def a_core(count: int = 4, **changes: Any) -> Coscheduler:
 def a_task(number: int, seconds: Sequence[float] | None = (10.0, 6.0, 5.0, 4.0), **changes: Any) -> Task:
     profile = None if seconds is None else Profile(tuple(seconds), PredictionSource.MODEL, "test")
     fields: dict[str, Any] = {"correction": "app/test", "submitted": 0.0, **changes}
-    return Task(
-        id=str(number),
-        number=number,
-        name=f"t{number}",
-        application="app",
-        command=("/bin/true",),
-        profile=profile,
-        **fields,
-    )
+    return make_task(number, name=f"t{number}", application="app", command=("/bin/true",), profile=profile, **fields)
 
 
 def restore(core: Coscheduler, time: float, **saved: Iterable[Any]) -> Outcome:

@@ -36,7 +36,7 @@ def test_a_missing_attempt_is_written_down_as_given_up_before_it_is_fenced() -> 
     outcome = core.handle(AttemptMissing(30.0, attempt.uuid))
     assert [item.state for item in outcome.changes.attempts.values()] == [AttemptState.CANCELLING]
     assert cancelled(outcome) == located(outcome) == [attempt.uuid]
-    assert core.tasks["1"].state is TaskState.DISPATCHING
+    assert core.tasks["1"].status.state is TaskState.DISPATCHING
 
 
 def test_a_task_that_lost_its_hosts_twice_is_held_back_for_a_growing_while() -> None:

@@ -68,10 +68,10 @@ def test_a_task_leaves_for_idle_hosts_and_completes() -> None:
     (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
     assert (attempt.task, attempt.hosts, attempt.predicted) == ("1", ("node01",), 10.0)
     start(core, attempt, 1.0)
-    assert core.tasks["1"].state is TaskState.RUNNING
+    assert core.tasks["1"].status.state is TaskState.RUNNING
     outcome = complete(core, attempt, 1.0, 12.0)
     (task,) = outcome.changes.tasks.values()
-    assert (task.state, task.actual, task.exit_code) == (TaskState.COMPLETED, 11.0, 0)
+    assert (task.status.state, task.status.actual, task.status.exit_code) == (TaskState.COMPLETED, 11.0, 0)
     assert not core.tasks
     assert not core.attempts
 
@@ -79,7 +79,7 @@ def test_a_task_leaves_for_idle_hosts_and_completes() -> None:
 def test_the_attempt_is_in_the_outcome_that_dispatches_it_so_that_it_can_be_written_down_first() -> None:
     outcome = submit(a_core(), a_task(1))
     assert list(outcome.changes.attempts) == [attempt.uuid for attempt in dispatched(outcome)]
-    assert [(task.id, task.state) for task in outcome.changes.tasks.values()] == [("1", TaskState.DISPATCHING)]
+    assert [(task.id, task.status.state) for task in outcome.changes.tasks.values()] == [("1", TaskState.DISPATCHING)]
 
 
 def test_a_new_task_waits_for_the_search_but_not_longer_than_the_staging_time() -> None:
@@ -299,7 +299,7 @@ def test_a_lost_host_moves_the_task_elsewhere_after_the_manager_confirmed() -> N
     core.handle(HostsObserved(3.0, hosts(2, down=[1])))
     (second,) = dispatched(report(core, first, JobState.REMOVED, 4.0))
     assert (second.hosts, second.uuid != first.uuid) == (("node02",), True)
-    assert core.tasks["1"].attempts == 2
+    assert core.tasks["1"].status.attempts == 2
 
 
 def test_a_task_that_loses_its_hosts_again_and_again_fails_with_the_reason() -> None:
@@ -309,7 +309,7 @@ def test_a_task_that_loses_its_hosts_again_and_again_fails_with_the_reason() -> 
     (attempt,) = dispatched(report(core, attempt, JobState.REMOVED, 1.0))
     report(core, attempt, JobState.EVICTED, 2.0, reason="node01 is gone")
     (task,) = report(core, attempt, JobState.REMOVED, 2.0).changes.tasks.values()
-    assert (task.state, task.reason) == (
+    assert (task.status.state, task.status.reason) == (
         TaskState.FAILED,
         "its hosts were lost under it 2 times; last: node01 is gone",
     )
@@ -342,7 +342,7 @@ def test_a_job_that_runs_is_left_to_the_manager_when_its_host_seems_down() -> No
     (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
     start(core, attempt, 1.0)
     assert not cancelled(core.handle(HostsObserved(2.0, hosts(2, down=[1]))))
-    assert complete(core, attempt, 1.0, 11.0).changes.tasks["1"].state is TaskState.COMPLETED
+    assert complete(core, attempt, 1.0, 11.0).changes.tasks["1"].status.state is TaskState.COMPLETED
 
 
 @pytest.mark.parametrize("crash", [False, True])
@@ -367,7 +367,7 @@ def test_a_submit_that_arrived_although_its_answer_was_lost_is_adopted() -> None
     core.handle(SubmitFailed(1.0, attempt.uuid, "timed out", transient=True))
     report(core, attempt, JobState.RUNNING, 2.0, job="7.0", started=1.5)
     assert core.attempt_of("1") is not None
-    assert core.tasks["1"].state is TaskState.RUNNING
+    assert core.tasks["1"].status.state is TaskState.RUNNING
 
 
 def test_an_absent_manager_gets_no_further_submits_for_a_growing_while() -> None:
@@ -382,7 +382,7 @@ def test_a_submit_that_can_never_succeed_fails_the_task_with_the_managers_words(
     core = a_core()
     (attempt,) = dispatched(submit(core, a_task(1)))
     (task,) = core.handle(SubmitFailed(1.0, attempt.uuid, "no such queue", transient=False)).changes.tasks.values()
-    assert (task.state, task.reason) == (TaskState.FAILED, "no such queue")
+    assert (task.status.state, task.status.reason) == (TaskState.FAILED, "no such queue")
 
 
 def test_a_report_may_overtake_the_answer_to_the_submit() -> None:
@@ -400,21 +400,21 @@ def test_an_unknown_state_is_looked_up_and_never_taken_for_done() -> None:
     (attempt,) = dispatched(submit(core, a_task(1)))
     start(core, attempt, 0.0)
     assert located(report(core, attempt, JobState.UNKNOWN, 5.0)) == [attempt.uuid]
-    assert core.tasks["1"].state is TaskState.RUNNING
+    assert core.tasks["1"].status.state is TaskState.RUNNING
 
 
 def test_a_failed_job_fails_its_task_with_the_exit_code() -> None:
     core = a_core()
     (attempt,) = dispatched(submit(core, a_task(1)))
     (task,) = report(core, attempt, JobState.FAILED, 3.0, exit_code=3).changes.tasks.values()
-    assert (task.state, task.exit_code, task.reason) == (TaskState.FAILED, 3, "exit code 3")
+    assert (task.status.state, task.status.exit_code, task.status.reason) == (TaskState.FAILED, 3, "exit code 3")
 
 
 def test_cancelling_a_waiting_task_is_immediate() -> None:
     core = a_core(0)
     submit(core, a_task(1))
     (task,) = core.handle(CancelRequested(1.0, "1")).changes.tasks.values()
-    assert (task.state, task.reason) == (TaskState.CANCELLED, "cancelled by the user")
+    assert (task.status.state, task.status.reason) == (TaskState.CANCELLED, "cancelled by the user")
 
 
 def test_cancelling_a_running_task_waits_for_the_manager_and_asks_again() -> None:
@@ -422,11 +422,11 @@ def test_cancelling_a_running_task_waits_for_the_manager_and_asks_again() -> Non
     (attempt,) = dispatched(submit(core, a_task(1)))
     start(core, attempt, 0.0)
     assert cancelled(core.handle(CancelRequested(1.0, "1"))) == [attempt.uuid]
-    assert core.tasks["1"].state is TaskState.CANCELLING
+    assert core.tasks["1"].status.state is TaskState.CANCELLING
     assert not cancelled(core.handle(Tick(2.0)))
     assert cancelled(core.handle(Tick(6.0))) == [attempt.uuid]
     (task,) = report(core, attempt, JobState.REMOVED, 7.0).changes.tasks.values()
-    assert task.state is TaskState.CANCELLED
+    assert task.status.state is TaskState.CANCELLED
 
 
 @pytest.mark.parametrize(
@@ -438,7 +438,7 @@ def test_a_task_that_ends_while_it_is_cancelled_ends_as_it_did(state: JobState, 
     start(core, attempt, 0.0)
     core.handle(CancelRequested(1.0, "1"))
     (task,) = report(core, attempt, state, 2.0, started=0.0, finished=1.5, exit_code=0).changes.tasks.values()
-    assert task.state is end
+    assert task.status.state is end
 
 
 def test_a_cancel_that_overtook_its_submit_is_said_again() -> None:
@@ -453,7 +453,7 @@ def test_a_job_that_somebody_removed_by_hand_is_not_run_again() -> None:
     (attempt,) = dispatched(submit(core, a_task(1)))
     start(core, attempt, 0.0)
     (task,) = report(core, attempt, JobState.REMOVED, 2.0, reason="via condor_rm (by user ann)").changes.tasks.values()
-    assert (task.state, task.reason) == (TaskState.CANCELLED, "via condor_rm (by user ann)")
+    assert (task.status.state, task.status.reason) == (TaskState.CANCELLED, "via condor_rm (by user ann)")
 
 
 def test_a_held_job_gives_its_hosts_to_others_and_takes_them_back_when_released() -> None:
@@ -463,9 +463,9 @@ def test_a_held_job_gives_its_hosts_to_others_and_takes_them_back_when_released(
     assert not dispatched(submit(core, a_task(2, [10.0])))
     outcome = report(core, held, JobState.HELD, 2.0, reason="out of quota")
     assert [attempt.task for attempt in dispatched(outcome)] == ["2"]
-    assert core.tasks["1"].reason == "held by the resource manager: out of quota"
+    assert core.tasks["1"].status.reason == "held by the resource manager: out of quota"
     report(core, held, JobState.RUNNING, 5.0, started=5.0)
-    assert (core.tasks["1"].state, core.tasks["1"].reason) == (TaskState.RUNNING, "")
+    assert (core.tasks["1"].status.state, core.tasks["1"].status.reason) == (TaskState.RUNNING, "")
 
 
 def test_run_times_correct_later_predictions() -> None:
@@ -549,7 +549,7 @@ def test_hosts_are_planned_for_the_share_of_runs_that_is_set(quantile: float, pl
     task = replace(a_task(1), profile=UNSURE)
     (attempt,) = dispatched(outcome := submit(core, task))
     assert attempt.predicted == pytest.approx(planned)
-    assert outcome.changes.tasks["1"].predicted == 10.0, "accuracy is measured by what is expected"
+    assert outcome.changes.tasks["1"].status.predicted == 10.0, "accuracy is measured by what is expected"
     submit(core, replace(task, id="2"), 1.0)
     problem, schedule = core.prospect.forecast(1.0) or pytest.fail("nothing waits")
     assert problem.seconds[0, 0, 0] == pytest.approx(planned)
@@ -697,8 +697,8 @@ class AnyWeather(RuleBasedStateMachine):
         self.outcomes.append(outcome)
         for task in outcome.changes.tasks.values():
             assert task.id not in self.ended, "a task that has ended changed"
-            if task.state.final:
-                self.ended[task.id] = task.state
+            if task.status.state.final:
+                self.ended[task.id] = task.status.state
         for decision in outcome.decisions:
             match decision:
                 case DispatchAttempt(attempt, task):
@@ -882,15 +882,15 @@ class AnyWeather(RuleBasedStateMachine):
     @invariant()
     def a_live_task_waits_or_has_one_attempt(self) -> None:
         for name, task in self.core.tasks.items():
-            waits = task.state is TaskState.QUEUED
+            waits = task.status.state is TaskState.QUEUED
             assert waits == (self.core.attempt_of(name) is None)
 
     @invariant()
     def nobody_waits_for_what_will_never_have_completed(self) -> None:
         for name, task in self.core.tasks.items():
-            for other in task.after:
+            for other in task.spec.after:
                 assert self.ended.get(other, TaskState.COMPLETED) is TaskState.COMPLETED
-            assert self.core.awaited(name) == tuple(other for other in task.after if other not in self.ended)
+            assert self.core.awaited(name) == tuple(other for other in task.spec.after if other not in self.ended)
 
     @invariant()
     def the_plan_keeps_to_the_order(self) -> None:

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 
 
 def ends(outcome: Outcome) -> dict[str, tuple[TaskState, str]]:
-    return {task.id: (task.state, task.reason) for task in outcome.changes.tasks.values() if task.state.final}
+    return {
+        task.id: (task.status.state, task.status.reason)
+        for task in outcome.changes.tasks.values()
+        if task.status.state.final
+    }
 
 
 def test_a_task_leaves_when_the_last_that_it_comes_after_has_completed() -> None:

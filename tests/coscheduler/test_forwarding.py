@@ -67,13 +67,13 @@ def test_a_forwarded_task_does_not_start_here_and_comes_back_to_the_queue() -> N
     core.handle(NeighboursChanged(0.0, available=True))
     submit(core, a_task(1, deadline=2.0))
     core.handle(TaskForwarded(0.1, "1", "b", "b is faster"))
-    assert core.tasks["1"].state is TaskState.FORWARDED
+    assert core.tasks["1"].status.state is TaskState.FORWARDED
     assert not dispatched(core.handle(Tick(30.0)))
     explanation = explain(core, "1", 1.0)
     assert explanation is not None
     assert explanation.waits_for == ("domain b has it, it waits there: b is faster",)
     outcome = core.handle(TaskReturned(31.0, "1", "b was silent"))
-    assert [task.state for task in outcome.changes.tasks.values()] == [TaskState.QUEUED]
+    assert [task.status.state for task in outcome.changes.tasks.values()] == [TaskState.QUEUED]
     assert dispatched(core.handle(OfferEnded(31.1, "1")))
 
 
@@ -83,10 +83,10 @@ def test_the_end_of_a_forwarded_task_teaches_nothing_about_our_hosts() -> None:
     submit(core, a_task(1, deadline=2.0))
     core.handle(TaskForwarded(0.1, "1", "b", "b is faster"))
     core.handle(PeerReported(1.0, "1", TaskState.RUNNING, hosts=("x",), started=0.5))
-    assert core.tasks["1"].started == 0.5
+    assert core.tasks["1"].status.started == 0.5
     outcome = core.handle(PeerReported(2.0, "1", TaskState.COMPLETED, "", ("x",), 0.5, 1.9, 1.4, 0))
     (task,) = outcome.changes.tasks.values()
-    assert (task.state, task.actual, task.peer) == (TaskState.COMPLETED, 1.4, "b")
+    assert (task.status.state, task.status.actual, task.status.peer) == (TaskState.COMPLETED, 1.4, "b")
     assert core.corrections() == {}
 
 
@@ -96,9 +96,9 @@ def test_a_cancelled_task_that_comes_back_is_cancelled() -> None:
     submit(core, a_task(1, deadline=2.0))
     core.handle(TaskForwarded(0.1, "1", "b", "b is faster"))
     core.handle(CancelRequested(0.2, "1"))
-    assert core.tasks["1"].state is TaskState.CANCELLING
+    assert core.tasks["1"].status.state is TaskState.CANCELLING
     outcome = core.handle(TaskReturned(0.3, "1", "taken back"))
-    assert [task.state for task in outcome.changes.tasks.values()] == [TaskState.CANCELLED]
+    assert [task.status.state for task in outcome.changes.tasks.values()] == [TaskState.CANCELLED]
     assert not core.tasks
 
 
@@ -115,7 +115,7 @@ def test_what_is_in_transit_never_starts_here() -> None:
     assert not list(core.transit)
     assert not dispatched(core.handle(TaskReturned(3.0, "1", "c gave it back")))
     assert list(core.transit) == ["1"]
-    assert core.tasks["1"].state is TaskState.QUEUED
+    assert core.tasks["1"].status.state is TaskState.QUEUED
     core.handle(CancelRequested(4.0, "1"))
     assert "1" not in core.tasks
     assert not list(core.transit)

@@ -8,8 +8,9 @@ from cosched.coscheduler.learnt_corrections import LearntCorrections, corrected_
 from cosched.coscheduler.task import Attempt, Task, TaskState
 from cosched.prediction.calibration import Correction
 from tests.coscheduler.makers import a_task, on_both
+from tests.tasks import change_task
 
-DONE = replace(a_task(1, [10.0, 6.0]), state=TaskState.COMPLETED, actual=12.0, hosts=("a", "b"))
+DONE = change_task(a_task(1, [10.0, 6.0]), state=TaskState.COMPLETED, actual=12.0, hosts=("a", "b"))
 
 
 def test_a_completed_task_teaches_by_the_time_predicted_on_as_many_hosts() -> None:
@@ -22,8 +23,8 @@ def test_a_completed_task_teaches_by_the_time_predicted_on_as_many_hosts() -> No
 @pytest.mark.parametrize(
     "task",
     [
-        replace(DONE, state=TaskState.FAILED),
-        replace(DONE, actual=None),
+        change_task(DONE, state=TaskState.FAILED),
+        change_task(DONE, actual=None),
         replace(DONE, correction=""),
         replace(DONE, profile=None),
     ],

@@ -19,9 +19,10 @@ from cosched.coscheduler.events import (
 )
 from cosched.coscheduler.log_entries import log_entries
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.task import Attempt, Task
+from cosched.coscheduler.task import Attempt
+from tests.tasks import make_task
 
-TASK = Task("7", 7, "night run", "sweep3d", ("sweep3d",), 0.0)
+TASK = make_task(7, name="night run", application="sweep3d", command=("sweep3d",))
 ATTEMPT = Attempt("u", "7", ("h1",), 1, None, 0.0)
 CHANGES = Changes({"7": TASK}, {"u": ATTEMPT})
 

@@ -6,6 +6,7 @@ from cosched.coscheduler.changes import CancelAttempt, Replan
 from cosched.coscheduler.state import CoreState
 from cosched.coscheduler.task import Attempt, AttemptState
 from tests.coscheduler.makers import a_task
+from tests.tasks import change_task
 
 ATTEMPT = Attempt(uuid="u", task="1", hosts=("node01",), count=1, predicted=10.0, created=0.0)
 
@@ -49,7 +50,7 @@ def test_live_tasks_are_counted_by_owner() -> None:
     ledger.load([replace(a_task(1), owner="ann")], [])
     for number in (2, 3):
         ledger.put(replace(a_task(number), owner="bob"))
-    ledger.put(replace(a_task(3), owner="bob", reason="changed"))
+    ledger.put(change_task(a_task(3), owner="bob", reason="changed"))
     assert ledger.owned == {"ann": 1, "bob": 2}
     ledger.close(ledger.tasks["1"])
     assert ledger.owned == {"bob": 2}

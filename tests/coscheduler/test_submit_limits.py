@@ -66,7 +66,7 @@ def test_a_refused_attempt_is_over_at_once_and_its_task_waits_with_the_managers_
     assert [attempt.state for attempt in outcome.changes.attempts.values()] == [AttemptState.LOST]
     assert not located(outcome)
     assert not dispatched(outcome)
-    assert (core.tasks["2"].state, core.tasks["2"].reason) == (TaskState.QUEUED, FULL)
+    assert (core.tasks["2"].status.state, core.tasks["2"].status.reason) == (TaskState.QUEUED, FULL)
     found = explain(core, "2", 5.3)
     assert found is not None
     assert found.waits_for[0] == f"{FULL}; tried again when a task of its owner ends, or in 5 s"
@@ -108,5 +108,5 @@ def test_an_attempt_that_was_being_cancelled_when_it_was_refused_is_cancelled() 
     (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
     core.handle(CancelRequested(0.1, "1", "enough"))
     (task,) = refused(core, attempt, 0.2).changes.tasks.values()
-    assert (task.state, task.reason) == (TaskState.CANCELLED, "enough")
+    assert (task.status.state, task.status.reason) == (TaskState.CANCELLED, "enough")
     assert not report(core, attempt, JobState.REMOVED, 0.3).changes.tasks

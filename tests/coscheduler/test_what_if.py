@@ -13,12 +13,14 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, HostsReserved, TaskSubmitted
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.task import Task
 from cosched.coscheduler.what_if import predict_placement
 from cosched.prediction.profile import PredictionSource, Profile
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from cosched.coscheduler.task import Task
 
 NOW = 1_750_000_000.0
 INSTANCE = "1b671a64-40d5-491e-99b0-da01ff1f3341"
@@ -26,7 +28,7 @@ INSTANCE = "1b671a64-40d5-491e-99b0-da01ff1f3341"
 
 def a_task(number: int, seconds: tuple[float, ...] | None, deadline: float | None = None) -> Task:
     profile = None if seconds is None else Profile(seconds, PredictionSource.USER)
-    return Task(str(number), number, "t", "a", ("/x",), NOW, profile=profile, deadline=deadline)
+    return make_task(number, submitted=NOW, profile=profile, deadline=deadline)
 
 
 def a_core(hosts: int, *tasks: Task) -> Coscheduler:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +23,7 @@ from cosched.daemon.manager import ManagerTimes, ResourceManager
 from cosched.store.database import StoreFault
 from cosched.store.store import Store
 from tests.daemon.makers import engine_of
+from tests.tasks import change_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -291,4 +292,4 @@ def a_request(seconds: Sequence[float] | None, count: int = 1) -> Task:
     """Return a task without a number."""
     from tests.coscheduler.makers import a_task
 
-    return replace(a_task(0, seconds), id="", count=count, correction="")
+    return change_task(a_task(0, seconds), id="", count=count, correction="")

@@ -16,7 +16,6 @@ from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved
-from cosched.coscheduler.task import Task
 from cosched.daemon.adviser import Adviser, network_view
 from cosched.daemon.clock import Clock
 from cosched.daemon.config.sections import AgentSection
@@ -26,6 +25,7 @@ from cosched.daemon.inbox import Inbox
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from tests.daemon.makers import RecordingManager
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ def an_adviser(inbox: Inbox, agent: Agent, store: Store, mode: str) -> Adviser:
 
 def submitted(inbox: Inbox, count: int) -> None:
     profile, due = Profile((40.0, 20.0), PredictionSource.USER), inbox.now() + 60.0
-    inbox.accept([Task("", 0, "t", "a", ("/bin/a",), 0.0, deadline=due, profile=profile)] * count).result(10)
+    inbox.accept([make_task(0, id="", command=("/bin/a",), deadline=due, profile=profile)] * count).result(10)
 
 
 def test_with_few_tasks_nothing_is_advised(domain: tuple[Inbox, Agent, Store]) -> None:

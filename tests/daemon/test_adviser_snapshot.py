@@ -2,21 +2,25 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from cosched.agents import Agent, AgentSettings, DomainView, Peer, PeerRole, UserFiguresKnowledge
 from cosched.agents.discovery.capability_tables import CapabilityEntry, TableKind
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.task import Task
 from cosched.daemon.adviser import FEWEST_TASKS, NetworkSurvey, adviser_snapshot, survey_network
 from cosched.prediction.profile import PredictionSource, Profile
+from tests.tasks import change_task, make_task
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.task import Task
 
 NOW = 10_000.0
 INSTANCE = "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e"
 PEERS = {"b": Peer("b", PeerRole.UPPER), "p": Peer("p", paused=True)}
-TASK = Task(
-    "1", 1, "t", "a", ("/bin/a",), NOW, deadline=NOW + 500.0, profile=Profile((40.0, 20.0), PredictionSource.USER)
+TASK = make_task(
+    1, command=("/bin/a",), submitted=NOW, deadline=NOW + 500.0, profile=Profile((40.0, 20.0), PredictionSource.USER)
 )
 
 
@@ -59,7 +63,7 @@ def test_tasks_that_say_nothing_are_left_out() -> None:
     agent, core = an_agent()
     entries = [an_entry("b", "b", AvailabilityStep(0.0, 2))]
     tasks = some_tasks(12)
-    silent = [replace(tasks[0], origin="b"), replace(tasks[0], deadline=None), replace(tasks[0], profile=None)]
+    silent = [replace(tasks[0], origin="b"), change_task(tasks[0], deadline=None), replace(tasks[0], profile=None)]
     found = adviser_snapshot(agent, NetworkSurvey(PEERS, entries, 16), [*silent, *tasks], UserFiguresKnowledge(), NOW)
     assert found is not None
     assert len(found.tasks) == 12

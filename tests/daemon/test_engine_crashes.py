@@ -51,7 +51,7 @@ class Story:
                     life.close()
 
     def check(self, life: Life) -> None:
-        assert [task.state for task in life.store.tasks(limit=99)] == [TaskState.COMPLETED] * len(TASKS)
+        assert [task.status.state for task in life.store.tasks(limit=99)] == [TaskState.COMPLETED] * len(TASKS)
         assert self.pool.completed == dict.fromkeys(TASKS, 1)
         assert not self.pool.alive()
         assert not any(attempt.state.live for task in TASKS for attempt in life.store.attempts(task))
@@ -244,7 +244,7 @@ def test_a_wish_to_cancel_survives_a_crash_at_any_step(tmp_path: Path, monkeypat
             life.tick()
         task = life.store.task("1")
         assert task is not None
-        assert task.state is TaskState.CANCELLED
+        assert task.status.state is TaskState.CANCELLED
         assert not life.pool.alive()
         assert not life.pool.completed
 

@@ -9,6 +9,7 @@ from cosched.daemon.housekeeping import Housekeeping
 from cosched.errors import SystemFault
 from cosched.store import Store
 from tests.changes import changed
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +20,7 @@ NOW = 1e9
 
 
 def ended(number: int, days: float) -> Task:
-    return Task(str(number), number, "n", "a", ("/x",), 1.0, state=TaskState.FAILED, finished=NOW - days * 86400)
+    return make_task(number, name="n", submitted=1.0, state=TaskState.FAILED, finished=NOW - days * 86400)
 
 
 def test_old_tasks_are_deleted_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from cosched.daemon.clock import Clock
 from cosched.daemon.manager import ManagerTimes, ResourceManager
 from cosched.errors import UserError
 from tests.coscheduler.makers import a_task
+from tests.tasks import change_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -355,12 +356,12 @@ def test_dispatches_of_one_call_are_submitted_together() -> None:
 
 def test_a_launch_carries_the_attempt_and_the_task() -> None:
     connector = Scripted()
-    task = replace(TASK, environment={"A": "1"}, directory="/tmp", time_limit=60.0)
+    task = change_task(TASK, environment={"A": "1"}, directory="/tmp", time_limit=60.0)
     with manager(connector) as (running, told):
         running.submit([(ATTEMPT, task)])
         told.next()
     (launch,) = connector.launches
-    assert (launch.attempt, launch.task, launch.hosts, launch.command) == ("u", "1", ("h1",), task.command)
+    assert (launch.attempt, launch.task, launch.hosts, launch.command) == ("u", "1", ("h1",), task.spec.command)
     assert (launch.environment, launch.directory, launch.time_limit) == ({"A": "1"}, "/tmp", 60.0)
     assert launch.predicted == 10.0
 

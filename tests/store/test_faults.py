@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import event
 
-from cosched.coscheduler.task import Task
 from cosched.store import Store, StoreFault
 from cosched.store.database import RefusedError
 from tests.changes import changed
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TASK = Task("1", 1, "name", "sleep", ("sleep",), 0.0)
+TASK = make_task(1, name="name", application="sleep", command=("sleep",))
 
 
 def pragma(store: Store, text: str) -> None:
@@ -50,7 +50,9 @@ def test_a_full_disk(url: str) -> None:
     store = Store(url)
     pragma(store, "max_page_count=1")
     with pytest.raises(StoreFault, match="disk is full: free some space"):
-        store.commit(changed([Task(str(number), number, "x" * 5000, "", (), 0.0) for number in range(1, 20)]))
+        store.commit(
+            changed([make_task(number, name="x" * 5000, application="", command=()) for number in range(1, 20)])
+        )
     assert store.tasks() == ()
     store.close()
 

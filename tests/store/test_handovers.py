@@ -13,16 +13,17 @@ from cosched.coscheduler.handovers import (
     ModelBundleFile,
     TaskDocument,
 )
-from cosched.coscheduler.task import Task, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.store import Store
 from cosched.store.handovers import HandoverTable
 from tests.changes import changed
+from tests.tasks import change_task, make_task
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 UUID = "6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11"
-TASK = Task("1", 1, "t", "app", ("/x",), 5.0, state=TaskState.FORWARDED, peer="b")
+TASK = make_task(1, application="app", submitted=5.0, state=TaskState.FORWARDED, peer="b")
 HANDOVER = Handover(UUID, 1, "1", "b", HandoverState.COMMITTING, "b is faster", 5.0)
 DOCUMENT = TaskDocument(
     "t",
@@ -53,7 +54,7 @@ def test_records_come_back_as_they_were(tmp_path: Path) -> None:
 
 def test_what_is_settled_or_has_ended_is_not_taken_up_again(tmp_path: Path) -> None:
     store = a_store(tmp_path)
-    ended = replace(TASK, state=TaskState.COMPLETED, finished=9.0)
+    ended = change_task(TASK, state=TaskState.COMPLETED, finished=9.0)
     store.commit(changed([ended], handovers=[HANDOVER], guests=[replace(GUEST, state=GuestState.ENDED)]))
     exchange = HandoverTable(store)
     assert exchange.handovers() == ()

@@ -5,17 +5,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.coscheduler.task import Task, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.store import Store
 from cosched.store.outbox import Outbox
 from cosched.store.rows import Notice, end_notices
 from tests.changes import changed
+from tests.tasks import change_task, make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-TASK = Task("7", 7, "n", "a", ("/x",), 1.0, notify=("mailto:a@b", "https://h"))
+TASK = make_task(7, name="n", submitted=1.0, notify=("mailto:a@b", "https://h"))
 
 
 @pytest.fixture
@@ -26,15 +27,15 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_only_an_end_is_told() -> None:
-    assert end_notices([TASK, replace(TASK, state=TaskState.RUNNING)]) == []
-    told = end_notices([replace(TASK, state=TaskState.FAILED, finished=5.0)])
-    assert told == [Notice("7", "failed", target, 5.0, 5.0) for target in TASK.notify]
+    assert end_notices([TASK, change_task(TASK, state=TaskState.RUNNING)]) == []
+    told = end_notices([change_task(TASK, state=TaskState.FAILED, finished=5.0)])
+    assert told == [Notice("7", "failed", target, 5.0, 5.0) for target in TASK.spec.notify]
 
 
 def test_an_end_and_its_notices_are_written_together_and_once(store: Store) -> None:
     outbox = Outbox(store)
     for _ in range(2):
-        store.commit(changed([replace(TASK, state=TaskState.COMPLETED, finished=5.0)]))
+        store.commit(changed([change_task(TASK, state=TaskState.COMPLETED, finished=5.0)]))
     assert outbox.due(4.9, 9) == []
     assert [notice.target for notice in outbox.due(5.0, 9)] == ["mailto:a@b", "https://h"]
 

@@ -15,6 +15,7 @@ from cosched.store.outbox import Outbox
 from cosched.store.plan_points import PlanPoints
 from cosched.store.retention import prune
 from tests.changes import changed
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def task(number: int, finished: float | None = OLD, state: TaskState = TaskState.COMPLETED) -> Task:
-    return Task(str(number), number, "n", "a", ("/x",), 1.0, state=state, finished=finished, notify=("https://h",))
+    return make_task(number, name="n", submitted=1.0, state=state, finished=finished, notify=("https://h",))
 
 
 def attempt(number: int, state: AttemptState = AttemptState.COMPLETED) -> Attempt:

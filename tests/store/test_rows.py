@@ -15,6 +15,7 @@ from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from tests.changes import changed
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,9 +38,7 @@ BY_CLASS = st.builds(
     lambda whole, each: replace(whole, classes=tuple(each)), PROFILES, st.lists(PROFILES | WITH_RANGES, max_size=3)
 )
 TASKS = st.builds(
-    Task,
-    id=st.just("1"),
-    number=st.just(1),
+    make_task,
     name=TEXT,
     application=TEXT,
     command=st.lists(TEXT, max_size=4).map(tuple),
@@ -70,6 +69,9 @@ TASKS = st.builds(
     exit_code=st.none() | st.integers(-(2**31), 2**31 - 1),
     attempts=st.integers(0, 100),
     hosts=st.lists(TEXT, max_size=4).map(tuple),
+    origin=TEXT,
+    held=st.booleans(),
+    peer=TEXT,
 )
 ATTEMPTS = st.builds(
     Attempt,
@@ -105,6 +107,8 @@ def test_a_task_comes_back_as_it_was(store: Store, task: Task) -> None:
 @given(ATTEMPTS)
 @settings(max_examples=60, deadline=None)
 def test_an_attempt_comes_back_as_it_was(store: Store, attempt: Attempt) -> None:
-    store.commit(changed([Task("1", 1, "", "", (), 0.0)], [replace(attempt, state=AttemptState.RUNNING)]))
+    store.commit(
+        changed([make_task(1, name="", application="", command=())], [replace(attempt, state=AttemptState.RUNNING)])
+    )
     store.commit(changed((), [attempt]))  # the second time it is changed, not inserted
     assert next(item for item in store.attempts("1") if item.uuid == attempt.uuid) == attempt

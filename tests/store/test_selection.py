@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.coscheduler.task import Task, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.store import Store, TaskSelection
 from tests.changes import changed
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +20,25 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened.commit(
         changed(
             [
-                Task("7", 7, "Night run", "fft", ("/x",), 1e9, "ann"),
-                Task("8", 8, "100% of it", "fft_wide", ("/x",), 1e9, "ben", state=TaskState.COMPLETED, finished=1e9),
-                Task("9", 9, "under_score", "jacobi", ("/x",), 1e9, "ann", state=TaskState.FAILED, finished=1e9),
+                make_task(7, name="Night run", application="fft", submitted=1e9, owner="ann"),
+                make_task(
+                    8,
+                    name="100% of it",
+                    application="fft_wide",
+                    submitted=1e9,
+                    owner="ben",
+                    state=TaskState.COMPLETED,
+                    finished=1e9,
+                ),
+                make_task(
+                    9,
+                    name="under_score",
+                    application="jacobi",
+                    submitted=1e9,
+                    owner="ann",
+                    state=TaskState.FAILED,
+                    finished=1e9,
+                ),
             ]
         )
     )

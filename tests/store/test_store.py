@@ -21,13 +21,22 @@ from cosched.store import KeyedSubmission, LogEntry, Store, TaskSelection
 from cosched.store.database import RefusedError, StoreFault
 from cosched.store.store import TaskHistory
 from tests.changes import changed
+from tests.tasks import change_task, make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 def task(number: int, state: TaskState = TaskState.QUEUED, finished: float | None = None) -> Task:
-    return Task(str(number), number, f"task {number}", "sleep", ("sleep", "1"), 1e9, state=state, finished=finished)
+    return make_task(
+        number,
+        name=f"task {number}",
+        application="sleep",
+        command=("sleep", "1"),
+        submitted=1e9,
+        state=state,
+        finished=finished,
+    )
 
 
 def attempt(uuid: str, of: int, state: AttemptState) -> Attempt:
@@ -82,7 +91,7 @@ def test_the_later_of_two_values_in_one_step_counts(store: Store) -> None:
     store.commit(changed([task(1), task(1, TaskState.RUNNING)]))
     found = store.task("1")
     assert found is not None
-    assert found.state is TaskState.RUNNING
+    assert found.status.state is TaskState.RUNNING
 
 
 def test_a_failed_step_writes_nothing(store: Store) -> None:
@@ -103,7 +112,7 @@ def test_tasks_are_filtered_and_paged_newest_first(store: Store) -> None:
 def test_feedback_gets_the_last_completed_tasks_in_order(store: Store) -> None:
     ends = [5.0, 3.0, 9.0, 7.0]
     store.commit(changed([task(number, TaskState.COMPLETED, end) for number, end in enumerate(ends, 1)] + [task(9)]))
-    assert [item.finished for item in store.completed(limit=3)] == [5.0, 7.0, 9.0]
+    assert [item.status.finished for item in store.completed(limit=3)] == [5.0, 7.0, 9.0]
 
 
 def test_a_key_stands_for_its_first_request_and_its_owner(store: Store) -> None:
@@ -127,11 +136,11 @@ def test_the_log_is_kept_in_order_for_each_task(store: Store) -> None:
 _WRITER = """
 import itertools, sys
 from cosched.coscheduler.changes import Changes
-from cosched.coscheduler.task import Task
+from cosched.coscheduler.task import Task, TaskSpec
 from cosched.store import Store
 store = Store(sys.argv[1])
 for number in itertools.count(store.last_number() + 1):
-    store.commit(Changes({str(number): Task(str(number), number, "", "", (), 0.0)}))
+    store.commit(Changes({str(number): Task(str(number), number, 0.0, TaskSpec("", "", ()))}))
     print(number, flush=True)
 """
 
@@ -165,7 +174,7 @@ def test_counts_follow_every_change(store: Store) -> None:
     assert sum(store.counts().values()) == 0
     store.commit(changed([task(1), task(2)]))
     assert (store.counts()[TaskState.QUEUED], store.counts(mine)[TaskState.QUEUED]) == (2, 0)
-    store.commit(changed([replace(task(1), state=TaskState.RUNNING, owner="ann")]))
+    store.commit(changed([change_task(task(1), state=TaskState.RUNNING, owner="ann")]))
     assert (store.counts()[TaskState.QUEUED], store.counts(mine)[TaskState.RUNNING]) == (1, 1)
 
 
@@ -199,7 +208,7 @@ def test_a_history_is_of_one_moment_while_others_write(store: Store) -> None:
     def write() -> None:
         for count in range(1, 60):
             new = replace(attempt(f"u{count}", 1, AttemptState.LOST), created=float(count))
-            store.commit(changed([replace(task(1), attempts=count)], [new]))
+            store.commit(changed([change_task(task(1), attempts=count)], [new]))
             running.set()
 
     writer = threading.Thread(target=write)
@@ -208,7 +217,7 @@ def test_a_history_is_of_one_moment_while_others_write(store: Store) -> None:
     while writer.is_alive():
         history = store.history("1", 1)
         assert history is not None
-        assert history.task.attempts == len(history.attempts)
+        assert history.task.status.attempts == len(history.attempts)
     writer.join()
 
 
@@ -227,7 +236,10 @@ def test_lists_show_the_newest_tasks_of_an_owner(store: Store) -> None:
             tasks = store.tasks(selection, limit, offset)
             names = ("number", "name", "owner", "state", "hosts", "held", "deadline")
             listed = [[row[name] for name in names] for row in store.listed(selection, limit, offset)]
-            assert listed == [[it.number, it.name, it.owner, it.state, it.hosts, it.held, it.deadline] for it in tasks]
+            assert listed == [
+                [it.number, it.spec.name, it.owner, it.status.state, it.status.hosts, it.status.held, it.spec.deadline]
+                for it in tasks
+            ]
 
 
 def test_reservations_that_are_not_over_are_there_after_a_restart(url: str, store: Store) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from cosched.coscheduler.task import Attempt, Task
 from cosched.store import database, tables
 from cosched.store.credentials import AccountRow, AuditEntry, SessionRow, TokenRow
 from cosched.store.database import open_engine
-from cosched.store.rows import Notice
+from cosched.store.rows import Notice, columns_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
@@ -56,7 +55,7 @@ def test_migrations_follow_one_another_without_a_fork() -> None:
     ],
 )
 def test_a_table_keeps_every_field_and_nothing_else(table: Table, kind: type, own: set[str]) -> None:
-    assert {column.name for column in table.columns} == {field.name for field in fields(kind)} | own
+    assert {column.name for column in table.columns} == set(columns_of(kind)) | own
 
 
 def test_postgresql_has_words_for_all_of_it() -> None:

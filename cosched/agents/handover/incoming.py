@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from cosched.agents.protocol.messages import Accepted, Refused, RemoteTaskState, RemoteTaskStatus, Report, Start
 from cosched.coscheduler.events import CancelRequested, StartPermitted, TaskSubmitted
-from cosched.coscheduler.handovers import Guest, GuestState
+from cosched.coscheduler.handovers import Guest, GuestState, spec_of
 from cosched.coscheduler.task import Task, TaskState
 
 if TYPE_CHECKING:
@@ -151,12 +151,12 @@ class IncomingHandovers:
         guest = self.guest_of(task.id)
         if guest is None or guest.state not in (GuestState.HELD, GuestState.PERMITTED):
             return
-        if task.state.final:
+        if task.status.state.final:
             self._ended[task.id] = task
             guest = replace(guest, state=GuestState.ENDED)
             self._write(guest)
             self._report(guest, time)
-        elif task.started is not None and task.state in (TaskState.RUNNING, TaskState.FORWARDED):
+        elif task.status.started is not None and task.status.state in (TaskState.RUNNING, TaskState.FORWARDED):
             self._report(guest, time)
 
     def tick(self, time: float) -> None:
@@ -173,7 +173,7 @@ class IncomingHandovers:
 
     def _take_in(self, peer: str, commit: Commit, task: Task, time: float) -> None:
         number = self._next_number()
-        task = replace(task, id=str(number), number=number, submitted=time, origin=peer, held=True)
+        task = replace(task, id=str(number), number=number, submitted=time, origin=peer).with_status(held=True)
         guest = Guest(
             commit.task,
             commit.epoch,
@@ -209,22 +209,24 @@ class IncomingHandovers:
     def _status(self, guest: Guest, time: float, ends: Mapping[str, float]) -> RemoteTaskStatus:
         task = self._ended.get(guest.task) or self._domain.task(guest.task)
         assert task is not None  # a guest that has not ended lives
-        state = _PROGRESS.get(task.state, RemoteTaskState.WAITING if task.started is None else RemoteTaskState.RUNNING)
-        if state is RemoteTaskState.CANCELLED and not task.attempts and not task.peer:
+        state = _PROGRESS.get(
+            task.status.state, RemoteTaskState.WAITING if task.status.started is None else RemoteTaskState.RUNNING
+        )
+        if state is RemoteTaskState.CANCELLED and not task.status.attempts and not task.status.peer:
             state = RemoteTaskState.RETURNED
         end = ends.get(guest.task)
         return RemoteTaskStatus(
             guest.uuid,
             guest.epoch,
             state,
-            task.peer or self._settings.name,
-            task.reason,
-            task.hosts,
+            task.status.peer or self._settings.name,
+            task.status.reason,
+            task.status.hosts,
             None if end is None else end - time,
-            None if task.started is None else time - task.started,
-            None if task.finished is None else time - task.finished,
-            task.actual,
-            task.exit_code,
+            None if task.status.started is None else time - task.status.started,
+            None if task.status.finished is None else time - task.status.finished,
+            task.status.actual,
+            task.status.exit_code,
         )
 
     def _find(self, peer: str, uuid: str, epoch: int) -> Guest | None:
@@ -250,17 +252,14 @@ class IncomingHandovers:
 def _in_transit(document: TaskDocument, peer: str, time: float) -> Task:
     """Return the task of an unchecked document that cannot run here."""
     name = document.name[:_MAX_NAME]
-    return Task(
-        "",
-        0,
-        name,
-        document.application[:_MAX_NAME] or name,
-        document.command,
-        time,
-        owner=f"{document.owner}@{peer}",
-        deadline=time + document.deadline,
-        best_effort=document.best_effort,
+    spec = replace(
+        spec_of(document, time),
+        name=name,
+        application=document.application[:_MAX_NAME] or name,
         parameters={each.name: each.value for each in document.parameters},
-        count=document.least,
-        time_limit=document.time_limit,
+        environment={},
+        directory="",
+        prepare=(),
+        native=None,
     )
+    return Task("", 0, time, spec, owner=f"{document.owner}@{peer}")

@@ -157,7 +157,7 @@ class Negotiator:
 
     def _begin(self, task: Task, here: float, time: float, left: float | None = None) -> None:
         ticket = self._tickets.issue(task)
-        limit = self._limit(here, task.deadline, time)
+        limit = self._limit(here, task.spec.deadline, time)
         asked = [] if ticket is None else self._to_ask(task, ticket, here, limit, time, leaves=left is not None)
         if ticket is None or not asked:
             self._fail(task.id, time)
@@ -242,9 +242,9 @@ class Negotiator:
     def _longest_pause(self, name: str, time: float) -> float:
         """Return half the seconds to a task's deadline: as it comes nearer the task is offered more often."""
         task = self._domain.task(name)
-        if task is None or task.deadline is None or task.deadline <= time:
+        if task is None or task.spec.deadline is None or task.spec.deadline <= time:
             return math.inf
-        return max((task.deadline - time) / 2, self._settings.poll_interval)
+        return max((task.spec.deadline - time) / 2, self._settings.poll_interval)
 
     def _is_overdue(self, negotiation: Negotiation, time: float) -> bool:
         """Return whether to go on without the missing answers.

@@ -103,8 +103,8 @@ class OutgoingHandovers:
         for handover in list(self._live.values()):
             task = self._domain.task(handover.task)
             granted = handover.state is HandoverState.GRANTED
-            if task is not None and task.state is TaskState.CANCELLING:
-                self.cancel(handover.task, task.reason, time)
+            if task is not None and task.status.state is TaskState.CANCELLING:
+                self.cancel(handover.task, task.status.reason, time)
             elif not granted and time > self._last_heard[handover.task] + self._settings.lease:
                 self._avoid(handover)
                 self.reclaim(handover, f"{handover.peer} was silent for {self._settings.lease:.0f} s", time)
@@ -116,9 +116,9 @@ class OutgoingHandovers:
         for handover in list(self._live.values()):
             task = self._domain.task(handover.task)
             there = self.forecasts.get(handover.task)
-            if handover.state is not HandoverState.HELD or there is None or task is None or task.deadline is None:
+            if handover.state is not HandoverState.HELD or there is None or task is None or task.spec.deadline is None:
                 continue
-            if there > task.deadline and self._domain.place(task, time, ()) < there - self._settings.least_gain:
+            if there > task.spec.deadline and self._domain.place(task, time, ()) < there - self._settings.least_gain:
                 self.reclaim(handover, f"it would now end sooner here than in {handover.peer}", time)
 
     def cancel(self, task: str, reason: str, time: float) -> None:
@@ -176,7 +176,7 @@ class OutgoingHandovers:
             return ""
         self._last_heard[handover.task] = time
         task = self._domain.task(handover.task)
-        if task is not None and task.held:
+        if task is not None and task.status.held:
             self._open_questions[handover.task] = start.ask
             return handover.task
         self._grant(handover, start.ask)
@@ -220,7 +220,7 @@ class OutgoingHandovers:
             self._outbox.tell(_final_report(handover.task, status, started, finished, time))
         elif status.state is RemoteTaskState.RUNNING:
             task = self._domain.task(handover.task)
-            if task is not None and task.started is None:
+            if task is not None and task.status.started is None:
                 self._outbox.tell(PeerReported(time, handover.task, TaskState.RUNNING, "", status.hosts, started))
         return ()
 

@@ -25,9 +25,9 @@ _OWN_REASON = CancelRequested.__dataclass_fields__["reason"].default
 # Variables of jobs, addresses with keys in them, scripts: the core reads none of these. Hand-overs and guests hold
 # whole documents, and belong to the agent.
 SECRETS: Rules = {
-    ("Task", "environment"): Omitted,
-    ("Task", "native"): Omitted,
-    ("Task", "notify"): Omitted,
+    ("TaskSpec", "environment"): Omitted,
+    ("TaskSpec", "native"): Omitted,
+    ("TaskSpec", "notify"): Omitted,
     ("SavedState", "handovers"): Omitted,
     ("SavedState", "guests"): Omitted,
     ("SavedState", "ended"): Omitted,
@@ -35,7 +35,7 @@ SECRETS: Rules = {
 
 # Lines for people, of our own or the manager's making.
 _LINES = (
-    ("Task", "reason"),
+    ("TaskStatus", "reason"),
     ("Attempt", "reason"),
     ("Host", "reason"),
     ("JobReport", "reason"),
@@ -43,9 +43,9 @@ _LINES = (
     ("PeerReported", "reason"),
     ("Reservation", "name"),
     ("SubmitFailed", "message"),
-    ("Task", "directory"),
-    ("Task", "model"),
-    ("Task", "name"),
+    ("TaskSpec", "directory"),
+    ("TaskSpec", "model"),
+    ("TaskSpec", "name"),
     ("TaskForwarded", "reason"),
     ("TaskReturned", "reason"),
 )
@@ -82,12 +82,12 @@ def redaction() -> Rules:
         ("Task", "owner"): owner,
         ("Reservation", "owner"): owner,
         ("AttemptsSnapshot", "limits"): _renamed_keys(owner),
-        ("Task", "application"): application,
+        ("TaskSpec", "application"): application,
         ("Task", "correction"): correction,
         ("CoreSnapshot", "corrections"): _renamed_keys(correction),
-        ("Task", "command"): _hidden_arguments,
-        ("Task", "prepare"): _hidden_arguments,
-        ("Task", "parameters"): lambda values: {
+        ("TaskSpec", "command"): _hidden_arguments,
+        ("TaskSpec", "prepare"): _hidden_arguments,
+        ("TaskSpec", "parameters"): lambda values: {
             name: _hidden(value) if isinstance(value, str) else value for name, value in values.items()
         },
     }

@@ -19,6 +19,7 @@ from cosched.agents.protocol.messages import (
     Reserved,
 )
 from tests.agents.makers import DOCUMENT, NOW, UUID, Domain, a_domain, a_guest, a_service, a_task, a_wide_task
+from tests.tasks import change_task
 
 if TYPE_CHECKING:
     from cosched.agents.protocol.messages import Body
@@ -139,7 +140,7 @@ def declined(allowance: float) -> list[float]:
     """Return at which second a task that is late anyway is offered; nobody wants it."""
     domain = a_domain()
     domain.submit(a_task(1, None, 1e4))  # takes the only host
-    domain.submit(replace(a_wide_task(2), deadline=NOW + allowance))
+    domain.submit(change_task(a_wide_task(2), deadline=NOW + allowance))
     times = []
     for second in range(1, 21):
         for body in domain.pass_time(1.0):

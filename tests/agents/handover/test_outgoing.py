@@ -76,7 +76,12 @@ def test_what_was_granted_is_waited_for_however_long_that_is() -> None:
     assert noted.notes[0].final
     assert states(domain) == [HandoverState.ENDED]
     (task,) = domain.outcome.changes.tasks.values()
-    assert (str(task.state), task.peer, task.exit_code, task.actual) == ("completed", "b", 0, 8.0)
+    assert (str(task.status.state), task.status.peer, task.status.exit_code, task.status.actual) == (
+        "completed",
+        "b",
+        0,
+        8.0,
+    )
 
 
 @pytest.mark.parametrize("state", [RemoteTaskState.COMPLETED, RemoteTaskState.FAILED])

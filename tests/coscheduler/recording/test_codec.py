@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,12 +13,13 @@ from cosched.coscheduler.events import Event, HostsObserved, JobReported, Schedu
 from cosched.coscheduler.recording.codec import Codec, Omitted, RecordError
 from cosched.coscheduler.task import Attempt, Task
 from tests.coscheduler.makers import a_task, on_both, settings
+from tests.tasks import change_task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CODEC = Codec()
-FULL = replace(
+FULL = change_task(
     on_both(7, [4.0, math.inf], [9.0, 8.5], owner="ann", deadline=1e9 / 3, after=("1", "2")),
     parameters={"n": math.inf, "inf": "inf", "size": 3.0},
 )

@@ -15,8 +15,9 @@ from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.snapshot import CoreSnapshot
 from cosched.coscheduler.task import Attempt
 from tests.coscheduler.makers import a_core, a_task
+from tests.tasks import change_task
 
-SECRET = replace(
+SECRET = change_task(
     a_task(1, [3.0], owner="ann", correction="merger/fast"),
     name="merger",
     application="merger",
@@ -89,10 +90,12 @@ PLAIN = {
     *(("QueueSnapshot", name) for name in ("transit", "unmodelled", "searched")),
     *(("Reservation", name) for name in ("id", "hosts")),
     *(("ScheduleImproved", name) for name in ("order", "classes")),
-    *(("Task", name) for name in ("id", "after", "state", "hosts", "origin", "peer")),
+    *(("Task", name) for name in ("id", "origin")),
+    *(("TaskStatus", name) for name in ("state", "hosts", "peer")),
     ("AttemptSubmitted", "job"),
     ("ReservationReleased", "reservation"),
     ("TaskForwarded", "peer"),
+    ("TaskSpec", "after"),
 }
 
 

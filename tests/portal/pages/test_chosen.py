@@ -22,7 +22,7 @@ def here(tmp_path: Path) -> Iterator[Portal]:
 
 def states(here: Portal) -> list[str]:
     found = [here.daemon.store.task(str(number)) for number in range(1, 6)]
-    return [str(task.state) for task in found if task is not None]
+    return [str(task.status.state) for task in found if task is not None]
 
 
 def test_several_are_cancelled_and_the_list_comes_back_as_it_was(here: Portal) -> None:

@@ -33,7 +33,7 @@ def test_a_form_makes_a_task_of_whoever_sends_it(here: Portal) -> None:
     assert ann.submit(**{"p.work": "40", "name": "mine", "deadline": "2030-01-31T18:00"}) == "/tasks/1"
     task = here.daemon.store.task("1")
     assert task is not None
-    assert (task.owner, task.name, dict(task.parameters)) == ("ann", "mine", {"work": 40.0})
+    assert (task.owner, task.spec.name, dict(task.spec.parameters)) == ("ann", "mine", {"work": 40.0})
 
 
 def test_a_form_without_the_token_of_a_page_is_refused(here: Portal) -> None:
@@ -87,7 +87,7 @@ def test_a_sample_is_submitted_with_a_deadline(here: Portal) -> None:
     assert here.person("ann").send("/submit/sample").headers["Location"] == "/tasks/1"
     task = here.daemon.store.task("1")
     assert task is not None
-    assert task.deadline is not None
+    assert task.spec.deadline is not None
 
 
 def test_a_command_brings_a_model_of_its_own(here: Portal) -> None:
@@ -143,7 +143,7 @@ def test_a_model_of_ones_own_comes_with_the_clone(here: Portal) -> None:
     assert answer.headers["Location"] == "/tasks/2"
     again = here.daemon.store.task("2")
     assert again is not None
-    assert (again.model, again.parameters) == ("a model", {"work": "40"})
+    assert (again.spec.model, again.spec.parameters) == ("a model", {"work": "40"})
 
 
 def test_another_users_job_is_not_taken(here: Portal) -> None:

@@ -30,10 +30,10 @@ def test_a_task_is_cancelled_and_submitted_again(tmp_path: Path) -> None:
         first, second = here.daemon.store.task("1"), here.daemon.store.task("2")
         assert first is not None
         assert second is not None
-        assert (second.parameters, second.name) == (first.parameters, "night")
-        assert first.deadline is not None
-        assert second.deadline is not None
-        allowed = [task.deadline - task.submitted for task in (first, second) if task.deadline is not None]
+        assert (second.spec.parameters, second.spec.name) == (first.spec.parameters, "night")
+        assert first.spec.deadline is not None
+        assert second.spec.deadline is not None
+        allowed = [task.spec.deadline - task.submitted for task in (first, second) if task.spec.deadline is not None]
         assert abs(allowed[0] - allowed[1]) < 5
 
 
