@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cosched.access import Principal, Role
+from cosched.api.documents import TaskRequest
+from cosched.api.problems import ConflictError, QuotaError
+from cosched.connector.interface import Host
+from cosched.coscheduler.events import HostsObserved
+from cosched.coscheduler.task import TaskState
+from cosched.errors import SystemFault, UserError
+from cosched.store import TaskSelection
+from tests.daemon.makers import Daemon, daemon
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
+    from pathlib import Path
+
+
+ME = Principal("me", Role.USER)
+YOU = Principal("you", Role.USER)
+CHIEF = Principal("chief", Role.OPERATOR)
+HALVING = TaskRequest(application="halving")
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Daemon]:
+    with daemon(tmp_path) as running:
+        yield running
+
+
+def test_tasks_are_numbered_and_durable_on_return(here: Daemon) -> None:
+    made = here.services.submissions.submit(ME, [HALVING, HALVING], "", "")
+    assert [task.id for task in made] == ["1", "2"]
+    stored = here.store.task("2")
+    assert stored is not None
+    assert stored.status.state is TaskState.QUEUED
+
+
+def test_of_several_tasks_all_or_none_are_accepted(here: Daemon) -> None:
+    with pytest.raises(UserError, match=r"task 2 of 2: no application 'nothing'.*; none was accepted"):
+        here.services.submissions.submit(ME, [HALVING, TaskRequest(application="nothing")], "", "")
+    assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == 0
+
+
+def test_a_key_used_again_returns_the_same_tasks(here: Daemon) -> None:
+    first = here.services.submissions.submit(ME, [HALVING], "key", "digest")
+    assert here.services.submissions.submit(ME, [HALVING], "key", "digest") == first
+    with pytest.raises(ConflictError, match="'key' was used for another request"):
+        here.services.submissions.submit(ME, [HALVING], "key", "other")
+    assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == 1
+
+
+def test_a_key_used_many_times_at_once_makes_one_task(here: Daemon) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: here.services.submissions.submit(ME, [HALVING], "key", "digest"), range(16)))
+    assert {answer[0].id for answer in answers} == {"1"}
+    assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == 1
+
+
+def test_a_submission_that_is_not_answered_in_time_is_taken_back_or_said_to_be_open(
+    here: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cosched.app.core_access._PATIENCE", 0.3)
+    monkeypatch.setattr("cosched.daemon.engine._STORE_AGAIN", 0.02)
+    gate = threading.Event()
+    here.inbox.ask(lambda _core, _time: gate.wait(20))
+    with pytest.raises(SystemFault, match="try again; nothing was done"):
+        here.services.submissions.submit(ME, [HALVING], "key", "digest")
+    gate.set()
+    monkeypatch.setattr("cosched.app.core_access._PATIENCE", 20.0)
+    made = here.services.submissions.submit(ME, [HALVING], "key", "digest")
+    assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == len(made) == 1
+    with (
+        closing(sqlite3.connect(tmp_path / "cosched.db", isolation_level=None)) as other,
+        monkeypatch.context() as patch,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        patch.setattr("cosched.app.core_access._PATIENCE", 0.3)
+        patch.setattr(here.inbox, "accept", begun(here.inbox.accept))
+        with pytest.raises(SystemFault, match="it may yet be done, so look before you try again, or use the same key"):
+            here.services.submissions.submit(ME, [HALVING], "other", "digest")
+    assert [task.id for task in here.services.submissions.submit(ME, [HALVING], "other", "digest")] == ["2"]
+
+
+def begun(accept: Callable[..., Future[Any]]) -> Callable[..., Future[Any]]:
+    """Have a submission given to the engine and taken up by it, however long that takes."""
+
+    def accepted(*arguments: Any) -> Future[Any]:
+        answer = accept(*arguments)
+        until = time.monotonic() + 20
+        while not answer.running():
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        return answer
+
+    return accepted
+
+
+def test_a_forecast_stores_nothing(here: Daemon) -> None:
+    (forecast,) = here.services.submissions.foresee(ME, [HALVING])
+    assert forecast.planned_start is not None
+    assert forecast.planned_end == pytest.approx(forecast.planned_start + 10.0)
+    assert len(forecast.planned_hosts) == 8
+    assert forecast.meets_deadline is None
+    assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == 0
+
+
+def test_a_forecast_reckons_with_the_queue_and_the_deadline(here: Daemon) -> None:
+    here.services.submissions.submit(
+        ME, [TaskRequest(application="halving", parameters={"work": 800}, hosts=8)] * 4, "", ""
+    )
+    now = here.clock.now()
+    (relaxed,) = here.services.submissions.foresee(ME, [HALVING])
+    (urgent,) = here.services.submissions.foresee(ME, [TaskRequest(application="halving", deadline=now + 60)])
+    assert relaxed.planned_start is not None
+    assert relaxed.planned_start > now + 150  # behind four tasks of 100 s on half of the hosts
+    assert urgent.meets_deadline
+    assert urgent.planned_start is not None
+    assert now <= urgent.planned_start <= here.clock.now()
+
+
+def test_models_wait_until_the_hosts_are_known(tmp_path: Path) -> None:
+    with daemon(tmp_path, hosts=0) as here:
+        with pytest.raises(SystemFault, match="has not said yet which hosts there are"):
+            here.services.submissions.submit(ME, [HALVING], "", "")
+        (forecast,) = here.services.submissions.foresee(ME, [TaskRequest(command=("/bin/true",), profile=(3.0,))])
+        assert (forecast.planned_start, forecast.meets_deadline) == (None, None)
+
+
+def test_hosts_of_one_class_decide_what_is_predicted(here: Daemon) -> None:
+    hosts = tuple(Host(f"s{number}", host_class="slow") for number in range(4))
+    here.inbox.apply(HostsObserved(here.clock.now(), hosts)).result(10)
+    (forecast,) = here.services.submissions.foresee(ME, [HALVING])
+    assert forecast.profile is not None
+    assert forecast.profile.seconds == (160.0, 80.0, 160 / 3, 40.0)
+    assert forecast.profile.hardware == "slow"
+
+
+def test_two_users_may_choose_the_same_key(here: Daemon) -> None:
+    mine, yours = (here.services.submissions.submit(principal, [HALVING], "key", "digest") for principal in (ME, YOU))
+    assert (mine[0].id, yours[0].id) == ("1", "2")
+    assert here.services.submissions.submit(ME, [HALVING], "key", "digest") == mine
+
+
+def test_followers_hear_of_what_is_on_disk(here: Daemon) -> None:
+    async def follow() -> list[tuple[str, str | None, str]]:
+        with here.services.feed.follow() as follower:
+            follower.take()
+            await asyncio.to_thread(here.services.submissions.submit, ME, [HALVING], "", "")
+            assert await follower.wait(30)
+            return [(each.kind, each.owner, each.document().id) for each in follower.take()[0]]
+
+    assert asyncio.run(follow()) == [("task", "me", "1")]
+
+
+def test_a_user_has_a_quota_of_live_tasks_and_operators_have_none(tmp_path: Path) -> None:
+    with daemon(tmp_path, waiting=2) as here:
+        here.services.submissions.submit(ME, [HALVING], "", "")
+        with pytest.raises(QuotaError, match="1 tasks of yours wait or run, and 2 may: submit 2 more when some have"):
+            here.services.submissions.submit(ME, [HALVING, HALVING], "", "")
+        here.services.submissions.submit(ME, [HALVING], "key", "digest")
+        assert (
+            here.services.submissions.submit(ME, [HALVING], "key", "digest")[0].id == "2"
+        )  # known already: not one more
+        here.services.submissions.submit(YOU, [HALVING], "", "")
+        here.services.submissions.submit(CHIEF, [HALVING] * 3, "", "")
+        here.services.tasks.cancel(ME, "1")
+        assert here.services.submissions.submit(ME, [HALVING], "", "")[0].id == "7"
+
+
+def after(*names: str) -> TaskRequest:
+    return TaskRequest(application="halving", after=names)
+
+
+def test_a_task_comes_after_others_also_over_a_restart(tmp_path: Path) -> None:
+    with daemon(tmp_path) as here:
+        (first, _) = here.services.submissions.submit(ME, [HALVING, HALVING], "", "")
+        (second,) = here.services.submissions.submit(ME, [after("1", "1")], "", "")
+        (third,) = here.services.submissions.submit(ME, [after(second.id)], "", "")
+        assert here.services.tasks.task(ME, second.id).after == ("1",)
+        assert here.services.tasks.explain(ME, second.id).waits_for[0] == "task 1, which it comes after; that is queued"
+    with daemon(tmp_path) as here:
+        here.services.tasks.cancel(ME, first.id)
+        ended = [here.services.tasks.task(ME, each.id) for each in (second, third)]
+        assert [(task.state, task.reason) for task in ended] == [
+            ("cancelled", "task 1, which it was to come after, was cancelled"),
+            ("cancelled", f"task {second.id}, which it was to come after, was cancelled"),
+        ]
+
+
+@pytest.mark.parametrize(
+    ("name", "refusal"),
+    [
+        ("1", "there is no task '1' to come after"),  # another user's
+        ("9", "there is no task '9' to come after: `cosched task list` shows what there is"),
+        ("2", "task 2 was cancelled: what comes after it would never start; submit that one again first"),
+    ],
+)
+def test_what_nobody_could_come_after_is_refused(here: Daemon, name: str, refusal: str) -> None:
+    here.services.submissions.submit(YOU, [HALVING], "", "")
+    here.services.submissions.submit(ME, [HALVING], "", "")
+    here.services.tasks.cancel(ME, "2")
+    with pytest.raises(UserError, match=refusal):
+        here.services.submissions.submit(ME, [HALVING, after(name)], "", "")
+    assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == 1
+    with pytest.raises(UserError, match="comes after 101 others: at most 100"):
+        here.services.submissions.submit(ME, [after(*map(str, range(101)))], "", "")
+
+
+def test_a_task_whose_predecessor_fails_while_it_is_submitted_is_refused(
+    here: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.services.submissions.submit(ME, [HALVING], "", "")
+    looked: list[object] = []
+
+    def look(*given: object) -> None:
+        looked.append(given)
+        here.services.tasks.cancel(ME, "1")
+
+    monkeypatch.setattr("cosched.app.submissions.check_predecessors", look)
+    with pytest.raises(UserError, match="task 1 was cancelled: what comes after it would never start"):
+        here.services.submissions.submit(ME, [after("1")], "key", "digest")
+    assert len(looked) == 1
+    assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == 1
