@@ -1,4 +1,4 @@
-"""The credential service creates and revokes tokens and accounts, for those who may.
+"""Create and revoke tokens and accounts, for principals with the right to.
 
 Nobody can give out more than they have.
 """
@@ -30,7 +30,7 @@ LONGEST_NOTE = 200
 
 
 class CredentialService:
-    """Does what is asked about credentials, if who asks may, and writes it into the audit log."""
+    """Change credentials where the principal may, and write each change into the audit log."""
 
     def __init__(self, access: Authenticator) -> None:
         self._access = access

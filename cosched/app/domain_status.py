@@ -32,7 +32,7 @@ __all__ = ["CurrentDomain", "DomainDescription", "DomainHealth", "DomainIdentity
 
 @dataclass(frozen=True, slots=True)
 class DomainIdentity:
-    """What a domain is called and runs with, by the configuration."""
+    """A domain's name and parts, by the configuration."""
 
     domain: str
     connector: str
@@ -40,7 +40,7 @@ class DomainIdentity:
 
 
 class DomainHealth(Protocol):
-    """What the daemon says of itself."""
+    """Figures of the daemon about itself."""
 
     def faults(self) -> Sequence[str]:
         """Return what does not work, in sentences."""
@@ -53,7 +53,7 @@ class DomainHealth(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainDescription:
-    """What information services are told of a domain: counts, and nothing of any one task.
+    """A domain's description for information services: counts, and nothing of any one task.
 
     Attributes:
         domain: its name.
@@ -147,7 +147,7 @@ class CurrentDomain:
         return replace(known, time=self._core.now())
 
     def on_change(self, _tasks: Collection[object], events: Sequence[Event]) -> None:
-        """Forget the state where hosts may have come and gone, or a run has taught something."""
+        """Drop the cached state where hosts changed, or a run has taught something."""
         if any(isinstance(event, (HostsObserved, JobReported)) for event in events):
             self._changes += 1
             self._known = None

@@ -1,4 +1,4 @@
-"""The event feed tells every follower at once what has happened.
+"""Tell every follower at once about new events.
 
 Threads publish, followers read on the server's event loop; the last events are kept for those who reconnect. Start at
 `EventFeed`.
@@ -77,7 +77,7 @@ class EventFeed:
         self._wake()
 
     def on_change(self, tasks: Iterable[Task], events: Iterable[Event]) -> None:
-        """Tell all followers what has been written down; a listener to the core."""
+        """Tell all followers what was just written; a listener to the core."""
         self.publish(feed_events(tasks, events))
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class EventFeed:
         return follower
 
     def since(self, number: int) -> tuple[list[FeedEvent], int, bool]:
-        """Return the events after a number, the number to go on from, and whether some of them are forgotten."""
+        """Return the events after a number, the next number, and whether some were forgotten."""
         with self._guard:
             found = [event for place, event in self._kept if place > number]
             return found, self._number, len(found) < self._number - number
@@ -150,7 +150,7 @@ class FeedFollower:
         return self._fresh.is_set()
 
     def take(self) -> tuple[list[FeedEvent], bool]:
-        """Return the new events, of each key the last only, and whether some before them are forgotten."""
+        """Return the new events, only the last of each key, and whether earlier ones were forgotten."""
         self._fresh.clear()
         found, self._number, lost = self._feed.since(self._number)
         last = {(event.kind, event.key): event for event in found}
@@ -158,7 +158,7 @@ class FeedFollower:
 
 
 def feed_events(tasks: Iterable[Task], events: Iterable[Event]) -> list[FeedEvent]:
-    """Return what is told of tasks that changed and of events that changed plan or hosts."""
+    """Return the events of changed tasks, and of changes to plan or hosts."""
     told = [FeedEvent("task", task.id, partial(task_view, task), task.owner) for task in tasks]
     for event in events:
         match event:

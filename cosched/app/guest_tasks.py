@@ -86,7 +86,7 @@ class CarriedModels:
         return model
 
     def gathered_text(self, text: str) -> ModelBundle:
-        """Return a model that a user gave as text, with every file of ours that it includes; errors as `gathered`."""
+        """Return a user's model with every file of ours that it includes; errors as `gathered`."""
         return self.gathered(str(self._kept(ModelBundle("model", (ModelBundleFile("model.psl", text),)))))
 
     def profile(self, model: ModelBundle, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
@@ -187,7 +187,7 @@ def _collect(linked: Linked, files: dict[str, Path]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class GuestTerms:
-    """What this domain runs for others.
+    """Rules about the tasks that this domain runs for others.
 
     Attributes:
         applications: names in our catalogue; empty: all of it. What runs is our own entry's command.
@@ -269,7 +269,10 @@ def _refused_subject(document: TaskDocument) -> str:
 
 
 class ModelKnowledge:
-    """What the agent asks of models; see `cosched.agents.tickets`. Never waits for an evaluation."""
+    """Answer the agent's questions about models; see `cosched.agents.tickets`. Never waits for an evaluation.
+
+    Never waits for an evaluation.
+    """
 
     def __init__(self, catalogue: Catalogue, models: CarriedModels) -> None:
         self._catalogue = catalogue
@@ -319,7 +322,7 @@ class ModelKnowledge:
         return replace(document, model=model, parameters=parameters)
 
     def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:
-        """Return what is known of a task on other hardware; what is not is found out for the next time."""
+        """Return a task's known times on other hardware; unknown ones are evaluated for the next time."""
         if document.model is None:
             seconds = document.seconds[:hosts]
             return Profile(seconds, PredictionSource.USER) if any(map(math.isfinite, seconds)) else None

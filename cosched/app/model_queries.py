@@ -1,4 +1,4 @@
-"""Model queries read the catalogue and the model library, and evaluate a model on every hardware.
+"""Read the catalogue and the model library, and evaluate a model on every hardware.
 
 Start at `ModelQueries.curves`.
 """

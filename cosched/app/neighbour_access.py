@@ -19,7 +19,7 @@ class NeighbourAccess(Protocol):
 
     @property
     def accepts_late(self) -> bool:
-        """Whether a task is accepted whose deadline cannot be met here: a neighbour may meet it."""
+        """Return whether to accept a task that is late here, as a neighbour may meet its deadline."""
         ...
 
     def explain(self, core: Coscheduler, task: str, time: float) -> TaskExplanation | None:

@@ -44,7 +44,7 @@ _FIRST, _LONGEST = 5.0, 3600.0  # seconds to wait after a fault, doubled each ti
 
 
 def late_notices(core: Coscheduler, time: float) -> list[Notice]:
-    """Return notices of live tasks that are planned to end after their deadlines, or run past them already."""
+    """Return notices of live tasks that will end after their deadlines, or already run past them."""
     deadlines = {
         name: task.spec.deadline
         for name, task in core.tasks.items()
@@ -63,7 +63,7 @@ def late_notices(core: Coscheduler, time: float) -> list[Notice]:
 
 @dataclass(frozen=True, slots=True)
 class NotificationSettings:
-    """What an administrator sets about notices.
+    """An administrator's settings of notices.
 
     Attributes:
         targets: who may be told.
@@ -81,7 +81,7 @@ class NotificationSettings:
 
 
 class Notifier(threading.Thread):
-    """Sends what is due, until `stop`."""
+    """Send due notices until `stop`."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Notifier(threading.Thread):
         self._looked_ahead = now()
 
     def stop(self) -> None:
-        """End after what is under way."""
+        """End after the notice under way."""
         self._stopped.set()
         if self.ident is not None:
             self.join()

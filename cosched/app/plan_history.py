@@ -34,7 +34,7 @@ _Progress = tuple[float, float, float | None, int]  # time, end, gap, evaluation
 
 
 class PlanHistory(threading.Thread):
-    """Listens on the engine's thread (`on_change`), is read from any other, and writes down by itself."""
+    """Keep the plan's history: `on_change` runs on the engine's thread, readers on any other."""
 
     def __init__(self, core: Coscheduler, plans: PlanPoints) -> None:
         """Set up; reads what a former process kept of the search."""
@@ -68,7 +68,7 @@ class PlanHistory(threading.Thread):
         self.write()
 
     def write(self) -> None:
-        """Write down what has changed; where that fails, it is tried again the next time."""
+        """Write the changes; after a failure, try again the next time."""
         with self._guard:
             changed = {name: list(map(list, self._tasks[name])) for name in self._changed if name in self._tasks}
             search, unwritten = list(map(list, self._search)), self._unwritten or bool(changed)
@@ -84,7 +84,7 @@ class PlanHistory(threading.Thread):
                 self._unwritten = True
 
     def on_change(self, tasks: Collection[object], events: Sequence[Event]) -> None:
-        """Take notice of what has been done; looks at the plan now and then, where it may have changed."""
+        """Note changes; look at the plan now and then, where it may have changed."""
         for event in events:
             if isinstance(event, ScheduleImproved):
                 self._improved(event)

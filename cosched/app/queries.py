@@ -1,4 +1,4 @@
-"""Queries read what has been: runs, log, accuracy of predictions, plan history."""
+"""Read the past: runs, log, accuracy of predictions, plan history."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class DomainQueries:
         self._plans = plans
 
     def runs(self, principal: Principal, since: float) -> list[RunView]:
-        """Return the attempts that ended after a time, the last ones where there are too many."""
+        """Return the attempts that ended after a time; the last ones where there are too many."""
         return [_run(principal, attempt, task) for attempt, task in self._store.ended_attempts(since, _MOST_RUNS)]
 
     def log(self, principal: Principal, limit: int, offset: int) -> list[RecordView]:

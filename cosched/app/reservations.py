@@ -86,7 +86,7 @@ class ReservationService:
 def new_reservation(
     request: ReservationRequest, owner: str, now: float, hosts: Collection[str], there: int
 ) -> Reservation:
-    """Return what is asked for.
+    """Make the wanted reservation.
 
     Args:
         request: as it came.
@@ -123,7 +123,7 @@ def new_reservation(
 
 
 def reservation_views(principal: Principal, core: Coscheduler, time: float) -> list[ReservationView]:
-    """Return those that are not over, the first to begin first."""
+    """Return the reservations that are not over, the first to begin first."""
     return [_reservation_view(principal, core, each, time) for each in core.reservations.live(time)]
 
 

@@ -1,4 +1,4 @@
-"""Submissions take in tasks, once for each idempotency key, and say beforehand what would come of them.
+"""Take in tasks, once for each idempotency key, and foresee their result.
 
 Start at `SubmissionService.submit`.
 """
@@ -123,7 +123,7 @@ class SubmissionService:
         return tasks
 
     def _earlier(self, wanted: KeyedSubmission | None) -> Future[tuple[Task, ...]] | None:
-        """Return the answer to an earlier submission under this key, which may still be on its way to the disk."""
+        """Return the answer to an earlier submission under this key, even one not yet written."""
         if wanted is None:
             return None
         pending = self._pending.get((wanted.owner, wanted.key))

@@ -47,7 +47,7 @@ _LONGEST = 1024
 
 @dataclass(frozen=True, slots=True)
 class NotificationTargets:
-    """What is allowed.
+    """Targets that may be notified.
 
     Attributes:
         webhooks: hosts, "hooks.example.org" (https only) or "http://10.0.0.7:9000" (this scheme and port).
@@ -58,7 +58,7 @@ class NotificationTargets:
     recipients: tuple[str, ...] = ()
 
     def check(self, targets: tuple[str, ...]) -> None:
-        """Refuse what is not allowed.
+        """Refuse targets that are not allowed.
 
         Raises:
             UserError: one cannot be told, or there are too many; says what is allowed.
@@ -70,7 +70,7 @@ class NotificationTargets:
                 raise UserError(f"{target[:80]!r} cannot be notified: {self._allowed()}")
 
     def allows(self, target: str) -> bool:
-        """Whether this one may be told."""
+        """Return whether this target may be notified."""
         if len(target) > _LONGEST or not target.isascii() or not target.isprintable() or " " in target:
             return False
         if target.startswith("mailto:"):
@@ -164,7 +164,7 @@ _TIMEOUT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """Where mail is handed over: `smtp://host:25`, `smtps://host:465` or `smtp+starttls://host:587`."""
+    """A mail server: `smtp://host:25`, `smtps://host:465` or `smtp+starttls://host:587`."""
 
     url: str
     user: str = ""

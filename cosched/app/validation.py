@@ -34,7 +34,7 @@ __all__ = ["DomainState", "ProfilePredictor", "TaskValidator", "check_predecesso
 def check_predecessors(
     tasks: Iterable[Task], find: Callable[[str], Task | None], principal: Principal | None = None
 ) -> None:
-    """Raise where a new task would come after one that is not there, or after one that will never have completed.
+    """Refuse a task after one that does not exist, or that will never complete.
 
     Args:
         tasks: the new ones.
@@ -76,7 +76,7 @@ class ProfilePredictor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DomainState:
-    """What a task is measured against.
+    """The domain's state that a new task is checked against.
 
     Attributes:
         time: now, seconds since the epoch.
@@ -288,7 +288,7 @@ def _counted_hosts(least: int, most: int) -> str:
 
 
 def offered_notice(task: Task, domain: DomainState) -> str:
-    """Say that a task is accepted to be offered elsewhere, as no schedule of this domain meets its deadline.
+    """Say that a task is offered elsewhere, as no schedule here meets its deadline.
 
     Empty where that is not so: it could be met here, or the task is welcome late.
     """
@@ -314,7 +314,7 @@ def _check_slack(task: Task, domain: DomainState) -> None:
 
 
 def _unmeetable_run_time(task: Task, domain: DomainState) -> float | None:
-    """Return the shortest predicted run time where it ends after the deadline even if it began now; else None."""
+    """Return the shortest predicted run time if even that is too late from now; else None."""
     if task.spec.deadline is None:
         return None
     expected = corrected_profile(task, domain.corrections)

@@ -85,7 +85,7 @@ def peer_views(
 
 
 def handover_views(handovers: Iterable[Handover]) -> tuple[HandoverView, ...]:
-    """Return what was done with a task, oldest first."""
+    """Return a task's log, oldest first."""
     return tuple(
         HandoverView(
             peer=one.peer,
@@ -112,7 +112,7 @@ def task_view(task: Task) -> TaskView:
 
 
 def listed_view(row: TableRow) -> TaskView:
-    """Return the same of a row of the table `tasks`, or of the part of it that lists show."""
+    """Return the view of a row of the table `tasks`, or of its columns in lists."""
     return TaskView(**_task_fields(_VIEW, row))
 
 

@@ -60,7 +60,7 @@ class AttemptLifecycle:
         return self.admission.room(owner, self._ledger.sent[owner], time)
 
     def shut(self) -> dict[str, float]:
-        """Return of which owners the manager has as many attempts as it takes, and when one more is tried."""
+        """Return the owners at the manager's limit, and when one more attempt is tried."""
         doors, sent = self.admission.doors, self._ledger.sent
         return {owner: door.until for owner, door in doors.items() if sent[owner] >= door.limit} if doors else {}
 
@@ -109,7 +109,7 @@ class AttemptLifecycle:
             self._give_up(attempt, reason, time)
 
     def call_back(self, up: Iterable[str], time: float) -> None:
-        """Take attempts back that have not begun and whose host went down or to others: they would wait for it long."""
+        """Take back attempts that have not begun on hosts now down or taken: they would wait long."""
         known = set(up)
         for attempt in list(self._ledger.attempts.values()):
             gone = [host for host in attempt.hosts if host not in known]
@@ -306,7 +306,7 @@ def _with_report(attempt: Attempt, report: JobReport) -> Attempt:
 
 
 def cancelled_with_predecessor(task: Task, ended: Task) -> Task:
-    """Return a waiting task as it ends because one that it was to come after has not completed."""
+    """Return a waiting task as cancelled, because a predecessor did not complete."""
     how = "failed" if ended.status.state is TaskState.FAILED else "was cancelled"
     finished = None if ended.status.finished is None else max(ended.status.finished, task.submitted)
     reason = f"task {ended.id}, which it was to come after, {how}"

@@ -96,7 +96,7 @@ class Changes:
     submissions: tuple[KeyedSubmission, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether there is anything to write down."""
+        """Return whether there is anything to write down."""
         records = self.tasks or self.attempts or self.reservations or self.handovers or self.guests
         return bool(records or self.log or self.submissions)
 

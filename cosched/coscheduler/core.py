@@ -117,7 +117,7 @@ class Coscheduler:
 
     @classmethod
     def from_snapshot(cls, settings: CoreSettings, snapshot: CoreSnapshot) -> Coscheduler:
-        """Return a core that goes on exactly as the one whose snapshot this is."""
+        """Return a core that goes on exactly as the snapshot's did."""
         core = cls(settings)
         core._load(snapshot)
         return core
@@ -164,7 +164,7 @@ class Coscheduler:
 
     @property
     def transit(self) -> Iterable[str]:
-        """Tasks of other domains that cannot run here and wait for a domain that takes them, in order of arrival."""
+        """Guests that cannot run here and wait for another domain, in order of arrival."""
         return tuple(self._queue.transit)
 
     @property
@@ -173,11 +173,11 @@ class Coscheduler:
         return self._lifecycle.paused_until
 
     def refused(self, task: str, time: float) -> bool:
-        """Whether the manager takes no more attempts of the task's owner for now."""
+        """Return whether the manager takes no more attempts of the task's owner for now."""
         return self._lifecycle.room(self.tasks[task].owner, time) < 1
 
     def door(self, task: str) -> OwnerLimit | None:
-        """Return what is known of the manager's limit on the task's owner; None where there is no sign of any."""
+        """Return the known limit of the task's owner, None without a sign of any."""
         return self._lifecycle.admission.doors.get(self.tasks[task].owner)
 
     def attempt_of(self, task: str) -> Attempt | None:
@@ -185,7 +185,7 @@ class Coscheduler:
         return self._ledger.attempt_of(task)
 
     def awaited(self, task: str) -> tuple[str, ...]:
-        """Return those that a live task comes after and that have not completed yet: before that it cannot leave."""
+        """Return the predecessors of a live task that have not completed yet: before that it cannot leave."""
         return self._ledger.awaited(self.tasks[task])
 
     def held_back_until(self, task: str) -> float | None:
@@ -202,7 +202,7 @@ class Coscheduler:
         return insert_by_deadline(reversed(self.waiting.counts), task.spec.deadline, self._due, task.spec.after)
 
     def staged(self, task: Task, time: float) -> bool:
-        """Whether the search has looked at a waiting task, or had its time to."""
+        """Return whether the search has looked at a waiting task, or had its time to."""
         return self._queue.staged(task, time)
 
     def corrections(self) -> dict[str, Correction]:
@@ -247,7 +247,7 @@ class Coscheduler:
         self.improved, self.changed = snapshot.improved, snapshot.changed
 
     def _restore(self, event: Restored) -> None:
-        """Take up what was written down, and find out what became of each attempt meanwhile."""
+        """Restore the records, and find out what became of each attempt meanwhile."""
         saved = event.state
         self._ledger.load(saved.tasks, saved.attempts)
         for reservation in saved.reservations:
@@ -277,7 +277,7 @@ class Coscheduler:
         return math.inf if deadline is None else deadline
 
     def _may_wait(self, event: Event) -> bool:
-        """Whether nothing can leave by this event, so that the plan need not be decoded.
+        """Return whether nothing can leave by this event, so that the plan need not be decoded.
 
         Decoding it for each of a thousand tasks that arrive together takes long: a task that is still to be searched
         for leaves no sooner by a look shortly after the last one.
@@ -344,7 +344,7 @@ class Coscheduler:
                 self._ledger.replan()
 
     def _stays(self, departure: ImmediateStart, time: float) -> bool:
-        """Whether another domain must be asked before this task leaves; then it is."""
+        """Return whether another domain must be asked before this task leaves, and ask it."""
         task = self.tasks[departure.task]
         end = time + departure.seconds
         early = self._neighbours.offer_on_time and not task.origin

@@ -38,7 +38,7 @@ _FIRST = 32  # tasks of a plan that are decoded first to see who uses the idle h
 
 
 class ImmediateStart(NamedTuple):
-    """A task that leaves now, its hosts in rank order and its predicted run time in seconds."""
+    """A task that leaves now, its hosts in rank order and its predicted seconds."""
 
     task: str
     hosts: tuple[str, ...]
@@ -55,7 +55,7 @@ class BackfillCandidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunTimeTable:
-    """How long tasks take which hosts.
+    """Run times and hosts of tasks, as dispatch needs them.
 
     Attributes:
         kinds: class of each host, by name; hosts that are alike have one.
@@ -76,14 +76,14 @@ class RunTimeTable:
         return cls(dict(zip(problem.hosts, classes, strict=True)), places, problem.seconds)
 
     def on(self, task: str, count: int, kinds: Iterable[int]) -> float:
-        """Return the run time on so many hosts of these classes together, of which the slowest decides."""
+        """Return the run time on `count` hosts of these classes; the slowest decides."""
         return max(float(self.seconds[kind, self.places[task], count - 1]) for kind in kinds)
 
 
 def first_on_idle_hosts(
     problem: Problem, plan: Plan, idle: Sequence[str]
 ) -> tuple[Sequence[Assignment], list[BackfillCandidate]]:
-    """Decode a plan as far as it says who is the first on each idle host: of a long queue a small part.
+    """Decode only the small part of a plan that says which task is first on each idle host.
 
     Only these tasks can start now, and when they start is when the plan needs the hosts. Where hosts differ, or come
     and go, all is decoded: where a task is planned to run says how quick it is.
@@ -179,7 +179,7 @@ def _backfill(
 
 
 def _tightest_fit(left: Iterable[str], needed: Mapping[str, float], count: int, seconds: float) -> tuple[str, ...]:
-    """Return so many hosts that nobody needs for so long, in rank order; none where there are not enough."""
+    """Return `count` hosts that stay free for `seconds`, in rank order, or ()."""
     fitting = [host for host in left if needed.get(host, math.inf) >= seconds]
     if len(fitting) < count:
         return ()
@@ -220,7 +220,7 @@ def starts_in_order(
 def _fastest_hosts(
     task: str, count: int, left: Iterable[str], speeds: RunTimeTable, kept: Mapping[str, float]
 ) -> tuple[str, ...]:
-    """Return the fastest hosts that are free for as long as the slowest of them takes; none where there are none."""
+    """Return the fastest hosts that stay free as long as their slowest takes, or ()."""
     alone = {host: speeds.on(task, count, (speeds.kinds[host],)) for host in left}
     for slowest in sorted({seconds for seconds in alone.values() if math.isfinite(seconds)}):
         able = [host for host in left if alone[host] <= slowest <= kept.get(host, math.inf)]

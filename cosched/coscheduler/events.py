@@ -189,7 +189,7 @@ class TaskReturned:
 
 @dataclass(frozen=True, slots=True)
 class PeerReported:
-    """What a forwarded task does in the domain that has it; times are of our clock, epoch seconds.
+    """A forwarded task's state in its domain; times are of our clock, epoch seconds.
 
     Attributes:
         where: that domain, which may be further on than the one it was handed to; empty where that is not known.

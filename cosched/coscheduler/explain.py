@@ -145,7 +145,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
 
 
 def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> float:
-    """Return how many seconds earlier a waiting task would end if no hosts were reserved, 0.0 for not at all."""
+    """Return how many seconds earlier a task would end without reservations, or 0.0."""
     forecast = core.prospect.unreserved(time) if core.reservations.live(time) else None
     if forecast is None:
         return 0.0

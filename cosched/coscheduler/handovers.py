@@ -70,7 +70,7 @@ class NamedText:
 
 @dataclass(frozen=True, slots=True)
 class NativeJob:
-    """What a user's own file asks of its manager, in that manager's words.
+    """A user's own file for its manager, in that manager's words.
 
     See `cosched.connector.values.NativeDescription`.
     """
@@ -168,7 +168,7 @@ def _values(texts: tuple[NamedText, ...]) -> dict[str, str]:
 
 
 class HandoverState(StrEnum):
-    """Where a task is that we hand to another domain."""
+    """State of a task that we hand to another domain."""
 
     COMMITTING = "committing"  # the task is on its way; whether it has arrived is not known
     HELD = "held"  # it has arrived; we may still take it back
@@ -208,7 +208,7 @@ class Handover:
 
 
 class GuestState(StrEnum):
-    """Where a task is that another domain has handed to us."""
+    """State of a task that another domain handed to us."""
 
     HELD = "held"  # it must not start before its origin permits it
     PERMITTED = "permitted"

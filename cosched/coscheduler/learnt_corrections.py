@@ -21,7 +21,7 @@ __all__ = ["LearntCorrections", "corrected_profile"]
 
 
 def corrected_profile(task: Task, corrections: Mapping[str, Correction]) -> Profile | None:
-    """Return a task's prediction as the runs have taught, on each class by what they have taught there.
+    """Return a task's prediction corrected by the runs on each class.
 
     Of a task that has been given hosts, the times are those of their classes.
     """
@@ -48,7 +48,7 @@ class LearntCorrections:
         self.handover = DispatchLatency()
 
     def load(self, corrections: Mapping[str, Correction], latency: DispatchLatency) -> None:
-        """Go on with what was learnt before."""
+        """Restore the corrections of an earlier process."""
         self.corrections, self.handover = dict(corrections), latency
 
     def ended(self, task: Task) -> None:
@@ -64,6 +64,6 @@ class LearntCorrections:
             self.handover = self.handover.learn(attempt.started - attempt.created)
 
     def expected(self, task: Task, count: int) -> float:
-        """Return the corrected run time of a task with a profile, in seconds on `count` hosts."""
+        """Return a task's corrected run time in seconds on `count` hosts."""
         assert task.profile is not None
         return self.corrections.get(task.correction, Correction()).factor * task.profile.on(count)

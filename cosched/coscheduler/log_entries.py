@@ -1,4 +1,4 @@
-"""Log entries say in one short line what happened, for each event that people may ask about later."""
+"""Describe events in one line of the log each."""
 
 from __future__ import annotations
 

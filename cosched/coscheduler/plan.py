@@ -57,7 +57,7 @@ def initial_host_counts(seconds: NDArray[np.float64], slack: NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class PlanningAssumptions:
-    """What a plan must reckon with beside the tasks' profiles.
+    """Everything beside the tasks' profiles that a plan must reckon with.
 
     Attributes:
         corrections: of run times, as learned, by `Task.correction`.
@@ -76,7 +76,7 @@ class PlanningAssumptions:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What the problems of one queue have in common, whenever they are made.
+    """Common part of all problems of one queue, whenever they are made.
 
     Attributes:
         waiting: the queue, in planned order.
@@ -114,7 +114,7 @@ def run_times(task: Task, outlook: PlanningAssumptions, classes: Sequence[str], 
 
 
 def named_plan(problem: Problem, plan: Plan) -> tuple[tuple[str, ...], tuple[int, ...], tuple[str, ...]]:
-    """Return a plan's tasks in order, their host counts and classes, as a `ScheduleImproved` names them."""
+    """Return a plan's tasks in order with host counts and classes, for a `ScheduleImproved`."""
     chosen = () if plan.classes is None else plan.classes[plan.order].tolist()
     classes = tuple("" if each < 0 else problem.classes[each] for each in chosen)
     names = tuple(map(problem.tasks.__getitem__, plan.order.tolist()))
@@ -153,7 +153,7 @@ class CurrentPlan:
             self.counts[other] = self.counts.pop(other)
 
     def add_first(self, task: str) -> None:
-        """Put a task that had begun before at the front, its host count to be chosen anew."""
+        """Put a task that had begun before at the front; its host count is chosen anew."""
         self.counts = {task: 0, **self.counts}
         self.classes.pop(task, None)
 
@@ -182,7 +182,7 @@ class CurrentPlan:
         outlook: PlanningAssumptions | None = None,
         classes: Mapping[str, str] | None = None,
     ) -> Problem | None:
-        """Describe the waiting tasks as a scheduling problem whose origin is `now`.
+        """Make the scheduling problem of the waiting tasks, with the origin `now`.
 
         Tasks that no number of the present hosts can run are left out.
 
@@ -219,7 +219,7 @@ class CurrentPlan:
     def plan(
         self, problem: Problem, counts: Mapping[str, int] | None = None, classes: Mapping[str, str] | None = None
     ) -> Plan:
-        """Return the current plan (or another order, counts and classes) for a problem that `problem` made.
+        """Return the current plan (or another order, counts and classes) for one of our problems.
 
         A count that is not possible now (hosts went down, not chosen yet) is chosen anew; where a class cannot be had,
         hosts of any are taken.
@@ -246,7 +246,7 @@ class CurrentPlan:
         self.classes = {name: each for name, each in zip(names, classes, strict=False) if each}
 
     def _known(self, hosts: tuple[str, ...], outlook: PlanningAssumptions) -> ProfileMatrix:
-        """Return what is known of tasks on these hosts by this outlook."""
+        """Return the profile rows of tasks on these hosts under these assumptions."""
         reckoned = outlook.corrections, outlook.quantile
         rows = self._rows
         if (
@@ -259,7 +259,7 @@ class CurrentPlan:
         return rows
 
     def _framed(self, tasks: Mapping[str, Task], rows: ProfileMatrix, outlook: PlanningAssumptions) -> _Frame:
-        """Return the frame of the queue as it is, the one made before where nothing it was made of has changed."""
+        """Return the queue's frame, the earlier one where nothing has changed."""
         waiting = tuple(self.counts)
         if self._frame is not None and self._frame.waiting == waiting:
             return self._frame
@@ -276,7 +276,7 @@ class CurrentPlan:
     def _known_times(
         self, task: Task, outlook: PlanningAssumptions, classes: tuple[str, ...], hosts: int
     ) -> NDArray[np.float64]:
-        """Return `run_times` without a hand-over, made anew only where something they were made of has changed."""
+        """Return `run_times` without a hand-over, the earlier ones where nothing has changed."""
         assert task.profile is not None
         parts = task.profile.classes or (task.profile,)
         corrections = [outlook.corrections.get(task.correction_on(each.hardware)) for each in parts]
@@ -289,7 +289,7 @@ class CurrentPlan:
 
 
 def _class_indices(problem: Problem, counts: NDArray[np.int64], classes: Mapping[str, str]) -> NDArray[np.int64]:
-    """Return the index of each task's class where it has enough hosts for it, else -1."""
+    """Return the index of each task's class where that has enough hosts, else -1."""
     sizes = np.bincount(problem.host_class, minlength=len(problem.classes))
     kinds = np.full(len(problem.tasks), -1, dtype=np.int64)
     for place, name in enumerate(problem.tasks):
@@ -409,9 +409,9 @@ class TaskQueue:
         return list(islice((task for task in self._passing if self.may_leave(task, time)), most))
 
     def may_leave(self, task: str, time: float) -> bool:
-        """Whether nothing holds the task back any more."""
+        """Return whether nothing holds the task back any more."""
         return self.held_back.get(task, 0.0) <= time and not self._waits(task, time)
 
     def staged(self, task: Task, time: float) -> bool:
-        """Whether the task has waited long enough for the search."""
+        """Return whether the task has waited long enough for the search."""
         return task.id in self._searched or time >= task.submitted + self._staging

@@ -54,7 +54,7 @@ def expected_completion(attempt: Attempt | None, now: float, handover: float) ->
 def with_dependencies(
     problem: Problem, tasks: Mapping[str, Task], end: Callable[[str], float | None], now: float
 ) -> Problem | None:
-    """Return a problem whose tasks wait for those that they come after.
+    """Return the problem with its tasks' predecessors added.
 
     Left out is what comes after a task of which nobody can say when it will have completed: it cannot be planned yet.
 
@@ -134,7 +134,7 @@ class PlanningView:
         return busy | {host: max(end, busy.get(host, end)) for host, end in self._reservations.kept(time).items()}
 
     def busy(self, time: float) -> dict[str, float]:
-        """Return when each host that is at work, for us or others, is expected to be free, epoch seconds."""
+        """Return when each busy host is expected to be free, epoch seconds."""
         own = self._domain.occupied(self._ledger.attempts.values(), time, self._experience.handover.seconds)
         return {**self._domain.claims(time), **own}
 

@@ -23,7 +23,7 @@ __all__ = ["ProfileMatrix", "widened"]
 
 @dataclass(slots=True)
 class ProfileMatrix:
-    """What problems of the same hosts, corrections and quantile know of tasks, a row each in order of arrival.
+    """Cache of the time-independent part of a problem, one row per waiting task.
 
     Attributes:
         hosts: the class of each.
@@ -66,7 +66,7 @@ class ProfileMatrix:
 
 
 def widened(times: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
-    """Return times with so many columns, infinite in those that there were not."""
+    """Return times widened to `columns`, infinite in the new ones."""
     if times.shape[2] == columns:
         return times
     wide = np.empty((*times.shape[:2], columns))

@@ -46,17 +46,17 @@ class Reservation:
     released: float | None = None
 
     def over(self, time: float) -> bool:
-        """Whether it keeps no host any more."""
+        """Return whether it keeps no host any more."""
         return self.released is not None or self.end <= time
 
     @property
     def title(self) -> str:
-        """What to call it."""
+        """Return the reservation's name for people."""
         return self.name or self.id
 
 
 class Reservations:
-    """Those that are known: others than those that are over matter no more."""
+    """Known reservations; expired ones are dropped."""
 
     def __init__(self) -> None:
         self._known: dict[str, Reservation] = {}
@@ -77,11 +77,11 @@ class Reservations:
         return tuple(self._known.values())
 
     def forget(self, time: float) -> None:
-        """Forget those that are over."""
+        """Drop expired reservations."""
         self._known = {name: each for name, each in self._known.items() if not each.over(time)}
 
     def live(self, time: float) -> list[Reservation]:
-        """Return those that are not over, the first to begin first."""
+        """Return the reservations that are not over, the first to begin first."""
         found = [each for each in self._known.values() if not each.over(time)]
         return sorted(found, key=lambda each: (each.begin, each.id))
 
@@ -104,7 +104,7 @@ class Reservations:
         return first
 
     def absences(self, hosts: Sequence[str], time: float) -> list[Unavailability]:
-        """Return them as a problem with these hosts and the origin `time` has them, not settled yet."""
+        """Return the reservations for a problem with these hosts and the origin `time`, not settled yet."""
         index = {name: place for place, name in enumerate(hosts)}
         return [
             Unavailability(index[host], max(each.begin - time, 0.0), each.end - time)
@@ -114,13 +114,13 @@ class Reservations:
         ]
 
     def on(self, hosts: Iterable[str], begin: float, end: float, time: float) -> list[Reservation]:
-        """Return those that keep any of these hosts at any time between two, epoch seconds."""
+        """Return the reservations of any of these hosts between two times, epoch seconds."""
         wanted = set(hosts)
         return [each for each in self.live(time) if each.begin < end and each.end > begin and wanted & set(each.hosts)]
 
 
 def with_reservations(problem: Problem, reservations: Reservations, time: float) -> Problem:
-    """Return a problem, whose origin is `time`, with the reservations to plan around."""
+    """Return a problem with the origin `time` and the reservations to plan around."""
     absences = reservations.absences(problem.hosts, time)
     if not absences:
         return problem

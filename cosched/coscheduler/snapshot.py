@@ -42,7 +42,7 @@ class QueueSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class AttemptsSnapshot:
-    """What is remembered of the manager's answers.
+    """Memory of the manager's answers.
 
     Attributes:
         paused_until: no attempt is submitted before this epoch time.

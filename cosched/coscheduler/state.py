@@ -81,7 +81,7 @@ class DomainHosts:
         self._claimed = dict(claimed)
 
     def claims(self, now: float) -> dict[str, float]:
-        """Return when each host that others have is expected to be free, epoch seconds, always after `now`.
+        """Return when each foreign-claimed host is expected to be free, epoch seconds, always after `now`.
 
         Where the manager does not say, what has lasted so long is expected to last as long again.
         """
@@ -121,7 +121,7 @@ class DomainHosts:
 
 
 class CoreState:
-    """Every change of a task or an attempt goes through here, so that none is left out of an outcome.
+    """Keep tasks and attempts, and note every change, so that no outcome misses one.
 
     Attributes:
         tasks: live tasks by identifier.
@@ -164,7 +164,7 @@ class CoreState:
         self._replan = True
 
     def load(self, tasks: Iterable[Task], attempts: Iterable[Attempt]) -> None:
-        """Take in what was written down before: that is no change."""
+        """Restore stored records, without noting a change."""
         for task in tasks:
             self._keep(task)
         for task in self.tasks.values():
@@ -180,11 +180,11 @@ class CoreState:
 
     @property
     def linked(self) -> bool:
-        """Whether any live task comes after another one."""
+        """Return whether any live task has a predecessor."""
         return bool(self._behind)
 
     def awaited(self, task: Task) -> tuple[str, ...]:
-        """Return those that a task comes after and that have not completed yet."""
+        """Return a task's predecessors that have not completed yet."""
         return tuple(name for name in task.spec.after if name in self.tasks)
 
     def behind(self, task: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ __all__ = ["OwnerLimit", "SubmitLimits"]
 
 @dataclass(slots=True)
 class OwnerLimit:
-    """What is known of an owner of whom the manager took no more.
+    """An owner's known limit: the manager took no more attempts.
 
     Attributes:
         limit: live attempts that it had taken.
@@ -38,7 +38,7 @@ class OwnerLimit:
 
 
 class SubmitLimits:
-    """What was found out of limits.
+    """Limits found so far.
 
     Attributes:
         doors: by owner; there is none for those of whom nothing was ever refused.
@@ -49,7 +49,7 @@ class SubmitLimits:
         self._settings = settings
 
     def snapshot(self) -> dict[str, OwnerLimit]:
-        """Return what is known of each owner's limit now."""
+        """Return the known limit of each owner now."""
         return {owner: replace(door) for owner, door in self.doors.items()}
 
     def load(self, limits: Mapping[str, OwnerLimit]) -> None:
@@ -57,20 +57,20 @@ class SubmitLimits:
         self.doors = {owner: replace(door) for owner, door in limits.items()}
 
     def refuse(self, owner: str, taken: int, why: str, time: float) -> None:
-        """Note that the manager took no more while it had so many live attempts of an owner."""
+        """Note that the manager refused an attempt beside `live` others of its owner."""
         door = self.doors.get(owner)
         pauses = 1 if door is None else door.pauses + (time >= door.until)  # those that left together count once
         pause = min(self._settings.retry * 2.0 ** min(pauses - 1, 20), self._settings.retry_longest)
         self.doors[owner] = OwnerLimit(taken, time + pause, why, pauses)
 
     def take(self, owner: str, taken: int) -> None:
-        """Note that the manager took one, and has so many live attempts of the owner now."""
+        """Note that the manager took an attempt, which makes `live` of its owner."""
         door = self.doors.get(owner)
         if door is not None and taken > door.limit:
             door.limit, door.pauses, door.step = taken, 0, 2 * door.step
 
     def room(self, owner: str, live: int, time: float) -> float:
-        """Return how many attempts of an owner may leave who has so many on their way or there."""
+        """Return how many more attempts of an owner may leave."""
         door = self.doors.get(owner)
         if door is None:
             return math.inf

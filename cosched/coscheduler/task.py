@@ -22,7 +22,7 @@ __all__ = ["Attempt", "AttemptState", "Task", "TaskSpec", "TaskState", "TaskStat
 
 
 class TaskState(StrEnum):
-    """Where a task is in its life."""
+    """State of a task in its life."""
 
     QUEUED = "queued"  # admitted; waits for its hosts
     FORWARDED = "forwarded"  # with another domain, or on its way there
@@ -40,7 +40,10 @@ class TaskState(StrEnum):
 
 
 class AttemptState(StrEnum):
-    """Where an attempt is. Only SUBMITTING to HELD are live; a task has at most one live attempt."""
+    """State of an attempt. Only SUBMITTING to HELD are live; a task has at most one live attempt.
+
+    Only SUBMITTING to HELD are live; a task has at most one live attempt.
+    """
 
     SUBMITTING = "submitting"  # written down; the submit may or may not have happened
     SUBMITTED = "submitted"  # the manager has it
@@ -65,7 +68,7 @@ _LIVE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """What a task was asked to be, with defaults filled in; a change of its status leaves it alone.
+    """The request of a task with defaults filled in; changes of its status leave it alone.
 
     Attributes:
         application: name of the catalogue entry or of the command.
@@ -100,7 +103,9 @@ class TaskSpec:
 
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
-    """What has become of a task. Times are epoch seconds, durations seconds.
+    """State and history of a task. Times are epoch seconds, durations seconds.
+
+    Times are epoch seconds, durations seconds.
 
     Attributes:
         reason: why it failed, was cancelled or is held; one line.
@@ -160,17 +165,17 @@ class Task:
 
     @property
     def in_transit(self) -> bool:
-        """Whether it cannot run here and only goes through, from one domain to another."""
+        """Return whether the task only passes through, from one domain to another."""
         return bool(self.origin) and self.profile is None
 
     def correction_on(self, hardware: str) -> str:
-        """Return the key under which runs on hosts of a class are compared with their predictions."""
+        """Return the key of comparable runs and predictions on hosts of a class."""
         if self.profile is None or not self.profile.classes:
             return self.correction
         return self.correction.removesuffix(self.profile.hardware) + hardware
 
     def on(self, classes: Iterable[str]) -> Task:
-        """Return the task as it is predicted on hosts of these classes, which its run will be compared with."""
+        """Return the task with its prediction on hosts of these classes, for its run."""
         if self.profile is None or not self.profile.classes:
             return self
         profile = self.profile.among(classes)
@@ -206,7 +211,7 @@ class Attempt:
 
 
 def shared_values(record: DataclassInstance, kind: type[DataclassInstance]) -> dict[str, Any]:
-    """Return the values of those fields that a record and another kind of record have in common, by name."""
+    """Return the values of the fields that two kinds of record share, by name."""
     return {name: getattr(record, name) for name in _shared_names(type(record), kind)}
 
 

@@ -35,7 +35,7 @@ _NOTICEABLE = 0.1  # seconds; nobody minds less
 
 @dataclass(frozen=True, slots=True)
 class QueueDelay:
-    """What one more task does to those that wait: how many end later, by how much at most (s), how many too late."""
+    """Effect of one more task on waiting ones: how many are delayed, by how much at most (s), how many late."""
 
     delayed: int
     longest: float
@@ -44,7 +44,7 @@ class QueueDelay:
 
 @dataclass(frozen=True, slots=True)
 class PredictedPlacement:
-    """Where a task would run, in epoch seconds, and what that does to those that wait already."""
+    """Predicted place of a task, in epoch seconds, and its effect on waiting ones."""
 
     start: float
     end: float
@@ -115,7 +115,7 @@ def _earliest(core: Coscheduler, task: Task, problem: Problem, plan: Plan, time:
 
 
 def _queue_delay(problem: Problem, plan: Plan, extended: Problem, changed: Plan) -> QueueDelay:
-    """Compare when the waiting tasks end under their plan and under one with the new task among them."""
+    """Compare the waiting tasks' ends under their plan and under one with the new task."""
     before = np.array(spans(problem, plan)[1])
     after = np.array(spans(extended, changed)[1])[: len(before)]
     delay = after - before
@@ -185,7 +185,7 @@ def _with_one_more(problem: Problem, rows: NDArray[np.float64], deadline: float,
 
 
 def _soonest(problem: Problem, plan: Plan, ahead: list[int], new: int) -> Assignment:
-    """Return the place of the task `new` behind these, on the host count that ends first (ties: the smaller)."""
+    """Return the place of `new` behind these tasks, on the count that ends first (ties: the smaller)."""
     known = Plan(plan.order, np.append(plan.counts, 1), _with_any_class(plan))
     place = soonest(problem, known, ahead, new)
     assert place is not None, "reservations end, and some host count can be used"

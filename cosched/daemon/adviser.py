@@ -76,14 +76,14 @@ class NetworkSurvey:
 
 
 def survey_network(agent: Agent, core: Coscheduler, time: float) -> NetworkSurvey:
-    """Return what is known of the network; on the core's thread only."""
+    """Return the view of the network; on the core's thread only."""
     return NetworkSurvey(agent.usable(), agent.entries(time), len(core.domain.hosts))
 
 
 def adviser_snapshot(
     agent: Agent, survey: NetworkSurvey, tasks: Sequence[Task], knowledge: TaskKnowledge, time: float
 ) -> AdviserSnapshot | None:
-    """Return what is to be simulated; None where there are too few tasks, or nobody but us.
+    """Return the network to simulate; None with too few tasks, or without neighbours.
 
     Args:
         agent: ours.
@@ -144,7 +144,7 @@ def _busy(service: AdvertisedService) -> float:
 
 
 def _slowness(tasks: Sequence[Task], knowledge: TaskKnowledge, hardware: str, there: int, here: int) -> float:
-    """Return run time on other hardware ÷ ours, as far as it is known by now; 1 where it is not."""
+    """Return run time on other hardware ÷ ours, 1 where it is unknown."""
     ratios = []
     for task in tasks[-_COMPARED:]:
         document = knowledge.document(task, here)
@@ -157,7 +157,7 @@ def _slowness(tasks: Sequence[Task], knowledge: TaskKnowledge, hardware: str, th
 
 @dataclass(frozen=True, slots=True)
 class LatestAdvice:
-    """What was advised last.
+    """Return the last advice.
 
     Attributes:
         time: when, epoch seconds.
@@ -207,7 +207,7 @@ class Adviser(threading.Thread):
 
     @property
     def mode(self) -> str:
-        """What it may do: off, advise or adopt."""
+        """The adviser's mode: off, advise or adopt."""
         return self._section.adviser
 
     def start(self) -> None:

@@ -29,7 +29,7 @@ _ALLOWANCE = 4  # times the given processor time after which the process is ende
 
 @dataclass(frozen=True, slots=True)
 class AdviceRequest:
-    """What is asked, and the seconds of processor time that it may take."""
+    """A question, with the processor seconds that it may take."""
 
     situation: AdviserSnapshot
     bounds: AdvertisingBounds
@@ -37,7 +37,7 @@ class AdviceRequest:
 
 
 def answer(question: AdviceRequest) -> Advice:
-    """Return what is to be advised."""
+    """Return the advice."""
     return advise(question.situation, question.bounds, question.seconds)
 
 

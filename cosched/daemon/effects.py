@@ -56,11 +56,11 @@ class Effects:
 
     @property
     def snapshot_due(self) -> bool:
-        """Whether the search waits for a snapshot."""
+        """Return whether the search waits for a snapshot."""
         return self._replan
 
     def carry_out(self, decisions: Sequence[Decision]) -> None:
-        """Do what has been decided, in its order; dispatches first and together."""
+        """Carry out decisions in their order; dispatches first and together."""
         dispatches = [(one.attempt, one.task) for one in decisions if isinstance(one, DispatchAttempt)]
         for attempt, task in dispatches:
             _log.info("dispatch", task=task.id, attempt=attempt.uuid, hosts=",".join(attempt.hosts))
@@ -78,7 +78,7 @@ class Effects:
                     self._send(letter)
 
     def give_snapshot(self, core: Coscheduler, now: float) -> None:
-        """Give the search a snapshot of the core, if one is due and the last is long enough ago."""
+        """Give the search a snapshot of the core, if one is due."""
         began = time.monotonic()
         if self._search is None or not self._replan or began < self._next_snapshot:
             return

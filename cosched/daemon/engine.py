@@ -42,7 +42,7 @@ _STORE_AGAIN = 1.0  # seconds between tries to write
 
 
 class Engine(threading.Thread):
-    """Owns the core, and empties the inbox, which is the way to it for all other threads.
+    """Own the core and empty the inbox, the only way to it for other threads.
 
     Nothing is done, and nobody is told that anything was accepted, before it is on disk.
 
@@ -76,7 +76,7 @@ class Engine(threading.Thread):
         self.failed: BaseException | None = None
 
     def subscribe(self, listener: ChangeListener) -> None:
-        """Have a listener called with what has been written down, on this thread; it must be quick."""
+        """Call a listener with all that was written, on this thread; it must be quick."""
         self._listeners.append(listener)
 
     def subscribe_failure(self, listener: Callable[[], None]) -> None:
@@ -84,7 +84,7 @@ class Engine(threading.Thread):
         self._failure_listeners.append(listener)
 
     def stop(self) -> None:
-        """Finish what is in the inbox and end."""
+        """Finish the inbox's items and end."""
         self._stopped.set()
         self._inbox.wake()
         if self.ident is not None:
@@ -219,7 +219,7 @@ class Engine(threading.Thread):
 
 
 class _Step:
-    """What is written in one commit, and what follows from it."""
+    """Items of one commit, and their outcomes."""
 
     def __init__(self) -> None:
         self.items: list[InboxItem] = []

@@ -1,4 +1,4 @@
-"""Housekeeping deletes every hour what is older than the administrator wants it kept."""
+"""Delete expired records every hour."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class _Part(Protocol):
 
 
 class _WebPart:
-    """The web server, with the model processes whose evaluations its answers wait for."""
+    """The web server, with the model processes that its answers wait for."""
 
     def __init__(self, server: WebServer, models: ModelProcesses) -> None:
         self._server = server
@@ -92,7 +92,7 @@ class _WebPart:
         self._server.start()
 
     def stop(self) -> None:
-        """Answer what has been asked; models that take long are given up in time for their clients to be told."""
+        """Answer open requests; give long evaluations up in time for their clients to be told."""
         hurry = threading.Timer(_MODELS, self._models.close)
         hurry.start()
         self._server.stop()
@@ -204,7 +204,7 @@ class Daemon:
         )
 
     def stop(self) -> None:
-        """Answer what has been asked, write down what has happened, and end; jobs go on."""
+        """Answer open requests, write all changes, and end; jobs go on."""
         _log.info("stopping")
         self._feed.close()
         for part in reversed(self._running):

@@ -77,7 +77,7 @@ class AttemptLookups:
         return self._known.pop(uuid, None) or self._connector.find(uuid)
 
     def forget(self, uuid: str) -> None:
-        """Forget what is known of an attempt: something has just been done to it."""
+        """Forget an attempt's reports: a command for it has just been sent."""
         if uuid in self._known:
             self._known[uuid] = None
 
@@ -96,7 +96,7 @@ class AttemptLookups:
 
 @dataclass(frozen=True, slots=True)
 class ManagerTimes:
-    """When the manager looks again, in seconds.
+    """Intervals of the manager's looks, in seconds.
 
     Attributes:
         grace: after which an attempt that neither queue nor history knows counts as lost.

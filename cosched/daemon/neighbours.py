@@ -124,7 +124,7 @@ class GuestGate:
         self._state = state
 
     def deliver(self, letter: Letter) -> None:
-        """Take a letter whose sender has proved its identity."""
+        """Take a letter from an authenticated sender."""
         task, fault = None, ""
         if isinstance(letter.body, Request | Commit):
             task, fault = self._evaluated(letter.body, letter.sender)
@@ -156,7 +156,7 @@ class Neighbours:
 
     @property
     def accepts_late(self) -> bool:
-        """Whether a task is accepted whose deadline cannot be met here: a neighbour may meet it."""
+        """Return whether to accept a task that is late here, as a neighbour may meet its deadline."""
         return self._admit_late and any(not entry.paused for entry in self._directory.entries.values())
 
     def explain(self, core: Coscheduler, task: str, time: float) -> TaskExplanation | None:

@@ -1,4 +1,4 @@
-"""The peer directory keeps the neighbours' entries as their files have them, and reads outputs at neighbours.
+"""Keep the neighbours' entries as their files have them, and read outputs at neighbours.
 
 Start at `PeerDirectory.read`.
 """
@@ -36,7 +36,7 @@ _WATCH = 1.0  # seconds between looks at the peers' files
 
 
 class PeerDirectory:
-    """Watches the folder of the peers' files on a thread, and tells listeners of what has changed.
+    """Watch the folder of the peers' files on a thread, and tell listeners of changes.
 
     Attributes:
         entries: the neighbours by name.
@@ -92,7 +92,7 @@ class PeerDirectory:
         _log.info("peers", known=",".join(self.entries))
 
     def output(self, name: str, query: OutputQuery) -> Output | None:
-        """Read at a neighbour part of the output of a task that it has from us; any thread may call it.
+        """Read part of a forwarded task's output at its neighbour; any thread may call it.
 
         Raises:
             SystemFault: the neighbour does not answer, or refuses; says so.

@@ -54,7 +54,7 @@ class PlanningSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SearchAllowance:
-    """How much of the machine the search may take.
+    """The search's share of the machine.
 
     Attributes:
         nice: added to the process's nice value.
@@ -120,7 +120,7 @@ class _Planner:
         self._compiled.set()
 
     def _plan(self, snapshot: PlanningSnapshot) -> PlanningSnapshot | None:
-        """Improve one snapshot's plan until a newer one is there (returned) or the search has converged (None)."""
+        """Improve a snapshot's plan until a newer one arrives (returned) or the search converges (None)."""
         if not self._compiled.is_set():
             self._heuristic(snapshot)
             while not self._compiled.wait(_SLICE):
@@ -177,7 +177,7 @@ class _Planner:
 
 @dataclass(frozen=True, slots=True)
 class _SearchEffort:
-    """What a plan has cost."""
+    """Work that a plan has cost."""
 
     evaluations: int
     generations: int = 0
@@ -185,7 +185,7 @@ class _SearchEffort:
 
 
 class _Progress:
-    """How far one search has come, and what of it has been told."""
+    """Progress of one search, and the part that was told."""
 
     def __init__(self, search: GeneticSearch, tasks: int) -> None:
         self._search = search
@@ -207,13 +207,13 @@ class _Progress:
 
     @property
     def settled(self) -> bool:
-        """Whether the plan is good enough to act on."""
+        """Return whether the plan is good enough to act on."""
         enough = self._seconds >= _SETTLED_SECONDS and self._search.generations >= _SETTLED_GENERATIONS
         return enough or self._search.finished
 
     @property
     def work(self) -> _SearchEffort:
-        """What the search has done so far."""
+        """Return the work of the search so far."""
         return _SearchEffort(self._search.evaluations, self._search.generations, self._seconds)
 
     @property
@@ -222,7 +222,7 @@ class _Progress:
         return self._seconds - self._improved_at
 
     def news(self) -> bool:
-        """Whether it is time to tell: at once of the first plan, soon of a better one, now and then of progress."""
+        """Return whether to tell: at once of a first plan, soon of a better one, sometimes of progress."""
         since = time.monotonic() - self._told_at
         better = self._search.objective < self._told
         if since < (self._quiet if better else max(_REMIND, self._quiet)):

@@ -44,7 +44,7 @@ class ModelProcesses(ModelPredictor):
         self._line = threading.BoundedSemaphore(_LINE)
 
     def close(self) -> None:
-        """End the processes, and with them what is being evaluated; nothing is evaluated any more."""
+        """End the processes and their evaluations; nothing is evaluated any more."""
         self._closed = True
         for process in self._processes:
             process.abandon()

@@ -97,7 +97,7 @@ class TlsFiles:
 
 
 class _Connection(HttpToolsProtocol):
-    """Knows the user at the other end of a unix socket (`request.state.peer`), and bounds what uvicorn's own does not.
+    """Find the user at a unix socket's other end (`request.state.peer`), and bound uvicorn's own protocol.
 
     The parser would take a head without end into memory, and of requests sent before the last was answered only the
     newest would learn that the client has gone: an event stream among them would never end.
@@ -168,7 +168,7 @@ class WebServer:
 
     @property
     def addresses(self) -> list[str]:
-        """Where it listens, with the numbers of ports that the system has chosen."""
+        """Return the addresses, with the numbers of ports that the system has chosen."""
         names = [each.getsockname() for each in self._sockets]
         return [f"unix:{name}" if isinstance(name, str) else f"{name[0]}:{name[1]}" for name in names]
 

@@ -48,7 +48,7 @@ _digested, _plain, _whole = Codec(DIGESTED), Codec(), Codec(defaults=True)
 
 @dataclass(frozen=True, slots=True)
 class RecordedStart:
-    """Where a core begins, or goes on: settings and state.
+    """The beginning of a recording: settings and state of the core.
 
     Attributes:
         cosched: version that recorded.
@@ -110,7 +110,7 @@ class RecordingWriter:
         return f"{_encode(head)}\n{_encode(state)}\n"
 
     def handled(self, event: Event, outcome: Outcome | None) -> str:
-        """Return the line of an event with what came of it, None where the core failed."""
+        """Return the line of an event and its outcome, None where the core failed."""
         if outcome is None:
             return self.recorded(RecordedEvent(event, ""))
         return self.recorded(RecordedEvent(event, outcome_digest(outcome), decision_texts(outcome.decisions)))
@@ -124,7 +124,7 @@ class RecordingWriter:
 
 
 def outcome_digest(outcome: Outcome) -> str:
-    """Return a short fingerprint of what an event changed and decided, the same for a redacted core."""
+    """Return a short digest of an outcome, the same for a redacted core."""
     changes, write = outcome.changes, _digested.write
     document = (
         [write(task, Task) for task in changes.tasks.values()],

@@ -1,4 +1,4 @@
-"""A replay runs a recording through the core again and compares what comes of each event. Start at `replay`."""
+"""Run a recording through the core again and compare the outcome of each event. Start at `replay`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ReplayedEvent:
 
     @property
     def same(self) -> bool:
-        """Whether the outcome is the recorded one."""
+        """Return whether the outcome is the recorded one."""
         return self.recorded.digest == ("" if self.outcome is None else outcome_digest(self.outcome))
 
     @property
