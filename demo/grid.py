@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import itertools
 import time
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING
@@ -36,7 +37,7 @@ _PATIENCE = 60.0
 
 @contextmanager
 def grid(
-    connectors: Sequence[str], *, scale: float, lease: float = 10.0, commands: bool = False
+    connectors: Sequence[str], *, scale: float, lease: float = 10.0, commands: bool = False, site: type[Site] = Site
 ) -> Iterator[list[Site]]:
     """Run one domain for each connector, every one a neighbour of every other.
 
@@ -45,18 +46,17 @@ def grid(
         scale: seconds that one published second takes.
         lease: of the agents, seconds.
         commands: whether they run commands of others, and files of their users.
+        site: the class that starts the daemons.
     """
     with ExitStack() as stack:
         sites = [
             stack.enter_context(
-                Site(connector, scale=scale, noise=0.0, settings=_settings(name, lease, commands), prepare=certify)
+                site(connector, scale=scale, noise=0.0, settings=_settings(name, lease, commands), prepare=certify)
             )
             for name, connector in zip(NAMES, connectors, strict=False)
         ]
-        for site in sites:
-            for other in sites:
-                if other is not site:
-                    peer(site, "add", str(other.folder / "peer.toml"))
+        for one, other in itertools.permutations(sites, 2):
+            peer(one, "add", str(other.folder / "peer.toml"))
         await_neighbours(sites)
         yield sites
 

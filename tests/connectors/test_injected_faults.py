@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cosched.api.documents import TaskRequest
-from demo.site import Site
 from tests.history import faults, read_pool
+from tests.testbed.nursery import QuickSite
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [
@@ -29,7 +29,7 @@ def test_in_bad_weather_every_task_runs_exactly_once() -> None:
         "dispatch": {"grace": "500ms", "retry": "100ms"},
     }
     requests = [TaskRequest(application=name, hosts="1-4") for name in ("jacobi", "fft", "memsort")] * (_TASKS // 3)
-    with Site("simulated", scale=0.02, noise=0.2, seed=_SEED, settings=settings) as site, site.client() as client:
+    with QuickSite("simulated", scale=0.02, noise=0.2, seed=_SEED, settings=settings) as site, site.client() as client:
         tasks = [task.id for task in client.submit_all(requests)]
         site.kill()
         site.start()

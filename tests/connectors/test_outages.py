@@ -20,12 +20,14 @@ import pytest
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.api.documents import TaskRequest
-from demo.site import Site
 from tests.history import faults, read
 from tests.testbed.debian import PackageError
+from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from demo.site import Site
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [pytest.mark.pool, pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")]
@@ -52,7 +54,7 @@ def test_a_manager_that_is_away_for_long_costs_time_and_no_task(connector: str, 
         settings[f"connector.{connector}"] = _SETTINGS
     with ExitStack() as stack:
         try:
-            site = stack.enter_context(Site(connector, scale=_SCALE, settings=settings))
+            site = stack.enter_context(QuickSite(connector, scale=_SCALE, settings=settings))
         except PackageError as error:
             pytest.skip(f"the manager cannot be had here: {error}")
         client = stack.enter_context(site.client())

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [
     pytest.mark.daemon,
+    pytest.mark.xdist_group("daemon"),  # its tests share one site
     pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 

@@ -16,11 +16,13 @@ from cosched.api.documents import HostView, TaskRequest
 from cosched.client import Client
 from cosched.errors import SystemFault
 from cosched.simulation.kernels import KERNELS
-from demo.site import Site
 from tests.history import faults, read
+from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from demo.site import Site
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [
@@ -43,10 +45,11 @@ TASKS = 24
 def a_site(connector: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """Run a site; fail where one of its processes outlives it."""
     mark = str(uuid.uuid4())
+    QuickSite.prepare_forks()  # what daemons are forked from outlives the site, so it bears no mark
     monkeypatch.setenv(MARK, mark)
     if connector == "condor":
         pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
-    with Site(connector, scale=SCALE, settings=SETTINGS) as site:
+    with QuickSite(connector, scale=SCALE, settings=SETTINGS) as site:
         folder = str(site.folder)
         yield site
     until = time.monotonic() + 10

@@ -11,6 +11,7 @@ from cosched.api.documents import TaskRequest
 from cosched.cli.main import run
 from demo.grid import NAMES, forwarded, grid, submit, where
 from tests import history
+from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,7 @@ def await_one_elsewhere(site: Site) -> None:
 
 
 def test_tasks_are_forwarded_and_daemons_killed_in_the_middle_lose_none() -> None:
-    with grid(("local",) * 3, scale=SCALE) as sites:
+    with grid(("local",) * 3, scale=SCALE, site=QuickSite) as sites:
         submit(sites[0], 14, SCALE, slack=0.8)
         await_one_elsewhere(sites[0])
         for site in (sites[1], sites[0]):
@@ -72,7 +73,7 @@ def test_tasks_are_forwarded_and_daemons_killed_in_the_middle_lose_none() -> Non
 def test_a_users_own_batch_script_is_run_by_the_other_domains_slurm(tmp_path: Path) -> None:
     script = tmp_path / "own.sh"
     script.write_text("#!/bin/sh\n#SBATCH --comment=theirs\necho ran on $SLURM_JOB_NODELIST of $COSCHED_HOSTS\n")
-    with grid(("slurm", "slurm"), scale=0.5, lease=60.0, commands=True) as sites:
+    with grid(("slurm", "slurm"), scale=0.5, lease=60.0, commands=True, site=QuickSite) as sites:
         with sites[0].client() as client:
             blocker = client.submit(TaskRequest(command=("/bin/sleep", "200"), profile=(*[None] * 15, 200.0)))
             give_up = time.monotonic() + 60

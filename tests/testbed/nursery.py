@@ -1,7 +1,7 @@
 """Daemons that start at once: forked from a process that has read all of cosched's modules before.
 
-What runs is `cosched serve` as ever. Reading the modules is most of a start's processor time, and who starts hundreds
-of daemons to kill them need not pay for it each time.
+What runs is `cosched serve` as ever, with the environment of who starts it. Reading the modules is most of a start's
+processor time, and tests that start hundreds of daemons need not pay for it each time.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+from multiprocessing.forkserver import ensure_running
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING
 
 from demo.site import Site
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from multiprocessing.context import ForkServerContext
     from pathlib import Path
 
     from demo.site import Process
@@ -40,6 +43,12 @@ _MODULES = [
 class QuickSite(Site):
     """A site whose daemons are forked."""
 
+    @staticmethod
+    def prepare_forks() -> None:
+        """Start the process that daemons are forked from; it keeps the environment of this moment for all to see."""
+        _context()
+        ensure_running()
+
     def _spawn(self) -> Process:
         return _Forked(self.config, self.log)
 
@@ -48,9 +57,8 @@ class _Forked:
     """A forked daemon, to be handled like `subprocess.Popen`."""
 
     def __init__(self, config: Path, log: Path) -> None:
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(_MODULES)
-        self._process = context.Process(target=_serve, args=(str(config), str(log)), name="daemon")
+        arguments = (str(config), str(log), dict(os.environ))
+        self._process = _context().Process(target=_serve, args=arguments, name="daemon")
         self._process.start()
         self.pid = self._process.pid or 0
 
@@ -72,10 +80,18 @@ class _Forked:
             os.kill(self.pid, sig)
 
 
-def _serve(config: str, log: str) -> None:
+def _context() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(_MODULES)
+    return context
+
+
+def _serve(config: str, log: str, environment: Mapping[str, str]) -> None:
     """Be `cosched serve`."""
     from cosched.cli.main import run
 
+    os.environ.clear()
+    os.environ.update(environment)
     file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     os.dup2(file, 1)
     os.dup2(file, 2)

@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.cli.main import run
-from demo.site import Site
+from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from demo.site import Site
+
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [
     pytest.mark.daemon,
+    pytest.mark.xdist_group("task-output"),  # its tests share one site
     pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with Site("local", scale=0.05) as site:
+    with QuickSite("local", scale=0.05) as site:
         yield site
 
 

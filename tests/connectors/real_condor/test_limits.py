@@ -15,9 +15,9 @@ from cosched.client import NotRunningError
 from cosched.connector import ConnectorError, JobState
 from cosched.connector.contract import Bench
 from cosched_condor import CondorConnector
-from demo.site import Site
 from tests.history import faults, read
 from tests.testbed.condor_pool import CondorPool
+from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,7 +90,7 @@ def test_a_group_larger_than_any_submission_fails_and_says_why(bench: Bench, lim
 
 def test_a_daemon_keeps_the_tasks_that_a_full_scheduler_refuses_and_each_runs_once() -> None:
     settings = {"dispatch": {"grace": "1s", "retry": "200ms", "retry_longest": "1s"}}
-    with Site("condor", scale=_SCALE, settings=settings) as site, site.client() as client:
+    with QuickSite("condor", scale=_SCALE, settings=settings) as site, site.client() as client:
         assert isinstance(site.pool, CondorPool)
         site.pool.reconfigure(MAX_JOBS_PER_OWNER=3)
         command = tuple(site.command("sweep3d", str(_SCALE)))

@@ -12,8 +12,8 @@ from cosched.api.documents import TaskRequest
 from cosched.connector import ConnectorError, JobState
 from cosched.connector.contract import Bench
 from cosched_slurm import SlurmConnector
-from demo.site import Site
 from tests.history import faults, read
+from tests.testbed.nursery import QuickSite
 from tests.testbed.slurm_cluster import SlurmCluster
 from tests.testbed.slurm_install import SUITE
 
@@ -67,7 +67,7 @@ def test_a_full_queue_refuses_at_once_and_for_now(small: SlurmCluster, tmp_path:
 
 def test_a_daemon_keeps_the_tasks_that_a_full_queue_refuses_and_each_runs_once() -> None:
     settings = {"dispatch": {"grace": "1s", "retry": "200ms", "retry_longest": "1s"}}
-    with Site("slurm", scale=_SCALE, settings=settings) as site, site.client() as client:
+    with QuickSite("slurm", scale=_SCALE, settings=settings) as site, site.client() as client:
         assert isinstance(site.pool, SlurmCluster)
         site.pool.reconfigure(MaxJobCount=7)
         command = tuple(site.command("sweep3d", str(_SCALE)))

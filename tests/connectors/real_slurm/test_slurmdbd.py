@@ -16,14 +16,16 @@ from cosched.api.documents import TaskRequest
 from cosched.connector import ConnectorError, JobState
 from cosched.connector.contract import Bench
 from cosched_slurm import SlurmConnector
-from demo.site import Site
 from tests.history import faults, read
 from tests.testbed.debian import PackageError
+from tests.testbed.nursery import QuickSite
 from tests.testbed.slurm_cluster import SlurmCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from demo.site import Site
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [pytest.mark.pool, pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")]
@@ -40,7 +42,7 @@ def site() -> Iterator[Site]:
         "dispatch": {"retry": "200ms", "retry_longest": "1s"},
     }
     try:
-        with Site("slurm", scale=_SCALE, settings=settings, prepare=_associate, accounting=True) as site:
+        with QuickSite("slurm", scale=_SCALE, settings=settings, prepare=_associate, accounting=True) as site:
             yield site
     except PackageError as error:
         pytest.skip(f"Debian's slurmdbd cannot be had here: {error}")

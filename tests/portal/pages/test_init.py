@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.api.documents import TaskRequest
-from demo.site import Site
 from tests.portal.pages.visitor import PHONE, Visitor, visiting
 from tests.testbed.browser import chromium
+from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Browser, Dialog, Page, Route
+
+    from demo.site import Site
 
 pytestmark = [
     pytest.mark.browser,
@@ -60,14 +62,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def empty(browser: Browser) -> Iterator[Site]:
-    with Site("local", scale=0.05) as site:
+    with QuickSite("local", scale=0.05) as site:
         yield site
 
 
 @pytest.fixture(scope="module")
 def busy() -> Iterator[Site]:
     """One task has completed, one has failed, some run and some wait, and one host is down."""
-    with Site("local", scale=0.05) as site, site.client() as client:
+    with QuickSite("local", scale=0.05) as site, site.client() as client:
         sleeps = ["/bin/sh", "-c", "echo working on $COSCHED_RANK; echo oh >&2; sleep 600"]
         client.submit(TaskRequest(application="jacobi", deadline=time.time() + 600))
         client.submit(TaskRequest(command=("/bin/false",), hosts=2))
