@@ -1,1 +1,1 @@
-"""The application layer: what can be asked of a domain, whoever asks."""
+"""The application layer: the services of a domain, for pages, routes and agent alike."""

@@ -30,7 +30,7 @@ _PATIENCE = 20.0  # seconds to wait for the core; what it answers is on disk bef
 
 
 class CoreAccess(Protocol):
-    """The thread that owns the core, as others see it; its methods may be called from any thread."""
+    """The thread that owns the core, for all other threads."""
 
     @property
     def store_fault(self) -> str:
@@ -42,15 +42,15 @@ class CoreAccess(Protocol):
         ...
 
     def ask(self, question: Callable[[Coscheduler, float], _T]) -> Future[_T]:
-        """Have a function called with the core and the time, between two events; it must change nothing."""
+        """Have a function called with core and time, between events; it must change nothing."""
         ...
 
     def apply(self, event: Event) -> Future[None]:
-        """Tell the core that something happened; the answer comes when what it changed is on disk."""
+        """Tell the core of an event; the answer comes when its changes are on disk."""
         ...
 
     def accept(self, tasks: Sequence[Task], submission: KeyedSubmission | None = None) -> Future[tuple[Task, ...]]:
-        """Number new tasks and take them in, all or none; the answer comes when they are on disk."""
+        """Number new tasks and take them in, all or none; the answer means "on disk"."""
         ...
 
 
@@ -65,11 +65,14 @@ class CoreClient:
         return self._core.now()
 
     def ask(self, question: Callable[[Coscheduler, float], _T]) -> _T:
-        """Return what a function says of the core; it is called on the core's thread and must change nothing."""
+        """Return what a function says of the core.
+
+        It is called on the core's thread and must change nothing.
+        """
         return self.wait(self._core.ask(question))
 
     def apply(self, event: Event) -> None:
-        """Tell the core that something happened; on return what it changed is on disk."""
+        """Tell the core of an event; on return its changes are on disk."""
         self.wait(self._core.apply(event))
 
     def accept(self, tasks: Sequence[Task], submission: KeyedSubmission | None = None) -> Future[tuple[Task, ...]]:

@@ -75,7 +75,7 @@ class CredentialService:
         return self._access.tokens.of(None if everybody else principal.name)
 
     def revoke(self, principal: Principal, address: str, identifier: str) -> bool:
-        """Revoke a token; False where there is none of this identifier that the principal may know of."""
+        """Revoke a token; False where the principal may see none of this identifier."""
         row = self._access.tokens.get(identifier)
         if row is None or (row.user != principal.name and principal.role < Role.ADMINISTRATOR):
             return False

@@ -1,4 +1,4 @@
-"""The domain's status: hosts, plan, counts and faults for people; the state that tasks are measured against.
+"""The domain's status for people, and the state that tasks are measured against.
 
 Start at `DomainStatus`.
 """
@@ -137,7 +137,7 @@ class CurrentDomain:
         self._changes = 0
 
     def state(self) -> DomainState:
-        """Return the state as of now; the core is asked again only where it may have changed."""
+        """Return the state as of now; asks the core only where it may have changed."""
         known = self._known
         if known is None:
             changes = self._changes

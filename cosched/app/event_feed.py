@@ -32,7 +32,7 @@ _MOST_FOLLOWERS = 500
 
 @dataclass(frozen=True, slots=True)
 class FeedEvent:
-    """Something that followers may want to know.
+    """An event for followers of the feed.
 
     Attributes:
         kind: "task", "plan", "hosts" or "reservation".
@@ -60,12 +60,12 @@ class EventFeed:
 
     @property
     def full(self) -> bool:
-        """True when nobody else can follow."""
+        """True when there is room for no more followers."""
         return len(self._followers) >= _MOST_FOLLOWERS
 
     @property
     def closed(self) -> bool:
-        """True when nothing will happen any more."""
+        """True when no event will come any more."""
         return self._closed
 
     def publish(self, events: Sequence[FeedEvent]) -> None:
@@ -86,7 +86,7 @@ class EventFeed:
         self._wake()
 
     def follow(self, last: str = "") -> FeedFollower:
-        """Begin to follow, on the event loop; `last` is the identifier of the last event it was given before."""
+        """Begin to follow, on the event loop, after the event with the identifier `last`."""
         life, _, number = last.partition("-")
         known = life == self._life and number.isdecimal() and len(number) < 20 and int(number) <= self._number
         follower = FeedFollower(self, int(number) if known else self._number, resumed=known)

@@ -18,7 +18,7 @@ __all__ = ["explain_forwarding", "forwarding_obstacle"]
 
 
 def forwarding_obstacle(task: Task) -> str:
-    """Say why a task stays in this domain however late it is here; empty where it is offered to others."""
+    """Return why a task is not offered to neighbours; empty where it is."""
     if task.spec.deadline is None:
         return "it has no deadline: only what would be late here is offered to other domains"
     if task.profile is None:
@@ -27,7 +27,7 @@ def forwarding_obstacle(task: Task) -> str:
 
 
 def explain_forwarding(core: Coscheduler, agent: Agent, name: str, time: float) -> TaskExplanation | None:
-    """Explain a live task as `explain` does; of one that will be late, say also why no other domain has it.
+    """Explain a live task, and why no other domain has a late one.
 
     Args:
         core: of this domain.

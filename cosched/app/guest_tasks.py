@@ -108,7 +108,7 @@ class CarriedModels:
         return known
 
     def prune(self, age: float) -> int:
-        """Delete the models that nobody has asked for since `age` seconds; return how many. They may come again.
+        """Delete the models that were not used for `age` seconds; return how many.
 
         Raises:
             SystemFault: one cannot be deleted.
@@ -127,7 +127,7 @@ class CarriedModels:
         return gone
 
     def _kept(self, model: ModelBundle) -> Path:
-        """Write a model's files down, each in the folder of its content; return the application's file."""
+        """Write a model's files into the folder of its content; return the application's."""
         folder = self._folder / model_digest(model)
         with self._guard:
             return self._written(model, folder)
@@ -150,7 +150,7 @@ class CarriedModels:
 
 
 def _write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all: what is there is never written again."""
+    """Write a file whole or not at all: an existing one is never written again."""
     with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
         file.write(text)
     Path(file.name).replace(path)
@@ -169,7 +169,7 @@ def _unchanged(stamps: tuple[_Stamp, ...]) -> bool:
 
 
 def model_digest(model: ModelBundle) -> str:
-    """Return what tells models of different content apart: of texts that users gave, all have one name."""
+    """Return a digest that differs with the content: models of users all have one name."""
     content = hashlib.sha256(model.name.encode())
     for file in model.files:
         for text in (file.name, file.text):
@@ -283,7 +283,7 @@ class ModelKnowledge:
         self._closed = False
 
     def document(self, task: Task, hosts: int) -> TaskDocument | None:
-        """Return the task's document, with its model where it has one; None where it cannot run elsewhere."""
+        """Return the task's document, with its model; None where it cannot run elsewhere."""
         if task.profile is None or forwarding_obstacle(task):
             return None
         entry = self._entry(task)
@@ -297,7 +297,7 @@ class ModelKnowledge:
         return document if entry is not None else replace(document, application="")
 
     def _entry(self, task: Task) -> CatalogueEntry | None:
-        """Return the catalogue's entry that a task runs just as it stands there; a command may have its name alone."""
+        """Return the catalogue's entry that a task runs unchanged; a command has its name alone."""
         if task.spec.native is not None:
             return None
         try:

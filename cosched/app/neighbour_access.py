@@ -23,7 +23,7 @@ class NeighbourAccess(Protocol):
         ...
 
     def explain(self, core: Coscheduler, task: str, time: float) -> TaskExplanation | None:
-        """Explain a live task, with what offering it brought; None for no live task. On the core's thread alone."""
+        """Explain a live task, with the outcome of offers; on the core's thread."""
         ...
 
     def peers(self) -> list[PeerView]:

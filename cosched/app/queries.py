@@ -35,7 +35,7 @@ class DomainQueries:
         return [_run(principal, attempt, task) for attempt, task in self._store.ended_attempts(since, _MOST_RUNS)]
 
     def log(self, principal: Principal, limit: int, offset: int) -> list[RecordView]:
-        """Return lines of the log, newest first; those about other users' tasks are for operators alone."""
+        """Return log lines, newest first; other users' tasks are for operators alone."""
         lines = self._store.log(None if principal.is_operator else principal.name, limit, offset)
         return [RecordView(time=line.time, kind=line.kind, task=line.task, detail=line.detail) for line in lines]
 

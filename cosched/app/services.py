@@ -1,4 +1,4 @@
-"""All that can be asked of a domain, in one value: what the daemon makes and routes and pages use."""
+"""The services of a domain in one value, for routes and pages."""
 
 from __future__ import annotations
 

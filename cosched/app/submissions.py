@@ -41,7 +41,10 @@ def submission_state(domain: CurrentDomain, neighbours: NeighbourAccess) -> Doma
 
 
 class SubmissionService:
-    """Accepts tasks and predicts what accepting them would do. Methods may block; any thread may call them."""
+    """Accepts tasks and forecasts their effect.
+
+    Methods may block; any thread may call them.
+    """
 
     def __init__(
         self,

@@ -86,7 +86,7 @@ class TaskService:
         return self._core.ask(question) or ended_explanation(self._find(principal, task.id))
 
     def cancel(self, principal: Principal, task_id: str) -> TaskView:
-        """Have a task not run, or not any more; a task that has ended stays as it is."""
+        """Cancel a task; one that has ended stays as it is."""
         self._find(principal, task_id)
         self._core.apply(CancelRequested(self._core.now(), task_id))
         return task_view(self._find(principal, task_id))

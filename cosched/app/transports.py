@@ -107,7 +107,7 @@ def notice_id(notice: Notice, instance: str) -> str:
 
 
 def hook_body(notice: Notice, identifier: str, domain: str, task: TaskView | None) -> bytes:
-    """Return the document that a web hook is sent; `task` is None where nothing is kept of it any more."""
+    """Return a web hook's document; `task` is None where it is not kept any more."""
     from dataclasses import asdict
 
     document = {
@@ -121,7 +121,7 @@ def hook_body(notice: Notice, identifier: str, domain: str, task: TaskView | Non
 
 
 def hook_headers(body: bytes, secret: str, time: float) -> dict[str, str]:
-    """Return headers by which the receiver knows who sent it and when: an HMAC-SHA-256 of "TIME.BODY"."""
+    """Return headers that prove sender and time: an HMAC-SHA-256 of "TIME.BODY"."""
     stamp = str(int(time))
     signed = hmac.new(secret.encode(), f"{stamp}.".encode() + body, hashlib.sha256).hexdigest()
     return {"Content-Type": "application/json", "Cosched-Signature": f"t={stamp},v1={signed}"}

@@ -120,7 +120,7 @@ class TaskValidator:
         self._hardware = hardware
 
     def task(self, request: TaskRequest, domain: DomainState) -> Task:
-        """Return the task that a request asks for, with its prediction; it has no number yet.
+        """Return the task of a request, with its prediction; it has no number yet.
 
         Raises:
             UserError: it cannot be done as asked; says what would be accepted.

@@ -130,7 +130,7 @@ def task_detail(
 
 
 def profile_view(profile: Profile) -> ProfileView:
-    """Return a profile in words that JSON has: null for a host count that cannot be used."""
+    """Return a profile for JSON, with null for a host count that cannot be used."""
     low, high = (None if times is None else _nulled(times) for times in (profile.low, profile.high))
     return ProfileView(
         seconds=_nulled(profile.seconds), low=low, high=high, source=str(profile.source), hardware=profile.hardware
@@ -155,7 +155,7 @@ def _task_fields(names: Iterable[str], row: TableRow) -> dict[str, Any]:
 
 
 def _visible_task(principal: Principal, core: Coscheduler, task: str) -> tuple[str, float | None]:
-    """Return a task's identifier and deadline as the principal may see them: nothing of other users' tasks."""
+    """Return a task's identifier and deadline, or neither of another user's task."""
     known = core.tasks.get(task)
     if known is None:
         return (task if principal.is_operator else "", None)
@@ -168,7 +168,7 @@ def _attempt_by_host(core: Coscheduler) -> dict[str, Attempt]:
 
 
 def host_views(principal: Principal, core: Coscheduler, time: float) -> list[HostView]:
-    """Return all hosts, by name, and what occupies each; of other users' tasks only that they do."""
+    """Return all hosts by name; occupied by other users' tasks, without their names."""
     occupied = _attempt_by_host(core)
     claims = core.domain.claims(time)
     reserved = {host: each.title for each in core.reservations.live(time) if each.begin <= time for host in each.hosts}
@@ -190,7 +190,7 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
 
 
 def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
-    """Return the schedule in force: what runs, then what is planned; other users' tasks without their names."""
+    """Return the schedule in force: running, then planned tasks; other users' unnamed."""
     places = [
         _placement(
             principal,

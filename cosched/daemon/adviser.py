@@ -171,7 +171,9 @@ class LatestAdvice:
 
 
 class Adviser(threading.Thread):
-    """Asks a process of its own every so often; the agent and what is under way never wait for it.
+    """Simulates other settings now and then in a process of its own.
+
+    The agent and its negotiations never wait for it.
 
     Attributes:
         latest: what was advised last; None before that.

@@ -12,7 +12,7 @@ _JUMP = 1.0
 
 
 class Clock:
-    """Follows the wall clock forwards; when that is set back, goes on at the monotonic clock's pace.
+    """Follows the wall clock forwards, and the monotonic clock where that is set back.
 
     Waiting times and deadlines then stay right for what was planned before the step; a restart takes the wall clock
     as it is.

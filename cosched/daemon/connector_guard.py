@@ -39,7 +39,7 @@ class GuardedConnector:
             return tuple(sorted(hosts, key=lambda host: host.name))
 
     def submit_many(self, launches: Sequence[Launch]) -> dict[str, str | CoschedError]:
-        """Hand attempts to the manager, together where the connector can; return the job of each, or what is wrong."""
+        """Submit attempts, together where the connector can; return each one's job or fault."""
         try:
             with self._guarded():
                 outcomes = submit_many(self._connector, launches)
@@ -74,7 +74,7 @@ class GuardedConnector:
             return self._connector.output(attempt, stream, rank, offset, limit)
 
     def calls(self) -> Mapping[str, int]:
-        """Return what the connector has counted of its calls to the manager; not every connector counts."""
+        """Return the connector's counts of its calls; empty where it does not count."""
         counted = getattr(self._connector, "calls", {})
         return {str(name): int(number) for name, number in dict(counted).items()}
 
@@ -110,5 +110,5 @@ def _outcome(outcome: str | CoschedError) -> str | CoschedError:
 
 
 def _storable(words: str) -> str:
-    """Return a manager's words as a database and JSON can carry them: no half surrogate pairs, no zeros."""
+    """Return a text without half surrogate pairs and zeros, which database and JSON refuse."""
     return words.encode(errors="replace").decode().replace("\0", "?")

@@ -1,4 +1,4 @@
-"""The engine is the core at work: one thread takes events, writes down what they change, and then acts.
+"""The engine is the core at work: its thread takes events, commits their changes, then acts.
 
 inbox ─► broker.handle ─► store.commit (durable) ─► effects ─► manager, search, letters
 └─► answers, listeners
@@ -91,7 +91,7 @@ class Engine(threading.Thread):
             self.join()
 
     def restore(self) -> None:
-        """Load what a former process left and find out what became of its attempts. Call before `start`."""
+        """Load the state of a former process, and locate its attempts. Call before `start`."""
         tasks, attempts = self._store.load()
         live = [attempt for attempt in attempts if attempt.state.live]
         # A task that has ended may still have an attempt to get rid of; the core wants only those that live on.
@@ -130,7 +130,10 @@ class Engine(threading.Thread):
                 listener()
 
     def take(self) -> list[InboxItem]:
-        """Wait for items of the inbox, for a tick at most; the core is told of the time that went by."""
+        """Wait for items of the inbox, for a tick at most.
+
+        A tick of the clock is among them from time to time.
+        """
         items = self._inbox.take(SNAPSHOT_INTERVAL if self._effects.snapshot_due else _TICK, _BATCH)
         broker = self._broker
         if (broker.core.tasks or broker.agent is not None) and time.monotonic() >= self._ticked_at + _TICK:
@@ -158,7 +161,7 @@ class Engine(threading.Thread):
         self._finish(step)
 
     def _check_predecessors(self, item: InboxItem) -> bool:
-        """Return whether the predecessors of new tasks may still succeed; refuse the tasks where they do not."""
+        """Return whether the predecessors may still succeed; refuse the tasks where not."""
         try:
             check_predecessors(item.tasks, self._store.task)
         except (UserError, StoreFault) as error:

@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class InboxItem:
-    """Something for the core: an event, new tasks to accept, or a question."""
+    """An item for the core: an event, new tasks to accept, or a question."""
 
     event: Event | AgentEvent | None = None
     tasks: Sequence[Task] = ()
@@ -58,18 +58,18 @@ class Inbox:
         self._items.put(InboxItem(event=event))
 
     def apply(self, event: Event) -> Future[None]:
-        """Tell the core that something happened; the answer comes when what it changed is on disk."""
+        """Tell the core of an event; the answer comes when its changes are on disk."""
         return self._put(InboxItem(event=event))
 
     def accept(self, tasks: Sequence[Task], submission: KeyedSubmission | None = None) -> Future[tuple[Task, ...]]:
-        """Number these tasks and take them in, all or none; the answer comes when they are on disk.
+        """Number tasks and take them in, all or none; the answer means "on disk".
 
         Until the engine is at work on them, cancelling the future takes them back.
         """
         return self._put(InboxItem(tasks=tasks, submission=submission))
 
     def ask(self, question: Callable[[Coscheduler, float], _T]) -> Future[_T]:
-        """Have a function called with the core and the time, between two events; it must change nothing."""
+        """Have a function called with core and time, between events; it must change nothing."""
         return self._put(InboxItem(question=question))
 
     def take(self, patience: float, most: int) -> list[InboxItem]:
@@ -90,7 +90,7 @@ class Inbox:
         return self._items.empty()
 
     def note_store_fault(self, fault: str) -> None:
-        """Note why answers wait for the database; empty when they do not any more. For the engine."""
+        """Note why the database cannot be written; empty when it can. For the engine."""
         self.store_fault = fault
 
     def _put(self, item: InboxItem) -> Future[Any]:

@@ -74,7 +74,7 @@ _MODELS = 2.0  # seconds that evaluations may go on when the daemon ends; answer
 
 
 class _Part(Protocol):
-    """Something that runs beside the others."""
+    """A part of the daemon that runs beside the others."""
 
     def start(self) -> None: ...
 
@@ -298,7 +298,10 @@ def _identity(configuration: Configuration) -> DomainIdentity:
 
 
 def _await_end(ended: queue.SimpleQueue[None]) -> None:
-    """Wait for an item, in turns: a signal just before a wait without end begins would wake nobody."""
+    """Wait for an item, in turns.
+
+    A signal that comes just before a wait without end begins would wake nobody.
+    """
     while True:
         try:
             ended.get(timeout=_LOOK)

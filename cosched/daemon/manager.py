@@ -1,4 +1,4 @@
-"""The manager runs a connector behind threads, so that a slow resource manager delays nobody.
+"""The manager runs a connector behind threads, so that a slow one delays nothing else.
 
 One thread acts in order, so that a cancel never overtakes its submit; one listens for job events; one watches hosts.
 Where many attempts are looked for, one question asks for all.
@@ -52,7 +52,9 @@ _ANSWER_HOLDS = 5.0  # seconds for which an answer holds
 
 
 class AttemptLookups:
-    """Finds attempts, many by one question: a manager with ten thousand jobs takes as long to list one. For one thread.
+    """Finds attempts, many by one question; used by one thread.
+
+    A manager with ten thousand jobs takes as long to list one of them as to list all.
 
     Args:
         connector: the domain's resource manager.
@@ -66,7 +68,7 @@ class AttemptLookups:
         self._until = 0.0
 
     def find(self, uuid: str) -> JobReport | None:
-        """Return a report on an attempt that is looked for; None where the manager does not know it.
+        """Return a report on an attempt; None where the manager does not know it.
 
         Raises:
             CoschedError: the manager does not answer.
@@ -179,11 +181,11 @@ class ResourceManager:
         self._actions.put(partial(self._cancel, uuid))
 
     def output(self, uuid: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
-        """Return part of what a process of an attempt wrote; see `Connector.output`. Called from any thread."""
+        """Return part of an attempt's output; see `Connector.output`. Any thread may call it."""
         return self._connector.output(uuid, stream, rank, offset, limit)
 
     def calls(self) -> Mapping[str, int]:
-        """Return how often the resource manager was asked, by what; empty where the connector does not count."""
+        """Return counts of calls, by verb; empty where the connector does not count."""
         return self._connector.calls()
 
     def locate(self, uuid: str, *, fence: bool) -> None:
@@ -313,7 +315,10 @@ class ResourceManager:
                 self._post(HostsObserved(self._clock.now(), hosts))
 
     def _warn(self, verb: str, error: CoschedError) -> None:
-        """Log a fault when it is new: what is tried every other second for a night would fill the disk."""
+        """Log a fault when it is new.
+
+        One each second for a night would fill the disk.
+        """
         if self._warned.get(verb) != str(error):
             self._warned[verb] = str(error)
             _log.warning(verb, fault=str(error))

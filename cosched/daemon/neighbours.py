@@ -1,4 +1,4 @@
-"""The neighbours of a domain: its agent is made here, joined to the network, and shown to the services.
+"""The daemon's agent is made here, joined to the network, and shown to the services.
 
 Start at `make_agent_network`.
 """
@@ -138,7 +138,7 @@ class GuestGate:
 
 
 class Neighbours:
-    """The neighbouring domains as the services see them; the `NeighbourAccess` of a domain with an agent."""
+    """The neighbouring domains as the services see them; a `NeighbourAccess`."""
 
     def __init__(self, core: CoreClient, agent: AgentParts, directory: PeerDirectory, *, admit_late: bool) -> None:
         """Set up.
@@ -160,7 +160,7 @@ class Neighbours:
         return self._admit_late and any(not entry.paused for entry in self._directory.entries.values())
 
     def explain(self, core: Coscheduler, task: str, time: float) -> TaskExplanation | None:
-        """Explain a live task, with what offering it brought; on the core's thread."""
+        """Explain a live task, with the outcome of offers; on the core's thread."""
         return explain_forwarding(core, self._agent.agent, task, time)
 
     def peers(self) -> list[PeerView]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PlanningSnapshot", "SearchAllowance", "main"]
 
-_SLICE = 0.05  # seconds of search between looks at the inbox
+_SLICE = 0.05  # seconds of search between looks for a newer snapshot
 _GENERATIONS = 20  # generations between looks at the clock
 # A plan is settled after so much search; Titan stages 100 generations before the first dispatch (paper, section 3).
 _SETTLED_SECONDS, _SETTLED_GENERATIONS = 0.2, 100
@@ -67,7 +67,7 @@ class SearchAllowance:
     converged: float = 3.0
 
 
-class _Inbox(threading.Thread):
+class _SnapshotReader(threading.Thread):
     """Keeps the newest snapshot; older ones are not worth planning any more."""
 
     def __init__(self, source: BinaryIO) -> None:
@@ -99,18 +99,18 @@ class _Inbox(threading.Thread):
 
 
 class _Planner:
-    def __init__(self, inbox: _Inbox, out: BinaryIO, courtesy: SearchAllowance) -> None:
-        self._inbox = inbox
+    def __init__(self, snapshots: _SnapshotReader, out: BinaryIO, courtesy: SearchAllowance) -> None:
+        self._snapshots = snapshots
         self._out = out
         self._courtesy = courtesy
         self._compiled = threading.Event()
 
     def run(self) -> None:
         threading.Thread(target=self._compile, daemon=True, name="compile").start()
-        snapshot = self._inbox.take()
+        snapshot = self._snapshots.take()
         while True:
             assert snapshot is not None
-            snapshot = self._plan(snapshot) or self._inbox.take()
+            snapshot = self._plan(snapshot) or self._snapshots.take()
 
     def _compile(self) -> None:
         # Imported here: on a new machine compiling takes its time, and heuristics answer meanwhile.
@@ -124,7 +124,7 @@ class _Planner:
         if not self._compiled.is_set():
             self._heuristic(snapshot)
             while not self._compiled.wait(_SLICE):
-                newer = self._inbox.take(wait=False)
+                newer = self._snapshots.take(wait=False)
                 if newer is not None:
                     return newer
         from cosched.scheduling.search.genetic_search import GeneticSearch
@@ -143,9 +143,9 @@ class _Planner:
             pace.step()
             if not pace.settled:
                 continue
-            if pace.news():
+            if pace.take_turn():
                 self._send(snapshot, search.best, search.bound, pace.work, settled=True)
-            newer = self._inbox.take(wait=False)
+            newer = self._snapshots.take(wait=False)
             if newer is not None:
                 return newer
             if pace.stalled >= self._courtesy.converged or search.finished:
@@ -185,15 +185,15 @@ class _SearchEffort:
 
 
 class _Progress:
-    """Progress of one search, and the part that was told."""
+    """Progress of one search, and the plan that was sent last."""
 
     def __init__(self, search: GeneticSearch, tasks: int) -> None:
         self._search = search
         self._quiet = max(_QUIET, _QUIET_A_TASK * tasks)
         self._seconds = 0.0
         self._improved_at = 0.0
-        self._told = float("inf")
-        self._told_at = float("-inf")
+        self._sent = float("inf")
+        self._sent_at = float("-inf")
 
     def step(self) -> None:
         """Search for one slice of time."""
@@ -221,13 +221,16 @@ class _Progress:
         """Seconds of search without a better plan."""
         return self._seconds - self._improved_at
 
-    def news(self) -> bool:
-        """Return whether to tell: at once of a first plan, soon of a better one, sometimes of progress."""
-        since = time.monotonic() - self._told_at
-        better = self._search.objective < self._told
+    def take_turn(self) -> bool:
+        """Return whether to send a plan now, and note that it is sent.
+
+        The first is sent at once, a better one soon, progress without a better plan now and then.
+        """
+        since = time.monotonic() - self._sent_at
+        better = self._search.objective < self._sent
         if since < (self._quiet if better else max(_REMIND, self._quiet)):
             return False
-        self._told, self._told_at = self._search.objective, time.monotonic()
+        self._sent, self._sent_at = self._search.objective, time.monotonic()
         return True
 
 
@@ -240,10 +243,10 @@ def main() -> None:
     # Whatever a library prints must not end up between the pickles.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    inbox = _Inbox(sys.stdin.buffer)
-    inbox.start()
+    snapshots = _SnapshotReader(sys.stdin.buffer)
+    snapshots.start()
     try:
-        _Planner(inbox, out, courtesy).run()
+        _Planner(snapshots, out, courtesy).run()
     except BrokenPipeError:
         os._exit(0)  # the daemon has gone
 

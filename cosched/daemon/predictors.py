@@ -31,7 +31,7 @@ _NICE = 5
 
 
 class ModelProcesses(ModelPredictor):
-    """A predictor with processes that evaluate: one for the library's models, one for users', one for neighbours'."""
+    """A predictor with a process each for the library's, users' and neighbours' models."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         """Set up; a process is started when it is first needed."""

@@ -1,4 +1,4 @@
-"""Tuning of the interpreter for the daemon: many threads answer, and none may keep the others waiting for long."""
+"""Tuning of the interpreter: many threads answer, and none may delay the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search process as the daemon sees it: snapshots go out, better plans come in; a dead one is started again."""
+"""The search process as the daemon sees it: snapshots go out, better plans come in."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SearchProcess:
         self._thread.start()
 
     def plan(self, time: float, problem: Problem, plan: Plan) -> None:
-        """Give the planner a new snapshot; one that it has not begun with is dropped for it."""
+        """Give the planner a new snapshot, in place of one not yet begun."""
         with self._changed:
             self._snapshot = PlanningSnapshot(time, problem, plan, self._weights, self._seed)
             self._given = False

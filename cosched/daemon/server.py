@@ -60,7 +60,9 @@ def open_sockets(listen: Iterable[ListenAddress], mode: int = stat.S_IRUSR | sta
 
 
 def open_socket(listen: ListenAddress, mode: int = stat.S_IRUSR | stat.S_IWUSR) -> socket.socket:
-    """Return a listening socket. A unix socket gets this mode; one left over by a daemon that died is replaced.
+    """Return a listening socket; a unix socket gets this mode.
+
+    A unix socket that a dead daemon left over is replaced.
 
     Raises:
         SystemFault: another daemon listens there, or the address cannot be had.
@@ -138,7 +140,7 @@ class _Connection(HttpToolsProtocol):
 
 
 class WebServer:
-    """Serves an application on a thread until `stop`; a server that ends by itself is started again.
+    """Serves an application on a thread; a server that ends by itself is started again.
 
     Attributes:
         fault: why it was started again, until it is stopped; empty while all is well.
@@ -266,7 +268,7 @@ def _bind(listening: socket.socket, path: Path, mode: int) -> None:
 
 
 def _remove_stale_socket(path: Path) -> None:
-    """Take away a socket at which nobody listens any more."""
+    """Remove a socket that no process listens at."""
     try:
         if not stat.S_ISSOCK(path.stat().st_mode):
             raise SystemFault(f"{path} exists and is no socket: move it away, or choose another in [server] listen")

@@ -56,7 +56,8 @@ def _folder(value: Any) -> Path:
 
 
 def _policy(name: str) -> str:
-    """Check that the registry has a policy for domains; imported only where a policy is set, since it loads numpy."""
+    """Check that the registry has such a policy for domains."""
+    # Imported only where a policy is set: clients read configurations too, and the registry loads numpy.
     from cosched.scheduling.policies import DOMAIN_POLICIES
 
     if name not in DOMAIN_POLICIES:
