@@ -189,7 +189,7 @@ class Agent:
     def _read(self, event: LetterReceived, peer: str, time: float) -> None:  # noqa: C901  a case for each message
         match event.letter.body:
             case Advertisement() as advertisement:
-                self.tables.hear(self.peers[peer], advertisement.services, self._context.settings.name, time)
+                self.tables.update(self.peers[peer], advertisement.services, self._context.settings.name, time)
                 if event.letter.known != self._life:
                     self._advertiser.advertise(self.peers[peer], time)
             case Inquiry():

@@ -60,19 +60,19 @@ class DomainView:
 
     def transit(self) -> list[Task]:
         """Return guests that cannot run here and wait for another domain."""
-        return [self._core.tasks[name] for name in self._core.transit]
+        return [self._core.tasks[name] for name in self._core.in_transit]
 
     def waits(self, name: str) -> bool:
         """Return whether a task waits here, so that it could be handed over."""
         task = self._core.tasks.get(name)
-        if task is None or task.status.state is not TaskState.QUEUED or self._core.awaited(name):
+        if task is None or task.status.state is not TaskState.QUEUED or self._core.predecessors(name):
             return False
         return self._core.attempt_of(name) is None
 
     def ends(self, time: float) -> dict[str, float]:
         """Return when live tasks are expected to end here, epoch seconds; those for which that is not known are out."""
         found = {attempt.task: expected_end(attempt, time) for attempt in self._core.attempts.values()}
-        forecast = self._core.prospect.forecast(time)
+        forecast = self._core.planning_view.forecast(time)
         if forecast is not None:
             found |= {spot.task: time + spot.end for spot in forecast[1].assignments}
         return found
@@ -86,7 +86,7 @@ class DomainView:
         asked = [
             (task, task.spec.deadline)
             for task in waiting
-            if task.spec.deadline is not None and self._core.staged(task, time) and not self._core.awaited(task.id)
+            if task.spec.deadline is not None and self._core.staged(task, time) and not self._core.predecessors(task.id)
         ]
         if not asked:
             return []
@@ -103,8 +103,8 @@ class DomainView:
     def classes(self, time: float, booked: Sequence[Task]) -> tuple[AdvertisedHostClass, ...]:
         """Return free hosts over time by class, after the plan and all bookings."""
         free = dict.fromkeys(self._core.domain.up(), 0.0)
-        free |= {host: end - time for host, end in self._core.prospect.taken(time).items() if host in free}
-        forecast = self._core.prospect.forecast(time)
+        free |= {host: end - time for host, end in self._core.planning_view.taken(time).items() if host in free}
+        forecast = self._core.planning_view.forecast(time)
         for spot in () if forecast is None else forecast[1].assignments:
             free |= dict.fromkeys(spot.hosts, spot.end)
         for task in booked:

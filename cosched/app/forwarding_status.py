@@ -46,7 +46,7 @@ def _why_not_forwarded(core: Coscheduler, name: str, agent: Agent, time: float) 
     task = core.tasks[name]
     if task.origin or task.spec.deadline is None or not agent.usable():
         return ""
-    if core.awaited(name):
+    if core.predecessors(name):
         return "it is not offered to other domains before all that it comes after have completed"
     reason = forwarding_obstacle(task)
     if reason:

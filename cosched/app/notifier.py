@@ -54,7 +54,7 @@ def late_notices(core: Coscheduler, time: float) -> list[Notice]:
         return []
     ends = {attempt.task: expected_end(attempt, time) for attempt in core.attempts.values() if attempt.hosts}
     if not deadlines.keys() <= ends.keys():
-        forecast = core.prospect.forecast(time)
+        forecast = core.planning_view.forecast(time)
         planned = () if forecast is None else forecast[1].assignments
         ends |= {place.task: time + place.end for place in planned if place.task not in ends}
     late = [name for name, deadline in deadlines.items() if max(ends.get(name, time), time) > deadline]

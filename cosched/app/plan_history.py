@@ -112,11 +112,11 @@ class PlanHistory(threading.Thread):
         with self._guard:
             self._search.append((event.time, event.since + event.makespan, gap, event.evaluations))
             self._unwritten = True
-        if self._core.changed is not None and self._core.changed[0] == event.time:
-            _log.info("plan", why=self._core.changed[1], evaluations=event.evaluations)
+        if self._core.last_improvement is not None and self._core.last_improvement[0] == event.time:
+            _log.info("plan", why=self._core.last_improvement[1], evaluations=event.evaluations)
 
     def _look(self, time: float) -> None:
-        planned = self._core.prospect.spans(time)
+        planned = self._core.planning_view.spans(time)
         if planned is None:
             return
         with self._guard:

@@ -107,7 +107,7 @@ class SubmissionService:
     def _check_quota(self, principal: Principal, more: int) -> None:
         if principal.is_operator:
             return
-        live = self._core.ask(lambda core, _time: core.owned.get(principal.name, 0))
+        live = self._core.ask(lambda core, _time: core.tasks_by_owner.get(principal.name, 0))
         if live + more > self._waiting:
             raise QuotaError(
                 f"{live} tasks of yours wait or run, and {self._waiting} may: submit {more} more when some have ended"

@@ -204,14 +204,14 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
         for attempt in core.attempts.values()
         if attempt.hosts
     ]
-    forecast = core.prospect.forecast(time)
+    forecast = core.planning_view.forecast(time)
     planned = () if forecast is None else forecast[1].assignments
     places += [
         _placement(principal, core, spot.task, spot.hosts, time + spot.start, time + spot.end, running=False)
         for spot in planned
     ]
-    improved = core.improved if planned else None
-    changed, why = core.changed if planned and core.changed else (None, "")
+    improved = core.last_search if planned else None
+    changed, why = core.last_improvement if planned and core.last_improvement else (None, "")
     return PlanView(
         time=time,
         placements=tuple(places),

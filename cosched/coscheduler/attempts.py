@@ -45,36 +45,36 @@ class AttemptLifecycle:
         self, settings: CoreSettings, ledger: CoreState, queue: TaskQueue, experience: LearntCorrections
     ) -> None:
         self.paused_until = 0.0
-        self.admission = SubmitLimits(settings)
+        self.limits = SubmitLimits(settings)
         self._settings = settings
-        self._ledger = ledger
+        self._state = ledger
         self._queue = queue
-        self._experience = experience
+        self._corrections = experience
         self._instance = UUID(settings.instance)
         self._lost: dict[str, int] = {}  # task → attempts whose hosts were lost
-        self._asked: dict[str, float] = {}  # attempt being cancelled → when the manager was asked last
+        self._cancel_requests: dict[str, float] = {}  # attempt being cancelled → when the manager was asked last
         self._failures = 0  # submits in a row that the manager did not answer
 
     def room(self, owner: str, time: float) -> float:
         """Return how many more attempts of an owner the manager is thought to take now."""
-        return self.admission.room(owner, self._ledger.sent[owner], time)
+        return self.limits.room(owner, self._state.live_by_owner[owner], time)
 
-    def shut(self) -> dict[str, float]:
+    def limited_owners(self) -> dict[str, float]:
         """Return the owners at the manager's limit, and when one more attempt is tried."""
-        doors, sent = self.admission.doors, self._ledger.sent
-        return {owner: door.until for owner, door in doors.items() if sent[owner] >= door.limit} if doors else {}
+        limits, live = self.limits.by_owner, self._state.live_by_owner
+        return {owner: limit.until for owner, limit in limits.items() if live[owner] >= limit.limit} if limits else {}
 
     def snapshot(self) -> AttemptsSnapshot:
         """Return all that is remembered beside the attempts themselves."""
         return AttemptsSnapshot(
-            self.paused_until, self._failures, dict(self._lost), dict(self._asked), self.admission.snapshot()
+            self.paused_until, self._failures, dict(self._lost), dict(self._cancel_requests), self.limits.snapshot()
         )
 
     def load(self, snapshot: AttemptsSnapshot) -> None:
         """Go on from a snapshot."""
         self.paused_until, self._failures = snapshot.paused_until, snapshot.failures
-        self._lost, self._asked = dict(snapshot.lost), dict(snapshot.asked)
-        self.admission.load(snapshot.limits)
+        self._lost, self._cancel_requests = dict(snapshot.lost), dict(snapshot.cancel_requests)
+        self.limits.load(snapshot.limits)
 
     def start(self, task: Task, hosts: tuple[str, ...], seconds: float | None, time: float) -> None:
         """Run a task now: on these hosts, reckoned to take so long, or wherever the manager likes without any."""
@@ -82,7 +82,7 @@ class AttemptLifecycle:
         # Derived, not drawn: the core stays repeatable, and a restart cannot give one attempt two names.
         uuid = str(uuid5(self._instance, f"{task.id}/{number}"))
         attempt = Attempt(uuid, task.id, hosts, len(hosts) or task.spec.count, seconds, created=time)
-        predicted = None if task.profile is None else self._experience.expected(task, len(hosts))
+        predicted = None if task.profile is None else self._corrections.expected_run_time(task, len(hosts))
         task = task.with_status(
             state=TaskState.DISPATCHING,
             reason="",
@@ -93,47 +93,50 @@ class AttemptLifecycle:
             started=None,
         )
         self._queue.remove(task.id)
-        self._ledger.put(task)
-        self._ledger.put_attempt(attempt)
-        self._ledger.decide(DispatchAttempt(attempt, task))
+        self._state.put(task)
+        self._state.put_attempt(attempt)
+        self._state.decide(DispatchAttempt(attempt, task))
 
     def cancel(self, task: Task, reason: str, time: float) -> None:
         """See to it that a task does not run (any more)."""
-        attempt = self._ledger.attempt_of(task.id)
+        attempt = self._state.attempt_of(task.id)
         if attempt is None and task.status.peer:
-            self._ledger.put(task.with_status(state=TaskState.CANCELLING, reason=reason))  # that domain is told
+            self._state.put(task.with_status(state=TaskState.CANCELLING, reason=reason))  # that domain is told
         elif attempt is None:
             self.end(task.with_status(state=TaskState.CANCELLED, reason=reason, finished=time))
         elif task.status.state is not TaskState.CANCELLING:
-            self._ledger.put(task.with_status(state=TaskState.CANCELLING, reason=reason))
+            self._state.put(task.with_status(state=TaskState.CANCELLING, reason=reason))
             self._give_up(attempt, reason, time)
 
-    def call_back(self, up: Iterable[str], time: float) -> None:
+    def recall(self, up: Iterable[str], time: float) -> None:
         """Take back attempts that have not begun on hosts now down or taken: they would wait long."""
         known = set(up)
-        for attempt in list(self._ledger.attempts.values()):
+        for attempt in list(self._state.attempts.values()):
             gone = [host for host in attempt.hosts if host not in known]
             if gone and attempt.state in (AttemptState.SUBMITTING, AttemptState.SUBMITTED):
                 self._give_up(attempt, f"host {gone[0]} went down, or to others, before it began there", time)
 
     def find_all(self, time: float) -> None:
         """Have all live attempts looked up, and go on cancelling: a former process stopped in the middle."""
-        for attempt in self._ledger.attempts.values():
+        for attempt in self._state.attempts.values():
             if attempt.state is AttemptState.CANCELLING:
                 self._ask(attempt, time)
             else:
-                self._ledger.decide(LocateAttempt(attempt.uuid))
+                self._state.decide(LocateAttempt(attempt.uuid))
 
     def ask_again(self, time: float) -> None:
         """Remind the manager of what it has not confirmed as cancelled."""
-        for attempt in list(self._ledger.attempts.values()):
-            if attempt.state is AttemptState.CANCELLING and time >= self._asked.get(attempt.uuid, 0.0) + _ASK_AGAIN:
+        for attempt in list(self._state.attempts.values()):
+            if (
+                attempt.state is AttemptState.CANCELLING
+                and time >= self._cancel_requests.get(attempt.uuid, 0.0) + _ASK_AGAIN
+            ):
                 self._ask(attempt, time)
 
-    def hear(self, event: AttemptSubmitted | SubmitFailed | JobReported | AttemptMissing | AttemptAbsent) -> None:
+    def handle(self, event: AttemptSubmitted | SubmitFailed | JobReported | AttemptMissing | AttemptAbsent) -> None:
         """Take the manager's word on an attempt; on one that is no longer live it does not matter."""
         uuid = event.report.attempt if isinstance(event, JobReported) else event.attempt
-        attempt = self._ledger.attempts.get(uuid)
+        attempt = self._state.attempts.get(uuid)
         if attempt is None:
             return
         match event:
@@ -148,15 +151,15 @@ class AttemptLifecycle:
                 if attempt.state is not AttemptState.CANCELLING:
                     self._give_up(attempt, _UNKNOWN_ATTEMPT, event.time)
             case AttemptAbsent():
-                self._came_to_nothing(attempt, AttemptState.LOST, attempt.reason or _UNKNOWN_ATTEMPT, event.time)
+                self._requeue_or_end(attempt, AttemptState.LOST, attempt.reason or _UNKNOWN_ATTEMPT, event.time)
 
     def _submitted(self, attempt: Attempt, event: AttemptSubmitted) -> None:
         self._failures = 0
         state = AttemptState.SUBMITTED if attempt.state is AttemptState.SUBMITTING else attempt.state
-        self._ledger.put_attempt(replace(attempt, state=state, job=event.job))
-        owner = self._ledger.tasks[attempt.task].owner
-        if owner in self.admission.doors:
-            self.admission.take(owner, self._taken(owner))
+        self._state.put_attempt(replace(attempt, state=state, job=event.job))
+        owner = self._state.tasks[attempt.task].owner
+        if owner in self.limits.by_owner:
+            self.limits.note_success(owner, self._taken(owner))
         if state is AttemptState.CANCELLING:
             # The cancel may have overtaken the submit: say it again now that there is a job.
             self._ask(attempt, event.time)
@@ -164,24 +167,24 @@ class AttemptLifecycle:
     def _taken(self, owner: str) -> int:
         """Return how many live attempts of an owner the manager has."""
         return sum(
-            attempt.state is not AttemptState.SUBMITTING and self._ledger.tasks[attempt.task].owner == owner
-            for attempt in self._ledger.attempts.values()
+            attempt.state is not AttemptState.SUBMITTING and self._state.tasks[attempt.task].owner == owner
+            for attempt in self._state.attempts.values()
         )
 
     def _submit_failed(self, attempt: Attempt, event: SubmitFailed) -> None:
         if event.refused:
-            owner = self._ledger.tasks[attempt.task].owner
-            self.admission.refuse(owner, self._taken(owner), event.message, event.time)
-            self._came_to_nothing(attempt, AttemptState.LOST, event.message, event.time)
+            owner = self._state.tasks[attempt.task].owner
+            self.limits.note_refusal(owner, self._taken(owner), event.message, event.time)
+            self._requeue_or_end(attempt, AttemptState.LOST, event.message, event.time)
         elif event.transient:
             if event.time >= self.paused_until:  # those that left together count once
                 self._failures += 1
             pause = self._settings.retry * 2.0 ** min(self._failures - 1, 20)
             self.paused_until = event.time + min(pause, self._settings.retry_longest)
-            self._ledger.decide(LocateAttempt(attempt.uuid))
+            self._state.decide(LocateAttempt(attempt.uuid))
         elif attempt.state is AttemptState.CANCELLING:
             # Its own cancel made the submit fail: that is no fault of the task's.
-            self._came_to_nothing(attempt, AttemptState.CANCELLED, attempt.reason, event.time)
+            self._requeue_or_end(attempt, AttemptState.CANCELLED, attempt.reason, event.time)
         else:
             self._ended(replace(attempt, state=AttemptState.FAILED, reason=event.message), event.message, event.time)
 
@@ -189,7 +192,7 @@ class AttemptLifecycle:
         cancelling = attempt.state is AttemptState.CANCELLING
         match report.state:
             case JobState.UNKNOWN:
-                self._ledger.decide(LocateAttempt(attempt.uuid))
+                self._state.decide(LocateAttempt(attempt.uuid))
             case JobState.QUEUED | JobState.RUNNING | JobState.HELD:
                 self._alive(attempt, report)
             case JobState.EVICTED if not cancelling:
@@ -205,25 +208,25 @@ class AttemptLifecycle:
                 self._ended(replace(attempt, state=AttemptState.CANCELLED, reason=reason), reason, time)
             case JobState.REMOVED | JobState.FAILED:
                 # Some managers report what dies of our own cancel as a failure.
-                self._came_to_nothing(attempt, AttemptState.CANCELLED, attempt.reason, time)
+                self._requeue_or_end(attempt, AttemptState.CANCELLED, attempt.reason, time)
 
     def _alive(self, attempt: Attempt, report: JobReport) -> None:
         state, task_state = _LIVE_JOB_STATES[report.state]
         if attempt.state is AttemptState.CANCELLING:
-            self._ledger.put_attempt(attempt)
+            self._state.put_attempt(attempt)
             return
         if attempt.state is AttemptState.RUNNING and state is AttemptState.SUBMITTED:
             return  # an old report that came late; losing a host is EVICTED
         if AttemptState.HELD in (state, attempt.state):
-            self._ledger.replan()  # its hosts come free, or are taken again
+            self._state.replan()  # its hosts come free, or are taken again
         if state is AttemptState.RUNNING is not attempt.state:
-            self._experience.began(attempt)
-            if self._ledger.tasks[attempt.task].profile is None:
-                self._ledger.replan()  # it takes hosts that the plan did not reckon with
-        self._ledger.put_attempt(replace(attempt, state=state, reason=report.reason))
-        task = self._ledger.tasks[attempt.task]
+            self._corrections.learn_latency(attempt)
+            if self._state.tasks[attempt.task].profile is None:
+                self._state.replan()  # it takes hosts that the plan did not reckon with
+        self._state.put_attempt(replace(attempt, state=state, reason=report.reason))
+        task = self._state.tasks[attempt.task]
         reason = f"held by the resource manager: {report.reason}" if state is AttemptState.HELD else ""
-        self._ledger.put(task.with_status(state=task_state, started=attempt.started, reason=reason))
+        self._state.put(task.with_status(state=task_state, started=attempt.started, reason=reason))
 
     def _ended(self, attempt: Attempt, reason: str, time: float) -> None:
         """End an attempt and with it its task."""
@@ -232,7 +235,7 @@ class AttemptLifecycle:
         if attempt.state is AttemptState.COMPLETED and attempt.started is not None and attempt.finished is not None:
             actual = attempt.finished - attempt.started
         self.end(
-            self._ledger.tasks[attempt.task].with_status(
+            self._state.tasks[attempt.task].with_status(
                 state=TaskState(attempt.state.value),
                 reason=reason,
                 started=attempt.started,
@@ -242,9 +245,9 @@ class AttemptLifecycle:
             )
         )
 
-    def _came_to_nothing(self, attempt: Attempt, state: AttemptState, reason: str, time: float) -> None:
+    def _requeue_or_end(self, attempt: Attempt, state: AttemptState, reason: str, time: float) -> None:
         """End an attempt that we gave up: its task is cancelled where that was the wish, else it is tried again."""
-        task = self._ledger.tasks[attempt.task]
+        task = self._state.tasks[attempt.task]
         if task.status.state is TaskState.CANCELLING:
             self._ended(replace(attempt, state=AttemptState.CANCELLED), task.status.reason, time)
             return
@@ -255,7 +258,7 @@ class AttemptLifecycle:
             self.end(task.with_status(state=TaskState.FAILED, reason=reason, finished=time))
             return
         task = task.with_status(state=TaskState.QUEUED, reason=reason, started=None)
-        self._ledger.put(task)
+        self._state.put(task)
         self._queue.add_again(task)
         if lost > 1:
             pause = self._settings.retry * 2.0 ** (lost - 2)
@@ -264,34 +267,34 @@ class AttemptLifecycle:
     def _give_up(self, attempt: Attempt, reason: str, time: float) -> None:
         """Have an attempt cancelled; it stays live until the manager confirms or a fence stands."""
         attempt = replace(attempt, state=AttemptState.CANCELLING, reason=reason)
-        self._ledger.put_attempt(attempt)
-        self._ledger.replan()
+        self._state.put_attempt(attempt)
+        self._state.replan()
         self._ask(attempt, time)
 
     def _ask(self, attempt: Attempt, time: float) -> None:
-        self._asked[attempt.uuid] = time
-        self._ledger.decide(CancelAttempt(attempt.uuid), LocateAttempt(attempt.uuid, fence=True))
+        self._cancel_requests[attempt.uuid] = time
+        self._state.decide(CancelAttempt(attempt.uuid), LocateAttempt(attempt.uuid, fence=True))
 
     def _close(self, attempt: Attempt) -> None:
-        self._ledger.close_attempt(attempt)
-        self._asked.pop(attempt.uuid, None)
+        self._state.close_attempt(attempt)
+        self._cancel_requests.pop(attempt.uuid, None)
 
     def end(self, task: Task) -> None:
         """Write a task's end down and forget it; unless it completed, those that come after it end with it."""
         ending = [task]
         for each in ending:
-            if each.id not in self._ledger.tasks:
+            if each.id not in self._state.tasks:
                 continue  # it came after two of them
-            behind = self._ledger.behind(each.id)
+            behind = self._state.successors(each.id)
             self._forget(each)
             if each.status.state is not TaskState.COMPLETED:
-                ending += [cancelled_with_predecessor(self._ledger.tasks[name], each) for name in behind]
+                ending += [cancelled_with_predecessor(self._state.tasks[name], each) for name in behind]
 
     def _forget(self, task: Task) -> None:
         self._queue.remove(task.id)
         self._lost.pop(task.id, None)
-        self._experience.ended(task)
-        self._ledger.close(task)
+        self._corrections.learn_run_time(task)
+        self._state.close(task)
 
 
 def _with_report(attempt: Attempt, report: JobReport) -> Attempt:

@@ -77,7 +77,7 @@ class Coscheduler:
         settings: what the administrator set.
         domain: the hosts.
         reservations: hosts that are kept for others.
-        prospect: what waits as a problem, and where it is planned to run.
+        planning_view: what waits as a problem, and where it is planned to run.
         improved: the last answer of the search; None before the first.
         changed: when an answer of the search last made the plan better, epoch seconds, and what became better.
     """
@@ -86,20 +86,20 @@ class Coscheduler:
         self.settings = settings
         self.domain = DomainHosts()
         self.reservations = Reservations()
-        self.improved: ScheduleImproved | None = None
-        self.changed: tuple[float, str] | None = None
+        self.last_search: ScheduleImproved | None = None
+        self.last_improvement: tuple[float, str] | None = None
         self._neighbours = NeighboursChanged(-math.inf, available=False)
         self._dispatched_at = -math.inf
         self._policy = find_policy(settings.policy)
-        self._ledger = CoreState()
+        self._state = CoreState()
         self._queue = TaskQueue(
-            settings.staging, lambda task, time: bool(self.awaited(task)) or self.refused(task, time)
+            settings.staging, lambda task, time: bool(self.predecessors(task)) or self.owner_is_limited(task, time)
         )
-        self._experience = LearntCorrections()
-        self._lifecycle = AttemptLifecycle(settings, self._ledger, self._queue, self._experience)
-        self._forwarding = Forwarding(settings, self._ledger, self._queue, self._lifecycle)
-        self.prospect = PlanningView(
-            settings, self._ledger, self._queue, self.domain, self.reservations, self._experience, self._lifecycle
+        self._corrections = LearntCorrections()
+        self._lifecycle = AttemptLifecycle(settings, self._state, self._queue, self._corrections)
+        self._forwarding = Forwarding(settings, self._state, self._queue, self._lifecycle)
+        self.planning_view = PlanningView(
+            settings, self._state, self._queue, self.domain, self.reservations, self._corrections, self._lifecycle
         )
 
     def handle(self, event: Event) -> Outcome:
@@ -107,13 +107,13 @@ class Coscheduler:
 
         Events may come late, twice or in the wrong order; what no longer matters is ignored.
         """
-        self._ledger.begin()
-        self.prospect.forget()
+        self._state.begin()
+        self.planning_view.forget()
         self._take(event)
         if event.time >= self._lifecycle.paused_until and not self._may_wait(event):
             self._dispatch(event.time)
             self._dispatched_at = event.time
-        return self._ledger.outcome(event)
+        return self._state.outcome(event)
 
     @classmethod
     def from_snapshot(cls, settings: CoreSettings, snapshot: CoreSnapshot) -> Coscheduler:
@@ -133,11 +133,11 @@ class Coscheduler:
             queue=self._queue.snapshot(),
             manager=self._lifecycle.snapshot(),
             corrections=self.corrections(),
-            latency=self._experience.handover,
+            latency=self._corrections.dispatch_latency,
             neighbours=self._neighbours,
             dispatched_at=self._dispatched_at,
-            improved=self.improved,
-            changed=self.changed,
+            last_search=self.last_search,
+            last_improvement=self.last_improvement,
         )
 
     # ── what others may ask ──────────────────────────────────────────────────────────────────────────────────
@@ -145,17 +145,17 @@ class Coscheduler:
     @property
     def tasks(self) -> Mapping[str, Task]:
         """Live tasks by identifier; one that has ended is reported in its last outcome and forgotten."""
-        return self._ledger.tasks
+        return self._state.tasks
 
     @property
-    def owned(self) -> Mapping[str, int]:
+    def tasks_by_owner(self) -> Mapping[str, int]:
         """Number of live tasks by owner; who has none is left out."""
-        return self._ledger.owned
+        return self._state.tasks_by_owner
 
     @property
     def attempts(self) -> Mapping[str, Attempt]:
         """Live attempts by UUID."""
-        return self._ledger.attempts
+        return self._state.attempts
 
     @property
     def waiting(self) -> CurrentPlan:
@@ -163,30 +163,30 @@ class Coscheduler:
         return self._queue.waiting
 
     @property
-    def transit(self) -> Iterable[str]:
+    def in_transit(self) -> Iterable[str]:
         """Guests that cannot run here and wait for another domain, in order of arrival."""
-        return tuple(self._queue.transit)
+        return tuple(self._queue.in_transit)
 
     @property
     def paused_until(self) -> float:
         """No attempt is submitted before this time (epoch seconds), because the manager did not answer; 0 for none."""
         return self._lifecycle.paused_until
 
-    def refused(self, task: str, time: float) -> bool:
+    def owner_is_limited(self, task: str, time: float) -> bool:
         """Return whether the manager takes no more attempts of the task's owner for now."""
         return self._lifecycle.room(self.tasks[task].owner, time) < 1
 
-    def door(self, task: str) -> OwnerLimit | None:
+    def owner_limit(self, task: str) -> OwnerLimit | None:
         """Return the known limit of the task's owner, None without a sign of any."""
-        return self._lifecycle.admission.doors.get(self.tasks[task].owner)
+        return self._lifecycle.limits.by_owner.get(self.tasks[task].owner)
 
     def attempt_of(self, task: str) -> Attempt | None:
         """Return the live attempt of a task, if there is one."""
-        return self._ledger.attempt_of(task)
+        return self._state.attempt_of(task)
 
-    def awaited(self, task: str) -> tuple[str, ...]:
+    def predecessors(self, task: str) -> tuple[str, ...]:
         """Return the predecessors of a live task that have not completed yet: before that it cannot leave."""
-        return self._ledger.awaited(self.tasks[task])
+        return self._state.predecessors(self.tasks[task])
 
     def held_back_until(self, task: str) -> float | None:
         """Return before which time a task is not tried again, epoch seconds; None where it may leave at once."""
@@ -207,7 +207,7 @@ class Coscheduler:
 
     def corrections(self) -> dict[str, Correction]:
         """Return what runs have taught of the models, by key."""
-        return dict(self._experience.corrections)
+        return dict(self._corrections.corrections)
 
     # ── what events do ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -231,29 +231,29 @@ class Coscheduler:
             case Tick():
                 self._lifecycle.ask_again(event.time)
             case TaskForwarded() | TaskReturned() | PeerReported() | StartPermitted() | OfferEnded():
-                self._forwarding.hear(event)
+                self._forwarding.handle(event)
             case _:
-                self._lifecycle.hear(event)
+                self._lifecycle.handle(event)
 
     def _load(self, snapshot: CoreSnapshot) -> None:
-        self._ledger.load(snapshot.tasks, snapshot.attempts)
+        self._state.load(snapshot.tasks, snapshot.attempts)
         self.domain.load(snapshot.hosts, snapshot.claimed)
         for reservation in snapshot.reservations:
             self.reservations.put(reservation)
         self._queue.load(snapshot.queue)
         self._lifecycle.load(snapshot.manager)
-        self._experience.load(snapshot.corrections, snapshot.latency)
+        self._corrections.load(snapshot.corrections, snapshot.latency)
         self._neighbours, self._dispatched_at = snapshot.neighbours, snapshot.dispatched_at
-        self.improved, self.changed = snapshot.improved, snapshot.changed
+        self.last_search, self.last_improvement = snapshot.last_search, snapshot.last_improvement
 
     def _restore(self, event: Restored) -> None:
         """Restore the records, and find out what became of each attempt meanwhile."""
         saved = event.state
-        self._ledger.load(saved.tasks, saved.attempts)
+        self._state.load(saved.tasks, saved.attempts)
         for reservation in saved.reservations:
             self.reservations.put(reservation)
         for task in saved.completed:
-            self._experience.ended(task)
+            self._corrections.learn_run_time(task)
         for task in sorted(self.tasks.values(), key=lambda task: task.number):
             if self.attempt_of(task.id) is None and task.status.state is TaskState.QUEUED:
                 self._queue.add(task)  # others without an attempt are with another domain
@@ -261,8 +261,8 @@ class Coscheduler:
 
     def _accept(self, task: Task) -> None:
         if task.id not in self.tasks:
-            self._ledger.put(task)
-            self._ledger.replan()
+            self._state.put(task)
+            self._state.replan()
             overtaken = self.overtaken_by(task)
             self._queue.add(task)
             if task.id in self.waiting:
@@ -291,8 +291,8 @@ class Coscheduler:
 
     def _observe(self, event: HostsObserved) -> None:
         if self.domain.observe(event.hosts, event.time):
-            self._ledger.replan()
-        self._lifecycle.call_back(self.domain.mine(), event.time)
+            self._state.replan()
+        self._lifecycle.recall(self.domain.mine(), event.time)
 
     def _reserve(self, event: HostsReserved | ReservationReleased) -> None:
         self.reservations.forget(event.time)
@@ -300,13 +300,13 @@ class Coscheduler:
             reservation = event.reservation
             if reservation.id not in self.reservations and not reservation.over(event.time):
                 self.reservations.put(reservation)
-                self._ledger.put_reservation(reservation)
+                self._state.put_reservation(reservation)
         elif (known := self.reservations.pop(event.reservation)) is not None:
-            self._ledger.put_reservation(replace(known, released=event.time))
+            self._state.put_reservation(replace(known, released=event.time))
 
     def _improve(self, event: ScheduleImproved) -> None:
         """Take a plan over unless the current one has become better meanwhile."""
-        problem = self.prospect.problem(event.time)
+        problem = self.planning_view.problem(event.time)
         if problem is None:
             return
         wanted = self.waiting.reordered(event.order, event.counts)
@@ -318,7 +318,7 @@ class Coscheduler:
             self._compare(problem, self.waiting.plan(problem, wanted, classes), event.time)
         if event.settled:
             self._queue.searched(event.order)
-        self.improved = event
+        self.last_search = event
 
     def _compare(self, problem: Problem, proposed: Plan, time: float) -> None:
         current = self.waiting.plan(problem)
@@ -330,18 +330,18 @@ class Coscheduler:
         if classic or objective(after, weights, bound) <= objective(before, weights, bound):
             self.waiting.adopt(problem, proposed)
             why = describe_difference(PlanFigures.of(before), PlanFigures.of(after))
-            self.changed = (time, why) if why else self.changed
+            self.last_improvement = (time, why) if why else self.last_improvement
 
     def _dispatch(self, time: float) -> None:
-        for name in self._queue.passing(time, self._doors()):
-            if not self.refused(name, time):
+        for name in self._queue.unmodelled(time, self._free_unmodelled()):
+            if not self.owner_is_limited(name, time):
                 self._lifecycle.start(self.tasks[name], (), None, time)
         for departure in self._departures(time):
-            if not self.refused(departure.task, time) and not self._stays(departure, time):
-                seconds = departure.seconds - self._experience.handover.seconds
+            if not self.owner_is_limited(departure.task, time) and not self._stays(departure, time):
+                seconds = departure.seconds - self._corrections.dispatch_latency.seconds
                 task = self.tasks[departure.task].on(self.domain.hosts[host].host_class for host in departure.hosts)
                 self._lifecycle.start(task, departure.hosts, seconds, time)
-                self._ledger.replan()
+                self._state.replan()
 
     def _stays(self, departure: ImmediateStart, time: float) -> bool:
         """Return whether another domain must be asked before this task leaves, and ask it."""
@@ -355,23 +355,23 @@ class Coscheduler:
             self._forwarding.ask_start(task.id, time)
         return task.status.held
 
-    def _doors(self) -> int:
+    def _free_unmodelled(self) -> int:
         """Return how many more tasks without a profile may be on their way to the manager."""
-        return max(_MOST_UNMODELLED - len(self._ledger.leaving), 0)
+        return max(_MOST_UNMODELLED - len(self._state.unmodelled_submitting), 0)
 
     def _departures(self, time: float) -> list[ImmediateStart]:
         if not len(self.waiting):
             return []
-        taken = self.prospect.taken(time)
+        taken = self.planning_view.taken(time)
         idle = [host for host in self.domain.up() if host not in taken]
-        problem = self.prospect.problem(time) if idle else None
+        problem = self.planning_view.problem(time) if idle else None
         if problem is None:
             return []
         speeds, kept = RunTimeTable.of(problem), self.reservations.needed(time)
         if isinstance(self._policy, UserCountPolicy):
             may_leave = partial(self._queue.may_leave, time=time)
             return starts_in_order(self._arrivals(problem, self._policy), idle, may_leave, speeds, kept)
-        plan = self.prospect.plan(problem)
+        plan = self.planning_view.plan(problem)
         first, behind = first_on_idle_hosts(without_distant_reservations(problem, plan), plan, idle)
         return starts_now(first, idle, partial(self._ready, time=time), speeds, kept, behind)
 
@@ -387,7 +387,7 @@ class Coscheduler:
         queue = []
         best = best_seconds(problem)
         for place, name in sorted(enumerate(problem.tasks), key=lambda item: self.tasks[item[1]].number):
-            if self.awaited(name):
+            if self.predecessors(name):
                 continue
             row = best[place]
             count = self.waiting.counts[name]

@@ -118,14 +118,14 @@ def _ends(core: Coscheduler, task: Task, hosts: tuple[str, ...], start: float) -
 
 def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanation:
     obstacles = _obstacles(core, task, time)
-    forecast = core.prospect.forecast(time)
+    forecast = core.planning_view.forecast(time)
     problem, schedule = forecast if forecast is not None else (None, None)
     if problem is None or schedule is None or task.id not in problem.tasks:
-        why = () if core.awaited(task.id) else (_impossible(core, task),)
+        why = () if core.predecessors(task.id) else (_impossible(core, task),)
         return TaskExplanation(task.id, task.status.state, (*obstacles, *why))
     mine = next(a for a in schedule.assignments if a.task == task.id)
     slack = None if task.spec.deadline is None else task.spec.deadline - time - mine.end
-    low, high = _ends(core, task, mine.hosts, time + mine.start + core.prospect.outlook().handover)
+    low, high = _ends(core, task, mine.hosts, time + mine.start + core.planning_view.assumptions().handover)
     earlier = _earlier_unreserved(core, mine, time)
     changes = _changes(core, problem, mine)
     if earlier:
@@ -146,7 +146,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
 
 def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> float:
     """Return how many seconds earlier a task would end without reservations, or 0.0."""
-    forecast = core.prospect.unreserved(time) if core.reservations.live(time) else None
+    forecast = core.planning_view.unreserved(time) if core.reservations.live(time) else None
     if forecast is None:
         return 0.0
     earlier = mine.end - next(each.end for each in forecast[1].assignments if each.task == mine.task)
@@ -155,14 +155,15 @@ def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> flo
 
 def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
     found = [
-        f"task {name}, which it comes after; that is {core.tasks[name].status.state}" for name in core.awaited(task.id)
+        f"task {name}, which it comes after; that is {core.tasks[name].status.state}"
+        for name in core.predecessors(task.id)
     ]
     if time < core.paused_until:
         found.append(f"the resource manager does not answer; asked again in {core.paused_until - time:.0f} s")
-    door = core.door(task.id)
-    if door is not None and core.refused(task.id, time):
-        pause = max(door.until - time, 0.0)
-        found.append(f"{door.why}; tried again when a task of its owner ends, or in {pause:.0f} s")
+    limit = core.owner_limit(task.id)
+    if limit is not None and core.owner_is_limited(task.id, time):
+        pause = max(limit.until - time, 0.0)
+        found.append(f"{limit.why}; tried again when a task of its owner ends, or in {pause:.0f} s")
     held_back = core.held_back_until(task.id)
     if task.status.held:
         found.append(f"the word of domain {task.origin}, which it comes from, that it may start")

@@ -27,13 +27,13 @@ class Forwarding:
         self, settings: CoreSettings, ledger: CoreState, queue: TaskQueue, lifecycle: AttemptLifecycle
     ) -> None:
         self._settings = settings
-        self._ledger = ledger
+        self._state = ledger
         self._queue = queue
         self._lifecycle = lifecycle
 
-    def hear(self, event: TaskForwarded | TaskReturned | PeerReported | StartPermitted | OfferEnded) -> None:
+    def handle(self, event: TaskForwarded | TaskReturned | PeerReported | StartPermitted | OfferEnded) -> None:
         """Take the agent's word; on a task that it cannot concern any more it does not matter."""
-        task = self._ledger.tasks.get(event.task)
+        task = self._state.tasks.get(event.task)
         if task is None:
             return
         match event:
@@ -45,45 +45,45 @@ class Forwarding:
                 self._report(task, event)
             case OfferEnded():
                 self._queue.held_back.pop(task.id, None)
-                if task.id in self._queue.offered:
-                    self._queue.offered[task.id] = False
+                if task.id in self._queue.offered_to_neighbours:
+                    self._queue.offered_to_neighbours[task.id] = False
             case StartPermitted() if task.status.held:
                 self._queue.release(task.id)
-                self._ledger.put(task.with_status(held=False))
+                self._state.put(task.with_status(held=False))
 
     def ask_start(self, task: str, time: float) -> None:
         """Have the origin asked for a held task; while that takes, its hosts are for others that fit before it."""
-        asked = self._queue.asked.get(task, 0)
-        self._queue.asked[task] = asked + 1
+        asked = self._queue.start_requests.get(task, 0)
+        self._queue.start_requests[task] = asked + 1
         pause = self._settings.retry * 2.0 ** min(asked, 20)
         self._queue.held_back[task] = time + min(pause, self._settings.retry_longest)
-        self._ledger.decide(AskStart(task))
+        self._state.decide(AskStart(task))
 
     def ask_peers(self, task: str, end: float, time: float) -> bool:
         """Have a task offered around that would leave and be late; False where nobody has wanted it."""
-        if not self._queue.offered.setdefault(task, True):
+        if not self._queue.offered_to_neighbours.setdefault(task, True):
             return False
         self._queue.held_back[task] = time + _OFFER
-        self._ledger.decide(AskPeers(task, end))
+        self._state.decide(AskPeers(task, end))
         return True
 
     def _forward(self, task: Task, event: TaskForwarded) -> None:
         self._queue.remove(task.id)
-        self._ledger.put(task.with_status(state=TaskState.FORWARDED, peer=event.peer, reason=event.reason))
-        self._ledger.replan()
+        self._state.put(task.with_status(state=TaskState.FORWARDED, peer=event.peer, reason=event.reason))
+        self._state.replan()
 
     def _take_back(self, task: Task, event: TaskReturned) -> None:
         if task.status.state is TaskState.CANCELLING:
             self._lifecycle.end(task.with_status(state=TaskState.CANCELLED, peer="", finished=event.time))
             return
         task = task.with_status(state=TaskState.QUEUED, peer="", reason=event.reason, hosts=(), started=None)
-        self._ledger.put(task)
+        self._state.put(task)
         self._queue.add_again(task)
-        self._ledger.replan()
+        self._state.replan()
 
     def _report(self, task: Task, event: PeerReported) -> None:
         if not event.state.final:
-            self._ledger.put(task.with_status(hosts=event.hosts, started=event.started))
+            self._state.put(task.with_status(hosts=event.hosts, started=event.started))
             return
         cancelled = event.state is TaskState.CANCELLED and task.status.state is TaskState.CANCELLING
         self._lifecycle.end(

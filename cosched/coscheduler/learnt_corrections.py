@@ -45,25 +45,25 @@ class LearntCorrections:
 
     def __init__(self) -> None:
         self.corrections: dict[str, Correction] = {}
-        self.handover = DispatchLatency()
+        self.dispatch_latency = DispatchLatency()
 
     def load(self, corrections: Mapping[str, Correction], latency: DispatchLatency) -> None:
         """Restore the corrections of an earlier process."""
-        self.corrections, self.handover = dict(corrections), latency
+        self.corrections, self.dispatch_latency = dict(corrections), latency
 
-    def ended(self, task: Task) -> None:
+    def learn_run_time(self, task: Task) -> None:
         """Learn from a task that has completed here; others teach nothing."""
         completed = task.status.state is TaskState.COMPLETED and task.status.actual is not None and not task.status.peer
         if completed and task.status.actual is not None and task.profile is not None and task.correction:
             known = self.corrections.get(task.correction, Correction())
             self.corrections[task.correction] = known.learn(task.profile.on(len(task.status.hosts)), task.status.actual)
 
-    def began(self, attempt: Attempt) -> None:
+    def learn_latency(self, attempt: Attempt) -> None:
         """Learn from an attempt that has just begun on the hosts chosen for it."""
         if attempt.hosts and attempt.started is not None:
-            self.handover = self.handover.learn(attempt.started - attempt.created)
+            self.dispatch_latency = self.dispatch_latency.learn(attempt.started - attempt.created)
 
-    def expected(self, task: Task, count: int) -> float:
+    def expected_run_time(self, task: Task, count: int) -> float:
         """Return a task's corrected run time in seconds on `count` hosts."""
         assert task.profile is not None
         return self.corrections.get(task.correction, Correction()).factor * task.profile.on(count)

@@ -91,12 +91,12 @@ class _Frame:
     deadline: NDArray[np.float64]
 
 
-def run_times(task: Task, outlook: PlanningAssumptions, classes: Sequence[str], hosts: int) -> NDArray[np.float64]:
+def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[str], hosts: int) -> NDArray[np.float64]:
     """Return how long a task takes its hosts, by their class and number: run time to plan with plus hand-over.
 
     Args:
         task: with a profile.
-        outlook: corrections, quantile and hand-over.
+        assumptions: corrections, quantile and hand-over.
         classes: of the present hosts.
         hosts: how many there are.
 
@@ -107,9 +107,9 @@ def run_times(task: Task, outlook: PlanningAssumptions, classes: Sequence[str], 
     times = np.full((len(classes), hosts), math.inf)
     for row, name in zip(times, classes, strict=True):
         there = task.profile.among((name,))
-        correction = outlook.corrections.get(task.correction_on(there.hardware), Correction())
-        values = correction.planned(there, outlook.quantile)[:hosts]
-        row[: len(values)] = np.asarray(values) + outlook.handover
+        correction = assumptions.corrections.get(task.correction_on(there.hardware), Correction())
+        values = correction.planned(there, assumptions.quantile)[:hosts]
+        row[: len(values)] = np.asarray(values) + assumptions.handover
     return times
 
 
@@ -179,7 +179,7 @@ class CurrentPlan:
         hosts: Sequence[str],
         free: Mapping[str, float],
         now: float,
-        outlook: PlanningAssumptions | None = None,
+        assumptions: PlanningAssumptions | None = None,
         classes: Mapping[str, str] | None = None,
     ) -> Problem | None:
         """Make the scheduling problem of the waiting tasks, with the origin `now`.
@@ -191,17 +191,17 @@ class CurrentPlan:
             hosts: names of the usable hosts.
             free: when each taken host is expected to be free, epoch seconds.
             now: epoch seconds.
-            outlook: what to reckon with beside the profiles.
+            assumptions: what to reckon with beside the profiles.
             classes: of the hosts, empty where not known; None: they are alike.
 
         Returns:
             The problem, tasks in planned order; None where nothing can be planned.
         """
-        outlook = outlook or PlanningAssumptions()
+        assumptions = assumptions or PlanningAssumptions()
         if not hosts or not self.counts:
             return None
-        rows = self._known(tuple([(classes or {}).get(host, "") for host in hosts]), outlook)
-        frame = self._framed(tasks, rows, outlook)
+        rows = self._known(tuple([(classes or {}).get(host, "") for host in hosts]), assumptions)
+        frame = self._framed(tasks, rows, assumptions)
         if not frame.tasks:
             return None
         return Problem(
@@ -210,9 +210,9 @@ class CurrentPlan:
             classes=rows.classes,
             host_class=rows.host_class,
             free=np.array([max(free.get(host, now) - now, 0.0) for host in hosts], dtype=np.float64),
-            seconds=widened(frame.seconds + outlook.handover, len(hosts)),
-            release=_releases(frame.tasks, outlook.held_back, now),
-            deadline=_slacks(frame.deadline, now, outlook.margin),
+            seconds=widened(frame.seconds + assumptions.handover, len(hosts)),
+            release=_releases(frame.tasks, assumptions.held_back, now),
+            deadline=_slacks(frame.deadline, now, assumptions.margin),
             depends_on=((),) * len(frame.tasks),
         )
 
@@ -245,27 +245,27 @@ class CurrentPlan:
         self.counts = self.reordered(names, counts)
         self.classes = {name: each for name, each in zip(names, classes, strict=False) if each}
 
-    def _known(self, hosts: tuple[str, ...], outlook: PlanningAssumptions) -> ProfileMatrix:
+    def _known(self, hosts: tuple[str, ...], assumptions: PlanningAssumptions) -> ProfileMatrix:
         """Return the profile rows of tasks on these hosts under these assumptions."""
-        reckoned = outlook.corrections, outlook.quantile
+        reckoned = assumptions.corrections, assumptions.quantile
         rows = self._rows
         if (
             rows is None
-            or (rows.hosts, rows.outlook) != (hosts, reckoned)
+            or (rows.hosts, rows.assumptions) != (hosts, reckoned)
             or len(rows.able) > _ROWS_PER_TASK * len(self)
         ):
             rows = self._rows = ProfileMatrix.none(hosts, reckoned)
             self._frame = None
         return rows
 
-    def _framed(self, tasks: Mapping[str, Task], rows: ProfileMatrix, outlook: PlanningAssumptions) -> _Frame:
+    def _framed(self, tasks: Mapping[str, Task], rows: ProfileMatrix, assumptions: PlanningAssumptions) -> _Frame:
         """Return the queue's frame, the earlier one where nothing has changed."""
         waiting = tuple(self.counts)
         if self._frame is not None and self._frame.waiting == waiting:
             return self._frame
         new = [tasks[name] for name in waiting if name not in rows.row]
         if new:
-            rows.add(new, [self._known_times(task, outlook, rows.classes, len(rows.hosts)) for task in new])
+            rows.add(new, [self._known_times(task, assumptions, rows.classes, len(rows.hosts)) for task in new])
         places = np.fromiter(map(rows.row.__getitem__, waiting), np.int64, len(waiting))
         able = rows.able[places]
         names = waiting if able.all() else tuple(compress(waiting, able.tolist()))
@@ -274,16 +274,16 @@ class CurrentPlan:
         return self._frame
 
     def _known_times(
-        self, task: Task, outlook: PlanningAssumptions, classes: tuple[str, ...], hosts: int
+        self, task: Task, assumptions: PlanningAssumptions, classes: tuple[str, ...], hosts: int
     ) -> NDArray[np.float64]:
         """Return `run_times` without a hand-over, the earlier ones where nothing has changed."""
         assert task.profile is not None
         parts = task.profile.classes or (task.profile,)
-        corrections = [outlook.corrections.get(task.correction_on(each.hardware)) for each in parts]
-        depends = (corrections, outlook.quantile, classes, hosts)
+        corrections = [assumptions.corrections.get(task.correction_on(each.hardware)) for each in parts]
+        depends = (corrections, assumptions.quantile, classes, hosts)
         known = self._times.get(task.id)
         if known is None or known[0] != depends:
-            times = run_times(task, replace(outlook, handover=0.0), classes, hosts)
+            times = run_times(task, replace(assumptions, handover=0.0), classes, hosts)
             known = self._times[task.id] = (depends, times)
         return known[1]
 
@@ -336,28 +336,28 @@ class TaskQueue:
         self._waits = waits
         self.waiting = CurrentPlan()
         self.held_back: dict[str, float] = {}
-        self.asked: dict[str, int] = {}
-        self.offered: dict[str, bool] = {}
-        self.transit: dict[str, None] = {}
+        self.start_requests: dict[str, int] = {}
+        self.offered_to_neighbours: dict[str, bool] = {}
+        self.in_transit: dict[str, None] = {}
         self._staging = staging
-        self._passing: dict[str, None] = {}  # tasks without a profile; a dictionary keeps its order
+        self._unmodelled: dict[str, None] = {}  # tasks without a profile; a dictionary keeps its order
         self._searched: set[str] = set()  # tasks that a settled plan of the search has covered
 
     def add(self, task: Task) -> None:
         """Put a new task at the end."""
         if task.in_transit:
-            self.transit[task.id] = None
+            self.in_transit[task.id] = None
         elif task.profile is None:
-            self._passing[task.id] = None
+            self._unmodelled[task.id] = None
         else:
             self.waiting.add(task.id)
 
     def add_again(self, task: Task) -> None:
         """Put a task that had begun at the front; it has been through staging before."""
         if task.in_transit:
-            self.transit[task.id] = None
+            self.in_transit[task.id] = None
         elif task.profile is None:
-            self._passing = {task.id: None, **self._passing}
+            self._unmodelled = {task.id: None, **self._unmodelled}
         else:
             self.waiting.add_first(task.id)
             self._searched.add(task.id)
@@ -368,45 +368,45 @@ class TaskQueue:
             dict(self.waiting.counts),
             dict(self.waiting.classes),
             dict(self.held_back),
-            dict(self.asked),
-            dict(self.offered),
-            tuple(self.transit),
-            tuple(self._passing),
+            dict(self.start_requests),
+            dict(self.offered_to_neighbours),
+            tuple(self.in_transit),
+            tuple(self._unmodelled),
             tuple(sorted(self._searched)),
         )
 
     def load(self, snapshot: QueueSnapshot) -> None:
         """Go on from a snapshot."""
         self.waiting.counts, self.waiting.classes = dict(snapshot.counts), dict(snapshot.classes)
-        self.held_back, self.asked, self.offered = (
+        self.held_back, self.start_requests, self.offered_to_neighbours = (
             dict(snapshot.held_back),
-            dict(snapshot.asked),
-            dict(snapshot.offered),
+            dict(snapshot.start_requests),
+            dict(snapshot.offered_to_neighbours),
         )
-        self.transit, self._passing = dict.fromkeys(snapshot.transit), dict.fromkeys(snapshot.unmodelled)
+        self.in_transit, self._unmodelled = dict.fromkeys(snapshot.in_transit), dict.fromkeys(snapshot.unmodelled)
         self._searched = set(snapshot.searched)
 
     def remove(self, task: str) -> None:
         """Take a task out that leaves or has ended."""
         self.waiting.remove(task)
-        self._passing.pop(task, None)
-        self.transit.pop(task, None)
+        self._unmodelled.pop(task, None)
+        self.in_transit.pop(task, None)
         self._searched.discard(task)
-        self.offered.pop(task, None)
+        self.offered_to_neighbours.pop(task, None)
         self.release(task)
 
     def release(self, task: str) -> None:
         """Forget what held a task back."""
         self.held_back.pop(task, None)
-        self.asked.pop(task, None)
+        self.start_requests.pop(task, None)
 
     def searched(self, tasks: Iterable[str]) -> None:
         """Note that the search has looked at these tasks: their staging is over."""
         self._searched |= self.waiting.counts.keys() & set(tasks)
 
-    def passing(self, time: float, most: int) -> list[str]:
+    def unmodelled(self, time: float, most: int) -> list[str]:
         """Return the first tasks without a profile that may leave now, so many at most."""
-        return list(islice((task for task in self._passing if self.may_leave(task, time)), most))
+        return list(islice((task for task in self._unmodelled if self.may_leave(task, time)), most))
 
     def may_leave(self, task: str, time: float) -> bool:
         """Return whether nothing holds the task back any more."""

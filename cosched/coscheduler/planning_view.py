@@ -112,11 +112,11 @@ class PlanningView:
     ) -> None:
         self._settings = settings
         self._policy = find_policy(settings.policy)
-        self._ledger = ledger
+        self._state = ledger
         self._queue = queue
         self._domain = domain
         self._reservations = reservations
-        self._experience = experience
+        self._corrections = experience
         self._lifecycle = lifecycle
         self._forecast: tuple[float, tuple[Problem, Schedule] | None] | None = None  # since the last event
 
@@ -124,9 +124,9 @@ class PlanningView:
         """Remember no forecast: an event changes things."""
         self._forecast = None
 
-    def foreseen_end(self, task: str, time: float) -> float | None:
+    def expected_end(self, task: str, time: float) -> float | None:
         """Return when a task that does not wait will have completed, epoch seconds; None where nobody can say."""
-        return expected_completion(self._ledger.attempt_of(task), time, self._experience.handover.seconds)
+        return expected_completion(self._state.attempt_of(task), time, self._corrections.dispatch_latency.seconds)
 
     def taken(self, time: float) -> dict[str, float]:
         """Return when each taken host is expected to be free, epoch seconds: it is at work, or kept for others."""
@@ -135,16 +135,16 @@ class PlanningView:
 
     def busy(self, time: float) -> dict[str, float]:
         """Return when each busy host is expected to be free, epoch seconds."""
-        own = self._domain.occupied(self._ledger.attempts.values(), time, self._experience.handover.seconds)
+        own = self._domain.occupied(self._state.attempts.values(), time, self._corrections.dispatch_latency.seconds)
         return {**self._domain.claims(time), **own}
 
-    def outlook(self) -> PlanningAssumptions:
+    def assumptions(self) -> PlanningAssumptions:
         """Return what a plan must reckon with beside the tasks' profiles."""
-        experience, settings = self._experience, self._settings
+        experience, settings = self._corrections, self._settings
         return PlanningAssumptions(
             dict(experience.corrections),
             settings.quantile,
-            experience.handover.seconds,
+            experience.dispatch_latency.seconds,
             settings.margin,
             self._held_back(),
         )
@@ -193,9 +193,9 @@ class PlanningView:
         """Return what waits to be planned, in seconds from `time`; None where nothing is."""
         up, classes = self._domain.up(), self._domain.classes()
         taken = self.taken(time) if reserved else self.busy(time)
-        problem = self._queue.waiting.problem(self._ledger.tasks, up, taken, time, self.outlook(), classes)
-        if problem is not None and self._ledger.linked:
-            problem = with_dependencies(problem, self._ledger.tasks, partial(self.foreseen_end, time=time), time)
+        problem = self._queue.waiting.problem(self._state.tasks, up, taken, time, self.assumptions(), classes)
+        if problem is not None and self._state.linked:
+            problem = with_dependencies(problem, self._state.tasks, partial(self.expected_end, time=time), time)
         return with_reservations(problem, self._reservations, time) if problem is not None and reserved else problem
 
     def plan(self, problem: Problem) -> Plan:
@@ -213,12 +213,12 @@ class PlanningView:
 
     def _held_back(self) -> Mapping[str, float]:
         """Return before which epoch time waiting tasks are not tried: their hosts are others' until then."""
-        shut = self._lifecycle.shut()
+        shut = self._lifecycle.limited_owners()
         refused = (
             {
-                name: shut[self._ledger.tasks[name].owner]
+                name: shut[self._state.tasks[name].owner]
                 for name in self._queue.waiting.counts
-                if self._ledger.tasks[name].owner in shut
+                if self._state.tasks[name].owner in shut
             }
             if shut
             else {}

@@ -27,7 +27,7 @@ class ProfileMatrix:
 
     Attributes:
         hosts: the class of each.
-        outlook: corrections and quantile that `times` reckons with.
+        assumptions: corrections and quantile that `times` reckons with.
         classes: of the hosts, each once.
         host_class: (hosts,) indices of classes.
         row: of each task that waits and maybe others.
@@ -38,7 +38,7 @@ class ProfileMatrix:
     """
 
     hosts: tuple[str, ...]
-    outlook: tuple[Mapping[str, Correction], float]
+    assumptions: tuple[Mapping[str, Correction], float]
     classes: tuple[str, ...]
     host_class: NDArray[np.int64]
     row: dict[str, int]
@@ -47,12 +47,12 @@ class ProfileMatrix:
     deadline: NDArray[np.float64]
 
     @classmethod
-    def none(cls, hosts: tuple[str, ...], outlook: tuple[Mapping[str, Correction], float]) -> ProfileMatrix:
+    def none(cls, hosts: tuple[str, ...], assumptions: tuple[Mapping[str, Correction], float]) -> ProfileMatrix:
         """Return those of no task."""
         classes = tuple(sorted(set(hosts)))
         host_class = np.array([classes.index(each) for each in hosts], dtype=np.int64)
         times = np.empty((len(classes), 0, 1))
-        return cls(hosts, outlook, classes, host_class, {}, times, np.empty(0, dtype=np.bool_), np.empty(0))
+        return cls(hosts, assumptions, classes, host_class, {}, times, np.empty(0, dtype=np.bool_), np.empty(0))
 
     def add(self, tasks: Sequence[Task], times: Sequence[NDArray[np.float64]]) -> None:
         """Add tasks with their (classes, hosts) run times."""

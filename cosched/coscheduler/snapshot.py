@@ -33,9 +33,9 @@ class QueueSnapshot:
     counts: Mapping[str, int] = field(default_factory=dict)
     classes: Mapping[str, str] = field(default_factory=dict)
     held_back: Mapping[str, float] = field(default_factory=dict)
-    asked: Mapping[str, int] = field(default_factory=dict)
-    offered: Mapping[str, bool] = field(default_factory=dict)
-    transit: tuple[str, ...] = ()
+    start_requests: Mapping[str, int] = field(default_factory=dict)
+    offered_to_neighbours: Mapping[str, bool] = field(default_factory=dict)
+    in_transit: tuple[str, ...] = ()
     unmodelled: tuple[str, ...] = ()
     searched: tuple[str, ...] = ()
 
@@ -48,14 +48,14 @@ class AttemptsSnapshot:
         paused_until: no attempt is submitted before this epoch time.
         failures: submits in a row that the manager did not answer.
         lost: task → attempts whose hosts were lost.
-        asked: attempt being cancelled → when the manager was asked last.
+        cancel_requests: attempt being cancelled → when the manager was asked last.
         limits: what is known of the manager's limit, by owner.
     """
 
     paused_until: float = 0.0
     failures: int = 0
     lost: Mapping[str, int] = field(default_factory=dict)
-    asked: Mapping[str, float] = field(default_factory=dict)
+    cancel_requests: Mapping[str, float] = field(default_factory=dict)
     limits: Mapping[str, OwnerLimit] = field(default_factory=dict)
 
 
@@ -69,8 +69,8 @@ class CoreSnapshot:
         latency: time from a decision to the start of its job, as learnt.
         neighbours: the last word about them.
         dispatched_at: when the core last looked at what may leave, epoch seconds.
-        improved: the last answer of the search.
-        changed: when an answer last made the plan better, and what became better.
+        last_search: the last answer of the search.
+        last_improvement: when an answer last made the plan better, and what became better.
     """
 
     tasks: tuple[Task, ...]
@@ -84,5 +84,5 @@ class CoreSnapshot:
     latency: DispatchLatency
     neighbours: NeighboursChanged
     dispatched_at: float
-    improved: ScheduleImproved | None = None
-    changed: tuple[float, str] | None = None
+    last_search: ScheduleImproved | None = None
+    last_improvement: tuple[float, str] | None = None

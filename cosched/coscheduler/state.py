@@ -134,10 +134,10 @@ class CoreState:
     def __init__(self) -> None:
         self.tasks: dict[str, Task] = {}
         self.attempts: dict[str, Attempt] = {}
-        self.owned: Counter[str] = Counter()
-        self.sent: Counter[str] = Counter()
-        self.leaving: set[str] = set()
-        self._behind: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
+        self.tasks_by_owner: Counter[str] = Counter()
+        self.live_by_owner: Counter[str] = Counter()
+        self.unmodelled_submitting: set[str] = set()
+        self._successors: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
         self._live: dict[str, str] = {}  # task → its live attempt
         self.begin()
 
@@ -181,15 +181,15 @@ class CoreState:
     @property
     def linked(self) -> bool:
         """Return whether any live task has a predecessor."""
-        return bool(self._behind)
+        return bool(self._successors)
 
-    def awaited(self, task: Task) -> tuple[str, ...]:
+    def predecessors(self, task: Task) -> tuple[str, ...]:
         """Return a task's predecessors that have not completed yet."""
         return tuple(name for name in task.spec.after if name in self.tasks)
 
-    def behind(self, task: str) -> tuple[str, ...]:
+    def successors(self, task: str) -> tuple[str, ...]:
         """Return the live tasks that come after a live one, in order of arrival."""
-        return tuple(self._behind.get(task, ()))
+        return tuple(self._successors.get(task, ()))
 
     def put(self, task: Task) -> None:
         """Keep a task as it is now."""
@@ -204,9 +204,9 @@ class CoreState:
         self.put(task)
         del self.tasks[task.id]
         self._unlink(task)
-        self.owned[task.owner] -= 1
-        if not self.owned[task.owner]:
-            del self.owned[task.owner]
+        self.tasks_by_owner[task.owner] -= 1
+        if not self.tasks_by_owner[task.owner]:
+            del self.tasks_by_owner[task.owner]
         self.replan()
 
     def put_attempt(self, attempt: Attempt) -> None:
@@ -220,8 +220,8 @@ class CoreState:
         """Write an attempt's end down and forget it."""
         self._changed_attempts[attempt.uuid] = attempt
         del self.attempts[attempt.uuid]
-        self.leaving.discard(attempt.uuid)
-        self.sent[self.tasks[attempt.task].owner] -= 1
+        self.unmodelled_submitting.discard(attempt.uuid)
+        self.live_by_owner[self.tasks[attempt.task].owner] -= 1
         del self._live[attempt.task]
         self.replan()
 
@@ -231,26 +231,26 @@ class CoreState:
         self.replan()
 
     def _link(self, task: Task) -> None:
-        for name in self.awaited(task):
-            self._behind.setdefault(name, {})[task.id] = None
+        for name in self.predecessors(task):
+            self._successors.setdefault(name, {})[task.id] = None
 
     def _unlink(self, task: Task) -> None:
-        self._behind.pop(task.id, None)
-        for name in self.awaited(task):
-            self._behind[name].pop(task.id)
-            if not self._behind[name]:
-                del self._behind[name]
+        self._successors.pop(task.id, None)
+        for name in self.predecessors(task):
+            self._successors[name].pop(task.id)
+            if not self._successors[name]:
+                del self._successors[name]
 
     def _keep_attempt(self, attempt: Attempt) -> None:
         if attempt.uuid not in self.attempts:
-            self.sent[self.tasks[attempt.task].owner] += 1
+            self.live_by_owner[self.tasks[attempt.task].owner] += 1
         self.attempts[attempt.uuid] = attempt
         if attempt.state is AttemptState.SUBMITTING and not attempt.hosts:
-            self.leaving.add(attempt.uuid)
+            self.unmodelled_submitting.add(attempt.uuid)
         else:
-            self.leaving.discard(attempt.uuid)
+            self.unmodelled_submitting.discard(attempt.uuid)
 
     def _keep(self, task: Task) -> None:
         if task.id not in self.tasks:
-            self.owned[task.owner] += 1
+            self.tasks_by_owner[task.owner] += 1
         self.tasks[task.id] = task

@@ -41,37 +41,37 @@ class SubmitLimits:
     """Limits found so far.
 
     Attributes:
-        doors: by owner; there is none for those of whom nothing was ever refused.
+        by_owner: known limits; an owner without any refusal has none.
     """
 
     def __init__(self, settings: CoreSettings) -> None:
-        self.doors: dict[str, OwnerLimit] = {}
+        self.by_owner: dict[str, OwnerLimit] = {}
         self._settings = settings
 
     def snapshot(self) -> dict[str, OwnerLimit]:
         """Return the known limit of each owner now."""
-        return {owner: replace(door) for owner, door in self.doors.items()}
+        return {owner: replace(known) for owner, known in self.by_owner.items()}
 
     def load(self, limits: Mapping[str, OwnerLimit]) -> None:
         """Go on from a snapshot."""
-        self.doors = {owner: replace(door) for owner, door in limits.items()}
+        self.by_owner = {owner: replace(known) for owner, known in limits.items()}
 
-    def refuse(self, owner: str, taken: int, why: str, time: float) -> None:
-        """Note that the manager refused an attempt beside `live` others of its owner."""
-        door = self.doors.get(owner)
-        pauses = 1 if door is None else door.pauses + (time >= door.until)  # those that left together count once
+    def note_refusal(self, owner: str, taken: int, why: str, time: float) -> None:
+        """Note that the manager refused an attempt while it had `taken` live ones of this owner."""
+        known = self.by_owner.get(owner)
+        pauses = 1 if known is None else known.pauses + (time >= known.until)  # those that left together count once
         pause = min(self._settings.retry * 2.0 ** min(pauses - 1, 20), self._settings.retry_longest)
-        self.doors[owner] = OwnerLimit(taken, time + pause, why, pauses)
+        self.by_owner[owner] = OwnerLimit(taken, time + pause, why, pauses)
 
-    def take(self, owner: str, taken: int) -> None:
-        """Note that the manager took an attempt, which makes `live` of its owner."""
-        door = self.doors.get(owner)
-        if door is not None and taken > door.limit:
-            door.limit, door.pauses, door.step = taken, 0, 2 * door.step
+    def note_success(self, owner: str, taken: int) -> None:
+        """Note that the manager took an attempt, which makes `taken` live ones of this owner."""
+        known = self.by_owner.get(owner)
+        if known is not None and taken > known.limit:
+            known.limit, known.pauses, known.step = taken, 0, 2 * known.step
 
     def room(self, owner: str, live: int, time: float) -> float:
         """Return how many more attempts of an owner may leave."""
-        door = self.doors.get(owner)
-        if door is None:
+        known = self.by_owner.get(owner)
+        if known is None:
             return math.inf
-        return max(door.limit + (door.step if time >= door.until else 0) - live, 0)
+        return max(known.limit + (known.step if time >= known.until else 0) - live, 0)

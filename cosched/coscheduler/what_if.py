@@ -106,7 +106,7 @@ def _earliest(core: Coscheduler, task: Task, problem: Problem, plan: Plan, time:
     for name in before:
         end = planned.get(name)
         if end is None:
-            foreseen = core.prospect.foreseen_end(name, time)
+            foreseen = core.planning_view.expected_end(name, time)
             if foreseen is None:
                 return None
             end = foreseen - time
@@ -129,8 +129,8 @@ def _run_times(core: Coscheduler, task: Task, problem: Problem) -> NDArray[np.fl
     """Return the run time to plan with by class and host count; None where these hosts cannot run it."""
     if task.profile is None:
         return None
-    outlook = PlanningAssumptions(core.corrections(), core.settings.quantile)
-    rows = run_times(task, outlook, problem.classes, len(problem.hosts))
+    assumptions = PlanningAssumptions(core.corrections(), core.settings.quantile)
+    rows = run_times(task, assumptions, problem.classes, len(problem.hosts))
     alone = replace(
         problem, tasks=("",), seconds=rows[:, np.newaxis], release=np.zeros(1), deadline=np.zeros(1), depends_on=()
     )
@@ -153,11 +153,11 @@ def _with_any_class(plan: Plan) -> NDArray[np.int64] | None:
 
 
 def _waiting(core: Coscheduler, time: float) -> tuple[Problem, Plan]:
-    forecast = core.prospect.forecast(time)
+    forecast = core.planning_view.forecast(time)
     if forecast is not None:
         # It may be without reservations that begin behind what waits: one more task could run into them.
         return with_reservations(forecast[0], core.reservations, time), core.waiting.plan(forecast[0])
-    hosts, free, class_of = core.domain.up(), core.prospect.taken(time), core.domain.classes()
+    hosts, free, class_of = core.domain.up(), core.planning_view.taken(time), core.domain.classes()
     classes = tuple(sorted({class_of[host] for host in hosts}))
     problem = Problem(
         tasks=(),

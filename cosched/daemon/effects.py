@@ -83,7 +83,7 @@ class Effects:
         if self._search is None or not self._replan or began < self._next_snapshot:
             return
         self._replan = False
-        snapshot = core.prospect.snapshot(now)
+        snapshot = core.planning_view.snapshot(now)
         if snapshot is not None:
             self._search.plan(now, *snapshot)
         took = time.monotonic() - began

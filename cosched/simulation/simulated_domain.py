@@ -105,7 +105,7 @@ class SimulatedPlanner:
 
     def answer(self, core: Coscheduler, time: float) -> ScheduleImproved | None:
         """Return the best plan found for the waiting tasks; None where there is nothing to search."""
-        snapshot = core.prospect.snapshot(time)
+        snapshot = core.planning_view.snapshot(time)
         if snapshot is None:
             return None
         problem, plan = snapshot

@@ -61,7 +61,7 @@ def test_the_plan_has_what_runs_and_what_waits(core: Coscheduler) -> None:
 
 def test_the_plan_says_when_and_why_it_changed(core: Coscheduler) -> None:
     assert (plan_view(ME, core, NOW + 4).changed, plan_view(ME, core, NOW + 4).why) == (None, "")
-    core.changed = (NOW + 3, "makespan 61 → 58 s")
+    core.last_improvement = (NOW + 3, "makespan 61 → 58 s")
     assert plan_view(ME, core, NOW + 4).changed == NOW + 3
     assert plan_view(ME, core, NOW + 4).why == "makespan 61 → 58 s"
 

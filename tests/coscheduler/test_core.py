@@ -144,7 +144,7 @@ def test_where_hosts_differ_a_new_task_that_is_in_a_hurry_is_first_on_the_fast_o
     submit(core, on_both(1, [10.0], [20.0]))
     submit(core, on_both(2, [3.0], [9.0], deadline=4.0), 1.0)
     assert in_order(core) == ["2", "1"]
-    forecast = core.prospect.forecast(1.0)
+    forecast = core.planning_view.forecast(1.0)
     assert forecast is not None
     assert [spot.hosts for spot in forecast[1].assignments if spot.task == "2"] == [("node01",)]
 
@@ -156,7 +156,7 @@ def test_a_worse_plan_is_not_taken_over() -> None:
     core.waiting.counts = {"1": 2, "2": 2}
     outcome = core.handle(ScheduleImproved(0.1, ("1", "2"), (1, 1)))
     assert [len(attempt.hosts) for attempt in dispatched(outcome)] == [2, 2]
-    assert core.changed is None
+    assert core.last_improvement is None
 
 
 def a_mixed_core(**changes: Any) -> Coscheduler:
@@ -178,7 +178,7 @@ def test_waiting_for_a_fast_host_can_be_better_than_a_slow_one_that_is_idle() ->
     core = a_mixed_core()
     submit(core, on_both(1, [4.0], [9.0]))
     assert not dispatched(submit(core, on_both(2, [2.0], [20.0])))
-    forecast = core.prospect.forecast(0.0)
+    forecast = core.planning_view.forecast(0.0)
     assert forecast is not None
     assert [(item.hosts, item.end) for item in forecast[1].assignments] == [(("node01",), 6.0)]
 
@@ -228,9 +228,9 @@ def test_a_better_plan_says_what_became_better() -> None:
         submit(core, a_task(number))
     core.waiting.counts = {"1": 1, "2": 1}
     core.handle(ScheduleImproved(0.1, ("1", "2"), (2, 2), settled=False))
-    assert core.changed is not None
-    assert core.changed[0] == 0.1
-    assert core.changed[1].startswith("makespan ")
+    assert core.last_improvement is not None
+    assert core.last_improvement[0] == 0.1
+    assert core.last_improvement[1].startswith("makespan ")
 
 
 def test_a_blocked_head_does_not_block_the_queue() -> None:
@@ -481,7 +481,7 @@ def test_the_time_a_manager_takes_to_start_a_job_is_planned_with() -> None:
     (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
     start(core, attempt, 0.5)
     submit(core, a_task(2, [10.0]))
-    forecast = core.prospect.forecast(0.5)
+    forecast = core.planning_view.forecast(0.5)
     assert forecast is not None
     assert [(spot.start, spot.end) for spot in forecast[1].assignments] == [(10.0, 20.5)]
     (second,) = dispatched(complete(core, attempt, 0.5, 10.5))
@@ -504,7 +504,7 @@ def test_baselines_run_strictly_in_order_of_arrival(policy: str, order: list[lis
     core = a_core(4, policy=policy)
     leaving = [attempt.task for number in (1, 2, 3) for attempt in dispatched(submit(core, a_task(number)))]
     assert leaving == order[0]
-    assert core.prospect.snapshot(0.0) is None
+    assert core.planning_view.snapshot(0.0) is None
 
 
 def test_a_restart_adopts_what_lives_and_queues_what_waits() -> None:
@@ -551,7 +551,7 @@ def test_hosts_are_planned_for_the_share_of_runs_that_is_set(quantile: float, pl
     assert attempt.predicted == pytest.approx(planned)
     assert outcome.changes.tasks["1"].status.predicted == 10.0, "accuracy is measured by what is expected"
     submit(core, replace(task, id="2"), 1.0)
-    problem, schedule = core.prospect.forecast(1.0) or pytest.fail("nothing waits")
+    problem, schedule = core.planning_view.forecast(1.0) or pytest.fail("nothing waits")
     assert problem.seconds[0, 0, 0] == pytest.approx(planned)
     assert schedule.assignments[0].start == pytest.approx(planned)  # from now: the first has not begun yet
 
@@ -562,7 +562,10 @@ def test_what_runs_have_taught_widens_what_is_planned_with() -> None:
         (attempt,) = dispatched(submit(core, a_task(number, [10.0]), 100.0 * number))
         complete(core, attempt, 100.0 * number, 100.0 * number + actual)
     expected, learned = 10.0 * core.corrections()["app/test"].factor, core.corrections()["app/test"]
-    (planned,) = run_times(a_task(9, [10.0]), core.prospect.outlook(), ("",), 1)[0] - core.prospect.outlook().handover
+    (planned,) = (
+        run_times(a_task(9, [10.0]), core.planning_view.assumptions(), ("",), 1)[0]
+        - core.planning_view.assumptions().handover
+    )
     assert planned == pytest.approx(expected * math.exp(1.6449 * math.sqrt(learned.variance)), rel=1e-4)
     assert planned > 1.2 * expected
 
@@ -616,7 +619,7 @@ def test_a_reservation_is_written_down_once_and_searched_around() -> None:
     over = replace(each, id="r2", begin=-9.0, end=0.0)
     assert not core.handle(HostsReserved(0.0, over)).changes  # over before it was told
     submit(core, a_task(1, [10.0]))
-    snapshot = core.prospect.snapshot(0.0)
+    snapshot = core.planning_view.snapshot(0.0)
     assert snapshot is not None
     assert [tuple(absence) for absence in snapshot[0].absences] == [(0, 5.0, 20.0)]
 
@@ -626,7 +629,7 @@ def test_a_task_that_runs_into_a_reservation_is_left_to_run_and_its_host_is_kept
     (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
     start(core, attempt, 0.0)
     assert core.handle(HostsReserved(1.0, Reservation("r1", ("node01",), 5.0, 20.0))).decisions == (Replan(),)
-    assert core.prospect.taken(6.0) == {"node01": 20.0}
+    assert core.planning_view.taken(6.0) == {"node01": 20.0}
     submit(core, a_task(2, [1.0]), 6.0)
     assert not dispatched(complete(core, attempt, 0.0, 12.0))
     assert len(dispatched(core.handle(Tick(20.0)))) == 1
@@ -643,12 +646,12 @@ def test_a_reservation_far_ahead_does_not_make_planning_slow() -> None:
     core = a_core(2, staging=100.0)
     submit(core, a_task(1, [10.0]))
     reserve(core, 1, 50.0, 60.0)
-    snapshot = core.prospect.snapshot(0.0)
+    snapshot = core.planning_view.snapshot(0.0)
     assert snapshot is not None
     assert snapshot[0].absences == ()
     submit(core, a_task(2, [45.0]))
     submit(core, a_task(3, [45.0]))
-    snapshot = core.prospect.snapshot(0.0)
+    snapshot = core.planning_view.snapshot(0.0)
     assert snapshot is not None
     assert len(snapshot[0].absences) == 1
 
@@ -890,11 +893,11 @@ class AnyWeather(RuleBasedStateMachine):
         for name, task in self.core.tasks.items():
             for other in task.spec.after:
                 assert self.ended.get(other, TaskState.COMPLETED) is TaskState.COMPLETED
-            assert self.core.awaited(name) == tuple(other for other in task.spec.after if other not in self.ended)
+            assert self.core.predecessors(name) == tuple(other for other in task.spec.after if other not in self.ended)
 
     @invariant()
     def the_plan_keeps_to_the_order(self) -> None:
-        forecast = self.core.prospect.forecast(self.time)
+        forecast = self.core.planning_view.forecast(self.time)
         if forecast is None:
             return
         assert not check_schedule(*forecast)
@@ -902,7 +905,7 @@ class AnyWeather(RuleBasedStateMachine):
             self.runs_into_nothing(spot.hosts, self.time + spot.start, self.time + spot.end)
         starts = {spot.task: spot.start for spot in forecast[1].assignments}
         for name, start_of in starts.items():
-            running = [self.core.attempt_of(other) for other in self.core.awaited(name)]
+            running = [self.core.attempt_of(other) for other in self.core.predecessors(name)]
             ends = [expected_end(attempt, self.time) for attempt in running if attempt is not None]
             assert all(self.time + start_of >= end - 1e-6 for end in ends), (
                 "planned before those it comes after have ended"
@@ -915,7 +918,7 @@ class AnyWeather(RuleBasedStateMachine):
             for attempt in self.core.attempts.values()
             if attempt.state is AttemptState.SUBMITTING and not attempt.hosts
         }
-        assert self.core._ledger.leaving == leaving
+        assert self.core._state.unmodelled_submitting == leaving
 
     def teardown(self) -> None:
         if not hasattr(self, "recording"):

@@ -54,7 +54,7 @@ def test_a_chain_is_planned_ahead_behind_what_runs() -> None:
     start(core, first, 0.0)
     submit(core, a_task(2, [5.0], after=("1",)), 4.0)
     submit(core, a_task(3, [3.0], after=("2",)), 4.0)
-    problem, schedule = core.prospect.forecast(4.0) or pytest.fail("nothing is planned")
+    problem, schedule = core.planning_view.forecast(4.0) or pytest.fail("nothing is planned")
     assert problem.depends_on == ((), (0,))
     assert {spot.task: (spot.start, spot.end) for spot in schedule.assignments} == {"2": (6.0, 11.0), "3": (11.0, 14.0)}
 
@@ -82,7 +82,7 @@ def test_all_that_comes_after_a_task_that_did_not_complete_is_cancelled_and_says
         "4": (TaskState.CANCELLED, "task 2, which it was to come after, was cancelled"),
     }
     assert not core.tasks
-    assert not core._ledger.linked
+    assert not core._state.linked
 
 
 def test_a_chain_of_thousands_ends_at_once() -> None:
@@ -105,7 +105,7 @@ def test_what_comes_after_a_task_without_a_model_is_planned_when_that_has_comple
     (first,) = dispatched(submit(core, a_task(1, None)))
     submit(core, a_task(2, after=("1",)))
     submit(core, a_task(3, after=("2",)))
-    assert core.prospect.forecast(1.0) is None
+    assert core.planning_view.forecast(1.0) is None
     found = explain(core, "2", 1.0)
     assert found is not None
     assert found.waits_for == ("task 1, which it comes after; that is dispatching",)
@@ -130,7 +130,7 @@ def test_a_restart_keeps_the_order() -> None:
     core = Coscheduler(settings())
     restore(core, 5.0, tasks=list(former.tasks.values())[::-1], attempts=former.attempts.values())
     core.handle(HostsObserved(5.0, hosts(2)))
-    assert (core.awaited("2"), core.awaited("4")) == (("1",), ())
+    assert (core.predecessors("2"), core.predecessors("4")) == (("1",), ())
     assert "2" in ends(report(core, first, JobState.FAILED, 6.0, exit_code=1))
 
 

@@ -107,18 +107,18 @@ def test_what_is_in_transit_never_starts_here() -> None:
     guest = replace(a_task(1, origin="b", held=True), profile=None)
     assert not dispatched(submit(core, guest))
     assert not dispatched(core.handle(StartPermitted(1.0, "1")))
-    assert list(core.transit) == ["1"]
+    assert list(core.in_transit) == ["1"]
     explained = explain(core, "1", 1.0)
     assert explained is not None
     assert "it comes from b, cannot run here and only goes through" in explained.waits_for[0]
     core.handle(TaskForwarded(2.0, "1", "c", "there it runs"))
-    assert not list(core.transit)
+    assert not list(core.in_transit)
     assert not dispatched(core.handle(TaskReturned(3.0, "1", "c gave it back")))
-    assert list(core.transit) == ["1"]
+    assert list(core.in_transit) == ["1"]
     assert core.tasks["1"].status.state is TaskState.QUEUED
     core.handle(CancelRequested(4.0, "1"))
     assert "1" not in core.tasks
-    assert not list(core.transit)
+    assert not list(core.in_transit)
 
 
 def test_what_was_in_transit_is_so_in_the_next_life() -> None:
@@ -126,4 +126,4 @@ def test_what_was_in_transit_is_so_in_the_next_life() -> None:
     guest = replace(a_task(1, origin="b", held=True), profile=None)
     restore(core, 1.0, tasks=[guest])
     assert not dispatched(core.handle(Tick(2.0)))
-    assert list(core.transit) == ["1"]
+    assert list(core.in_transit) == ["1"]

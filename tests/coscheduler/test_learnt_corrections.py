@@ -15,9 +15,9 @@ DONE = change_task(a_task(1, [10.0, 6.0]), state=TaskState.COMPLETED, actual=12.
 
 def test_a_completed_task_teaches_by_the_time_predicted_on_as_many_hosts() -> None:
     known = LearntCorrections()
-    known.ended(DONE)
+    known.learn_run_time(DONE)
     assert {name: learned.factor for name, learned in known.corrections.items()} == {"app/test": pytest.approx(2.0)}
-    assert known.expected(DONE, 2) == pytest.approx(12.0)
+    assert known.expected_run_time(DONE, 2) == pytest.approx(12.0)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_completed_task_teaches_by_the_time_predicted_on_as_many_hosts() -> No
 )
 def test_other_tasks_teach_nothing(task: Task) -> None:
     known = LearntCorrections()
-    known.ended(task)
+    known.learn_run_time(task)
     assert known.corrections == {}
 
 
@@ -52,7 +52,7 @@ def test_a_task_that_was_given_hosts_is_corrected_as_it_runs_there() -> None:
 def test_only_pinned_attempts_teach_how_long_a_start_takes() -> None:
     known = LearntCorrections()
     attempt = Attempt(uuid="u", task="1", hosts=(), count=1, predicted=None, created=1.0, started=9.0)
-    known.began(attempt)
-    assert known.handover.jobs == 0
-    known.began(replace(attempt, hosts=("a",)))
-    assert known.handover.mean == 8.0
+    known.learn_latency(attempt)
+    assert known.dispatch_latency.jobs == 0
+    known.learn_latency(replace(attempt, hosts=("a",)))
+    assert known.dispatch_latency.mean == 8.0

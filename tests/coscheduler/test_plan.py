@@ -33,8 +33,8 @@ def _waiting(*tasks: int) -> CurrentPlan:
 def test_the_problem_has_corrected_times_and_slacks_from_now() -> None:
     waiting = _waiting(1)
     task = a_task(1, [10.0, 6.0], deadline=130.0)
-    outlook = PlanningAssumptions({"app/test": Correction(2.0, 1)}, held_back={"1": 101.0})
-    problem = waiting.problem({"1": task}, ["a", "b", "c"], {"b": 104.0}, 100.0, outlook)
+    assumptions = PlanningAssumptions({"app/test": Correction(2.0, 1)}, held_back={"1": 101.0})
+    problem = waiting.problem({"1": task}, ["a", "b", "c"], {"b": 104.0}, 100.0, assumptions)
     assert problem is not None
     assert problem.seconds.tolist() == [[[20.0, 12.0, math.inf]]]
     assert (problem.free.tolist(), problem.deadline.tolist(), problem.release.tolist()) == ([0, 4, 0], [30], [1])
@@ -60,12 +60,12 @@ def test_a_task_that_no_present_host_can_run_is_left_out() -> None:
 def test_tasks_that_arrive_one_by_one_make_the_problem_that_they_make_together(widths: tuple[int, ...]) -> None:
     """Times are kept up to the widest count of those that were there before."""
     tasks = {str(number): a_task(number, [9.0 - n for n in range(width)]) for number, width in enumerate(widths)}
-    hosts, outlook = ["a", "b", "c", "d"], PlanningAssumptions(handover=1.0)
+    hosts, assumptions = ["a", "b", "c", "d"], PlanningAssumptions(handover=1.0)
     waiting = _waiting()
     for task in tasks:
         waiting.add(task)
-        found = waiting.problem(tasks, hosts, {}, 0.0, outlook)
-    together = _waiting(*range(len(widths))).problem(tasks, hosts, {}, 0.0, outlook)
+        found = waiting.problem(tasks, hosts, {}, 0.0, assumptions)
+    together = _waiting(*range(len(widths))).problem(tasks, hosts, {}, 0.0, assumptions)
     assert found is not None
     assert together is not None
     assert found.seconds.tolist() == together.seconds.tolist()
@@ -114,8 +114,10 @@ def test_times_are_made_once_for_a_task_and_anew_where_what_they_are_made_of_cha
     waiting = _waiting(1, 2)
     tasks = {"1": a_task(1, [4.0], deadline=90.0), "2": a_task(2, [math.inf, 8.0]), "3": a_task(3, [2.0])}
 
-    def times(outlook: PlanningAssumptions | None = None, now: float = 0.0, hosts: int = 2) -> dict[str, list[float]]:
-        problem = waiting.problem(tasks, ["a", "b"][:hosts], {}, now, outlook)
+    def times(
+        assumptions: PlanningAssumptions | None = None, now: float = 0.0, hosts: int = 2
+    ) -> dict[str, list[float]]:
+        problem = waiting.problem(tasks, ["a", "b"][:hosts], {}, now, assumptions)
         assert problem is not None
         assert problem.deadline.tolist() == [90.0 - now if name == "1" else math.inf for name in problem.tasks]
         return dict(zip(problem.tasks, problem.seconds[0].tolist(), strict=True))
@@ -157,7 +159,7 @@ def test_a_task_that_comes_back_to_its_place_has_its_new_prediction() -> None:
     )
 )
 def test_what_is_kept_of_tasks_makes_the_problem_that_is_made_anew(steps: list[tuple[str, int]]) -> None:
-    waiting, hosts, outlook = _waiting(), ["a", "b", "c"], PlanningAssumptions()
+    waiting, hosts, assumptions = _waiting(), ["a", "b", "c"], PlanningAssumptions()
     tasks: dict[str, Task] = {}
     for step, (what, number) in enumerate(steps):
         name = str(number)
@@ -173,9 +175,9 @@ def test_what_is_kept_of_tasks_makes_the_problem_that_is_made_anew(steps: list[t
             case "hosts":
                 hosts = ["a", "b", "c", "d"][: 1 + number // 3]
             case "learn":
-                outlook = PlanningAssumptions({"app/test": Correction(1.0 + number, 1)}, handover=float(number))
-        found = waiting.problem(tasks, hosts, {}, 0.0, outlook)
-        anew = _waiting(*map(int, waiting.counts)).problem(tasks, hosts, {}, 0.0, outlook)
+                assumptions = PlanningAssumptions({"app/test": Correction(1.0 + number, 1)}, handover=float(number))
+        found = waiting.problem(tasks, hosts, {}, 0.0, assumptions)
+        anew = _waiting(*map(int, waiting.counts)).problem(tasks, hosts, {}, 0.0, assumptions)
         assert (found is None) == (anew is None)
         if found is not None and anew is not None:
             assert found.tasks == anew.tasks

@@ -51,18 +51,18 @@ def test_live_tasks_are_counted_by_owner() -> None:
     for number in (2, 3):
         ledger.put(replace(a_task(number), owner="bob"))
     ledger.put(change_task(a_task(3), owner="bob", reason="changed"))
-    assert ledger.owned == {"ann": 1, "bob": 2}
+    assert ledger.tasks_by_owner == {"ann": 1, "bob": 2}
     ledger.close(ledger.tasks["1"])
-    assert ledger.owned == {"bob": 2}
+    assert ledger.tasks_by_owner == {"bob": 2}
 
 
 def test_live_attempts_are_counted_by_owner() -> None:
     ledger = CoreState()
     ledger.load([replace(a_task(1), owner="ann")], [ATTEMPT])
     ledger.put_attempt(replace(ATTEMPT, state=AttemptState.RUNNING))
-    assert ledger.sent["ann"] == 1
+    assert ledger.live_by_owner["ann"] == 1
     ledger.close_attempt(ATTEMPT)
-    assert ledger.sent["ann"] == 0
+    assert ledger.live_by_owner["ann"] == 0
 
 
 def test_attempts_without_hosts_are_leaving_until_the_manager_has_them() -> None:
@@ -71,7 +71,7 @@ def test_attempts_without_hosts_are_leaving_until_the_manager_has_them() -> None
     second = replace(first, uuid="v", task="2")
     ledger.load([a_task(1), a_task(2), a_task(3)], [first, replace(ATTEMPT, uuid="w", task="3")])
     ledger.put_attempt(second)
-    assert ledger.leaving == {"u", "v"}
+    assert ledger.unmodelled_submitting == {"u", "v"}
     ledger.put_attempt(replace(first, state=AttemptState.SUBMITTED))
     ledger.close_attempt(second)
-    assert not ledger.leaving
+    assert not ledger.unmodelled_submitting

@@ -27,14 +27,14 @@ def refused(core: Coscheduler, attempt: Attempt, time: float) -> Outcome:
 
 def test_who_was_never_refused_has_room() -> None:
     admission = SubmitLimits(settings())
-    admission.take("ada", 5)
+    admission.note_success("ada", 5)
     assert admission.room("ada", 10**6, 0.0) == math.inf
 
 
 def test_a_refused_owner_has_what_was_taken_and_tries_one_more_after_a_pause_that_doubles() -> None:
     admission = SubmitLimits(settings(retry=1.0, retry_longest=3.0))
     for time, until in ((0.0, 1.0), (1.0, 3.0), (3.0, 6.0), (6.0, 9.0)):
-        admission.refuse("ada", 4, FULL, time)
+        admission.note_refusal("ada", 4, FULL, time)
         assert [admission.room("ada", live, until - 0.1) for live in (2, 4, 5)] == [2, 0, 0]
         assert [admission.room("ada", live, until) for live in (2, 4, 5)] == [3, 1, 0]
     assert admission.room("bob", 4, 9.0) == math.inf
@@ -43,17 +43,17 @@ def test_a_refused_owner_has_what_was_taken_and_tries_one_more_after_a_pause_tha
 def test_those_that_left_together_and_are_refused_together_make_one_pause() -> None:
     admission = SubmitLimits(settings(retry=1.0))
     for _ in range(16):
-        admission.refuse("ada", 4, FULL, 0.0)
+        admission.note_refusal("ada", 4, FULL, 0.0)
     assert admission.room("ada", 4, 1.0) == 1
 
 
 def test_each_one_that_is_taken_beyond_the_limit_lets_twice_as_many_go() -> None:
     admission = SubmitLimits(settings(retry=1.0))
-    admission.refuse("ada", 4, FULL, 0.0)
+    admission.note_refusal("ada", 4, FULL, 0.0)
     for count, room in ((5, 2), (6, 4), (7, 8)):
-        admission.take("ada", count)
+        admission.note_success("ada", count)
         assert admission.room("ada", count, 1.0) == room
-    admission.take("ada", 3)  # others have ended meanwhile: that says nothing of the limit
+    admission.note_success("ada", 3)  # others have ended meanwhile: that says nothing of the limit
     assert admission.room("ada", 7, 1.0) == 8
 
 

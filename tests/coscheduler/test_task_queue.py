@@ -9,12 +9,12 @@ def test_tasks_without_a_profile_wait_in_order_of_arrival() -> None:
     for number in (1, 2):
         queue.add(a_task(number, None))
     queue.add_again(a_task(3, None))
-    assert queue.passing(0.0, 9) == ["3", "1", "2"]
+    assert queue.unmodelled(0.0, 9) == ["3", "1", "2"]
     queue.held_back["1"] = 5.0
-    assert queue.passing(4.0, 9) == ["3", "2"]
-    assert queue.passing(5.0, 9) == ["3", "1", "2"]
-    assert queue.passing(4.0, 1) == ["3"]
-    assert not queue.passing(5.0, 0)
+    assert queue.unmodelled(4.0, 9) == ["3", "2"]
+    assert queue.unmodelled(5.0, 9) == ["3", "1", "2"]
+    assert queue.unmodelled(4.0, 1) == ["3"]
+    assert not queue.unmodelled(5.0, 0)
 
 
 def test_staging_ends_with_the_search_or_with_time() -> None:

@@ -80,7 +80,7 @@ def test_a_new_task_is_forecast_where_it_is_then_inserted() -> None:
     new = a_task(9, (math.inf, 10.0), NOW + 75)
     spot = predict_placement(core, new, NOW)
     core.handle(TaskSubmitted(NOW, new))
-    forecast = core.prospect.forecast(NOW)
+    forecast = core.planning_view.forecast(NOW)
     assert spot is not None
     assert forecast is not None
     (assignment,) = [item for item in forecast[1].assignments if item.task == "9"]
@@ -103,12 +103,12 @@ def test_a_forecast_is_possible_and_changes_nothing(
     queue: list[tuple[tuple[float, ...], float | None]], seconds: tuple[float, ...], deadline: float | None
 ) -> None:
     core = a_core(4, *(a_task(number, *item) for number, item in enumerate(queue, start=1)))
-    before = core.prospect.forecast(NOW)
+    before = core.planning_view.forecast(NOW)
     spot = predict_placement(core, a_task(99, seconds, deadline), NOW)
     assert spot is not None
     assert NOW <= spot.start < spot.end
     assert spot.end - spot.start == pytest.approx(seconds[len(spot.hosts) - 1])
-    after = core.prospect.forecast(NOW)
+    after = core.planning_view.forecast(NOW)
     assert (before is None) == (after is None) == (not queue)
     if before is not None and after is not None:
         assert before[1] == after[1]

@@ -38,7 +38,7 @@ def test_with_a_search_a_snapshot_is_due_until_it_is_given() -> None:
             return "problem", "plan"
 
     class Core:
-        prospect = Planning()
+        planning_view = Planning()
 
     class Search:
         given: tuple[Any, ...] = ()

@@ -66,7 +66,7 @@ class CapabilityTables:
         """Forget services after so many seconds from now on."""
         self._lifetime = seconds
 
-    def hear(self, peer: Peer, services: Iterable[AdvertisedService], own: str, time: float) -> None:
+    def update(self, peer: Peer, services: Iterable[AdvertisedService], own: str, time: float) -> None:
         """Take a neighbour's advertisement; it replaces the last one.
 
         Args:

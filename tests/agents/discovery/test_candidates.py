@@ -15,7 +15,7 @@ PEERS = {"b": Peer("b"), "c": Peer("c"), "up": Peer("up", PeerRole.UPPER)}
 def tables_with(**services: AdvertisedService) -> CapabilityTables:
     tables = CapabilityTables(60.0)
     for via, service in services.items():
-        tables.hear(PEERS[via], (service,), "a", NOW)
+        tables.update(PEERS[via], (service,), "a", NOW)
     return tables
 
 

@@ -76,18 +76,21 @@ def test_an_owner_and_an_application_have_one_pseudonym_throughout() -> None:
 # Texts that a redacted recording shows: identifiers, states, hosts and domains.
 PLAIN = {
     *(("Attempt", name) for name in ("uuid", "task", "hosts", "job", "state")),
-    *(("AttemptsSnapshot", name) for name in ("lost", "asked")),
+    *(("AttemptsSnapshot", name) for name in ("lost", "cancel_requests")),
     *((kind, "attempt") for kind in ("AttemptSubmitted", "AttemptMissing", "AttemptAbsent", "SubmitFailed")),
     *((kind, "task") for kind in ("CancelRequested", "OfferEnded", "PeerReported", "StartPermitted")),
     *((kind, "task") for kind in ("TaskForwarded", "TaskReturned")),
     *(("CoreSettings", name) for name in ("instance", "policy")),
-    *(("CoreSnapshot", name) for name in ("claimed", "changed")),
+    *(("CoreSnapshot", name) for name in ("claimed", "last_improvement")),
     *(("Host", name) for name in ("name", "host_class")),
     *(("JobReport", name) for name in ("attempt", "state", "job", "hosts")),
     *(("PeerReported", name) for name in ("state", "hosts", "where")),
     *(("Profile", name) for name in ("source", "hardware")),
-    *(("QueueSnapshot", name) for name in ("counts", "classes", "held_back", "asked", "offered")),
-    *(("QueueSnapshot", name) for name in ("transit", "unmodelled", "searched")),
+    *(
+        ("QueueSnapshot", name)
+        for name in ("counts", "classes", "held_back", "start_requests", "offered_to_neighbours")
+    ),
+    *(("QueueSnapshot", name) for name in ("in_transit", "unmodelled", "searched")),
     *(("Reservation", name) for name in ("id", "hosts")),
     *(("ScheduleImproved", name) for name in ("order", "classes")),
     *(("Task", name) for name in ("id", "origin")),
