@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import socket
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.agents.transport.allow_list import PeerAllowList
+from cosched.agents.transport.remote_output import OutputQuery
+from cosched.daemon.peer_directory import PeerDirectory
+from cosched.errors import SystemFault
+from tests.agents.identities import UUID, Identity, an_identity
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OUTPUT = OutputQuery(UUID, "out")
+
+
+@pytest.fixture
+def us(tmp_path: Path) -> Identity:
+    return an_identity(tmp_path, "a")
+
+
+@pytest.fixture
+def files(tmp_path: Path, us: Identity) -> PeerAllowList:
+    """The peers' files: ours, which the directory passes over, and a neighbour's."""
+    found = PeerAllowList(tmp_path / "peers.d")
+    found.put(us.entry(1))
+    found.put(an_identity(tmp_path, "b").entry(1))
+    return found
+
+
+@pytest.fixture
+def directory(files: PeerAllowList, us: Identity) -> PeerDirectory:
+    return PeerDirectory(files.folder, "a", us.files)
+
+
+def test_a_directory_has_all_entries_but_its_own_and_tells_listeners(directory: PeerDirectory) -> None:
+    told: list[list[str]] = []
+    directory.subscribe(lambda entries: told.append([entry.name for entry in entries]))
+    directory.read()
+    assert list(directory.entries) == ["b"]
+    assert told == [["b"]]
+
+
+def test_while_a_file_is_wrong_the_former_entries_stay(directory: PeerDirectory, files: PeerAllowList) -> None:
+    directory.read()
+    wrong = files.folder / "c.toml"
+    wrong.write_text("name = ")
+    directory.read()
+    assert "c.toml is not TOML" in directory.fault
+    assert list(directory.entries) == ["b"]
+    wrong.unlink()
+    directory.read()
+    assert directory.fault == ""
+
+
+def test_a_changed_file_is_read_again_until_the_directory_stops(
+    directory: PeerDirectory, files: PeerAllowList, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cosched.daemon.peer_directory._WATCH", 0.01)
+    directory.start()
+    files.remove("b")
+    until = time.monotonic() + 20
+    while directory.entries:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    directory.stop()
+
+
+def test_output_of_a_former_neighbour_is_refused_with_what_to_do(directory: PeerDirectory) -> None:
+    with pytest.raises(SystemFault, match="c, where that output is, is no neighbour any more: `cosched peer add` it"):
+        directory.output("c", OUTPUT)
+
+
+def test_output_of_a_neighbour_that_does_not_answer_is_a_fault(
+    directory: PeerDirectory, files: PeerAllowList, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    files.put(an_identity(tmp_path, "d").entry(port))
+    directory.read()
+    with pytest.raises(SystemFault, match=r"d, where that output is, does not give it .*: try again later"):
+        directory.output("d", OUTPUT)
