@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cosched.coscheduler.core_settings import CoreSettings
-    from cosched.coscheduler.learnt_corrections import LearntCorrections
     from cosched.coscheduler.plan import TaskQueue
     from cosched.coscheduler.state import CoreState
 
@@ -38,18 +37,16 @@ class AttemptLifecycle:
 
     Attributes:
         paused_until: no attempt is submitted before this epoch time, because the manager did not answer; 0 for none.
-        admission: of how many attempts of an owner the manager takes.
+        limits: how many attempts of an owner the manager takes.
     """
 
-    def __init__(
-        self, settings: CoreSettings, ledger: CoreState, queue: TaskQueue, experience: LearntCorrections
-    ) -> None:
+    def __init__(self, settings: CoreSettings, state: CoreState, queue: TaskQueue) -> None:
         self.paused_until = 0.0
         self.limits = SubmitLimits(settings)
         self._settings = settings
-        self._state = ledger
+        self._state = state
         self._queue = queue
-        self._corrections = experience
+        self._corrections = state.corrections
         self._instance = UUID(settings.instance)
         self._lost: dict[str, int] = {}  # task → attempts whose hosts were lost
         self._cancel_requests: dict[str, float] = {}  # attempt being cancelled → when the manager was asked last

@@ -36,12 +36,11 @@ from cosched.coscheduler.events import (
     Tick,
 )
 from cosched.coscheduler.forwarding import Forwarding
-from cosched.coscheduler.learnt_corrections import LearntCorrections
 from cosched.coscheduler.plan import TaskQueue
 from cosched.coscheduler.planning_view import PlanningView
-from cosched.coscheduler.reservations import Reservations, without_distant_reservations
+from cosched.coscheduler.reservations import without_distant_reservations
 from cosched.coscheduler.snapshot import CoreSnapshot
-from cosched.coscheduler.state import CoreState, DomainHosts
+from cosched.coscheduler.state import CoreState
 from cosched.coscheduler.task import TaskState
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.heuristics.insertion import insert_by_deadline
@@ -78,29 +77,26 @@ class Coscheduler:
         domain: the hosts.
         reservations: hosts that are kept for others.
         planning_view: what waits as a problem, and where it is planned to run.
-        improved: the last answer of the search; None before the first.
-        changed: when an answer of the search last made the plan better, epoch seconds, and what became better.
+        last_search: the last answer of the search; None before the first.
+        last_improvement: when an answer last made the plan better, epoch seconds, and what became better.
     """
 
     def __init__(self, settings: CoreSettings) -> None:
         self.settings = settings
-        self.domain = DomainHosts()
-        self.reservations = Reservations()
         self.last_search: ScheduleImproved | None = None
         self.last_improvement: tuple[float, str] | None = None
         self._neighbours = NeighboursChanged(-math.inf, available=False)
         self._dispatched_at = -math.inf
         self._policy = find_policy(settings.policy)
         self._state = CoreState()
+        self.domain, self.reservations = self._state.hosts, self._state.reservations
         self._queue = TaskQueue(
             settings.staging, lambda task, time: bool(self.predecessors(task)) or self.owner_is_limited(task, time)
         )
-        self._corrections = LearntCorrections()
-        self._lifecycle = AttemptLifecycle(settings, self._state, self._queue, self._corrections)
+        self._corrections = self._state.corrections
+        self._lifecycle = AttemptLifecycle(settings, self._state, self._queue)
         self._forwarding = Forwarding(settings, self._state, self._queue, self._lifecycle)
-        self.planning_view = PlanningView(
-            settings, self._state, self._queue, self.domain, self.reservations, self._corrections, self._lifecycle
-        )
+        self.planning_view = PlanningView(settings, self._state, self._queue, self._lifecycle)
 
     def handle(self, event: Event) -> Outcome:
         """Take one event and return what to write down and what to do.

@@ -23,11 +23,9 @@ _OFFER = 10.0  # seconds after which the agent is reminded of a task that it off
 class Forwarding:
     """Takes tasks out of the queue and back into it at the agent's word; has the agent ask before a held one starts."""
 
-    def __init__(
-        self, settings: CoreSettings, ledger: CoreState, queue: TaskQueue, lifecycle: AttemptLifecycle
-    ) -> None:
+    def __init__(self, settings: CoreSettings, state: CoreState, queue: TaskQueue, lifecycle: AttemptLifecycle) -> None:
         self._settings = settings
-        self._state = ledger
+        self._state = state
         self._queue = queue
         self._lifecycle = lifecycle
 

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
-    from cosched.coscheduler.learnt_corrections import LearntCorrections
     from cosched.coscheduler.plan import TaskQueue
-    from cosched.coscheduler.reservations import Reservations
-    from cosched.coscheduler.state import CoreState, DomainHosts
+    from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Attempt, Task
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
@@ -100,23 +98,14 @@ def with_dependencies(
 class PlanningView:
     """Looks at the tasks, the hosts and the plan that the core keeps; remembers the last forecast, and nothing else."""
 
-    def __init__(
-        self,
-        settings: CoreSettings,
-        ledger: CoreState,
-        queue: TaskQueue,
-        domain: DomainHosts,
-        reservations: Reservations,
-        experience: LearntCorrections,
-        lifecycle: AttemptLifecycle,
-    ) -> None:
+    def __init__(self, settings: CoreSettings, state: CoreState, queue: TaskQueue, lifecycle: AttemptLifecycle) -> None:
         self._settings = settings
         self._policy = find_policy(settings.policy)
-        self._state = ledger
+        self._state = state
         self._queue = queue
-        self._domain = domain
-        self._reservations = reservations
-        self._corrections = experience
+        self._domain = state.hosts
+        self._reservations = state.reservations
+        self._corrections = state.corrections
         self._lifecycle = lifecycle
         self._forecast: tuple[float, tuple[Problem, Schedule] | None] | None = None  # since the last event
 
@@ -140,11 +129,11 @@ class PlanningView:
 
     def assumptions(self) -> PlanningAssumptions:
         """Return what a plan must reckon with beside the tasks' profiles."""
-        experience, settings = self._corrections, self._settings
+        learnt, settings = self._corrections, self._settings
         return PlanningAssumptions(
-            dict(experience.corrections),
+            dict(learnt.corrections),
             settings.quantile,
-            experience.dispatch_latency.seconds,
+            learnt.dispatch_latency.seconds,
             settings.margin,
             self._held_back(),
         )

@@ -11,6 +11,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import Changes, Outcome, Replan
+from cosched.coscheduler.learnt_corrections import LearntCorrections
+from cosched.coscheduler.reservations import Reservations
 from cosched.coscheduler.task import AttemptState
 
 if TYPE_CHECKING:
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
 
 __all__ = ["CoreState", "DomainHosts", "expected_end"]
-
-# ── The hosts of a domain as the core sees them: which are up, which are taken and until when.
-
 
 # A job that has outrun its prediction is expected to go on for a part of it, and longer the later it is already:
 # the estimate must grow, or a job that never ends would hold back everything planned behind it.
@@ -117,21 +116,24 @@ class DomainHosts:
         return free
 
 
-# ── The live tasks and attempts of a domain, and what the event under way changes of them.
-
-
 class CoreState:
-    """Keep tasks and attempts, and note every change, so that no outcome misses one.
+    """Keep the domain's records, and note every change, so that no outcome misses one.
 
     Attributes:
+        hosts: the domain's hosts.
+        reservations: hosts that are kept for others.
+        corrections: what runs have taught.
         tasks: live tasks by identifier.
         attempts: live attempts by UUID; a task has at most one.
-        owned: number of live tasks by owner.
-        sent: number of live attempts by owner.
-        leaving: attempts without hosts that are on their way to the manager.
+        tasks_by_owner: number of live tasks by owner.
+        live_by_owner: number of live attempts by owner.
+        unmodelled_submitting: attempts without hosts that are on their way to the manager.
     """
 
     def __init__(self) -> None:
+        self.hosts = DomainHosts()
+        self.reservations = Reservations()
+        self.corrections = LearntCorrections()
         self.tasks: dict[str, Task] = {}
         self.attempts: dict[str, Attempt] = {}
         self.tasks_by_owner: Counter[str] = Counter()
