@@ -136,8 +136,6 @@ class Coscheduler:
             last_improvement=self.last_improvement,
         )
 
-    # ── what others may ask ──────────────────────────────────────────────────────────────────────────────────
-
     @property
     def tasks(self) -> Mapping[str, Task]:
         """Live tasks by identifier; one that has ended is reported in its last outcome and forgotten."""
@@ -204,8 +202,6 @@ class Coscheduler:
     def corrections(self) -> dict[str, Correction]:
         """Return what runs have taught of the models, by key."""
         return dict(self._corrections.corrections)
-
-    # ── what events do ───────────────────────────────────────────────────────────────────────────────────────
 
     def _take(self, event: Event) -> None:
         """Change the state as an event says; nothing leaves yet."""

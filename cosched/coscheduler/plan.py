@@ -1,7 +1,8 @@
 """The plan orders the waiting tasks and gives each its number of hosts.
 
 Start at `CurrentPlan` (tasks with a profile, as a problem and as a plan); `TaskQueue` adds tasks without
-a profile and says which tasks may leave. Arrays are cached, since thousands may wait.
+a profile and says which tasks may leave. Thousands may wait, and work on the plan keeps the core from everything
+else: arrays hold what does not change with the time, once for a queue.
 """
 
 from __future__ import annotations
@@ -28,12 +29,6 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Task
 
 __all__ = ["CurrentPlan", "PlanningAssumptions", "TaskQueue", "initial_host_counts", "named_plan", "run_times"]
-
-# ── The waiting tasks that have a profile, in planned order, each with its planned number of hosts.
-#
-# Thousands may wait, and whoever works on the plan keeps the core from everything else: what does not change with the
-# time is put together once for a queue, and arrays are used where tasks would be looked at one by one.
-
 
 _ROWS_PER_TASK = 4  # rows for each task that waits, at most: those of tasks that have left are given up together
 
@@ -310,9 +305,6 @@ def _releases(tasks: Sequence[str], held_back: Mapping[str, float], now: float) 
 def _slacks(deadline: NDArray[np.float64], now: float, margin: float) -> NDArray[np.float64]:
     left = deadline - now
     return np.where(left > 0, left * (1 - margin), left)
-
-
-# ── Who waits: tasks with a profile in planned order, tasks without one in order of arrival.
 
 
 class TaskQueue:

@@ -1,7 +1,8 @@
 """The planning view shows the waiting tasks as a problem and where they are planned.
 
 Start at `PlanningView`, which changes nothing; `with_dependencies` adds what each task must wait for.
-A task names only tasks accepted before it; one that it names and that is no longer alive has completed.
+A task names only tasks accepted before it; one that it names and that is no longer alive has completed: had it
+ended otherwise, the task would have ended with it (`AttemptLifecycle.end`).
 """
 
 from __future__ import annotations
@@ -32,12 +33,6 @@ if TYPE_CHECKING:
     from cosched.scheduling.schedule import Schedule
 
 __all__ = ["PlanningView", "expected_completion", "with_dependencies"]
-
-# ── Tasks that come after others: what a plan must know of it.
-#
-# A task may name only tasks that were accepted before it, so that no circle can be closed. Whoever it names and is no
-# longer alive has completed: had one ended otherwise, the task would have ended with it (`Lifecycle.end`).
-
 
 _FORESEEABLE = (AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RUNNING)
 
@@ -90,9 +85,6 @@ def with_dependencies(
         deadline=problem.deadline[kept],
         depends_on=tuple(tuple(places[other] for other in inside[row]) for row in kept),
     )
-
-
-# ── What waits, as a problem to be scheduled, and where it is planned to run. Looks only: what events do is in `core`.
 
 
 class PlanningView:

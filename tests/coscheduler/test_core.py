@@ -911,15 +911,6 @@ class AnyWeather(RuleBasedStateMachine):
                 "planned before those it comes after have ended"
             )
 
-    @invariant()
-    def the_door_is_watched(self) -> None:
-        leaving = {
-            attempt.uuid
-            for attempt in self.core.attempts.values()
-            if attempt.state is AttemptState.SUBMITTING and not attempt.hosts
-        }
-        assert self.core._state.unmodelled_submitting == leaving
-
     def teardown(self) -> None:
         if not hasattr(self, "recording"):
             return

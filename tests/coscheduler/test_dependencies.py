@@ -82,7 +82,6 @@ def test_all_that_comes_after_a_task_that_did_not_complete_is_cancelled_and_says
         "4": (TaskState.CANCELLED, "task 2, which it was to come after, was cancelled"),
     }
     assert not core.tasks
-    assert not core._state.linked
 
 
 def test_a_chain_of_thousands_ends_at_once() -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from cosched.coscheduler.changes import CancelAttempt, Replan
 from cosched.coscheduler.state import CoreState
 from cosched.coscheduler.task import Attempt, AttemptState
@@ -75,3 +77,25 @@ def test_attempts_without_hosts_are_leaving_until_the_manager_has_them() -> None
     state.put_attempt(replace(first, state=AttemptState.SUBMITTED))
     state.close_attempt(second)
     assert not state.unmodelled_submitting
+
+
+@pytest.mark.parametrize("now", AttemptState)
+@pytest.mark.parametrize("hosts", [(), ("node01",)])
+def test_an_attempt_without_hosts_counts_as_unmodelled_until_it_is_submitted(
+    now: AttemptState, hosts: tuple[str, ...]
+) -> None:
+    state = CoreState()
+    state.load([a_task(1)], [replace(ATTEMPT, hosts=())])
+    assert state.unmodelled_submitting == {"u"}
+    state.put_attempt(replace(ATTEMPT, hosts=hosts, state=now))
+    assert state.unmodelled_submitting == ({"u"} if now is AttemptState.SUBMITTING and not hosts else set())
+
+
+def test_tasks_are_linked_while_one_comes_after_a_live_one() -> None:
+    state = CoreState()
+    state.put(a_task(1))
+    state.put(a_task(2, after=("1",)))
+    assert state.linked
+    assert state.successors("1") == ("2",)
+    state.close(a_task(2, after=("1",)))
+    assert not state.linked

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import event
+from sqlalchemy.pool import Pool
 
 from cosched.store import Store, StoreFault
 from cosched.store.database import RefusedError
@@ -15,16 +16,27 @@ from tests.changes import changed
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 TASK = make_task(1, name="name", application="sleep", command=("sleep",))
 
 
-def pragma(store: Store, text: str) -> None:
-    def run(connection: sqlite3.Connection, _record: object, _proxy: object) -> None:
-        connection.execute(f"PRAGMA {text}").close()
+@pytest.fixture
+def pragma() -> Iterator[Callable[[str], None]]:
+    """Have every connection set a pragma before it is used."""
+    set_: list[Callable[..., None]] = []
 
-    event.listen(store._engine, "checkout", run)
+    def add(text: str) -> None:
+        def run(connection: sqlite3.Connection, _record: object, _proxy: object) -> None:
+            connection.execute(f"PRAGMA {text}").close()
+
+        event.listen(Pool, "checkout", run)
+        set_.append(run)
+
+    yield add
+    for run in set_:
+        event.remove(Pool, "checkout", run)
 
 
 @pytest.fixture
@@ -32,9 +44,9 @@ def url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/cosched.db"
 
 
-def test_a_lock_held_by_another_program(url: str, tmp_path: Path) -> None:
+def test_a_lock_held_by_another_program(url: str, tmp_path: Path, pragma: Callable[[str], None]) -> None:
     store = Store(url)
-    pragma(store, "busy_timeout=1")
+    pragma("busy_timeout=1")
     other = sqlite3.connect(tmp_path / "cosched.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreFault, match="locked by another program"):
@@ -46,9 +58,9 @@ def test_a_lock_held_by_another_program(url: str, tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_full_disk(url: str) -> None:
+def test_a_full_disk(url: str, pragma: Callable[[str], None]) -> None:
     store = Store(url)
-    pragma(store, "max_page_count=1")
+    pragma("max_page_count=1")
     with pytest.raises(StoreFault, match="disk is full: free some space"):
         store.commit(
             changed([make_task(number, name="x" * 5000, application="", command=()) for number in range(1, 20)])
@@ -57,9 +69,9 @@ def test_a_full_disk(url: str) -> None:
     store.close()
 
 
-def test_a_database_that_may_not_be_written(url: str) -> None:
+def test_a_database_that_may_not_be_written(url: str, pragma: Callable[[str], None]) -> None:
     store = Store(url)
-    pragma(store, "query_only=1")
+    pragma("query_only=1")
     with pytest.raises(StoreFault, match="is read-only"):
         store.commit(changed([TASK]))
     store.close()
