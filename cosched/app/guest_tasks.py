@@ -269,10 +269,7 @@ def _refused_subject(document: TaskDocument) -> str:
 
 
 class ModelKnowledge:
-    """Answer the agent's questions about models; see `cosched.agents.tickets`. Never waits for an evaluation.
-
-    Never waits for an evaluation.
-    """
+    """Answer the agent's questions about models; see `cosched.agents.tickets`. Never waits for an evaluation."""
 
     def __init__(self, catalogue: Catalogue, models: CarriedModels) -> None:
         self._catalogue = catalogue

@@ -40,10 +40,7 @@ class TaskState(StrEnum):
 
 
 class AttemptState(StrEnum):
-    """State of an attempt. Only SUBMITTING to HELD are live; a task has at most one live attempt.
-
-    Only SUBMITTING to HELD are live; a task has at most one live attempt.
-    """
+    """State of an attempt. Only SUBMITTING to HELD are live; a task has at most one live attempt."""
 
     SUBMITTING = "submitting"  # written down; the submit may or may not have happened
     SUBMITTED = "submitted"  # the manager has it
@@ -104,8 +101,6 @@ class TaskSpec:
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
     """State and history of a task. Times are epoch seconds, durations seconds.
-
-    Times are epoch seconds, durations seconds.
 
     Attributes:
         reason: why it failed, was cancelled or is held; one line.

@@ -1,7 +1,5 @@
 """A problem holds waiting tasks, hosts and predicted run times, as arrays.
 
-waiting tasks, hosts and predicted run times, as arrays.
-
 A problem is pure data; times are seconds after an origin that the caller chooses.
 """
 

@@ -210,10 +210,7 @@ class RemoteTaskStatus:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """States of the tasks that the receiver forwarded to us. It renews their leases. Final ones are repeated.
-
-    It renews their leases. Final ones are repeated.
-    """
+    """States of the tasks that the receiver forwarded to us. It renews their leases. Final ones are repeated."""
 
     statuses: tuple[RemoteTaskStatus, ...]
 

@@ -220,10 +220,7 @@ def _setting(group: Group, setting: Assign, seen: set[str]) -> Iterable[tuple[No
 
 
 def _unknown(group: str, name: str) -> str:
-    """Return the fault of a setting's name, or nothing where its group has it or takes any.
-
-    nothing where its group has it, or takes any.
-    """
+    """Return the fault of a setting's name, or nothing where its group has it or takes any."""
     if group == "clc" and name not in OPCODES:
         return unknown_opcode(name)
     if group in MESSAGE_GROUPS and name not in MESSAGE_SETTINGS:

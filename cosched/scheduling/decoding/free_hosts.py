@@ -52,8 +52,6 @@ ClassCounts = tuple[tuple[int, int], ...]
 class ClassPlacement(NamedTuple):
     """Place of a task: an infinite end, on no hosts, where it cannot run.
 
-    an infinite end, on no hosts, where it cannot.
-
     Attributes:
         start: in seconds.
         end: likewise.

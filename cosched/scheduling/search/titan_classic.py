@@ -168,8 +168,6 @@ class TitanClassicSearch:
 def remainder_selection(costs: NDArray[np.float64], draw: np.random.Generator) -> NDArray[np.int64]:
     """Return (P,) parents in random order by stochastic remainder selection (Brindle 1981).
 
-    stochastic remainder selection (Brindle 1981).
-
     Fitness is (f_max - f) / (f_max - f_min). Each gets as many copies as the whole part of its fitness ÷ the mean, and
     one more with a chance of the fraction, until there are P.
     """

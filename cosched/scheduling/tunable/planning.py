@@ -55,10 +55,7 @@ class StageRun:
 
 @dataclass(frozen=True, slots=True)
 class TunablePlan:
-    """Admitted tasks by arrival, refused ones, and every stage by its start.
-
-    who is admitted, in order of arrival, who is refused, and every stage by its start.
-    """
+    """Admitted tasks by arrival, refused ones, and every stage by its start."""
 
     placements: tuple[TunablePlacement, ...]
     refused: tuple[str, ...]
