@@ -9,12 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
-from alembic.script.revision import ResolutionError
-from alembic.util import CommandError
-from sqlalchemy import create_engine, event
+from sqlalchemy import create_engine, event, inspect
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 
@@ -101,7 +96,8 @@ def open_engine(url: str) -> Engine:
     engine = _sqlite(parsed) if parsed.get_backend_name() == "sqlite" else _server(parsed)
     try:
         with database_errors(name), engine.execution_options(writes=True).begin() as connection:
-            _migrate(connection, name)
+            if not _is_current(connection):
+                _migrate(connection, name)
     except BaseException:
         engine.dispose()
         raise
@@ -164,16 +160,23 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
 
 
+def _is_current(connection: Connection) -> bool:
+    """Return whether the last migration has been run, whose number its file's name begins with."""
+    if not inspect(connection).has_table("alembic_version"):
+        return False
+    newest = max(path.name for path in (Path(__file__).parent / "migrations" / "versions").glob("[0-9]*.py"))
+    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all()
+    return found == [newest.partition("_")[0]]
+
+
 def _migrate(connection: Connection, name: str) -> None:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.set_main_option("path_separator", "os")
-    config.attributes["connection"] = connection
+    # Alembic takes as long to load as the rest of the store, and is needed once for each version.
+    from cosched.store.migrate import UnknownVersionError, migrate
+
     try:
-        command.upgrade(config, "head")
-    except (CommandError, ResolutionError) as error:
-        known = ScriptDirectory.from_config(config).get_current_head()
+        migrate(connection)
+    except UnknownVersionError as error:
         raise StoreFault(
-            f"the database {name} was written by a newer cosched ({error}; this one knows version {known}): "
+            f"the database {name} was written by a newer cosched ({error}): "
             "install that version, or name another database in [database] url"
         ) from error

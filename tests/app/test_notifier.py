@@ -18,6 +18,7 @@ from cosched.store import Store
 from cosched.store.outbox import Outbox
 from cosched.store.rows import Notice
 from tests.changes import changed
+from tests.store.new_database import new_database
 from tests.tasks import change_task, make_task
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Told:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(f"sqlite:///{tmp_path}/cosched.db")
+    opened = Store(new_database(tmp_path))
     yield opened
     opened.close()
 

@@ -12,6 +12,7 @@ from cosched.coscheduler.handovers import Guest, GuestState, Handover, HandoverS
 from cosched.coscheduler.task import Attempt, AttemptState
 from cosched.store import Store
 from tests.changes import changed
+from tests.store.new_database import new_database
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ HERE, THERE = Output(b"here", 0, 4), Output(b"there", 0, 5)
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """A task that was tried once here, then handed to b, having come from a."""
-    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store = Store(new_database(tmp_path))
     task = make_task(1, submitted=1.0, origin="a")
     attempt = Attempt("u1", "1", ("h1",), 1, None, 2.0, AttemptState.FAILED)
     document = TaskDocument("t", "a", "ann", 60.0, seconds=(1.0,))

@@ -14,6 +14,7 @@ from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from cosched.store.database import StoreFault
 from cosched.store.plan_points import PlanPoints
+from tests.store.new_database import new_database
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ NOW = 1_750_000_000.0
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(f"sqlite:///{tmp_path}/cosched.db")
+    opened = Store(new_database(tmp_path))
     yield opened
     opened.close()
 

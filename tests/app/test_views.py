@@ -12,6 +12,7 @@ from cosched.coscheduler.task import Attempt, AttemptState, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import LogEntry, Store
 from tests.changes import changed
+from tests.store.new_database import new_database
 from tests.tasks import change_task, make_task
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def test_all_that_is_known_is_json() -> None:
 
 
 def test_lists_show_of_a_task_what_is_shown_of_it_alone(tmp_path: Path) -> None:
-    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store = Store(new_database(tmp_path))
     done = change_task(
         TASK,
         id="8",

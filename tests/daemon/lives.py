@@ -23,6 +23,7 @@ from cosched.daemon.manager import ManagerTimes, ResourceManager
 from cosched.store.database import StoreFault
 from cosched.store.store import Store
 from tests.daemon.makers import engine_of
+from tests.store.new_database import new_database
 from tests.tasks import change_task
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ class Life:
     def __init__(self, folder: Path, pool: Pool, world: World, *, hears_all_again: bool = True) -> None:
         self.pool = pool
         self.world = world
-        self.store = FragileStore(f"sqlite:///{folder}/cosched.db", world)
+        self.store = FragileStore(new_database(folder), world)
         self._core = Coscheduler(CoreSettings(self.store.instance, staging=0.0, attempts=1000))
         self.inbox = Inbox(cast("Clock", world))
         self.manager = ResourceManager(

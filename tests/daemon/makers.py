@@ -44,6 +44,7 @@ from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from cosched.store.credentials import Credentials
 from cosched.store.plan_points import PlanPoints
+from tests.store.new_database import new_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -182,7 +183,7 @@ def services_of(
 @contextmanager
 def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: int = 10**6) -> Iterator[Daemon]:
     """Run one; with so long a staging no task leaves by itself."""
-    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store = Store(new_database(tmp_path))
     clock = Clock()
     core = Coscheduler(CoreSettings(store.instance, staging=staging))
     inbox = Inbox(clock)

@@ -25,6 +25,7 @@ from cosched.daemon.inbox import Inbox
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from tests.daemon.makers import RecordingManager
+from tests.store.new_database import new_database
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def domain(tmp_path: Path) -> Iterator[tuple[Inbox, Agent, Store]]:
     """A domain of two hosts that knows of a neighbour with eight idle ones, and would forget it before it is asked."""
-    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store = Store(new_database(tmp_path))
     core = Coscheduler(CoreSettings(store.instance, staging=1e6))
     inbox, numbers = Inbox(Clock()), itertools.count(1)
     settings = AgentSettings("a", store.instance, advertising=AdvertisingSettings(push=False, scope=0, lifetime=0.01))

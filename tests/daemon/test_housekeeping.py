@@ -9,6 +9,7 @@ from cosched.daemon.housekeeping import Housekeeping
 from cosched.errors import SystemFault
 from cosched.store import Store
 from tests.changes import changed
+from tests.store.new_database import new_database
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def ended(number: int, days: float) -> Task:
 def test_old_tasks_are_deleted_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(housekeeping, "_AT_ONCE", 2)
     monkeypatch.setattr(housekeeping, "_BREATH", 0.0)
-    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store = Store(new_database(tmp_path))
     store.commit(changed([ended(number, 8) for number in range(1, 6)] + [ended(6, 6)]))
     assert Housekeeping(store, 7, lambda: NOW).sweep() == 5
     assert [task.id for task in store.tasks()] == ["6"]
@@ -34,7 +35,7 @@ def test_old_tasks_are_deleted_in_parts(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_sweeps_run_also_where_tasks_are_kept(tmp_path: Path) -> None:
-    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store = Store(new_database(tmp_path))
     store.commit(changed([ended(1, 8), ended(2, 1)]))
     done = threading.Event()
 
@@ -50,7 +51,7 @@ def test_sweeps_run_also_where_tasks_are_kept(tmp_path: Path) -> None:
 
 
 def test_housekeeping_starts_unless_everything_is_kept(tmp_path: Path) -> None:
-    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store = Store(new_database(tmp_path))
     store.commit(changed([ended(1, 8), ended(2, 1)]))
     forever = Housekeeping(store, 0, lambda: NOW)
     forever.start()

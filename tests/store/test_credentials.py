@@ -6,6 +6,7 @@ import pytest
 
 from cosched.store import Store
 from cosched.store.credentials import AccountRow, AuditEntry, Credentials, SessionRow, TokenRow
+from tests.store.new_database import new_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Iterator[Credentials]:
-    store = Store(f"sqlite:///{tmp_path}/cosched.db")
+    store = Store(new_database(tmp_path))
     yield Credentials(store)
     store.close()
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,6 +47,30 @@ def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(StoreFault, match=r"newer cosched.*9999.*install that version"):
         Store(url)
+
+
+def test_a_database_of_this_version_is_opened_without_migrations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path}/cosched.db"
+    first = Store(url)
+    first.close()
+    monkeypatch.setitem(sys.modules, "cosched.store.migrate", None)  # to import it fails
+    again = Store(url)
+    again.close()
+    assert again.instance == first.instance
+
+
+def test_a_database_of_an_older_version_is_migrated(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/cosched.db"
+    Store(url).close()
+    with sqlite3.connect(tmp_path / "cosched.db") as connection:
+        connection.execute("DROP TABLE reservations")
+        connection.execute("UPDATE alembic_version SET version_num = '0009'")
+    connection.close()
+    engine = open_engine(url)
+    assert inspect(engine).has_table("reservations")
+    engine.dispose()
 
 
 def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from cosched.coscheduler.task import TaskState
 from cosched.store import Store
 from cosched.store.handovers import HandoverTable
 from tests.changes import changed
+from tests.store.new_database import new_database
 from tests.tasks import change_task, make_task
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ GUEST = Guest(UUID, 2, "c", "1", GuestState.HELD, 3, ("c", "d"), DOCUMENT, 7.0)
 
 
 def a_store(folder: Path) -> Store:
-    return Store(f"sqlite:///{folder}/cosched.db")
+    return Store(new_database(folder))
 
 
 def test_records_come_back_as_they_were(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from cosched.store import Store
 from cosched.store.outbox import Outbox
 from cosched.store.rows import Notice, end_notices
 from tests.changes import changed
+from tests.store.new_database import new_database
 from tests.tasks import change_task, make_task
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ TASK = make_task(7, name="n", submitted=1.0, notify=("mailto:a@b", "https://h"))
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(f"sqlite:///{tmp_path}/cosched.db")
+    opened = Store(new_database(tmp_path))
     yield opened
     opened.close()
 

@@ -15,6 +15,7 @@ from cosched.store.outbox import Outbox
 from cosched.store.plan_points import PlanPoints
 from cosched.store.retention import prune
 from tests.changes import changed
+from tests.store.new_database import new_database
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ OLD, NEW, BEFORE = 100.0, 900.0, 500.0
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(f"sqlite:///{tmp_path}/cosched.db")
+    opened = Store(new_database(tmp_path))
     yield opened
     opened.close()
 

@@ -7,6 +7,7 @@ import pytest
 from cosched.coscheduler.task import TaskState
 from cosched.store import Store, TaskSelection
 from tests.changes import changed
+from tests.store.new_database import new_database
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(f"sqlite:///{tmp_path}/cosched.db")
+    opened = Store(new_database(tmp_path))
     opened.commit(
         changed(
             [

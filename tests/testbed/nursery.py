@@ -29,6 +29,7 @@ _MODULES = [
     "cosched.cli.serve",
     "cosched.client",
     "cosched.daemon.main",
+    "cosched.store.migrate",
     "cosched_condor",
     "cosched_local",
     "cosched_simulated",
