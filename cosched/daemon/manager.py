@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
     from cosched.daemon.clock import Clock
 
-__all__ = ["AttemptLookups", "ManagerTimes", "ResourceManager"]
+__all__ = ["ActionQueue", "AttemptLookups", "ManagerTimes", "ResourceManager"]
 
 _log = structlog.get_logger("cosched.manager")
 
@@ -112,7 +112,12 @@ class ManagerTimes:
 
 
 class ResourceManager:
-    """Carries out decisions and reports what happens."""
+    """Carries out decisions and reports what happens.
+
+    Attributes:
+        actions: calls of the connector that are still to be made, in order.
+        fault: why the manager cannot be reached; empty while it answers.
+    """
 
     def __init__(
         self,
@@ -136,7 +141,7 @@ class ResourceManager:
         self._clock = clock
         self._live = live
         self._times = times
-        self._actions = _Actions()
+        self.actions = ActionQueue()
         self._launches: deque[Launch] = deque()
         self._locating: dict[str, bool] = {}  # attempt that is looked for → may be fenced
         self._locating_guard = threading.Lock()
@@ -147,12 +152,11 @@ class ResourceManager:
         self._warned: dict[str, str] = {}  # verb → its last fault, while it lasts
         self._stopped = threading.Event()
         self._threads = [
-            threading.Thread(target=self._actions.run, name="manager-actions", daemon=True),
+            threading.Thread(target=self.actions.run, name="manager-actions", daemon=True),
             threading.Thread(target=self._listen, name="manager-events", daemon=True),
             threading.Thread(target=self._watch, name="manager-hosts", daemon=True),
         ]
         self.fault = "not asked yet"
-        """Why the manager cannot be reached; empty while it answers."""
 
     def start(self) -> None:
         """Begin to act, to listen and to watch."""
@@ -162,7 +166,7 @@ class ResourceManager:
     def stop(self) -> None:
         """Finish the action under way and end; jobs go on."""
         self._stopped.set()
-        self._actions.stop()
+        self.actions.stop()
         for thread in self._threads:
             thread.join(timeout=2 * _LISTEN)
         with contextlib.suppress(CoschedError):  # the log has it, and the daemon ends all the same
@@ -174,11 +178,11 @@ class ResourceManager:
         launches = [_launch(attempt, task, classes) for attempt, task in dispatches]
         self._launches.extend(launches)
         for _ in launches:  # one action for each, after which it is submitted at the latest: no cancel overtakes it
-            self._actions.put(self._submit)
+            self.actions.put(self._submit)
 
     def cancel(self, uuid: str) -> None:
         """Cancel an attempt, so that it does not run now or later."""
-        self._actions.put(partial(self._cancel, uuid))
+        self.actions.put(partial(self._cancel, uuid))
 
     def output(self, uuid: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
         """Return part of an attempt's output; see `Connector.output`. Any thread may call it."""
@@ -199,7 +203,7 @@ class ResourceManager:
             begun = uuid in self._locating
             self._locating[uuid] = fence or self._locating.get(uuid, False)
         if not begun:
-            self._actions.put(partial(self._locate, uuid))
+            self.actions.put(partial(self._locate, uuid))
 
     def _submit(self) -> None:
         """Submit all launches that wait; those with hosts first, which stay idle meanwhile."""
@@ -240,7 +244,7 @@ class ResourceManager:
             self._warn("find", error)
             answer, pause = None, _UNREACHABLE_AGAIN
         if answer is None:
-            self._actions.put(partial(self._locate, uuid), pause)
+            self.actions.put(partial(self._locate, uuid), pause)
             return
         with self._locating_guard:
             del self._locating[uuid]
@@ -324,7 +328,7 @@ class ResourceManager:
             _log.warning(verb, fault=str(error))
 
 
-class _Actions:
+class ActionQueue:
     """Callables run one after the other on one thread, some of them later."""
 
     def __init__(self) -> None:
@@ -334,17 +338,31 @@ class _Actions:
         self._stopped = False
 
     def put(self, action: Callable[[], None], delay: float = 0.0) -> None:
+        """Add an action, to be run after so many seconds at the earliest."""
         with self._changed:
             heapq.heappush(self._due, (time.monotonic() + delay if delay else 0.0, next(self._turn), action))
             self._changed.notify()
 
     def stop(self) -> None:
+        """Run no further action."""
         with self._changed:
             self._stopped = True
             self._changed.notify()
 
     def run(self) -> None:
+        """Run actions as they fall due, until `stop`."""
         while (action := self._next()) is not None:
+            action()
+
+    def due(self) -> bool:
+        """Return whether an action could run now."""
+        with self._changed:
+            return bool(self._due) and self._due[0][0] <= time.monotonic()
+
+    def run_next(self) -> None:
+        """Wait for one action and run it; a caller without threads of its own takes the steps singly."""
+        action = self._next()
+        if action is not None:
             action()
 
     def _next(self) -> Callable[[], None] | None:

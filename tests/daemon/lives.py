@@ -243,9 +243,8 @@ class Life:
         steps: dict[str, Callable[[], None]] = {}
         if not self.inbox.empty():
             steps["engine"] = lambda: self.engine.serve(self.engine.take())
-        due = self.manager._actions._due
-        if due and due[0][0] <= self.world.time:
-            steps["action"] = self._act
+        if self.manager.actions.due():
+            steps["action"] = self.manager.actions.run_next
         if self.world.manager_answers and self._heard < len(self.pool.log):
             steps["event"] = self._listen
         if self.world.manager_answers and self._hosts != tuple(self.pool.hosts.values()):
@@ -274,11 +273,6 @@ class Life:
 
     def over(self) -> bool:
         return not self._core.tasks and not self.enabled()
-
-    def _act(self) -> None:
-        action = self.manager._actions._next()
-        assert action is not None
-        action()
 
     def _listen(self) -> None:
         self._heard += 1

@@ -376,7 +376,7 @@ def test_after_a_restart_many_attempts_are_asked_for_at_once() -> None:
         held.wait(20)
 
     with manager(connector) as (running, told):
-        running._actions.put(hold)
+        running.actions.put(hold)
         for name in names:
             running.locate(name, fence=False)
         held.set()
