@@ -20,7 +20,7 @@ from cosched.scheduling.plan import Plan
 if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.reservations import Reservation
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Attempt, Task, TaskStatus
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment
 
@@ -62,31 +62,24 @@ def explain(core: Coscheduler, name: str, time: float) -> TaskExplanation | None
     attempt = core.attempt_of(name)
     if attempt is not None:
         return _explain_attempt(core, task, attempt)
-    if task.status.peer:
-        return TaskExplanation(
-            name,
-            task.status.state,
-            (_explain_forwarded(task),),
-            planned_start=task.status.started,
-            planned_hosts=task.status.hosts,
-        )
+    status = task.status
+    if status.peer:
+        why = _explain_forwarded(status)
+        return TaskExplanation(name, status.state, (why,), planned_start=status.started, planned_hosts=status.hosts)
     if task.in_transit:
         why = f"a domain that takes it: it comes from {task.origin}, cannot run here and only goes through"
-        return TaskExplanation(name, task.status.state, (why,))
+        return TaskExplanation(name, status.state, (why,))
     if task.profile is None:
-        return TaskExplanation(
-            name,
-            task.status.state,
-            (*_obstacles(core, task, time), "it has no model: it goes to the resource manager as it is"),
-        )
+        why = "it has no model: it goes to the resource manager as it is"
+        return TaskExplanation(name, status.state, (*_obstacles(core, task, time), why))
     return _explain_waiting(core, task, time)
 
 
-def _explain_forwarded(task: Task) -> str:
-    if task.status.state is TaskState.CANCELLING:
-        return f"domain {task.status.peer} has it and is asked to end it: {task.status.reason}"
-    does = "it runs there" if task.status.started is not None else "it waits there"
-    return f"domain {task.status.peer} has it, {does}: {task.status.reason}"
+def _explain_forwarded(status: TaskStatus) -> str:
+    if status.state is TaskState.CANCELLING:
+        return f"domain {status.peer} has it and is asked to end it: {status.reason}"
+    does = "it runs there" if status.started is not None else "it waits there"
+    return f"domain {status.peer} has it, {does}: {status.reason}"
 
 
 def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt) -> TaskExplanation:

@@ -209,24 +209,23 @@ class IncomingHandovers:
     def _status(self, guest: Guest, time: float, ends: Mapping[str, float]) -> RemoteTaskStatus:
         task = self._ended.get(guest.task) or self._domain.task(guest.task)
         assert task is not None  # a guest that has not ended lives
-        state = _PROGRESS.get(
-            task.status.state, RemoteTaskState.WAITING if task.status.started is None else RemoteTaskState.RUNNING
-        )
-        if state is RemoteTaskState.CANCELLED and not task.status.attempts and not task.status.peer:
+        here = task.status
+        state = _PROGRESS.get(here.state, RemoteTaskState.WAITING if here.started is None else RemoteTaskState.RUNNING)
+        if state is RemoteTaskState.CANCELLED and not here.attempts and not here.peer:
             state = RemoteTaskState.RETURNED
         end = ends.get(guest.task)
         return RemoteTaskStatus(
             guest.uuid,
             guest.epoch,
             state,
-            task.status.peer or self._settings.name,
-            task.status.reason,
-            task.status.hosts,
+            here.peer or self._settings.name,
+            here.reason,
+            here.hosts,
             None if end is None else end - time,
-            None if task.status.started is None else time - task.status.started,
-            None if task.status.finished is None else time - task.status.finished,
-            task.status.actual,
-            task.status.exit_code,
+            None if here.started is None else time - here.started,
+            None if here.finished is None else time - here.finished,
+            here.actual,
+            here.exit_code,
         )
 
     def _find(self, peer: str, uuid: str, epoch: int) -> Guest | None:
