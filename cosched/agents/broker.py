@@ -14,6 +14,8 @@ from cosched.coscheduler.events import NeighboursChanged, Restored, Tick
 from cosched.coscheduler.log_entries import log_entries
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cosched.agents.agent import Agent
     from cosched.agents.outbox import AgentOutbox
     from cosched.coscheduler.core import Coscheduler
@@ -27,9 +29,23 @@ AgentEvent = LetterReceived | PeersChanged | AdvertisingChanged
 class Broker:
     """Pass events to core and agent, and their answers to each other, until none is left."""
 
-    def __init__(self, core: Coscheduler, agent: Agent | None = None) -> None:
+    def __init__(
+        self,
+        core: Coscheduler,
+        agent: Agent | None = None,
+        record: Callable[[Event, Outcome | None], None] | None = None,
+    ) -> None:
+        """Set up.
+
+        Args:
+            core: is told of its domain.
+            agent: speaks with other domains; None for none.
+            record: called with each event that the core has handled and its outcome, None where the core failed;
+                None for nothing.
+        """
         self.core = core
         self.agent = agent
+        self._record = record
 
     def handle(self, event: Event | AgentEvent) -> Outcome:
         """Take one event and return what to write down and what to do."""
@@ -62,7 +78,7 @@ class Broker:
 
     def _tell_core(self, event: Event) -> Outcome:
         """Have the core handle an event, and the agent its outcome and questions."""
-        outcome = self.core.handle(event)
+        outcome = self._handled(event)
         if self.agent is not None:
             for task in outcome.changes.tasks.values():
                 self.agent.task_changed(task, event.time)
@@ -73,6 +89,15 @@ class Broker:
                     self.agent.ask_peers(decision.task, decision.end, event.time)
         others = tuple(one for one in outcome.decisions if not isinstance(one, AskStart | AskPeers))
         return Outcome(outcome.changes, others, outcome.events)
+
+    def _handled(self, event: Event) -> Outcome:
+        outcome = None
+        try:
+            outcome = self.core.handle(event)
+        finally:
+            if self._record is not None:
+                self._record(event, outcome)
+        return outcome
 
     def _settle(self, outcome: Outcome, outbox: AgentOutbox | None) -> Outcome:
         """Tell the core what the agent has for it, until nothing is left; letters come last."""

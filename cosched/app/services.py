@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from cosched.app.recordings import RecordingService
 
 if TYPE_CHECKING:
     from cosched.app.domain_status import DomainStatus
@@ -36,6 +38,7 @@ class DomainServices:
         models: catalogue and model library.
         queries: what has been: runs, log, accuracy, plan history.
         feed: what happens, for followers of the event stream.
+        recordings: of the core's events.
     """
 
     submissions: SubmissionService
@@ -46,3 +49,4 @@ class DomainServices:
     models: ModelQueries
     queries: DomainQueries
     feed: EventFeed
+    recordings: RecordingService = field(default_factory=RecordingService)

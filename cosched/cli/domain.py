@@ -6,6 +6,7 @@ import statistics
 import sys
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -137,6 +138,32 @@ def accuracy(server: ServerOption = "", json: JsonOption = False) -> None:
         if entry.ratios
     ]
     print_table(("APPLICATION", "PREDICTED ON", "RUNS", "MEDIAN", "LEAST", "MOST", "CORRECTION"), rows)
+
+
+@app.command()
+def record(
+    file: Annotated[Path, typer.Argument(help="Where to save it.")] = Path("cosched-recording.jsonl"),
+    with_names: Annotated[
+        bool, typer.Option("--with-names", help="Keep owners, applications, commands and reasons as they are.")
+    ] = False,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="Read the folder that this configuration names; ask no daemon.")
+    ] = None,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Save the daemon's last events as a file that `cosched replay` runs; for administrators.
+
+    Where no daemon runs, its folder is read. Environments, addresses and users' own job files are never in it.
+    """
+    from cosched.cli.recording import recorded_bytes, save_recording
+
+    saved = save_recording(recorded_bytes(server, config), file, with_names=with_names)
+    if json:
+        emit_json(asdict(saved))
+        return
+    names = "names as they are" if with_names else "names replaced"
+    sys.stdout.write(f"{saved.events} events, {names}, saved in {clean(str(file))}: `cosched replay` runs them\n")
 
 
 @app.command()

@@ -32,6 +32,7 @@ _NOUNS = {
 }
 # command → help; its module has `command`.
 _COMMANDS = {
+    "replay": "Run a recording of a domain again: what was decided, and why.",
     "plan": "Make a schedule for a queue given as a file.",
     "serve": "Run the daemon.",
     "portal": "Print a link that opens the pages, logged in.",

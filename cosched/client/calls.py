@@ -214,6 +214,10 @@ class DomainCalls(ApiCaller):
         """Return how well run times were predicted, by application and hardware."""
         return [decode_document(Accuracy, item) for item in self._call("GET", "/accuracy")]
 
+    def recording(self) -> bytes:
+        """Return the core's last events, as the daemon recorded them, names included; for administrators."""
+        return self._response("GET", "/recording").content
+
     def log(self, limit: int = 100, offset: int = 0) -> list[RecordView]:
         """Return what has happened, newest first; of other users' tasks only for operators."""
         found = self._call("GET", "/log", params={"limit": limit, "offset": offset})

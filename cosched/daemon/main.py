@@ -27,6 +27,7 @@ from cosched.app.notifier import NotificationSettings, Notifier, late_notices
 from cosched.app.outputs import TaskOutputs
 from cosched.app.plan_history import PlanHistory
 from cosched.app.queries import DomainQueries
+from cosched.app.recordings import RecordingService
 from cosched.app.reservations import ReservationService
 from cosched.app.services import DomainServices
 from cosched.app.submissions import SubmissionService, submission_state
@@ -47,6 +48,7 @@ from cosched.daemon.neighbours import AgentNetwork, DomainParts, make_agent_netw
 from cosched.daemon.peer_directory import PeerDirectory
 from cosched.daemon.planner import SearchAllowance
 from cosched.daemon.predictors import ModelProcesses
+from cosched.daemon.recorder import Recorder, RecordingFiles
 from cosched.daemon.runtime_tuning import tune_runtime
 from cosched.daemon.search import SearchProcess
 from cosched.daemon.server import web_server
@@ -131,7 +133,8 @@ class Daemon:
             if directory is None
             else make_agent_network(configuration, parts, directory, outputs, validator, current.state)
         )
-        self._engine = _engine(parts, self._manager, search, network)
+        recorder = _recorder(configuration, parts.core)
+        self._engine = _engine(parts, self._manager, search, network, recorder)
         self._plans = PlanHistory(parts.core, PlanPoints(store))
         self._feed = EventFeed()
         for listener in (current.on_change, self._feed.on_change, self._plans.on_change):
@@ -152,10 +155,12 @@ class Daemon:
             models=ModelQueries(parts.catalogue, models, configuration.models.folders),
             queries=DomainQueries(client, store, self._plans),
             feed=self._feed,
+            recordings=RecordingService(None if recorder is None else recorder.blocks),
         )
         self._web = web_server(configuration, services, store, clock)
         # In the order of their start; they are stopped from the last to the first.
         optional: list[_Part | None] = [
+            recorder,
             self._plans,  # writes the rest down when the engine has ended
             self._engine,
             self._manager,
@@ -278,10 +283,21 @@ def _search_process(configuration: Configuration, parts: DomainParts, clock: Clo
     return SearchProcess(parts.inbox.post, clock, parts.core.settings.weights, planning.seed, allowance)
 
 
+def _recorder(configuration: Configuration, core: Coscheduler) -> Recorder | None:
+    section = configuration.recorder
+    return Recorder(core, RecordingFiles(section.folder, section.size, section.files)) if section.files else None
+
+
 def _engine(
-    parts: DomainParts, manager: ResourceManager, search: SearchProcess | None, network: AgentNetwork | None
+    parts: DomainParts,
+    manager: ResourceManager,
+    search: SearchProcess | None,
+    network: AgentNetwork | None,
+    recorder: Recorder | None,
 ) -> Engine:
-    broker = Broker(parts.core, None if network is None else network.agent)
+    broker = Broker(
+        parts.core, None if network is None else network.agent, None if recorder is None else recorder.handled
+    )
     effects = Effects(manager, search, None if network is None else network.send)
     return Engine(broker, parts.store, parts.inbox, parts.next_number, effects)
 

@@ -114,6 +114,7 @@ def build_application(
         events.event_routes(services.feed),
         credentials.credential_routes(CredentialService(access), portal),
         domain.history_routes(services),
+        domain.recording_routes(services, access),
         library.library_routes(services),
     ]
     for router in routers:

@@ -39,6 +39,7 @@ from cosched.coscheduler.events import (
     Tick,
 )
 from cosched.coscheduler.handovers import GuestState
+from cosched.coscheduler.recording.lines import RecordingWriter
 from cosched.coscheduler.task import Task, TaskState
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource, Profile
@@ -98,6 +99,7 @@ class Node:
         self.disk = Disk()
         self.jobs: dict[str, Job] = {}
         self.broker: Broker | None = None
+        self.recording: list[str] = []  # of all lives
         self.skew = 0.0  # seconds by which its clock is ahead
         self.refuses = ""  # why it runs no task of others
 
@@ -107,7 +109,9 @@ class Node:
         core = Coscheduler(CoreSettings(self.instance, staging=0.0, retry=1.0, retry_longest=8.0))
         settings = some_settings(self.name, self.instance, **{"lease": 20.0, **self.changes})
         agent = Agent(settings, DomainView(core, self.name), UserFiguresKnowledge(), self.disk.lives, self.next_number)
-        self.broker = Broker(core, agent)
+        writer = RecordingWriter()
+        self.recording.append(writer.start(core.settings, self.now, core.snapshot()))
+        self.broker = Broker(core, agent, lambda event, outcome: self.recording.append(writer.handled(event, outcome)))
         live = [task for task in written.tasks.values() if not task.status.state.final]
         names = {task.id for task in live}
         guests = [guest for guest in written.guests.values() if guest.state is not GuestState.SETTLED]

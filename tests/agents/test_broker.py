@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import random
 
@@ -9,7 +10,9 @@ import pytest
 
 from cosched.agents import AdvertisingChanged, Agent, Peer, PeerRole
 from cosched.agents.agent_settings import AdvertisingSettings
-from cosched.coscheduler.events import CancelRequested
+from cosched.coscheduler.events import CancelRequested, NeighboursChanged
+from cosched.coscheduler.recording.lines import read_recording
+from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.coscheduler.task import TaskState
 from tests.agents.grid import START, Faults, Grid, Node
 
@@ -41,6 +44,22 @@ def test_what_would_be_late_goes_where_it_is_not() -> None:
     assert not grid.faults_of_history()
     assert {run[1] for run in grid.history} > {"a"}
     assert all(end <= START + 10.0 + 50.0 for _, _, _, end in grid.history)
+
+
+def test_a_recording_of_each_core_replays_without_its_agent_and_through_crashes() -> None:
+    grid = a_line(3, Faults(loss=0.05, twice=0.05))
+    grid.crash = 0.002
+    for number in range(6):
+        grid.at(START + 20.0 + 5.0 * number, lambda: grid.nodes["a"].submit("t", WORK, 50.0))
+    for name in "abc":
+        grid.at(START + 60.0, grid.nodes[name].boot)
+    grid.run(START + 120.0)
+    for node in grid.nodes.values():
+        lines = io.BytesIO("".join(node.recording).encode())
+        events = [each for each in replay(read_recording(lines, node.name)) if isinstance(each, ReplayedEvent)]
+        assert len(events) > 50
+        assert all(each.same for each in events)
+        assert any(isinstance(each.recorded.event, NeighboursChanged) for each in events)
 
 
 def test_a_domain_that_is_not_a_neighbour_is_reached_through_one() -> None:

@@ -6,7 +6,7 @@ import itertools
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,6 +22,7 @@ from cosched.app.neighbour_access import NoNeighbours
 from cosched.app.outputs import TaskOutputs
 from cosched.app.plan_history import PlanHistory
 from cosched.app.queries import DomainQueries
+from cosched.app.recordings import RecordingService
 from cosched.app.reservations import ReservationService
 from cosched.app.services import DomainServices
 from cosched.app.submissions import SubmissionService, submission_state
@@ -35,6 +36,7 @@ from cosched.daemon.clock import Clock
 from cosched.daemon.effects import Effects
 from cosched.daemon.engine import Engine
 from cosched.daemon.inbox import Inbox
+from cosched.daemon.recorder import Recorder, RecordingFiles
 from cosched.daemon.server import WebServer, open_socket
 from cosched.errors import UserError
 from cosched.portal.application import build_application
@@ -143,10 +145,13 @@ class Health:
         return {}
 
 
-def engine_of(core: Coscheduler, store: Store, inbox: Inbox, effects: Effects) -> Engine:
+def engine_of(
+    core: Coscheduler, store: Store, inbox: Inbox, effects: Effects, recorder: Recorder | None = None
+) -> Engine:
     """Return the engine of a domain without neighbours."""
     numbers = itertools.count(store.last_number() + 1)
-    return Engine(Broker(core), store, inbox, lambda: next(numbers), effects)
+    broker = Broker(core, record=None if recorder is None else recorder.handled)
+    return Engine(broker, store, inbox, lambda: next(numbers), effects)
 
 
 def services_of(
@@ -188,10 +193,13 @@ def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: in
     core = Coscheduler(CoreSettings(store.instance, staging=staging))
     inbox = Inbox(clock)
     manager = RecordingManager()
-    engine = engine_of(core, store, inbox, Effects(cast("Any", manager)))
+    recorder = Recorder(core, RecordingFiles(tmp_path / "recording", 10**6, 2))
+    engine = engine_of(core, store, inbox, Effects(cast("Any", manager)), recorder)
     health, outputs = Health(), TaskOutputs(store, manager.output)
     services = services_of(engine, inbox, core, store, tmp_path, outputs=outputs, health=health, waiting=waiting)
+    services = replace(services, recordings=RecordingService(recorder.blocks))
     engine.restore()
+    recorder.start()
     engine.start()
     if hosts:
         names = tuple(Host(f"h{number:02}") for number in range(1, hosts + 1))
@@ -200,6 +208,7 @@ def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: in
         yield Daemon(services, engine, inbox, store, manager, clock, health.broken)
     finally:
         engine.stop()
+        recorder.stop()
         store.close()
         assert engine not in threading.enumerate()
 

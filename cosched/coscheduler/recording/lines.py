@@ -38,7 +38,6 @@ __all__ = [
     "decision_texts",
     "outcome_digest",
     "read_recording",
-    "redacted_lines",
 ]
 
 _FORMAT = 1
@@ -121,6 +120,16 @@ class RecordingWriter:
         if recorded.decided:
             line["decided"] = recorded.decided
         return f"{_encode(line)}\n"
+
+    def again(self, entry: RecordedStart | RecordedEvent | CutLine) -> str:
+        """Return the lines of what was read, empty for a line that was cut short."""
+        match entry:
+            case RecordedStart():
+                return self.start(entry.settings, entry.time, entry.snapshot, entry.cosched)
+            case RecordedEvent():
+                return self.recorded(entry)
+            case CutLine():
+                return ""
 
 
 def outcome_digest(outcome: Outcome) -> str:
@@ -235,20 +244,3 @@ def _start(head: dict[str, Any], document: dict[str, Any]) -> RecordedStart:
 def _event(document: dict[str, Any]) -> RecordedEvent:
     event, digest = _plain.read(document["event"], Event), _plain.read(document["digest"], str)
     return RecordedEvent(event, digest, _plain.read(document.get("decided", []), tuple[str, ...]))
-
-
-def redacted_lines(lines: Iterable[bytes], name: str, *, names: bool = False) -> Iterator[str]:
-    """Return a recording as it may be passed on.
-
-    Args:
-        lines: of the recording.
-        name: of it, for errors.
-        names: leave names and texts as they are.
-    """
-    writer = RecordingWriter(redacted=not names)
-    for each in read_recording(lines, name):
-        match each:
-            case RecordedStart():
-                yield writer.start(each.settings, each.time, each.snapshot, each.cosched)
-            case RecordedEvent():
-                yield writer.recorded(each)

@@ -105,5 +105,5 @@ def _renamed_keys(rename: Callable[[str], str]) -> Callable[[Mapping[str, Any]],
     return lambda values: {rename(key): value for key, value in values.items()}
 
 
-# A profile is long and does not change but with the hosts chosen, which are digested.
-DIGESTED: Rules = {**dict.fromkeys(redaction(), Omitted), ("Task", "profile"): Omitted}
+# What was asked never changes; a profile is long and changes only with the hosts chosen, which are digested.
+DIGESTED: Rules = {**dict.fromkeys(redaction(), Omitted), ("Task", "spec"): Omitted, ("Task", "profile"): Omitted}

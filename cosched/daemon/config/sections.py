@@ -32,6 +32,7 @@ __all__ = [
     "NotifySection",
     "ObjectiveSection",
     "PlanningSection",
+    "RecorderSection",
     "ServerSection",
 ]
 
@@ -165,6 +166,14 @@ class DatabaseSection(_Section):
 
     url: Annotated[str, Field(min_length=1)] = f"sqlite:///{STATE}/cosched.db"
     keep_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)] = 0.0
+
+
+class RecorderSection(_Section):
+    """[recorder]: how many of the core's last events are kept, in files each of which replays alone."""
+
+    folder: FolderPath = Path(f"{STATE}/recording")
+    size: Annotated[int, Field(ge=10_000, le=10**10)] = 8_000_000
+    files: Annotated[int, Field(ge=0, le=1000)] = 4
 
 
 class ObjectiveSection(_Section):
@@ -348,3 +357,4 @@ class Configuration(_Section):
     agent: AgentSection = Field(default_factory=AgentSection)
     applications: ApplicationsSection = Field(default_factory=ApplicationsSection)
     models: ModelsSection = Field(default_factory=ModelsSection)
+    recorder: RecorderSection = Field(default_factory=RecorderSection)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
 
 from cosched.access.authentication import Authenticator
 from cosched.access.principals import Scope
@@ -29,7 +30,7 @@ from cosched.portal.dependencies import AnyPrincipal, needs, sender
 from cosched.portal.request_bodies import RequestBody
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 
-__all__ = ["domain_routes", "history_routes", "reservation_routes"]
+__all__ = ["domain_routes", "history_routes", "recording_routes", "reservation_routes"]
 
 
 _RESERVATION = RequestBody(
@@ -96,6 +97,33 @@ def reservation_routes(services: DomainServices, access: Authenticator) -> APIRo
 
 def _detail(reservation: ReservationView) -> str:
     return f"{reservation.id} {reservation.name}: {', '.join(reservation.hosts)}".replace(" :", ":")
+
+
+_JSON_LINES = "application/jsonl"
+
+
+def recording_routes(services: DomainServices, access: Authenticator) -> APIRouter:
+    """Return the route of the core's recorded events.
+
+    Args:
+        services: of the domain.
+        access: keeps the audit log.
+    """
+    router = APIRouter(tags=["domain"])
+
+    @router.get(
+        "/recording",
+        dependencies=[needs(Scope.MANAGE)],
+        response_class=StreamingResponse,
+        responses={200: {"content": {_JSON_LINES: {"schema": {"type": "string"}}}}},
+    )
+    def recording(request: Request, principal: AnyPrincipal) -> Response:
+        """Return the core's last events, one JSON object a line, with all names; for administrators."""
+        blocks = services.recordings.blocks(principal)
+        access.log(principal, sender(request), "recording saved", "")
+        return StreamingResponse(blocks, media_type=_JSON_LINES)
+
+    return router
 
 
 _RUNS, _LOG = DocumentResponder[list[RunView]](list[RunView]), DocumentResponder[list[RecordView]](list[RecordView])

@@ -1,0 +1,203 @@
+"""The flight recorder keeps the core's last events in files, from which any decision can be replayed.
+
+The engine's thread only queues what the core handled; a thread of the recorder writes it. Start at `Recorder`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO
+
+import structlog
+
+from cosched.coscheduler.recording.lines import RecordingWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from cosched.coscheduler.changes import Outcome
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.events import Event
+    from cosched.coscheduler.snapshot import CoreSnapshot
+
+__all__ = ["Recorder", "RecordingFiles"]
+
+_log = structlog.get_logger("cosched.recorder")
+
+_BATCH = 500  # events written at once at most
+_MOST_WAITING = 20_000  # events that wait to be written; more are left out, and a new file begins
+_AGAIN = 30.0  # seconds after a fault until a new file is begun
+_BLOCK = 1 << 20  # bytes read at once
+_PATIENCE = 10.0  # seconds that a reader waits for what is queued
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingFiles:
+    """A folder of recordings, each of which replays alone.
+
+    Attributes:
+        folder: holds `recording-00000001.jsonl` and so on, the oldest first.
+        size: bytes after which a file is full.
+        files: how many are kept.
+    """
+
+    folder: Path
+    size: int
+    files: int
+
+    def paths(self) -> list[Path]:
+        """Return the files, oldest first."""
+        return sorted(self.folder.glob("recording-*.jsonl"))
+
+    def begin(self) -> int:
+        """Make the next file and delete the oldest; return its descriptor.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        known = self.paths()
+        last = int(known[-1].stem.rpartition("-")[2]) if known else 0
+        path = self.folder / f"recording-{last + 1:08}.jsonl"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        for old in known[: len(known) + 1 - self.files]:
+            old.unlink(missing_ok=True)
+        return descriptor
+
+    def blocks(self) -> Iterator[bytes]:
+        """Return the content of all files as one, oldest first; a line that was cut short ends like the others.
+
+        Raises:
+            OSError: one cannot be read.
+        """
+        opened = []
+        for path in self.paths():
+            with contextlib.suppress(FileNotFoundError):  # it was the oldest one
+                opened.append(path.open("rb"))
+        return _blocks(opened)
+
+
+def _blocks(files: Sequence[BinaryIO]) -> Iterator[bytes]:
+    for file in files:
+        with file:
+            last = b"\n"
+            while block := file.read(_BLOCK):
+                yield block
+                last = block[-1:]
+            if last != b"\n":
+                yield b"\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    time: float
+    snapshot: CoreSnapshot
+
+
+class Recorder(threading.Thread):
+    """Records what a core handles. A full disk stops the recording, and nothing else."""
+
+    def __init__(self, core: Coscheduler, files: RecordingFiles) -> None:
+        super().__init__(name="recorder", daemon=True)
+        self._core = core
+        self._files = files
+        self._items: queue.SimpleQueue[tuple[Event, Outcome | None] | _Start | threading.Event | None]
+        self._items = queue.SimpleQueue()
+        self._writer = RecordingWriter()
+        self._descriptor = -1
+        self._written = 0
+        self._full = False  # whether the core's thread is to begin a new file
+        self._told_full = False  # once for each file
+        self._faulty = False
+        self._recording = False  # whether what is queued follows a start
+        self._begin_from = 0.0
+
+    def handled(self, event: Event, outcome: Outcome | None) -> None:
+        """Take what the core has just handled; outcome None: it failed. On the thread of the core."""
+        if self._recording:
+            self._items.put((event, outcome))
+            if self._items.qsize() > _MOST_WAITING:
+                self._recording, self._begin_from = False, time.monotonic() + _AGAIN
+        if outcome is not None and (self._full or not self._recording) and time.monotonic() >= self._begin_from:
+            self._full, self._recording = False, True
+            self._items.put(_Start(event.time, self._core.snapshot()))
+
+    def blocks(self) -> Iterator[bytes]:
+        """Return all that is recorded, up to now.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        if self.is_alive():
+            written = threading.Event()
+            self._items.put(written)
+            written.wait(_PATIENCE)
+        return self._files.blocks()
+
+    def stop(self) -> None:
+        """Write what is queued, and end."""
+        self._items.put(None)
+        if self.ident is not None:
+            self.join()
+
+    def run(self) -> None:
+        """Write until `stop`."""
+        going = True
+        while going:
+            batch = [self._items.get()]
+            while len(batch) < _BATCH and not self._items.empty():
+                batch.append(self._items.get())
+            try:
+                self._write(batch)
+            except Exception as error:  # whatever it is, the core must not come to harm by it
+                self._fail(error)
+            for item in batch:
+                if isinstance(item, threading.Event):
+                    item.set()
+            going = None not in batch
+        self._close()
+
+    def _write(self, batch: Sequence[tuple[Event, Outcome | None] | _Start | threading.Event | None]) -> None:
+        text: list[str] = []
+        for item in batch:
+            if isinstance(item, _Start):
+                self._append(text)
+                self._close()
+                self._descriptor = self._files.begin()
+                text = [self._writer.start(self._core.settings, item.time, item.snapshot)]
+            elif isinstance(item, tuple) and self._descriptor >= 0:
+                text.append(self._writer.handled(*item))
+        self._append(text)
+
+    def _append(self, lines: Sequence[str]) -> None:
+        if not lines or self._descriptor < 0:
+            return
+        left = memoryview("".join(lines).encode())
+        self._written += len(left)
+        while left:
+            left = left[os.write(self._descriptor, left) :]
+        if self._faulty:
+            self._faulty = False
+            _log.info("recording again", folder=str(self._files.folder))
+        if self._written >= self._files.size and not self._told_full:
+            self._told_full = self._full = True
+
+    def _close(self) -> None:
+        self._written, self._told_full = 0, False
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _fail(self, error: Exception) -> None:
+        """Stop recording for a while; the engine's thread begins a new file then."""
+        self._close()
+        self._recording, self._begin_from = False, time.monotonic() + _AGAIN
+        if not self._faulty:
+            self._faulty = True
+            _log.error("events are not recorded", folder=str(self._files.folder), fault=str(error))
