@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EventFeed", "FeedEvent", "FeedFollower", "feed_events"]
 
-_KEPT = 4096
-_MOST_FOLLOWERS = 500
-
 
 @dataclass(frozen=True, slots=True)
 class FeedEvent:
@@ -50,18 +47,25 @@ class FeedEvent:
 class EventFeed:
     """The events of one daemon, numbered; `publish` and `close` may be called from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: int = 4096, places: int = 500) -> None:
+        """Set up.
+
+        Args:
+            kept: how many of the last events a follower that comes again may still get.
+            places: how many followers there may be.
+        """
+        self._places = places
         self._life = secrets.token_hex(4)  # numbers begin anew with every daemon
         self._guard = threading.Lock()
         self._number = 0
-        self._kept: deque[tuple[int, FeedEvent]] = deque(maxlen=_KEPT)
+        self._kept: deque[tuple[int, FeedEvent]] = deque(maxlen=kept)
         self._followers: set[FeedFollower] = set()
         self._closed = False
 
     @property
     def full(self) -> bool:
         """True when there is room for no more followers."""
-        return len(self._followers) >= _MOST_FOLLOWERS
+        return len(self._followers) >= self._places
 
     @property
     def closed(self) -> bool:

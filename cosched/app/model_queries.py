@@ -29,21 +29,30 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelQueries"]
 
-_TURN = 10.0  # seconds to wait while another request evaluates its model
-_LONG = 5.0  # seconds after which no further hardware is looked at
-
 
 class ModelQueries:
     """Answers for applications and models. Methods may block; any thread may call them."""
 
-    def __init__(self, catalogue: Catalogue, predictor: ModelPredictor, folders: Sequence[Path]) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        predictor: ModelPredictor,
+        folders: Sequence[Path],
+        *,
+        turn: float = 10.0,
+        longest: float = 5.0,
+    ) -> None:
         """Set up.
 
         Args:
             catalogue: the applications known by name.
             predictor: evaluates models.
             folders: of the models.
+            turn: seconds that a request waits while another one evaluates its model.
+            longest: seconds after which no further hardware is looked at.
         """
+        self._turn = turn
+        self._longest = longest
         self._catalogue = catalogue
         self._predictor = predictor
         self._folders = tuple(folders)
@@ -76,7 +85,7 @@ class ModelQueries:
             UserError: model or values are wrong, whatever the hardware.
             SystemFault: another request's model takes long.
         """
-        if not self._evaluating.acquire(timeout=_TURN):
+        if not self._evaluating.acquire(timeout=self._turn):
             raise SystemFault("a model is being evaluated for somebody else: try again in a moment")
         try:
             return self._curves(name, values, hosts)
@@ -86,7 +95,7 @@ class ModelQueries:
     def _curves(self, name: str, values: Mapping[str, float], hosts: int) -> CurvesView:
         model = evaluation.load(name, self._folders)
         checked_parameters(model, values)  # what is wrong on all hardware is said once
-        until = time.monotonic() + _LONG  # the time of a process beside us is not that of this thread
+        until = time.monotonic() + self._longest  # the time of a process beside us is not that of this thread
         profiles: dict[str, ProfileView] = {}
         faults: dict[str, str] = {}
         for file in self._library.files():

@@ -2,13 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import TYPE_CHECKING
 
-from cosched.app import event_feed as feed_module
 from cosched.app.event_feed import EventFeed, FeedEvent
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def task(name: str, word: str = "") -> FeedEvent:
@@ -49,11 +44,9 @@ def test_another_thread_wakes_followers() -> None:
     asyncio.run(follow())
 
 
-def test_who_was_cut_off_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed_module, "_KEPT", 3)
-
+def test_a_follower_that_was_cut_off_goes_on_where_it_was() -> None:
     async def follow() -> None:
-        feed = EventFeed()
+        feed = EventFeed(kept=3)
         with feed.follow() as follower:
             last = follower.identifier
         feed.publish([task("1", "a"), task("2", "b")])
@@ -70,11 +63,9 @@ def test_who_was_cut_off_goes_on_where_it_was(monkeypatch: pytest.MonkeyPatch) -
     asyncio.run(follow())
 
 
-def test_a_feed_has_an_end_and_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed_module, "_MOST_FOLLOWERS", 1)
-
+def test_a_feed_has_an_end_and_bounds() -> None:
     async def follow() -> None:
-        feed = EventFeed()
+        feed = EventFeed(places=1)
         with feed.follow() as follower:
             follower.take()
             assert feed.full

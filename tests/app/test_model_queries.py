@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from types import SimpleNamespace
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +13,24 @@ from cosched.prediction.model_predictor import ModelPredictor
 from tests.daemon.makers import catalogue
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from cosched.prediction.profile import Profile
+
+
+class SlowPredictor(ModelPredictor):
+    """Waits so many seconds at each hardware, or until it is released; none of it is its thread's own time."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__([resources.models()])
+        self.began, self.released = threading.Event(), threading.Event()
+        self.seconds = seconds
+
+    def model_profile(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        self.began.set()
+        self.released.wait(self.seconds)
+        return super().model_profile(model, values, hardware, hosts)
 
 
 @pytest.fixture
@@ -22,28 +39,32 @@ def models(tmp_path: Path) -> ModelQueries:
     return ModelQueries(catalogue(tmp_path), ModelPredictor(folders), folders)
 
 
-def test_a_model_that_takes_long_takes_no_more_than_its_turn(
-    models: ModelQueries, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("cosched.app.model_queries._LONG", -1.0)
-    curves = models.curves("jacobi_measured", {}, 2)
+def test_a_model_that_takes_long_takes_no_more_than_its_turn(tmp_path: Path) -> None:
+    folders = [resources.models()]
+    curves = ModelQueries(catalogue(tmp_path), ModelPredictor(folders), folders, longest=-1.0).curves(
+        "jacobi_measured", {}, 2
+    )
     assert curves.profiles == {}
     assert "took long: ask for fewer hosts" in curves.faults["sgi_origin2000"]
 
 
-def test_time_that_another_process_takes_counts(models: ModelQueries, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = iter(range(0, 1000, 4))  # each look at the clock is four seconds later, none of them spent by this thread
-    # Not the module's function: the engine's thread looks at that as well.
-    monkeypatch.setattr("cosched.app.model_queries.time", SimpleNamespace(monotonic=lambda: float(next(now))))
+def test_time_that_another_process_takes_counts(tmp_path: Path) -> None:
+    models = ModelQueries(catalogue(tmp_path), SlowPredictor(2.1), [resources.models()], longest=2.0)
     curves = models.curves("jacobi_measured", {}, 2)
     assert len(curves.profiles) == 1
     assert any("took long" in fault for fault in curves.faults.values())
 
 
-def test_models_are_evaluated_one_at_a_time(models: ModelQueries, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cosched.app.model_queries._TURN", 0.01)
-    with models._evaluating, pytest.raises(SystemFault, match="try again in a moment"):
+def test_models_are_evaluated_one_at_a_time(tmp_path: Path) -> None:
+    predictor = SlowPredictor(60.0)
+    models = ModelQueries(catalogue(tmp_path), predictor, [resources.models()], turn=0.01)
+    other = threading.Thread(target=models.curves, args=("jacobi_measured", {}, 2))
+    other.start()
+    assert predictor.began.wait(30)
+    with pytest.raises(SystemFault, match="try again in a moment"):
         models.curves("jacobi_measured", {}, 2)
+    predictor.released.set()
+    other.join()
     with pytest.raises(UserError):
         models.curves("jacobi", {"nothing": 1.0}, 2)
     assert models.curves("jacobi_measured", {}, 2).profiles  # a fault gives the turn back
