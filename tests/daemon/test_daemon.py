@@ -10,12 +10,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.api.documents import TaskRequest
 from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.events import Restored
 from cosched.daemon.config.loading import load_configuration
 from cosched.daemon.main import Daemon, core_settings
 from cosched.errors import SystemFault
@@ -24,6 +25,9 @@ from tests.history import faults, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from cosched.coscheduler.changes import Outcome
+    from cosched.coscheduler.events import Event
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [
@@ -153,9 +157,11 @@ def test_the_daemon_ends_at_a_mistake_of_its_own_and_says_so(tmp_path: Path, mon
         f'[connector.local]\nspool = "{tmp_path}/spool"\n'
     )
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # this process keeps its own
-    daemon = Daemon(load_configuration(config, {}))
+    daemon, handle = Daemon(load_configuration(config, {})), Coscheduler.handle
 
-    def mistake(*_arguments: Any) -> None:
+    def mistake(core: Coscheduler, event: Event) -> Outcome:
+        if isinstance(event, Restored):  # before the engine's thread begins
+            return handle(core, event)
         raise IndexError("nobody thought of that")
 
     monkeypatch.setattr(Coscheduler, "handle", mistake)
