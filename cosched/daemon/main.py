@@ -139,24 +139,7 @@ class Daemon:
         self._feed = EventFeed()
         for listener in (current.on_change, self._feed.on_change, self._plans.on_change):
             self._engine.subscribe(listener)
-        neighbours = NoNeighbours() if network is None else network.neighbours
-        services = DomainServices(
-            submissions=SubmissionService(
-                client,
-                store,
-                validator,
-                partial(submission_state, current, neighbours),
-                waiting=configuration.access.waiting,
-            ),
-            tasks=TaskService(client, store, outputs, neighbours),
-            reservations=ReservationService(client),
-            domain=DomainStatus(client, store, parts.catalogue, _identity(configuration), self),
-            neighbours=neighbours,
-            models=ModelQueries(parts.catalogue, models, configuration.models.folders),
-            queries=DomainQueries(client, store, self._plans),
-            feed=self._feed,
-            recordings=RecordingService(None if recorder is None else recorder.blocks),
-        )
+        services = self._services(validator, current, outputs, recorder)
         self._web = web_server(configuration, services, store, clock)
         # In the order of their start; they are stopped from the last to the first.
         optional: list[_Part | None] = [
@@ -171,6 +154,26 @@ class Daemon:
             _WebPart(self._web, models),
         ]
         self._running = [part for part in optional if part is not None]
+
+    def _services(
+        self, validator: TaskValidator, current: CurrentDomain, outputs: TaskOutputs, recorder: Recorder | None
+    ) -> DomainServices:
+        """Return what routes and pages can ask of the domain."""
+        configuration, parts = self._configuration, self._parts
+        store, catalogue, client = parts.store, parts.catalogue, CoreClient(parts.inbox)
+        neighbours = NoNeighbours() if self._network is None else self._network.neighbours
+        state = partial(submission_state, current, neighbours)
+        return DomainServices(
+            submissions=SubmissionService(client, store, validator, state, waiting=configuration.access.waiting),
+            tasks=TaskService(client, store, outputs, neighbours),
+            reservations=ReservationService(client),
+            domain=DomainStatus(client, store, catalogue, _identity(configuration), self),
+            neighbours=neighbours,
+            models=ModelQueries(catalogue, parts.predictor, configuration.models.folders),
+            queries=DomainQueries(client, store, self._plans),
+            feed=self._feed,
+            recordings=RecordingService(None if recorder is None else recorder.blocks),
+        )
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT.
