@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import sys
 import threading
 import time
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class RecordingFiles:
 
     Attributes:
         folder: holds `recording-00000001.jsonl` and so on, the oldest first.
-        size: bytes after which a file is full.
+        size: bytes of events after which a file is full, or as many as its state takes where that is more.
         files: how many are kept.
     """
 
@@ -111,7 +112,7 @@ class Recorder(threading.Thread):
         self._items = queue.SimpleQueue()
         self._writer = RecordingWriter()
         self._descriptor = -1
-        self._written = 0
+        self._room = sys.maxsize  # bytes of events that the file may still take
         self._full = False  # whether the core's thread is to begin a new file
         self._told_full = False  # once for each file
         self._faulty = False
@@ -170,7 +171,10 @@ class Recorder(threading.Thread):
                 self._append(text)
                 self._close()
                 self._descriptor = self._files.begin()
-                text = [self._writer.start(self._core.settings, item.time, item.snapshot)]
+                start = self._writer.start(self._core.settings, item.time, item.snapshot)
+                self._append([start])
+                self._room = max(self._files.size, len(start))  # a long state is not written for a few events
+                text = []
             elif isinstance(item, tuple) and self._descriptor >= 0:
                 text.append(self._writer.handled(*item))
         self._append(text)
@@ -179,17 +183,17 @@ class Recorder(threading.Thread):
         if not lines or self._descriptor < 0:
             return
         left = memoryview("".join(lines).encode())
-        self._written += len(left)
+        self._room -= len(left)
         while left:
             left = left[os.write(self._descriptor, left) :]
         if self._faulty:
             self._faulty = False
             _log.info("recording again", folder=str(self._files.folder))
-        if self._written >= self._files.size and not self._told_full:
+        if self._room <= 0 and not self._told_full:
             self._told_full = self._full = True
 
     def _close(self) -> None:
-        self._written, self._told_full = 0, False
+        self._room, self._told_full = sys.maxsize, False
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

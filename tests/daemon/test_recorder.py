@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import math
 from typing import TYPE_CHECKING
 from unittest.mock import MagicMock
 
@@ -55,18 +56,27 @@ def test_events_are_recorded_in_order_in_a_private_file_and_replay(tmp_path: Pat
 
 def test_a_full_file_is_followed_by_one_that_replays_alone_and_the_oldest_goes(tmp_path: Path) -> None:
     flight = Flight(tmp_path, size=1500, files=2)
-    for number in range(40):
+    for number in range(80):
         flight.tell(Tick(1.0 + number))
     flight.land()
     first, second = flight.files.paths()
     assert first.name > "recording-00000002"
     for path in (first, second):
-        assert path.stat().st_size < 2500
+        assert path.stat().st_size < 3500
         start, *events = entries(path.read_bytes())
         assert isinstance(start, RecordedStart)
         assert all(each.same for each in replay([start, *events]) if isinstance(each, ReplayedEvent))
     times = [each.event.time for each in entries(b"".join(flight.files.blocks())) if isinstance(each, RecordedEvent)]
-    assert times == [float(number) for number in range(41 - len(times), 41)]
+    assert times == [float(number) for number in range(81 - len(times), 81)]
+
+
+def test_a_state_longer_than_a_file_is_not_written_for_every_event(tmp_path: Path) -> None:
+    flight = Flight(tmp_path, size=500, files=9)
+    flight.tell(*(TaskSubmitted(1.0, a_task(number, [math.inf] * 99 + [5.0])) for number in range(1, 30)))
+    before = len(flight.files.paths())
+    flight.tell(*(Tick(2.0 + number) for number in range(30)))
+    assert len(flight.files.paths()) <= before + 1
+    flight.land()
 
 
 def test_a_folder_that_cannot_be_written_stops_the_recording_alone_and_is_told_once(
