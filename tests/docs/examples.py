@@ -75,7 +75,13 @@ def examples(page: Path) -> list[Example]:
 class Workplace:
     """Where the examples of one page run."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, command: Path) -> None:
+        """Make a place.
+
+        Args:
+            folder: where.
+            command: the program `cosched`.
+        """
         self.folder = folder
         self._open = ExitStack()
         self._environment = {
@@ -88,12 +94,9 @@ class Workplace:
         (folder / "models").symlink_to(ROOT / "models")
         (folder / "cosched.toml").write_text(_CONFIG.format(folder=folder, root=ROOT), encoding="utf-8")
         (folder / "bin").mkdir()
-        for path, text in (
-            (folder / "bin" / "cosched", f'exec {sys.executable} -m cosched.cli.main "$@"'),
-            (folder / "program", "exit 0"),
-        ):
-            path.write_text(f"#!/bin/bash\n{text}\n", encoding="utf-8")
-            path.chmod(0o755)
+        (folder / "bin" / "cosched").symlink_to(command)
+        (folder / "program").write_text("#!/bin/bash\nexit 0\n", encoding="utf-8")
+        (folder / "program").chmod(0o755)
 
     def __enter__(self) -> Self:
         return self

@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.docs.examples import PAGES, ROOT, Example, Workplace, examples
+from tests.testbed.quick_command import quick_command
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.daemon
 
 
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with quick_command(tmp_path_factory.mktemp("command")) as command:
+        yield command
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))
-def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
-    with Workplace(tmp_path) as workplace:
+def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, command: Path) -> None:
+    with Workplace(tmp_path, command) as workplace:
         for example in examples(page):
             workplace.run(example)
 
@@ -38,13 +46,13 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
     ],
 )
 def test_an_example_that_does_not_work_fails_with_its_place(
-    words: tuple[str, ...], text: str, message: str, tmp_path: Path
+    words: tuple[str, ...], text: str, message: str, tmp_path: Path, command: Path
 ) -> None:
-    with Workplace(tmp_path) as workplace, pytest.raises(AssertionError, match=f"page.md:7.*(?s:.*){message}"):
+    with Workplace(tmp_path, command) as workplace, pytest.raises(AssertionError, match=f"page.md:7.*(?s:.*){message}"):
         workplace.run(Example("page.md:7", words, text))
 
 
-def test_what_is_only_shown_is_not_run(tmp_path: Path) -> None:
-    with Workplace(tmp_path) as workplace:
+def test_what_is_only_shown_is_not_run(tmp_path: Path, command: Path) -> None:
+    with Workplace(tmp_path, command) as workplace:
         workplace.run(Example("page.md:1", ("sh", "shown"), "false"))
         workplace.run(Example("page.md:1", (), "whatever"))
