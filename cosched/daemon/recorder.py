@@ -56,17 +56,23 @@ class RecordingFiles:
         """Return the files, oldest first."""
         return sorted(self.folder.glob("recording-*.jsonl"))
 
-    def begin(self) -> int:
-        """Make the next file and delete the oldest; return its descriptor.
+    def begin(self, start: bytes) -> int:
+        """Make the next file and write what it begins with, then delete the oldest; return its descriptor.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: it cannot be made or written; then there is none, and the oldest stays.
         """
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         known = self.paths()
         last = int(known[-1].stem.rpartition("-")[2]) if known else 0
         path = self.folder / f"recording-{last + 1:08}.jsonl"
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            _write_all(descriptor, start)
+        except OSError:
+            os.close(descriptor)
+            path.unlink(missing_ok=True)
+            raise
         for old in known[: len(known) + 1 - self.files]:
             old.unlink(missing_ok=True)
         return descriptor
@@ -82,6 +88,12 @@ class RecordingFiles:
             with contextlib.suppress(FileNotFoundError):  # it was the oldest one
                 opened.append(path.open("rb"))
         return _blocks(opened)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(descriptor, left) :]
 
 
 def _blocks(files: Sequence[BinaryIO]) -> Iterator[bytes]:
@@ -170,9 +182,8 @@ class Recorder(threading.Thread):
             if isinstance(item, _Start):
                 self._append(text)
                 self._close()
-                self._descriptor = self._files.begin()
-                start = self._writer.start(self._core.settings, item.time, item.snapshot)
-                self._append([start])
+                start = self._writer.start(self._core.settings, item.time, item.snapshot).encode()
+                self._descriptor = self._files.begin(start)
                 self._room = max(self._files.size, len(start))  # a long state is not written for a few events
                 text = []
             elif isinstance(item, tuple) and self._descriptor >= 0:
@@ -182,10 +193,9 @@ class Recorder(threading.Thread):
     def _append(self, lines: Sequence[str]) -> None:
         if not lines or self._descriptor < 0:
             return
-        left = memoryview("".join(lines).encode())
-        self._room -= len(left)
-        while left:
-            left = left[os.write(self._descriptor, left) :]
+        content = "".join(lines).encode()
+        self._room -= len(content)
+        _write_all(self._descriptor, content)
         if self._faulty:
             self._faulty = False
             _log.info("recording again", folder=str(self._files.folder))

@@ -98,6 +98,22 @@ def test_a_folder_that_cannot_be_written_stops_the_recording_alone_and_is_told_o
     assert events[-1].event == Tick(12.0)
 
 
+def test_a_disk_that_is_full_for_long_costs_no_file_that_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cosched.daemon.recorder._AGAIN", 0.0)
+    flight = Flight(tmp_path, files=2)
+    flight.tell(Tick(1.0))
+    with monkeypatch.context() as full:
+        full.setattr("cosched.daemon.recorder.os.write", MagicMock(side_effect=OSError(28, "No space left on device")))
+        flight.tell(*(Tick(2.0 + number) for number in range(9)))
+    assert len(flight.files.paths()) == 1
+    flight.tell(Tick(20.0), Tick(21.0))
+    flight.land()
+    found = [each.event.time for each in entries(b"".join(flight.files.blocks())) if isinstance(each, RecordedEvent)]
+    assert (found[0], found[-1]) == (1.0, 21.0)
+
+
 def test_an_event_on_which_the_core_fails_is_recorded_and_fails_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
