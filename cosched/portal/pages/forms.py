@@ -6,11 +6,12 @@ import math
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cosched.api.deadlines import parse_deadline_field
 from cosched.api.documents import TaskRequest
 from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, manager_of_user_file
+from cosched.coscheduler.task import shared_values
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -127,23 +128,17 @@ def resubmit_request(
 def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> TaskRequest:
     """Return the request that makes a task like this one, with as much time."""
     own = task.profile is not None and (task.profile.source == "user" or not (catalogued or task.model))
-    return TaskRequest(
-        application=task.application if catalogued else "",
-        command=() if catalogued and task.native is None else task.command,
-        parameters=dict(task.parameters) if catalogued or task.model else {},
-        model=task.model,
-        deadline=None if task.deadline is None else now + task.deadline - task.submitted,
-        hosts=task.count if task.profile is None else None,
-        profile=task.profile.seconds if own and task.profile is not None else None,
-        name=task.name,
-        environment=dict(task.environment),
-        directory=task.directory,
-        best_effort=task.best_effort,
-        time_limit=task.time_limit,
-        prepare=() if catalogued else task.prepare,
-        native=task.native,
-        notify=task.notify,
-    )
+    again: dict[str, Any] = {
+        "application": task.application if catalogued else "",
+        "command": () if catalogued and task.native is None else task.command,
+        "parameters": dict(task.parameters) if catalogued or task.model else {},
+        "deadline": None if task.deadline is None else now + task.deadline - task.submitted,
+        "hosts": task.count if task.profile is None else None,
+        "profile": task.profile.seconds if own and task.profile is not None else None,
+        "prepare": () if catalogued else task.prepare,
+        "after": (),  # it waits for nothing that the first one waited for
+    }
+    return TaskRequest(**(shared_values(task, TaskRequest) | again))
 
 
 def _parameters(fields: Mapping[str, str]) -> dict[str, float | str]:
