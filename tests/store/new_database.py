@@ -18,6 +18,7 @@ def new_database(folder: Path) -> str:
     """Return the URL of the database in a folder, which is made with this version's tables if it is not there."""
     path = folder / "cosched.db"
     if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_migrated())
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("PRAGMA synchronous = OFF")
