@@ -39,6 +39,7 @@ __all__ = [
 STATE = "{state}"
 """Stands for the folder [domain] state in defaults; loading writes the folder, by default the user's state folder."""
 
+_DEFAULT_POLICY = "genetic"
 _HOUR = 3600.0
 _DAY = 24 * _HOUR
 
@@ -58,7 +59,8 @@ def _folder(value: Any) -> Path:
 
 def _policy(name: str) -> str:
     """Check that the registry has such a policy for domains."""
-    # Imported only where a policy is set: clients read configurations too, and the registry loads numpy.
+    if name == _DEFAULT_POLICY:
+        return name  # known without the registry, which loads numpy: clients read configurations, too
     from cosched.scheduling.policies import DOMAIN_POLICIES
 
     if name not in DOMAIN_POLICIES:
@@ -194,7 +196,7 @@ class ObjectiveSection(_Section):
 class PlanningSection(_Section):
     """[planning]: how the queue is planned and how much of the machine that may take."""
 
-    policy: Annotated[str, AfterValidator(_policy)] = "genetic"
+    policy: Annotated[str, AfterValidator(_policy)] = _DEFAULT_POLICY
     staging: Duration = 1.0
     margin: Annotated[float, Field(ge=0, lt=1)] = 0.05
     quantile: Annotated[float, Field(gt=0, lt=1)] = 0.5

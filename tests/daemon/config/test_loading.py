@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from cosched import resources
 from cosched.daemon.config.loading import configuration_values, load_configuration
 from cosched.daemon.config.sections import Configuration, PlanningSection
 from cosched.errors import UserError
+from cosched.scheduling.policies import DOMAIN_POLICIES
 
 HOME = {"HOME": "/home/ann"}
 
@@ -144,6 +147,22 @@ def test_all_faults_are_named_at_once(file: Path) -> None:
     message = fault(file, "[planning]\nsede = 1\nshare = 2\npolicy = 'best'\n[dispatch]\nattempts = 0\n")
     for part in ("sede", "share is 2: it must be less", "policy is 'best': it must be 'genetic'", "attempts is 0"):
         assert part in message
+
+
+@pytest.mark.parametrize("policy", DOMAIN_POLICIES)
+def test_a_domain_may_have_any_served_policy_of_the_registry(file: Path, policy: str) -> None:
+    file.write_text(f"[planning]\npolicy = '{policy}'\n")
+    assert load_configuration(file, HOME).planning.policy == policy
+
+
+def test_a_policy_for_simulations_alone_is_refused(file: Path) -> None:
+    assert "planning.policy is 'edf': it must be 'genetic'" in fault(file, "[planning]\npolicy = 'edf'\n")
+
+
+def test_a_configuration_without_a_policy_loads_no_arrays() -> None:
+    code = "import sys; from cosched.daemon.config.loading import load_configuration as load"
+    code += "; load(None, {'HOME': '/x'}); sys.exit(bool({'numpy', 'numba'} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 @pytest.mark.parametrize(
