@@ -1,7 +1,7 @@
 # Two commands: `make demo` and `make test`. Both install all they need first; a second run finds it there.
 # `make demo CONNECTOR=condor` (or slurm) runs the same on a real HTCondor pool (Slurm cluster) that it sets up from Debian's packages,
 # CONNECTOR=simulated on one where nothing runs.
-.PHONY: demo demo-grid check test lint machine-code testbed test-pyslurm peers clean
+.PHONY: demo demo-grid check check-tests test all-tests lint machine-code testbed test-pyslurm peers clean
 
 CONNECTOR ?= local
 CONNECTORS ?= local,local,local
@@ -21,14 +21,20 @@ demo-grid:
 # What an author runs before each commit: everything that needs no pool, browser or daemon.
 check:
 	@tools/setup test
-	@$(MAKE) --no-print-directory -j 2 lint machine-code
+	@$(MAKE) --no-print-directory machine-code
+	@$(MAKE) --no-print-directory -j 2 lint check-tests
+
+check-tests:
 	$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
 
-# What the tests stand on is made ready side by side: the types' check keeps one processor busy, the network the other.
+# Lint and types are checked beside the tests, which wait for pools and daemons half of their time: so there are four workers.
 test:
 	@tools/setup test
-	@$(MAKE) --no-print-directory -j 3 lint machine-code testbed
-	$(PYTHON_IN_VENV) -m pytest -n 3 --dist loadgroup $(PYTEST_OPTIONS)
+	@$(MAKE) --no-print-directory -j 2 machine-code testbed
+	@$(MAKE) --no-print-directory -j 2 lint all-tests
+
+all-tests:
+	$(PYTHON_IN_VENV) -m pytest -n 4 --dist loadgroup $(PYTEST_OPTIONS)
 
 lint:
 	$(PYTHON_IN_VENV) -m ruff check .
