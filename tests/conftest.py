@@ -44,9 +44,10 @@ def _collected(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Name the tests of a group by it, as the scheduler that keeps groups together wants it."""
+    """Name the tests of a group by it, as the scheduler that keeps groups together wants it; slow ones come first."""
     if not getattr(config.option, "loadgroup", False):
         return
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)  # else a slow one ends alone
     for item in items:
         groups = sorted({str(mark.args[0]) for mark in item.iter_markers("xdist_group")})
         if groups and "@" not in item.nodeid:

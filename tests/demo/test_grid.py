@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cosched.api.documents import TaskDetail
     from demo.site import Site
 
-pytestmark = pytest.mark.daemon
+pytestmark = [pytest.mark.daemon, pytest.mark.slow]
 
 SCALE = 0.2  # tasks of seconds: who is asked for a place has a moment to answer, also on a busy machine
 

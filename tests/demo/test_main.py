@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-pytestmark = pytest.mark.daemon
+pytestmark = [pytest.mark.daemon, pytest.mark.slow]
 
 
 def test_the_demonstration_runs_from_end_to_end(tmp_path: Path) -> None:
