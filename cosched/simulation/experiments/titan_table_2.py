@@ -178,7 +178,7 @@ def _measures(tasks: Sequence[GridTask], found: Mapping[str, tuple[str, Simulate
 
 
 def _charts(rows: Sequence[ResultRow], seed: int, options: Mapping[str, float]) -> dict[str, str]:
-    """Draw Tables 2 and 3, Figs 6 and 7, and one load's runs as in Fig. 5. 5."""
+    """Draw Tables 2 and 3, Figs 6 and 7, and one load's runs as in Fig. 5."""
     both = [one | {"line": str(one["middleware"])} for one in rows]
     both += [one | {"line": f"{one['middleware']}, paper"} for one in _published() if _is_shown(one, rows)]
     typical = [one for one in both if (one["requests"], one["rate"]) in _WORKLOADS] or both
