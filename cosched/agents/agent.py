@@ -17,7 +17,8 @@ from cosched.agents.discovery.capability_tables import CapabilityTables
 from cosched.agents.handover.incoming import IncomingHandovers
 from cosched.agents.handover.negotiator import Negotiator
 from cosched.agents.handover.outgoing import OutgoingHandovers
-from cosched.agents.outbox import AgentOutbox, LetterSequence
+from cosched.agents.letter_sequence import LetterSequence
+from cosched.agents.outbox import AgentOutbox
 from cosched.agents.protocol.messages import (
     Accepted,
     Advertisement,

@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 from cosched.connector.interface import JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt
 from cosched.coscheduler.events import AttemptAbsent, AttemptMissing, AttemptSubmitted, JobReported, SubmitFailed
-from cosched.coscheduler.snapshot import AttemptsSnapshot
+from cosched.coscheduler.recording.snapshot import AttemptsSnapshot
 from cosched.coscheduler.submit_limits import SubmitLimits
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cosched.coscheduler.core_settings import CoreSettings
-    from cosched.coscheduler.plan import TaskQueue
     from cosched.coscheduler.state import CoreState
+    from cosched.coscheduler.task_queue import TaskQueue
 
 __all__ = ["AttemptLifecycle", "cancelled_with_predecessor"]
 

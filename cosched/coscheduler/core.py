@@ -36,12 +36,12 @@ from cosched.coscheduler.events import (
     Tick,
 )
 from cosched.coscheduler.forwarding import Forwarding
-from cosched.coscheduler.plan import TaskQueue
 from cosched.coscheduler.planning_view import PlanningView
+from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import without_distant_reservations
-from cosched.coscheduler.snapshot import CoreSnapshot
 from cosched.coscheduler.state import CoreState
 from cosched.coscheduler.task import TaskState
+from cosched.coscheduler.task_queue import TaskQueue
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.heuristics.insertion import insert_by_deadline
 from cosched.scheduling.host_counts import best_seconds

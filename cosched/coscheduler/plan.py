@@ -1,8 +1,7 @@
 """The plan orders the waiting tasks and gives each its number of hosts.
 
-Start at `CurrentPlan` (tasks with a profile, as a problem and as a plan); `TaskQueue` adds tasks without
-a profile and says which tasks may leave. Thousands may wait, and work on the plan keeps the core from everything
-else: arrays hold what does not change with the time, once for a queue.
+Start at `CurrentPlan`: tasks with a profile, as a problem and as a plan. Thousands may wait, and work on the plan keeps
+the core from everything else: arrays (`ProfileMatrix`) hold the time-independent part, once for a queue.
 """
 
 from __future__ import annotations
@@ -14,21 +13,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.coscheduler.profile_matrix import ProfileMatrix, widened
-from cosched.coscheduler.snapshot import QueueSnapshot
 from cosched.prediction.calibration import Correction
-from cosched.scheduling.host_counts import best_seconds, narrowed, runnable, single_class
+from cosched.scheduling.host_counts import best_seconds, best_times, narrowed, runnable, single_class
 from cosched.scheduling.plan import Plan
 from cosched.scheduling.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cosched.coscheduler.task import Task
 
-__all__ = ["CurrentPlan", "PlanningAssumptions", "TaskQueue", "initial_host_counts", "named_plan", "run_times"]
+__all__ = [
+    "CurrentPlan",
+    "PlanningAssumptions",
+    "ProfileMatrix",
+    "initial_host_counts",
+    "named_plan",
+    "run_times",
+    "widened",
+]
 
 _ROWS_PER_TASK = 4  # rows for each task that waits, at most: those of tasks that have left are given up together
 
@@ -48,6 +53,66 @@ def initial_host_counts(seconds: NDArray[np.float64], slack: NDArray[np.float64]
     meets = np.isfinite(fits).any(axis=1, keepdims=True)
     counts: NDArray[np.int64] = np.where(meets, fits, seconds).argmin(axis=1) + 1
     return counts
+
+
+@dataclass(slots=True)
+class ProfileMatrix:
+    """Cache of the time-independent part of a problem, one row per waiting task.
+
+    Attributes:
+        hosts: the class of each.
+        assumptions: corrections and quantile that `times` reckons with.
+        classes: of the hosts, each once.
+        host_class: (hosts,) indices of classes.
+        row: of each task that waits and maybe others.
+        times: (classes, rows, widest) of `run_times` without a hand-over, up to the last count that any task can use:
+            of hundreds of hosts, few columns hold anything.
+        able: (rows,) whether these hosts can run it.
+        deadline: (rows,) epoch seconds, infinite for none.
+    """
+
+    hosts: tuple[str, ...]
+    assumptions: tuple[Mapping[str, Correction], float]
+    classes: tuple[str, ...]
+    host_class: NDArray[np.int64]
+    row: dict[str, int]
+    times: NDArray[np.float64]
+    able: NDArray[np.bool_]
+    deadline: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, hosts: tuple[str, ...], assumptions: tuple[Mapping[str, Correction], float]) -> ProfileMatrix:
+        """Return those of no task."""
+        classes = tuple(sorted(set(hosts)))
+        host_class = np.array([classes.index(each) for each in hosts], dtype=np.int64)
+        times = np.empty((len(classes), 0, 1))
+        return cls(hosts, assumptions, classes, host_class, {}, times, np.empty(0, dtype=np.bool_), np.empty(0))
+
+    def add(self, tasks: Sequence[Task], times: Sequence[NDArray[np.float64]]) -> None:
+        """Add tasks with their (classes, hosts) run times."""
+        self.row |= {task.id: row for row, task in enumerate(tasks, len(self.able))}
+        new = _without_empty_columns(np.array(times).swapaxes(0, 1))
+        widest = max(self.times.shape[2], new.shape[2])
+        self.times = np.concatenate((widened(self.times, widest), widened(new, widest)), axis=1)
+        self.able = np.concatenate((self.able, np.isfinite(best_times(new, self.host_class)).any(axis=1)))
+        deadline = [math.inf if task.spec.deadline is None else task.spec.deadline for task in tasks]
+        self.deadline = np.concatenate((self.deadline, deadline))
+
+
+def widened(times: NDArray[np.float64], columns: int) -> NDArray[np.float64]:
+    """Return times widened to `columns`, infinite in the new ones."""
+    if times.shape[2] == columns:
+        return times
+    wide = np.empty((*times.shape[:2], columns))
+    wide[:, :, : times.shape[2]] = times
+    wide[:, :, times.shape[2] :] = math.inf
+    return wide
+
+
+def _without_empty_columns(times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return times without the last columns if there is nothing in them."""
+    used = np.flatnonzero(np.isfinite(times).any(axis=(0, 1)))
+    return times[:, :, : int(used[-1]) + 1 if len(used) else 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,105 +370,3 @@ def _releases(tasks: Sequence[str], held_back: Mapping[str, float], now: float) 
 def _slacks(deadline: NDArray[np.float64], now: float, margin: float) -> NDArray[np.float64]:
     left = deadline - now
     return np.where(left > 0, left * (1 - margin), left)
-
-
-class TaskQueue:
-    """The waiting tasks, and which of them may leave.
-
-    Attributes:
-        waiting: those with a profile: the current plan.
-        held_back: tasks that are not tried again before an epoch time.
-        asked: held task → how many times its origin was asked to let it start.
-        offered: task that is offered to other domains before it leaves late → whether one may still take it.
-        transit: tasks of other domains that wait for one that takes them, and never leave here.
-    """
-
-    def __init__(self, staging: float, waits: Callable[[str, float], bool] = lambda _task, _time: False) -> None:
-        """Set up.
-
-        Args:
-            staging: seconds that a task waits for the search at most.
-            waits: whether a task may not leave at a time for reasons that others know.
-        """
-        self._waits = waits
-        self.waiting = CurrentPlan()
-        self.held_back: dict[str, float] = {}
-        self.start_requests: dict[str, int] = {}
-        self.offered_to_neighbours: dict[str, bool] = {}
-        self.in_transit: dict[str, None] = {}
-        self._staging = staging
-        self._unmodelled: dict[str, None] = {}  # tasks without a profile; a dictionary keeps its order
-        self._searched: set[str] = set()  # tasks that a settled plan of the search has covered
-
-    def add(self, task: Task) -> None:
-        """Put a new task at the end."""
-        if task.in_transit:
-            self.in_transit[task.id] = None
-        elif task.profile is None:
-            self._unmodelled[task.id] = None
-        else:
-            self.waiting.add(task.id)
-
-    def add_again(self, task: Task) -> None:
-        """Put a task that had begun at the front; it has been through staging before."""
-        if task.in_transit:
-            self.in_transit[task.id] = None
-        elif task.profile is None:
-            self._unmodelled = {task.id: None, **self._unmodelled}
-        else:
-            self.waiting.add_first(task.id)
-            self._searched.add(task.id)
-
-    def snapshot(self) -> QueueSnapshot:
-        """Return all that the queue remembers."""
-        return QueueSnapshot(
-            dict(self.waiting.counts),
-            dict(self.waiting.classes),
-            dict(self.held_back),
-            dict(self.start_requests),
-            dict(self.offered_to_neighbours),
-            tuple(self.in_transit),
-            tuple(self._unmodelled),
-            tuple(sorted(self._searched)),
-        )
-
-    def load(self, snapshot: QueueSnapshot) -> None:
-        """Go on from a snapshot."""
-        self.waiting.counts, self.waiting.classes = dict(snapshot.counts), dict(snapshot.classes)
-        self.held_back, self.start_requests, self.offered_to_neighbours = (
-            dict(snapshot.held_back),
-            dict(snapshot.start_requests),
-            dict(snapshot.offered_to_neighbours),
-        )
-        self.in_transit, self._unmodelled = dict.fromkeys(snapshot.in_transit), dict.fromkeys(snapshot.unmodelled)
-        self._searched = set(snapshot.searched)
-
-    def remove(self, task: str) -> None:
-        """Take a task out that leaves or has ended."""
-        self.waiting.remove(task)
-        self._unmodelled.pop(task, None)
-        self.in_transit.pop(task, None)
-        self._searched.discard(task)
-        self.offered_to_neighbours.pop(task, None)
-        self.release(task)
-
-    def release(self, task: str) -> None:
-        """Forget what held a task back."""
-        self.held_back.pop(task, None)
-        self.start_requests.pop(task, None)
-
-    def searched(self, tasks: Iterable[str]) -> None:
-        """Note that the search has looked at these tasks: their staging is over."""
-        self._searched |= self.waiting.counts.keys() & set(tasks)
-
-    def unmodelled(self, time: float, most: int) -> list[str]:
-        """Return the first tasks without a profile that may leave now, so many at most."""
-        return list(islice((task for task in self._unmodelled if self.may_leave(task, time)), most))
-
-    def may_leave(self, task: str, time: float) -> bool:
-        """Return whether nothing holds the task back any more."""
-        return self.held_back.get(task, 0.0) <= time and not self._waits(task, time)
-
-    def staged(self, task: Task, time: float) -> bool:
-        """Return whether the task has waited long enough for the search."""
-        return task.id in self._searched or time >= task.submitted + self._staging

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
-    from cosched.coscheduler.plan import TaskQueue
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task_queue import TaskQueue
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
-    from cosched.coscheduler.snapshot import CoreSnapshot
+    from cosched.coscheduler.recording.snapshot import CoreSnapshot
 
 __all__ = ["Recorder", "RecordingFiles"]
 

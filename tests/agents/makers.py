@@ -18,7 +18,7 @@ from cosched.agents import (
     UserFiguresKnowledge,
 )
 from cosched.agents.agent_settings import AdvertisingSettings
-from cosched.agents.outbox import LetterSequence
+from cosched.agents.letter_sequence import LetterSequence
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
 from cosched.agents.protocol.messages import Advertisement, Inquiry
 from cosched.connector.interface import Host

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from cosched.agents.outbox import AgentOutbox, LetterSequence
+from cosched.agents.letter_sequence import LetterSequence
+from cosched.agents.outbox import AgentOutbox
 from cosched.agents.protocol.messages import Inquiry
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cosched.coscheduler.plan import TaskQueue
+from cosched.coscheduler.task_queue import TaskQueue
 from tests.coscheduler.makers import a_task
 
 

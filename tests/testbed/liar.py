@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from cosched.agents.outbox import LetterSequence
+from cosched.agents.letter_sequence import LetterSequence
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
 from cosched.agents.protocol.messages import Advertisement, Inquiry
 from cosched.agents.transport.allow_list import read_peer_entry

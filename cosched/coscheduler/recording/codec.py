@@ -14,7 +14,8 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 from cosched.connector import interface, values
-from cosched.coscheduler import changes, core_settings, events, handovers, reservations, snapshot, submit_limits, task
+from cosched.coscheduler import changes, core_settings, events, handovers, reservations, submit_limits, task
+from cosched.coscheduler.recording import snapshot
 from cosched.prediction import calibration, profile
 from cosched.scheduling.objective import weights
 

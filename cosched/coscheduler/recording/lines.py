@@ -20,8 +20,8 @@ from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import Event
 from cosched.coscheduler.recording.codec import Codec, RecordError
 from cosched.coscheduler.recording.redaction import DIGESTED, SECRETS, redaction
+from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.snapshot import CoreSnapshot
 from cosched.coscheduler.task import Attempt, Task
 from cosched.errors import UserError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cosched.agents import LetterReceived, Peer, PeersChanged, SendLetter
-from cosched.agents.outbox import LetterSequence
+from cosched.agents.letter_sequence import LetterSequence
 from cosched.agents.protocol.messages import (
     Accepted,
     Cancel,

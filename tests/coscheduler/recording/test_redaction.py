@@ -11,8 +11,8 @@ from cosched.coscheduler.events import CancelRequested, Event, HostsReserved, Su
 from cosched.coscheduler.recording.codec import type_hints
 from cosched.coscheduler.recording.lines import RecordingWriter, read_recording
 from cosched.coscheduler.recording.redaction import redaction
+from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.snapshot import CoreSnapshot
 from cosched.coscheduler.task import Attempt
 from tests.coscheduler.makers import a_core, a_task
 from tests.tasks import change_task

@@ -22,8 +22,8 @@ from cosched.coscheduler.events import (
     Tick,
 )
 from cosched.coscheduler.recording.codec import Codec
+from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.snapshot import CoreSnapshot
 from tests.coscheduler.makers import a_task, hosts, mixed_hosts, on_both, settings
 
 if TYPE_CHECKING:

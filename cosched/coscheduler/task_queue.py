@@ -1,0 +1,118 @@
+"""The queue holds the waiting tasks and says which of them may leave."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.plan import CurrentPlan
+from cosched.coscheduler.recording.snapshot import QueueSnapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from cosched.coscheduler.task import Task
+
+__all__ = ["TaskQueue"]
+
+
+class TaskQueue:
+    """The waiting tasks, and which of them may leave.
+
+    Attributes:
+        waiting: those with a profile: the current plan.
+        held_back: tasks that are not tried again before an epoch time.
+        start_requests: held task → how many times its origin was asked to let it start.
+        offered_to_neighbours: task that is offered before it leaves late → whether a neighbour may still take it.
+        in_transit: tasks of other domains that wait for one that takes them, and never leave here.
+    """
+
+    def __init__(self, staging: float, waits: Callable[[str, float], bool] = lambda _task, _time: False) -> None:
+        """Set up.
+
+        Args:
+            staging: seconds that a task waits for the search at most.
+            waits: whether a task may not leave at a time for reasons that others know.
+        """
+        self._waits = waits
+        self.waiting = CurrentPlan()
+        self.held_back: dict[str, float] = {}
+        self.start_requests: dict[str, int] = {}
+        self.offered_to_neighbours: dict[str, bool] = {}
+        self.in_transit: dict[str, None] = {}
+        self._staging = staging
+        self._unmodelled: dict[str, None] = {}  # tasks without a profile; a dictionary keeps its order
+        self._searched: set[str] = set()  # tasks that a settled plan of the search has covered
+
+    def add(self, task: Task) -> None:
+        """Put a new task at the end."""
+        if task.in_transit:
+            self.in_transit[task.id] = None
+        elif task.profile is None:
+            self._unmodelled[task.id] = None
+        else:
+            self.waiting.add(task.id)
+
+    def add_again(self, task: Task) -> None:
+        """Put a task that had begun at the front; it has been through staging before."""
+        if task.in_transit:
+            self.in_transit[task.id] = None
+        elif task.profile is None:
+            self._unmodelled = {task.id: None, **self._unmodelled}
+        else:
+            self.waiting.add_first(task.id)
+            self._searched.add(task.id)
+
+    def snapshot(self) -> QueueSnapshot:
+        """Return all that the queue remembers."""
+        return QueueSnapshot(
+            dict(self.waiting.counts),
+            dict(self.waiting.classes),
+            dict(self.held_back),
+            dict(self.start_requests),
+            dict(self.offered_to_neighbours),
+            tuple(self.in_transit),
+            tuple(self._unmodelled),
+            tuple(sorted(self._searched)),
+        )
+
+    def load(self, snapshot: QueueSnapshot) -> None:
+        """Go on from a snapshot."""
+        self.waiting.counts, self.waiting.classes = dict(snapshot.counts), dict(snapshot.classes)
+        self.held_back, self.start_requests, self.offered_to_neighbours = (
+            dict(snapshot.held_back),
+            dict(snapshot.start_requests),
+            dict(snapshot.offered_to_neighbours),
+        )
+        self.in_transit, self._unmodelled = dict.fromkeys(snapshot.in_transit), dict.fromkeys(snapshot.unmodelled)
+        self._searched = set(snapshot.searched)
+
+    def remove(self, task: str) -> None:
+        """Take a task out that leaves or has ended."""
+        self.waiting.remove(task)
+        self._unmodelled.pop(task, None)
+        self.in_transit.pop(task, None)
+        self._searched.discard(task)
+        self.offered_to_neighbours.pop(task, None)
+        self.release(task)
+
+    def release(self, task: str) -> None:
+        """Forget what held a task back."""
+        self.held_back.pop(task, None)
+        self.start_requests.pop(task, None)
+
+    def searched(self, tasks: Iterable[str]) -> None:
+        """Note that the search has looked at these tasks: their staging is over."""
+        self._searched |= self.waiting.counts.keys() & set(tasks)
+
+    def unmodelled(self, time: float, most: int) -> list[str]:
+        """Return the first tasks without a profile that may leave now, so many at most."""
+        return list(islice((task for task in self._unmodelled if self.may_leave(task, time)), most))
+
+    def may_leave(self, task: str, time: float) -> bool:
+        """Return whether nothing holds the task back any more."""
+        return self.held_back.get(task, 0.0) <= time and not self._waits(task, time)
+
+    def staged(self, task: Task, time: float) -> bool:
+        """Return whether the task has waited long enough for the search."""
+        return task.id in self._searched or time >= task.submitted + self._staging
