@@ -60,7 +60,13 @@ def test_a_full_scheduler_takes_as_many_as_it_has_room_for(
         launches = [bench.shell("sleep 60") for _ in range(13)]
         found = connector.submit_many(launches)
         taken = [launch.attempt for launch in launches if isinstance(found[launch.attempt], str)]
-        assert len(taken) == (13 if limit == "MAX_JOBS_PER_SUBMISSION" else 5)
+        if limit == "MAX_JOBS_PER_SUBMISSION":
+            assert len(taken) == 13
+        else:
+            left = there - (
+                len(_statuses(pool)) - len(taken)
+            )  # others that ended before gave their room free meanwhile
+            assert 5 <= len(taken) <= 5 + left
         assert all(limit in str(found[one.attempt]) for one in launches if found.refused(one.attempt))
         assert sum(found.refused(launch.attempt) for launch in launches) == 13 - len(taken)
         # Nothing of what was refused comes later, and what was taken is known.
@@ -72,10 +78,14 @@ def test_a_full_scheduler_takes_as_many_as_it_has_room_for(
 def _jobs(pool: CondorPool) -> int:
     """Return how many jobs the scheduler has, once those on their way out have gone: it keeps some that have ended."""
     until = time.monotonic() + 60.0
-    while set(found := pool.tool("condor_q", "-allusers", "-af", "JobStatus").split()) - {"4"}:
+    while set(found := _statuses(pool)) - {"4"}:
         assert time.monotonic() < until, found
         time.sleep(0.1)
     return len(found)
+
+
+def _statuses(pool: CondorPool) -> list[str]:
+    return pool.tool("condor_q", "-allusers", "-af", "JobStatus").split()
 
 
 def test_a_group_larger_than_any_submission_fails_and_says_why(bench: Bench, limited: Callable[..., None]) -> None:
