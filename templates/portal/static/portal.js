@@ -174,7 +174,7 @@
   tip.className = "tip";
   tip.hidden = true;
   document.body.append(tip);
-  let chosen = null;
+  let chosen = null, pointer = null;
 
   function tell(bar, x, y) {
     tip.textContent = bar.dataset.tip;
@@ -183,14 +183,15 @@
     tip.style.top = `${Math.max(8, Math.min(y + 16, innerHeight - tip.offsetHeight - 8))}px`;
   }
 
-  const barAt = (event) => event.target instanceof Element && event.target.closest("path[data-tip]");
+  const barAt = (element) => element instanceof Element && element.closest("path[data-tip]");
   document.addEventListener("pointermove", (event) => {
-    const bar = barAt(event);
+    const bar = barAt(event.target);
+    pointer = bar ? [event.clientX, event.clientY] : null;
     if (bar) tell(bar, event.clientX, event.clientY);
     else if (!chosen) tip.hidden = true;
   });
   document.addEventListener("click", (event) => {
-    const bar = barAt(event);
+    const bar = barAt(event.target);
     if (bar && bar.dataset.task) location.href = `/tasks/${encodeURIComponent(bar.dataset.task)}`;
   });
   document.addEventListener("keydown", (event) => {
@@ -209,8 +210,11 @@
     }
   });
   document.addEventListener("renewed", (event) => {
+    if (!event.target.querySelector("[data-gantt]")) return; // another part of the page: the chart stands as it was
     tip.hidden = true;
     if (chosen) choose([...event.target.querySelectorAll("path[data-task]")], null, chosen);
+    const bar = pointer && barAt(document.elementFromPoint(...pointer));
+    if (bar) tell(bar, ...pointer);
   });
 
   function choose(bars, bar, again) {

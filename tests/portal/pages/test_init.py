@@ -201,6 +201,34 @@ def test_the_chart_tells_what_is_pointed_at_and_opens_it(visitor: Visitor) -> No
     page.wait_for_url(f"**/tasks/{task}")
 
 
+def test_the_chosen_task_stays_chosen_while_other_parts_of_the_page_are_renewed(visitor: Visitor, busy: Site) -> None:
+    page = visitor.go("/schedule")
+    tab_to(page, "[data-gantt]")
+    page.keyboard.press("ArrowRight")
+    task = page.locator("path.chosen").get_attribute("data-task")
+    state = page.locator(".state .domain").element_handle()
+    bar = page.locator("path.chosen").element_handle()
+    with busy.client() as client:
+        client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id)
+    # Both parts have come anew: what stood there is no longer on the page.
+    state.wait_for_element_state("hidden")
+    bar.wait_for_element_state("hidden")
+    assert page.locator("path.chosen").get_attribute("data-task") == task
+    assert page.locator(".tip").is_visible()
+
+
+def test_a_tooltip_under_the_pointer_survives_a_new_chart(visitor: Visitor, busy: Site) -> None:
+    page = visitor.go("/schedule")
+    bar = page.locator("path.running").first
+    bar.hover(force=True)
+    before = bar.element_handle()
+    with busy.client() as client:
+        client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id)
+    before.wait_for_element_state("hidden")
+    assert page.locator(".tip").is_visible()
+    assert "runs on 1 host" in page.inner_text(".tip")
+
+
 def test_a_list_changes_while_it_is_looked_at(visitor: Visitor, busy: Site) -> None:
     page = visitor.go("/tasks")
     with busy.client() as client:
