@@ -19,7 +19,7 @@ from cosched.agents.handover.negotiator import Negotiator
 from cosched.agents.handover.outgoing import OutgoingHandovers
 from cosched.agents.letter_sequence import LetterSequence
 from cosched.agents.outbox import AgentOutbox
-from cosched.agents.protocol.messages import (
+from cosched.agents.protocol.letters import (
     Accepted,
     Advertisement,
     Cancel,
@@ -132,8 +132,6 @@ class Agent:
         """Return the outcome of negotiations about a task that has stayed; None where none has failed."""
         return self._negotiator.failed_negotiation(task)
 
-    # ── events ───────────────────────────────────────────────────────────────────────────────────────────────
-
     def begin(self) -> AgentOutbox:
         """Begin with an event and return the outbox that collects its effects."""
         self._outbox.begin()
@@ -187,7 +185,7 @@ class Agent:
         self._outbox.statistics.count_received(letter.body)
         self._read(event, letter.sender, time)
 
-    def _read(self, event: LetterReceived, peer: str, time: float) -> None:  # noqa: C901  a case for each message
+    def _read(self, event: LetterReceived, peer: str, time: float) -> None:  # noqa: C901  a case for each letter
         match event.letter.body:
             case Advertisement() as advertisement:
                 self.tables.update(self.peers[peer], advertisement.services, self._context.settings.name, time)

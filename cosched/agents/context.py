@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from cosched.agents.agent_settings import AgentSettings
     from cosched.agents.domain_view import DomainView
     from cosched.agents.outbox import AgentOutbox
-    from cosched.agents.protocol.messages import Accepted, Commit, Decline, Offer, Refused, Request, Reserve, Reserved
+    from cosched.agents.protocol.letters import Accepted, Commit, Decline, Offer, Refused, Request, Reserve, Reserved
     from cosched.agents.protocol.round_trip import RoundTripTimes
 
     _Answer = Offer | Decline | Reserved | Refused | Accepted
@@ -34,7 +34,7 @@ class AgentContext:
     round_trips: RoundTripTimes
 
     def ask(self, peer: str, question: Request | Reserve | Commit, time: float) -> None:
-        """Send a message about a hand-over and measure how long its answer takes."""
+        """Send a letter about a hand-over and measure how long its answer takes."""
         self.round_trips.record_question(peer, type(question).__name__, question.task, question.epoch, time)
         self.outbox.send(peer, question)
 

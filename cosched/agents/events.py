@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cosched.agents.agent_settings import AdvertisingSettings, Peer
-    from cosched.agents.protocol.messages import Letter
+    from cosched.agents.protocol.letters import Letter
     from cosched.coscheduler.task import Task
 
 __all__ = ["AdvertisingChanged", "LetterReceived", "PeersChanged"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cosched.agents.protocol.messages import Advertisement, Body, Inquiry, Letter
+from cosched.agents.protocol.letters import Advertisement, Body, Inquiry, Letter
 
 __all__ = ["LetterSequence"]
 

@@ -10,7 +10,7 @@ from cosched.coscheduler.changes import Changes, Decision
 
 if TYPE_CHECKING:
     from cosched.agents.letter_sequence import LetterSequence
-    from cosched.agents.protocol.messages import Body, Letter
+    from cosched.agents.protocol.letters import Body, Letter
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.handovers import Guest, Handover
 

@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.agents.protocol.messages import Advertisement, Inquiry
+from cosched.agents.protocol.letters import Advertisement, Inquiry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cosched.agents.protocol.messages import Body
+    from cosched.agents.protocol.letters import Body
 
 __all__ = ["AgentFigures", "AgentStatistics", "RunningMean"]
 

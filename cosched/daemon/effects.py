@@ -16,7 +16,7 @@ from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAt
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cosched.agents.protocol.messages import Letter
+    from cosched.agents.protocol.letters import Letter
     from cosched.coscheduler.changes import Decision
     from cosched.coscheduler.core import Coscheduler
     from cosched.daemon.manager import ResourceManager

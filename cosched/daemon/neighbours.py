@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cosched.agents import Agent, AgentSettings, DomainView, LetterReceived, PeersChanged
 from cosched.agents.agent_settings import AdvertisingSettings
-from cosched.agents.protocol.messages import Commit, Request
+from cosched.agents.protocol.letters import Commit, Request
 from cosched.agents.transport.peer_client import LetterSender
 from cosched.agents.transport.peer_server import PeerServer
 from cosched.agents.transport.tls import CertificateFiles
@@ -25,7 +25,7 @@ from cosched.store.handovers import HandoverTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cosched.agents.protocol.messages import Letter
+    from cosched.agents.protocol.letters import Letter
     from cosched.api.documents import NetworkView, PeerView
     from cosched.app.outputs import TaskOutputs
     from cosched.app.validation import DomainState, TaskValidator

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
 from cosched.agents import Agent, Broker, DomainView, LetterReceived, PeersChanged, SendLetter
-from cosched.agents.protocol.messages import Commit, Request
-from cosched.agents.protocol.xml_documents import read_letter, write_letter
+from cosched.agents.protocol.letters import Commit, Request
+from cosched.agents.protocol.letter_xml import read_letter, write_letter
 from cosched.agents.tickets import describe_task
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import CancelRequested, TaskSubmitted, Tick
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from cosched.agents import AgentSettings, Peer
     from cosched.agents.broker import AgentEvent
-    from cosched.agents.protocol.messages import Letter
+    from cosched.agents.protocol.letters import Letter
     from cosched.agents.statistics import AgentFigures
     from cosched.coscheduler.changes import Decision, Outcome
     from cosched.coscheduler.events import Event

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import JSON, String, Text, TypeDecorator
 
-from cosched.agents.protocol.xml_documents import read_task_document, write_task_document
+from cosched.agents.protocol.letter_xml import read_task_document, write_task_document
 from cosched.connector.values import NativeDescription
 from cosched.prediction.profile import PredictionSource, Profile
 

@@ -23,7 +23,7 @@ from cosched.agents import (
     SendLetter,
     UserFiguresKnowledge,
 )
-from cosched.agents.protocol.messages import Commit, Request
+from cosched.agents.protocol.letters import Commit, Request
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, Changes, DispatchAttempt, LocateAttempt, Outcome
 from cosched.coscheduler.core import Coscheduler
@@ -49,7 +49,7 @@ from tests.tasks import make_task
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cosched.agents.protocol.messages import Letter
+    from cosched.agents.protocol.letters import Letter
     from cosched.coscheduler.handovers import TaskDocument
     from cosched.coscheduler.task import Attempt
 

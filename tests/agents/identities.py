@@ -14,7 +14,7 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cosched.agents.protocol.messages import Letter
+    from cosched.agents.protocol.letters import Letter
     from cosched.agents.transport.remote_output import OutputQuery
 
 UUID = "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e"

@@ -20,7 +20,7 @@ from cosched.agents import (
 from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.agents.letter_sequence import LetterSequence
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
-from cosched.agents.protocol.messages import Advertisement, Inquiry
+from cosched.agents.protocol.letters import Advertisement, Inquiry
 from cosched.connector.interface import Host
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
@@ -33,7 +33,7 @@ from tests.tasks import make_task
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.agents.protocol.messages import Body
+    from cosched.agents.protocol.letters import Body
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.task import Task
 

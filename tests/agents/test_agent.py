@@ -5,7 +5,7 @@ from dataclasses import replace
 from cosched.agents import AdvertisingChanged, Agent, LetterReceived, Peer, PeersChanged
 from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.agents.letter_sequence import LetterSequence
-from cosched.agents.protocol.messages import Advertisement, Inquiry
+from cosched.agents.protocol.letters import Advertisement, Inquiry
 from tests.agents.makers import Domain, a_domain, a_service
 
 

@@ -175,9 +175,6 @@ def test_advertising_changes_while_it_runs() -> None:
     }  # of c it tells no more
 
 
-# ── trees ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def a_tree(**changes: object) -> Grid:
     """Make a root with two lower agents, l and r; l has two slow ones below it, r a fast and a slow one."""
     grid = Grid(1)
@@ -296,8 +293,6 @@ def test_over_a_slow_network_answers_are_waited_for_that_are_worth_it(longest: f
     if not forwarded:
         assert {run[1] for run in grid.history} == {"a"}
 
-
-# ── a domain in the middle that cannot run a task itself ─────────────────────────────────────────────────────────────
 
 WIDE = (math.inf, math.inf, math.inf, 24.0)  # on four hosts, and no fewer
 

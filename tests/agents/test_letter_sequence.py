@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from cosched.agents.letter_sequence import LetterSequence
-from cosched.agents.protocol.messages import Inquiry, Letter, Reserve
+from cosched.agents.protocol.letters import Inquiry, Letter, Reserve
 
 BODY = Reserve("6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11", 1)
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from cosched.agents.letter_sequence import LetterSequence
 from cosched.agents.outbox import AgentOutbox
-from cosched.agents.protocol.messages import Inquiry
+from cosched.agents.protocol.letters import Inquiry
 
 
 def test_a_letter_for_no_neighbour_is_dropped_and_not_counted() -> None:

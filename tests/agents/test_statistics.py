@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cosched.agents.protocol.messages import Advertisement, Decline, Inquiry, Offer, Reserve
+from cosched.agents.protocol.letters import Advertisement, Decline, Inquiry, Offer, Reserve
 from cosched.agents.statistics import AgentStatistics, RunningMean
 
 UUID = "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e"

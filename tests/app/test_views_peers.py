@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cosched.agents import Peer, PeersChanged
-from cosched.agents.protocol.messages import Advertisement
+from cosched.agents.protocol.letters import Advertisement
 from cosched.agents.transport.allow_list import PeerEntry
 from cosched.app.views import handover_views, peer_views
 from cosched.coscheduler.handovers import Handover, HandoverState

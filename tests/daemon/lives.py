@@ -236,8 +236,6 @@ class Life:
     def close(self) -> None:
         self.store.close()
 
-    # ── the steps of its threads ─────────────────────────────────────────────────────────────────────────────
-
     def enabled(self) -> dict[str, Callable[[], None]]:
         """Return the steps that its threads could take now, by name."""
         steps: dict[str, Callable[[], None]] = {}

@@ -11,7 +11,7 @@ from cosched.agents import Agent, AgentSettings, DomainView, LetterReceived, Pee
 from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.agents.broker import Broker
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
-from cosched.agents.protocol.messages import Advertisement, Letter
+from cosched.agents.protocol.letters import Advertisement, Letter
 from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks import storm
-from cosched.agents.protocol.messages import (
+from cosched.agents.protocol.letters import (
     Accepted,
     Commit,
     Decline,
@@ -35,7 +35,7 @@ from tests.testbed.liar import Liar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cosched.agents.protocol.messages import Body
+    from cosched.agents.protocol.letters import Body
     from cosched.api.documents import TaskDetail
     from tests.testbed.federation import Domain, Federation
 

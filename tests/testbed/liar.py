@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cosched.agents.letter_sequence import LetterSequence
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
-from cosched.agents.protocol.messages import Advertisement, Inquiry
+from cosched.agents.protocol.letters import Advertisement, Inquiry
 from cosched.agents.transport.allow_list import read_peer_entry
 from cosched.agents.transport.peer_client import LetterSender
 from cosched.agents.transport.peer_server import PeerServer
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from cosched.agents.protocol.messages import Body, Letter
+    from cosched.agents.protocol.letters import Body, Letter
     from cosched.agents.transport.remote_output import OutputQuery
     from tests.testbed.federation import Domain
 

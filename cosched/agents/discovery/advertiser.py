@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.agents.protocol.advertisement import AdvertisedService
-from cosched.agents.protocol.messages import Advertisement, Inquiry
+from cosched.agents.protocol.letters import Advertisement, Inquiry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

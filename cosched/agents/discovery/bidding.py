@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cosched.agents.protocol.messages import Decline, Offer, Refused, Request, Reserved
+from cosched.agents.protocol.letters import Decline, Offer, Refused, Request, Reserved
 from cosched.agents.protocol.round_trip import UNHURRIED_FACTOR
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from cosched.agents.context import AgentContext
     from cosched.agents.discovery.candidates import Candidate, CandidateFinder
-    from cosched.agents.protocol.messages import Commit, Fenced, Reserve
+    from cosched.agents.protocol.letters import Commit, Fenced, Reserve
     from cosched.coscheduler.task import Task
 
 __all__ = ["DISCOVERY_EPOCH", "Bid", "Bidder", "ServiceDiscovery"]
@@ -95,8 +95,6 @@ class Bidder:
             if one.kept and one.until > time and one.bid.where == self._settings.name and one.task is not None
         ]
 
-    # ── messages of neighbours ───────────────────────────────────────────────────────────────────────────────
-
     def request(self, peer: str, request: Request, task: Task | None, fault: str, time: float) -> None:
         """Offer an end here or further on; where neither is in time, ask other neighbours first."""
         objection = self.objection(peer, request.visited)
@@ -144,8 +142,6 @@ class Bidder:
         found = self._open_bids.get(key)
         if found is not None and found.epoch == fenced.epoch:
             self._open_bids[key] = replace(found, kept=False)
-
-    # ── for the agent ────────────────────────────────────────────────────────────────────────────────────────
 
     def redeem(self, peer: str, commit: Commit, time: float) -> Bid | None:
         """Return and drop the kept bid of an arriving task, or None."""

@@ -13,7 +13,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.agents.protocol.messages import Accepted, Refused, RemoteTaskState, RemoteTaskStatus, Report, Start
+from cosched.agents.protocol.letters import Accepted, Refused, RemoteTaskState, RemoteTaskStatus, Report, Start
 from cosched.coscheduler.events import CancelRequested, StartPermitted, TaskSubmitted
 from cosched.coscheduler.handovers import Guest, GuestState, spec_of
 from cosched.coscheduler.task import Task, TaskState
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cosched.agents.context import AgentContext
     from cosched.agents.discovery.bidding import Bidder
-    from cosched.agents.protocol.messages import Cancel, Commit, Fenced, Granted, Noted
+    from cosched.agents.protocol.letters import Cancel, Commit, Fenced, Granted, Noted
     from cosched.coscheduler.handovers import TaskDocument
 
 __all__ = ["IncomingHandovers"]
@@ -71,8 +71,6 @@ class IncomingHandovers:
         """Return the record of a guest's task; None for our own tasks."""
         key = self._by_task.get(task)
         return None if key is None else self._guests[key]
-
-    # ── messages of neighbours ───────────────────────────────────────────────────────────────────────────────
 
     def commit(self, peer: str, commit: Commit, task: Task | None, fault: str, time: float) -> None:
         """Take a task in, once for each hand-over, however often it is repeated."""
@@ -168,8 +166,6 @@ class IncomingHandovers:
             if time >= self._last_report.get(peer, -math.inf) + self._settings.lease / 4:
                 self._last_report[peer] = time
                 self._report_all(peer, time)
-
-    # ── within ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def _take_in(self, peer: str, commit: Commit, task: Task, time: float) -> None:
         number = self._next_number()

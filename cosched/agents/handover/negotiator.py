@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cosched.agents.discovery.candidates import most_promising
 from cosched.agents.handover.negotiation import FailedNegotiation, NegotiatedOffer, Negotiation
-from cosched.agents.protocol.messages import Fenced, Request, Reserve
+from cosched.agents.protocol.letters import Fenced, Request, Reserve
 from cosched.agents.protocol.round_trip import UNHURRIED_FACTOR
 from cosched.coscheduler.events import CancelRequested, OfferEnded
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cosched.agents.context import AgentContext
     from cosched.agents.discovery.candidates import Candidate, CandidateFinder
     from cosched.agents.handover.outgoing import OutgoingHandovers
-    from cosched.agents.protocol.messages import Decline, Offer, Refused, Reserved
+    from cosched.agents.protocol.letters import Decline, Offer, Refused, Reserved
     from cosched.agents.tickets import Ticket, TicketIssuer
     from cosched.coscheduler.task import Task
 
@@ -59,8 +59,6 @@ class Negotiator:
     def eager(self) -> bool:
         """Return whether our own tasks that will be in time here are offered, too."""
         return self._settings.sooner < 1.0
-
-    # ── from the agent ───────────────────────────────────────────────────────────────────────────────────────
 
     def tick(self, time: float) -> None:
         """Offer late tasks; go on without answers that are overdue."""
@@ -113,8 +111,6 @@ class Negotiator:
         """Return the outcome of negotiations about a task that has stayed; None where none has failed."""
         return self._failed.get(task)
 
-    # ── messages of neighbours ───────────────────────────────────────────────────────────────────────────────
-
     def offered(self, peer: str, offer: Offer, time: float) -> None:
         """Take an offer; the last answer decides."""
         self._answered(self._find(peer, offer), peer, NegotiatedOffer(time + offer.end, offer.where), time)
@@ -152,8 +148,6 @@ class Negotiator:
             self._end(negotiation.task)
             if self._domain.waits(negotiation.task):
                 self._hand_over(negotiation, peer, time)
-
-    # ── within ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def _begin(self, task: Task, here: float, time: float, left: float | None = None) -> None:
         ticket = self._tickets.issue(task)

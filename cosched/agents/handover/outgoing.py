@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.agents.protocol.messages import Cancel, Commit, Fenced, Granted, Noted, RemoteTaskState, StatusReceipt
+from cosched.agents.protocol.letters import Cancel, Commit, Fenced, Granted, Noted, RemoteTaskState, StatusReceipt
 from cosched.coscheduler.events import PeerReported, TaskForwarded, TaskReturned
 from cosched.coscheduler.handovers import Handover, HandoverState
 from cosched.coscheduler.task import TaskState
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cosched.agents.context import AgentContext
     from cosched.agents.handover.negotiation import Negotiation
-    from cosched.agents.protocol.messages import Accepted, Refused, RemoteTaskStatus, Report, Start
+    from cosched.agents.protocol.letters import Accepted, Refused, RemoteTaskStatus, Report, Start
     from cosched.agents.tickets import TicketIssuer
 
 __all__ = ["OutgoingHandovers"]
@@ -82,8 +82,6 @@ class OutgoingHandovers:
         """Return the neighbours that gave a task back or fell silent."""
         return self._avoided.get(task, set())
 
-    # ── from the agent ───────────────────────────────────────────────────────────────────────────────────────
-
     def begin(self, negotiation: Negotiation, peer: str, time: float) -> None:
         """Hand a task over; from now on it cannot start here."""
         why = negotiation.why(peer, self._settings.name)
@@ -99,7 +97,7 @@ class OutgoingHandovers:
         self._commit(handover, time)
 
     def tick(self, time: float) -> None:
-        """Repeat unanswered messages; take back tasks that a silent neighbour has not started."""
+        """Repeat unanswered letters; take back tasks that a silent neighbour has not started."""
         for handover in list(self._live.values()):
             task = self._domain.task(handover.task)
             granted = handover.state is HandoverState.GRANTED
@@ -150,8 +148,6 @@ class OutgoingHandovers:
         self._avoided.pop(task, None)
         self.forecasts.pop(task, None)
         self._epochs.pop(self._names.pop(task, ""), None)
-
-    # ── messages of neighbours ───────────────────────────────────────────────────────────────────────────────
 
     def accepted(self, peer: str, accepted: Accepted, time: float) -> None:
         """Note that the task has arrived."""
@@ -223,8 +219,6 @@ class OutgoingHandovers:
             if task is not None and task.status.started is None:
                 self._outbox.tell(PeerReported(time, handover.task, TaskState.RUNNING, "", status.hosts, started))
         return ()
-
-    # ── within ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def _commit(self, handover: Handover, time: float) -> None:
         self._last_sent[handover.task] = time

@@ -1,1 +1,1 @@
-"""The protocol between agents: messages, their XML, advertised services, round-trip times."""
+"""The protocol between agents: letters, their XML, advertised services, round-trip times."""

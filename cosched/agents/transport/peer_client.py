@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.agents.protocol.xml_documents import MAX_DOCUMENT_BYTES, write_letter
+from cosched.agents.protocol.letter_xml import MAX_DOCUMENT_BYTES, write_letter
 from cosched.agents.transport import tls
 from cosched.agents.transport.remote_output import PeerReply
 from cosched.agents.transport.tls import SILENCE_TIMEOUT, time_limit
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Iterable
 
-    from cosched.agents.protocol.messages import Letter
+    from cosched.agents.protocol.letters import Letter
     from cosched.agents.transport.allow_list import PeerEntry
     from cosched.agents.transport.tls import CertificateFiles
 

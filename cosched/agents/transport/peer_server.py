@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.agents.protocol.xml_documents import MAX_DOCUMENT_BYTES, read_letter
+from cosched.agents.protocol.letter_xml import MAX_DOCUMENT_BYTES, read_letter
 from cosched.agents.transport import remote_output, tls
 from cosched.agents.transport.remote_output import PeerReply
 from cosched.agents.transport.tls import time_limit
@@ -25,7 +25,7 @@ from cosched.errors import SystemFault, UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from cosched.agents.protocol.messages import Letter
+    from cosched.agents.protocol.letters import Letter
     from cosched.agents.transport.allow_list import PeerEntry
     from cosched.agents.transport.remote_output import OutputQuery
     from cosched.agents.transport.tls import CertificateFiles

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cosched.agents import Peer, PeerRole, PeersChanged
-from cosched.agents.protocol.messages import (
+from cosched.agents.protocol.letters import (
     Accepted,
     Advertisement,
     Commit,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cosched.agents import Peer, PeerRole
 from cosched.agents.discovery.bidding import DISCOVERY_EPOCH
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
-from cosched.agents.protocol.messages import Advertisement, Decline, Offer, Refused, Request, Reserve
+from cosched.agents.protocol.letters import Advertisement, Decline, Offer, Refused, Request, Reserve
 from tests.agents.makers import DOCUMENT, UUID, Domain, a_domain, a_guest, a_service, a_task
 
 REQUEST = Request(UUID, 1, 3, ("b",), DOCUMENT)

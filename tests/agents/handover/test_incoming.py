@@ -6,7 +6,7 @@ import pytest
 
 from cosched.agents import LetterReceived, Peer, PeersChanged, SendLetter
 from cosched.agents.letter_sequence import LetterSequence
-from cosched.agents.protocol.messages import (
+from cosched.agents.protocol.letters import (
     Accepted,
     Cancel,
     Commit,

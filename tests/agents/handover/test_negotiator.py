@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
-from cosched.agents.protocol.messages import (
+from cosched.agents.protocol.letters import (
     Advertisement,
     Commit,
     Decline,
@@ -22,7 +22,7 @@ from tests.agents.makers import DOCUMENT, NOW, UUID, Domain, a_domain, a_guest, 
 from tests.tasks import change_task
 
 if TYPE_CHECKING:
-    from cosched.agents.protocol.messages import Body
+    from cosched.agents.protocol.letters import Body
     from cosched.coscheduler.task import Task
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.agents.protocol.messages import (
+from cosched.agents.protocol.letters import (
     Accepted,
     Cancel,
     Commit,

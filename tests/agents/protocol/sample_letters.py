@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
-from cosched.agents.protocol.messages import (
+from cosched.agents.protocol.letters import (
     Accepted,
     Advertisement,
     Body,

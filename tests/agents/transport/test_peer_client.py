@@ -6,7 +6,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
-from cosched.agents.protocol.messages import Inquiry, Letter
+from cosched.agents.protocol.letters import Inquiry, Letter
 from cosched.agents.transport.peer_client import LetterSender
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
-"""Messages between agents. Times are durations from the moment of sending: no clock is shared.
+"""Letters between agents. Times are durations from the moment of sending: no clock is shared.
 
-`xml_documents.py` writes and reads them; agent.xsd is the published form.
+`letter_xml.py` writes and reads them; agent.xsd is the published form.
 Names of classes in `Body` and of all fields are the wire format.
 """
 
@@ -253,7 +253,7 @@ Body = (
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One message on its way.
+    """One letter on its way.
 
     Attributes:
         sender: name of the domain.

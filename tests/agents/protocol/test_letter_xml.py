@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from cosched.agents.protocol import xml_documents
+from cosched.agents.protocol import letter_xml
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AvailabilityStep
-from cosched.agents.protocol.messages import Advertisement, Body, Inquiry, Letter, RemoteTaskState, Request
-from cosched.agents.protocol.xml_documents import (
+from cosched.agents.protocol.letters import Advertisement, Body, Inquiry, Letter, RemoteTaskState, Request
+from cosched.agents.protocol.letter_xml import (
     read_letter,
     read_task_document,
     schema_text,
@@ -173,7 +173,7 @@ def test_utf_16_hides_no_doctype() -> None:
 
 def test_size_is_looked_at_first() -> None:
     with pytest.raises(UserError, match="bytes"):
-        read_letter(b"<" * (xml_documents.MAX_DOCUMENT_BYTES + 1))
+        read_letter(b"<" * (letter_xml.MAX_DOCUMENT_BYTES + 1))
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a\x1bb", "a\ud800b"])
@@ -211,7 +211,7 @@ def test_first_letters_that_come_at_once_have_one_schema_made(monkeypatch: pytes
         return made[-1]
 
     monkeypatch.setattr(etree, "XMLSchema", make)
-    xml_documents._schema.cache_clear()
+    letter_xml._schema.cache_clear()
     text = f"{HEAD}<inquiry/></letter>".encode()
     with ThreadPoolExecutor(4) as pool:
         assert len(set(pool.map(read_letter, [text] * 4))) == 1

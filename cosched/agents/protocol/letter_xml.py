@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
-from cosched.agents.protocol.messages import Body, Letter
+from cosched.agents.protocol.letters import Body, Letter
 from cosched.coscheduler.handovers import TaskDocument
 from cosched.errors import UserError
 
