@@ -30,11 +30,11 @@ Start reading at `agent.py`, then `handing.py` and `hosting.py`.
 """
 
 from cosched.agents.agent import Agent
+from cosched.agents.agent_outcome import SendLetter
 from cosched.agents.agent_settings import AgentSettings, Peer, PeerRole
 from cosched.agents.broker import Broker
 from cosched.agents.domain_view import DomainView
 from cosched.agents.events import AdvertisingChanged, LetterReceived, PeersChanged
-from cosched.agents.outbox import SendLetter
 from cosched.agents.tickets import TaskKnowledge, UserFiguresKnowledge
 
 __all__ = [

@@ -9,6 +9,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cosched.agents.agent_outcome import AgentOutcome
 from cosched.agents.context import AgentContext
 from cosched.agents.discovery.advertiser import Advertiser
 from cosched.agents.discovery.bidding import Bidder
@@ -18,7 +19,6 @@ from cosched.agents.handover.incoming import IncomingHandovers
 from cosched.agents.handover.negotiator import Negotiator
 from cosched.agents.handover.outgoing import OutgoingHandovers
 from cosched.agents.letter_sequence import LetterSequence
-from cosched.agents.outbox import AgentOutbox
 from cosched.agents.protocol.letters import (
     Accepted,
     Advertisement,
@@ -89,9 +89,9 @@ class Agent:
         self.last_heard: dict[str, float] = {}
         self._life = life
         self._links: dict[str, LetterSequence] = {}
-        self._outbox = AgentOutbox(self._links)
+        self._outcome = AgentOutcome(self._links)
         self._round_trips = RoundTripTimes(settings.timeout, settings.longest_timeout)
-        self._context = AgentContext(settings, domain, self._outbox, self._round_trips)
+        self._context = AgentContext(settings, domain, self._outcome, self._round_trips)
         finder = CandidateFinder(self.tables, knowledge, self.usable)
         self._bidder = Bidder(self._context, finder)
         self._advertiser = Advertiser(self._context, self.tables, self._bidder)
@@ -126,16 +126,16 @@ class Agent:
 
     def figures(self) -> AgentFigures:
         """Return the statistics of this life."""
-        return self._outbox.statistics.figures(self._begun)
+        return self._outcome.statistics.figures(self._begun)
 
     def failed_negotiation(self, task: str) -> FailedNegotiation | None:
         """Return the outcome of negotiations about a task that has stayed; None where none has failed."""
         return self._negotiator.failed_negotiation(task)
 
-    def begin(self) -> AgentOutbox:
-        """Begin with an event and return the outbox that collects its effects."""
-        self._outbox.begin()
-        return self._outbox
+    def begin(self) -> AgentOutcome:
+        """Begin with an event and return the outcome that collects what it makes."""
+        self._outcome.begin()
+        return self._outcome
 
     def restore(
         self, handovers: Iterable[Handover], guests: Iterable[Guest], ended: Mapping[str, Task], time: float
@@ -182,7 +182,7 @@ class Agent:
         self.last_heard[letter.sender] = time
         if letter.known == self._life:
             self._advertiser.inquiry_reached(letter.sender, time)
-        self._outbox.statistics.count_received(letter.body)
+        self._outcome.statistics.count_received(letter.body)
         self._read(event, letter.sender, time)
 
     def _read(self, event: LetterReceived, peer: str, time: float) -> None:  # noqa: C901  a case for each letter

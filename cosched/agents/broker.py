@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cosched.agents.agent import Agent
-    from cosched.agents.outbox import AgentOutbox
+    from cosched.agents.agent_outcome import AgentOutcome
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
 
@@ -50,7 +50,7 @@ class Broker:
     def handle(self, event: Event | AgentEvent) -> Outcome:
         """Take one event and return what to write down and what to do."""
         outcome = Outcome()
-        outbox = None if self.agent is None else self.agent.begin()
+        agent_outcome = None if self.agent is None else self.agent.begin()
         match event:
             case LetterReceived() if self.agent is not None:
                 self.agent.received(event)
@@ -66,7 +66,7 @@ class Broker:
                 outcome = self._tell_core(event)
                 if self.agent is not None:
                     self._tell_agent(self.agent, event)
-        return self._settle(outcome, outbox)
+        return self._settle(outcome, agent_outcome)
 
     @staticmethod
     def _tell_agent(agent: Agent, event: Event) -> None:
@@ -99,14 +99,14 @@ class Broker:
                 self._record(event, outcome)
         return outcome
 
-    def _settle(self, outcome: Outcome, outbox: AgentOutbox | None) -> Outcome:
+    def _settle(self, outcome: Outcome, agent_outcome: AgentOutcome | None) -> Outcome:
         """Tell the core what the agent has for it, until nothing is left; letters come last."""
         waiting: deque[Event] = deque()
-        while outbox is not None and (outbox.events or waiting):
-            waiting.extend(outbox.events)
-            outbox.events.clear()
+        while agent_outcome is not None and (agent_outcome.events or waiting):
+            waiting.extend(agent_outcome.events)
+            agent_outcome.events.clear()
             outcome |= self._tell_core(waiting.popleft())
         changes = outcome.changes | Changes(log=log_entries(outcome.events, outcome.changes))
-        if outbox is None:
+        if agent_outcome is None:
             return Outcome(changes, outcome.decisions, outcome.events)
-        return Outcome(changes | outbox.changes(), (*outcome.decisions, *outbox.sends), outcome.events)
+        return Outcome(changes | agent_outcome.changes(), (*outcome.decisions, *agent_outcome.sends), outcome.events)

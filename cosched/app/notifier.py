@@ -24,7 +24,7 @@ from cosched.app.transports import (
 from cosched.app.views import task_view
 from cosched.coscheduler.state import expected_end
 from cosched.errors import SystemFault
-from cosched.store.outbox import Outbox
+from cosched.store.notice_outbox import NoticeOutbox
 from cosched.store.rows import Notice
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Notifier(threading.Thread):
         """
         super().__init__(name="notifier", daemon=True)
         self._store = store
-        self._outbox = Outbox(store)
+        self._outbox = NoticeOutbox(store)
         self._settings = settings
         self._domain = domain
         self._late = late

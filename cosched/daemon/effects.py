@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.agents.outbox import SendLetter
+from cosched.agents.agent_outcome import SendLetter
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt, Replan
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
 from cosched.agents import Agent, Broker, DomainView, LetterReceived, PeersChanged, SendLetter
-from cosched.agents.protocol.letters import Commit, Request
 from cosched.agents.protocol.letter_xml import read_letter, write_letter
+from cosched.agents.protocol.letters import Commit, Request
 from cosched.agents.tickets import describe_task
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import CancelRequested, TaskSubmitted, Tick

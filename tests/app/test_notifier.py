@@ -15,7 +15,7 @@ from cosched.app.notifier import NotificationSettings, Notifier
 from cosched.app.transports import MailServer, NotificationTargets
 from cosched.coscheduler.task import TaskState
 from cosched.store import Store
-from cosched.store.outbox import Outbox
+from cosched.store.notice_outbox import NoticeOutbox
 from cosched.store.rows import Notice
 from tests.changes import changed
 from tests.store.new_database import new_database
@@ -112,7 +112,7 @@ class Told:
         Notifier(self.store, self.settings, "here", lambda: self.late, lambda: self.now).look()
 
     def waiting(self) -> list[Notice]:
-        return Outbox(self.store).due(1e12, 99)
+        return NoticeOutbox(self.store).due(1e12, 99)
 
 
 @pytest.fixture
@@ -224,7 +224,7 @@ def test_the_thread_looks_by_itself_and_ends(store: Store, monkeypatch: pytest.M
         settings = NotificationSettings(NotificationTargets((hook.url,)), "secret")
         notifier = Notifier(store, settings, "here", list, lambda: NOW)
         notifier.start()
-        while Outbox(store).due(1e12, 9):
+        while NoticeOutbox(store).due(1e12, 9):
             pass
         notifier.stop()
     assert len(hook.heard) == 1

@@ -11,7 +11,7 @@ from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.store import KeyedSubmission, LogEntry, Store
 from cosched.store.credentials import AuditEntry, Credentials
 from cosched.store.handovers import HandoverTable
-from cosched.store.outbox import Outbox
+from cosched.store.notice_outbox import NoticeOutbox
 from cosched.store.plan_points import PlanPoints
 from cosched.store.retention import prune
 from tests.changes import changed
@@ -59,7 +59,7 @@ def test_what_ended_long_ago_goes_with_all_that_belongs_to_it(store: Store) -> N
     assert (left(store), sum(store.counts().values())) == (["2"], 1)
     assert store.attempts("1") == ()
     assert [(line.task, line.time) for line in store.log()] == [("", NEW), ("2", OLD)]
-    assert {notice.task for notice in Outbox(store).due(1e9, 9)} == {"2"}
+    assert {notice.task for notice in NoticeOutbox(store).due(1e9, 9)} == {"2"}
 
 
 def test_what_has_something_left_to_do_stays(store: Store) -> None:

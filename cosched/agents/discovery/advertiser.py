@@ -84,7 +84,7 @@ class Advertiser:
         """Ask a neighbour for its advertisement."""
         self._inquired[peer] = time
         self._context.round_trips.record_question(peer, Inquiry.__name__, "", 0, time)
-        self._context.outbox.send(peer, Inquiry())
+        self._context.outcome.send(peer, Inquiry())
 
     def inquiry_reached(self, peer: str, time: float) -> None:
         """Measure an inquiry's round trip by the first letter that shows its arrival."""
@@ -105,7 +105,7 @@ class Advertiser:
         entries = self._tables.entries(time)
         known = [entry.now(time) for entry in entries if peer.name not in (entry.via, entry.service.domain)]
         others = [replace(one, distance=one.distance + 1) for one in known if one.distance < self.advertising.scope]
-        self._context.outbox.send(peer.name, Advertisement((own, *others)))
+        self._context.outcome.send(peer.name, Advertisement((own, *others)))
 
     def _state(self, own: AdvertisedService, time: float) -> _AdvertisedState:
         return _AdvertisedState(time, _mean_wait(own), len(self._tables.entries(time)))

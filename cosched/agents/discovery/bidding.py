@@ -81,7 +81,7 @@ class Bidder:
             finder: finds domains further on.
         """
         self._settings = context.settings
-        self._outbox = context.outbox
+        self._outcome = context.outcome
         self._domain = context.domain
         self._finder = finder
         self._open_bids: dict[tuple[str, str], _OpenBid] = {}  # by neighbour and UUID
@@ -99,7 +99,7 @@ class Bidder:
         """Offer an end here or further on; where neither is in time, ask other neighbours first."""
         objection = self.objection(peer, request.visited)
         if objection:
-            self._outbox.send(peer, Decline(request.task, request.epoch, objection))
+            self._outcome.send(peer, Decline(request.task, request.epoch, objection))
             return
         best, deadline = self._bid_here(task, fault, time), time + request.document.deadline
         if best.end > deadline and request.hops:
@@ -125,16 +125,16 @@ class Bidder:
         key = (peer, reserve.task)
         found = self._open_bids.get(key)
         if found is None or found.epoch != reserve.epoch or found.until <= time:
-            self._outbox.send(peer, Refused(reserve.task, reserve.epoch, "no such offer, or it has expired"))
+            self._outcome.send(peer, Refused(reserve.task, reserve.epoch, "no such offer, or it has expired"))
             return
         end = found.bid.end
         if found.bid.where == self._settings.name and found.task is not None:
             end = self._domain.place(found.task, time, self.booked(time))
         if math.isinf(end):
-            self._outbox.send(peer, Refused(reserve.task, reserve.epoch, "its hosts have gone down"))
+            self._outcome.send(peer, Refused(reserve.task, reserve.epoch, "its hosts have gone down"))
             return
         self._open_bids[key] = replace(found, until=time + self._settings.hold, kept=True)
-        self._outbox.send(peer, Reserved(reserve.task, reserve.epoch, end - time, self._settings.hold))
+        self._outcome.send(peer, Reserved(reserve.task, reserve.epoch, end - time, self._settings.hold))
 
     def fenced(self, peer: str, fenced: Fenced) -> None:
         """Give up a kept place; its offer stays open, for the next neighbour that is tried may refuse."""
@@ -170,11 +170,11 @@ class Bidder:
 
     def _answer(self, peer: str, request: Request, task: Task | None, bid: Bid, time: float) -> None:
         if math.isinf(bid.end):
-            self._outbox.send(peer, Decline(request.task, request.epoch, bid.reason))
+            self._outcome.send(peer, Decline(request.task, request.epoch, bid.reason))
             return
         if request.epoch != DISCOVERY_EPOCH:
             self._open_bids[peer, request.task] = _OpenBid(request.epoch, task, bid, time + self._settings.hold)
-        self._outbox.send(peer, Offer(request.task, request.epoch, bid.end - time, bid.where))
+        self._outcome.send(peer, Offer(request.task, request.epoch, bid.end - time, bid.where))
 
 
 class ServiceDiscovery:

@@ -48,7 +48,7 @@ class IncomingHandovers:
             next_number: gives the number of the next task that is taken in.
         """
         self._settings = context.settings
-        self._outbox = context.outbox
+        self._outcome = context.outcome
         self._domain = context.domain
         self._bidder = bidder
         self._next_number = next_number
@@ -77,7 +77,7 @@ class IncomingHandovers:
         present = self._guests.get((peer, commit.task))
         if present is not None and present.epoch >= commit.epoch:
             if present.epoch == commit.epoch:
-                self._outbox.send(peer, Accepted(commit.task, commit.epoch))
+                self._outcome.send(peer, Accepted(commit.task, commit.epoch))
             return
         if present is not None and present.state is GuestState.PERMITTED:
             return  # its origin let it start: it cannot have taken it back
@@ -89,7 +89,7 @@ class IncomingHandovers:
             reason = reason or ("" if onward else fault or "it cannot be run here")
             task = _in_transit(commit.document, peer, time)
         if reason:
-            self._outbox.send(peer, Refused(commit.task, commit.epoch, reason))
+            self._outcome.send(peer, Refused(commit.task, commit.epoch, reason))
             return
         if present is not None:
             self._drop(present, "its domain has handed it over anew", time)
@@ -104,7 +104,7 @@ class IncomingHandovers:
         self._last_heard[guest.task] = time
         if guest.state is GuestState.HELD:
             self._write(replace(guest, state=GuestState.PERMITTED))
-            self._outbox.tell(StartPermitted(time, guest.task))
+            self._outcome.tell(StartPermitted(time, guest.task))
         return guest.task
 
     def fenced(self, peer: str, fenced: Fenced, time: float) -> None:
@@ -120,11 +120,11 @@ class IncomingHandovers:
             gone = RemoteTaskStatus(
                 cancel.task, cancel.epoch, RemoteTaskState.RETURNED, self._settings.name, "it is not known here"
             )
-            self._outbox.send(peer, Report((gone,)))
+            self._outcome.send(peer, Report((gone,)))
         elif guest.state is GuestState.ENDED:
             self._report(guest, time)
         else:
-            self._outbox.tell(CancelRequested(time, guest.task, f"{cancel.reason} (in {peer})"))
+            self._outcome.tell(CancelRequested(time, guest.task, f"{cancel.reason} (in {peer})"))
 
     def noted(self, peer: str, noted: Noted, time: float) -> None:
         """Settle ended guests after their origin has the report."""
@@ -142,7 +142,7 @@ class IncomingHandovers:
         if guest is not None and guest.state is GuestState.HELD:
             self._last_question += 1
             self._open_questions.setdefault(task, set()).add(self._last_question)
-            self._outbox.send(guest.peer, Start(guest.uuid, guest.epoch, self._last_question))
+            self._outcome.send(guest.peer, Start(guest.uuid, guest.epoch, self._last_question))
 
     def task_changed(self, task: Task, time: float) -> None:
         """Report a guest's start and end to its origin."""
@@ -161,7 +161,7 @@ class IncomingHandovers:
         """Report at intervals, repeat unconfirmed ends, return the guests of silent origins."""
         for guest in list(self._guests.values()):
             if guest.state is GuestState.HELD and time > self._last_heard[guest.task] + 2 * self._settings.lease:
-                self._outbox.tell(CancelRequested(time, guest.task, f"{guest.peer} was silent for too long"))
+                self._outcome.tell(CancelRequested(time, guest.task, f"{guest.peer} was silent for too long"))
         for peer in dict.fromkeys(guest.peer for guest in self._guests.values()):  # in an order that a replay repeats
             if time >= self._last_report.get(peer, -math.inf) + self._settings.lease / 4:
                 self._last_report[peer] = time
@@ -182,25 +182,25 @@ class IncomingHandovers:
             time,
         )
         self._write(guest)
-        self._outbox.statistics.count_taken(len(commit.visited))
+        self._outcome.statistics.count_taken(len(commit.visited))
         self._last_heard[task.id] = time
-        self._outbox.tell(TaskSubmitted(time, task))
-        self._outbox.send(peer, Accepted(commit.task, commit.epoch))
+        self._outcome.tell(TaskSubmitted(time, task))
+        self._outcome.send(peer, Accepted(commit.task, commit.epoch))
 
     def _drop(self, guest: Guest, reason: str, time: float) -> None:
         """Drop a guest that has not started; its origin knows and gets no report."""
         ended = guest.state is GuestState.ENDED
         self._settle(guest)
         if not ended:
-            self._outbox.tell(CancelRequested(time, guest.task, reason))
+            self._outcome.tell(CancelRequested(time, guest.task, reason))
 
     def _report(self, guest: Guest, time: float) -> None:
-        self._outbox.send(guest.peer, Report((self._status(guest, time, {}),)))
+        self._outcome.send(guest.peer, Report((self._status(guest, time, {}),)))
 
     def _report_all(self, peer: str, time: float) -> None:
         ends = self._domain.ends(time)
         guests = [guest for guest in self._guests.values() if guest.peer == peer]
-        self._outbox.send(peer, Report(tuple(self._status(guest, time, ends) for guest in guests)))
+        self._outcome.send(peer, Report(tuple(self._status(guest, time, ends) for guest in guests)))
 
     def _status(self, guest: Guest, time: float, ends: Mapping[str, float]) -> RemoteTaskStatus:
         task = self._ended.get(guest.task) or self._domain.task(guest.task)
@@ -234,10 +234,10 @@ class IncomingHandovers:
 
     def _write(self, guest: Guest) -> None:
         self._keep(guest)
-        self._outbox.write_guest(guest)
+        self._outcome.write_guest(guest)
 
     def _settle(self, guest: Guest) -> None:
-        self._outbox.write_guest(replace(guest, state=GuestState.SETTLED))
+        self._outcome.write_guest(replace(guest, state=GuestState.SETTLED))
         del self._guests[guest.peer, guest.uuid], self._by_task[guest.task]
         self._ended.pop(guest.task, None)
         self._open_questions.pop(guest.task, None)

@@ -45,7 +45,7 @@ class Negotiator:
         """
         self._context = context
         self._settings = context.settings
-        self._outbox = context.outbox
+        self._outcome = context.outcome
         self._domain = context.domain
         self._finder = finder
         self._tickets = tickets
@@ -138,11 +138,11 @@ class Negotiator:
         negotiation.offers[peer] = NegotiatedOffer(end, negotiation.offers[peer].where)
         self._renew_limit(negotiation, time)
         if end > negotiation.limit:
-            self._outbox.send(peer, Fenced(reserved.task, reserved.epoch))
+            self._outcome.send(peer, Fenced(reserved.task, reserved.epoch))
             negotiation.drop_offer("by now it would end too late there")
             self._choose(negotiation, time)
         elif negotiation.prefers_other(self._settings.least_gain):
-            self._outbox.send(peer, Fenced(reserved.task, reserved.epoch))
+            self._outcome.send(peer, Fenced(reserved.task, reserved.epoch))
             self._choose(negotiation, time)
         else:
             self._end(negotiation.task)
@@ -157,7 +157,7 @@ class Negotiator:
             self._fail(task.id, time)
             return
         epoch = self._outgoing.next_epoch(ticket.uuid)
-        self._outbox.statistics.count_offered()
+        self._outcome.statistics.count_offered()
         by_peer = {one.peer: one for one in asked}
         self._negotiations[task.id] = Negotiation(
             task.id, ticket, epoch, here, limit, time, by_peer, began=time, left=left
@@ -211,7 +211,7 @@ class Negotiator:
             self._context.ask(negotiation.reserving, Reserve(negotiation.ticket.uuid, negotiation.epoch), time)
         else:
             self._end(negotiation.task)
-            self._outbox.statistics.count_failed()
+            self._outcome.statistics.count_failed()
             self._fail(negotiation.task, time, negotiation.refusal_texts())
 
     def _fail(self, name: str, time: float, answers: tuple[str, ...] = ()) -> None:
@@ -219,10 +219,10 @@ class Negotiator:
         if task is not None and task.in_transit:
             listed = f" ({'; '.join(answers)})" if answers else ""
             reason = f"{self._settings.name} knows nobody that takes it{listed}"
-            self._outbox.tell(CancelRequested(time, name, reason))
+            self._outcome.tell(CancelRequested(time, name, reason))
             return
         self.pause(name, time, answers)
-        self._outbox.tell(OfferEnded(time, name))
+        self._outcome.tell(OfferEnded(time, name))
 
     def _hand_over(self, negotiation: Negotiation, peer: str, time: float) -> None:
         candidate = negotiation.asked[peer]
@@ -230,7 +230,7 @@ class Negotiator:
         if candidate.estimate is not None:
             misjudged = abs(negotiation.offers[peer].end - (negotiation.began + candidate.end))
         self._finder.debit(candidate)
-        self._outbox.statistics.count_forwarded(candidate.age, misjudged)
+        self._outcome.statistics.count_forwarded(candidate.age, misjudged)
         self._outgoing.begin(negotiation, peer, time)
 
     def _longest_pause(self, name: str, time: float) -> float:

@@ -53,7 +53,7 @@ class OutgoingHandovers:
         self.forecasts: dict[str, float] = {}
         self._context = context
         self._settings = context.settings
-        self._outbox = context.outbox
+        self._outcome = context.outcome
         self._domain = context.domain
         self._tickets = tickets
         self._live: dict[str, Handover] = {}  # by task
@@ -93,7 +93,7 @@ class OutgoingHandovers:
         self._write(handover)
         self._last_heard[negotiation.task] = time
         self.forecasts[negotiation.task] = negotiation.offers[peer].end
-        self._outbox.tell(TaskForwarded(time, negotiation.task, peer, why))
+        self._outcome.tell(TaskForwarded(time, negotiation.task, peer, why))
         self._commit(handover, time)
 
     def tick(self, time: float) -> None:
@@ -128,13 +128,13 @@ class OutgoingHandovers:
             self.reclaim(handover, reason, time)
         elif self._is_due(handover, time):
             self._last_sent[task] = time
-            self._outbox.send(handover.peer, Cancel(handover.uuid, handover.epoch, reason))
+            self._outcome.send(handover.peer, Cancel(handover.uuid, handover.epoch, reason))
 
     def reclaim(self, handover: Handover, reason: str, time: float) -> None:
         """Take a task back before it may start; its holder is told, and fenced later if that letter is lost."""
         self._close(handover, HandoverState.RECLAIMED, reason, time)
-        self._outbox.send(handover.peer, Fenced(handover.uuid, handover.epoch))
-        self._outbox.tell(TaskReturned(time, handover.task, f"taken back: {reason}"))
+        self._outcome.send(handover.peer, Fenced(handover.uuid, handover.epoch))
+        self._outcome.tell(TaskReturned(time, handover.task, f"taken back: {reason}"))
 
     def permitted(self, task: str) -> None:
         """Pass the origin's grant of a guest on to the domain that holds it for us."""
@@ -168,7 +168,7 @@ class OutgoingHandovers:
         """Let the holder start a task; return it where its own origin has to be asked first, else an empty string."""
         handover = self._find(peer, start.task, start.epoch)
         if handover is None:
-            self._outbox.send(peer, Fenced(start.task, start.epoch))
+            self._outcome.send(peer, Fenced(start.task, start.epoch))
             return ""
         self._last_heard[handover.task] = time
         task = self._domain.task(handover.task)
@@ -185,13 +185,13 @@ class OutgoingHandovers:
         for status in report.statuses:
             handover = self._find(peer, status.task, status.epoch)
             if handover is None and not status.state.final:
-                self._outbox.send(peer, Fenced(status.task, status.epoch))
+                self._outcome.send(peer, Fenced(status.task, status.epoch))
                 continue
             if handover is not None:
                 returned += self._take_in(handover, status, time)
             receipts.append(StatusReceipt(status.task, status.epoch, status.state.final))
         if receipts:
-            self._outbox.send(peer, Noted(tuple(receipts)))
+            self._outcome.send(peer, Noted(tuple(receipts)))
         return tuple(returned)
 
     def _take_in(self, handover: Handover, status: RemoteTaskStatus, time: float) -> tuple[str, ...]:
@@ -213,11 +213,11 @@ class OutgoingHandovers:
         if status.state.final:
             outcome = f"{status.state} in {status.where}"
             self._close(handover, HandoverState.ENDED, outcome, time)
-            self._outbox.tell(_final_report(handover.task, status, started, finished, time))
+            self._outcome.tell(_final_report(handover.task, status, started, finished, time))
         elif status.state is RemoteTaskState.RUNNING:
             task = self._domain.task(handover.task)
             if task is not None and task.status.started is None:
-                self._outbox.tell(PeerReported(time, handover.task, TaskState.RUNNING, "", status.hosts, started))
+                self._outcome.tell(PeerReported(time, handover.task, TaskState.RUNNING, "", status.hosts, started))
         return ()
 
     def _commit(self, handover: Handover, time: float) -> None:
@@ -231,12 +231,12 @@ class OutgoingHandovers:
     def _grant(self, handover: Handover, ask: int) -> None:
         if handover.state is not HandoverState.GRANTED:
             self._write(replace(handover, state=HandoverState.GRANTED))
-        self._outbox.send(handover.peer, Granted(handover.uuid, handover.epoch, ask))
+        self._outcome.send(handover.peer, Granted(handover.uuid, handover.epoch, ask))
 
     def _came_back(self, handover: Handover, state: HandoverState, reason: str, time: float) -> tuple[str]:
         self._avoid(handover)
         self._close(handover, state, reason, time)
-        self._outbox.tell(TaskReturned(time, handover.task, reason))
+        self._outcome.tell(TaskReturned(time, handover.task, reason))
         return (handover.task,)
 
     def _avoid(self, handover: Handover) -> None:
@@ -255,12 +255,12 @@ class OutgoingHandovers:
 
     def _write(self, handover: Handover) -> None:
         self._keep(handover)
-        self._outbox.write_handover(handover)
+        self._outcome.write_handover(handover)
 
     def _close(self, handover: Handover, state: HandoverState, outcome: str, time: float) -> None:
         if state is not HandoverState.ENDED:
-            self._outbox.statistics.count_came_back()
-        self._outbox.write_handover(replace(handover, state=state, outcome=outcome, closed=time))
+            self._outcome.statistics.count_came_back()
+        self._outcome.write_handover(replace(handover, state=state, outcome=outcome, closed=time))
         del self._live[handover.task], self._by_key[handover.uuid, handover.epoch]
         self.forecasts.pop(handover.task, None)
         for record in (self._last_heard, self._last_sent, self._open_questions):

@@ -12,7 +12,6 @@ from lxml import etree
 
 from cosched.agents.protocol import letter_xml
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AvailabilityStep
-from cosched.agents.protocol.letters import Advertisement, Body, Inquiry, Letter, RemoteTaskState, Request
 from cosched.agents.protocol.letter_xml import (
     read_letter,
     read_task_document,
@@ -20,6 +19,7 @@ from cosched.agents.protocol.letter_xml import (
     write_letter,
     write_task_document,
 )
+from cosched.agents.protocol.letters import Advertisement, Body, Inquiry, Letter, RemoteTaskState, Request
 from cosched.coscheduler.handovers import (
     DocumentParameter,
     ModelBundle,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.agents.protocol.letters import Inquiry, Letter
 from cosched.agents.protocol.letter_xml import MAX_DOCUMENT_BYTES, write_letter
+from cosched.agents.protocol.letters import Inquiry, Letter
 from cosched.agents.transport import tls
 from cosched.agents.transport.peer_client import call_peer
 from cosched.agents.transport.peer_server import PeerServer

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from cosched.store.store import Store
 
-__all__ = ["Outbox"]
+__all__ = ["NoticeOutbox"]
 
 
-class Outbox:
+class NoticeOutbox:
     """The notices in the database; every method raises `StoreFault` where that fails."""
 
     def __init__(self, store: Store) -> None:

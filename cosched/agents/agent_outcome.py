@@ -1,4 +1,4 @@
-"""The outbox collects what one event makes an agent write, tell its core and send."""
+"""An agent's outcome: what one event makes it write, tell its core and send."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.handovers import Guest, Handover
 
-__all__ = ["AgentOutbox", "SendLetter"]
+__all__ = ["AgentOutcome", "SendLetter"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +24,16 @@ class SendLetter(Decision):
     letter: Letter
 
 
-class AgentOutbox:
-    """Collects them while an event is under way.
+class AgentOutcome:
+    """Collects records, events and letters while the agent handles one event.
 
     Attributes:
-        links: to the neighbours, by name; what is for anybody else is dropped.
-        statistics: count what is done.
-        handovers: that changed, by UUID and epoch.
-        guests: that changed, by neighbour and UUID.
-        events: for the core, in order.
-        sends: in order.
+        links: letter sequences by neighbour; a letter to an unknown neighbour is dropped.
+        statistics: counts of letters and forwarded tasks, over the agent's whole life.
+        handovers: changed hand-overs, by UUID and epoch.
+        guests: changed guests, by neighbour and UUID.
+        events: events for the core, in order.
+        sends: letters to send, in order.
     """
 
     def __init__(self, links: dict[str, LetterSequence]) -> None:
@@ -42,7 +42,7 @@ class AgentOutbox:
         self.begin()
 
     def begin(self) -> None:
-        """Begin with an event."""
+        """Forget the former event's outcome."""
         self.handovers: dict[tuple[str, int], Handover] = {}
         self.guests: dict[tuple[str, str], Guest] = {}
         self.events: list[Event] = []

@@ -7,7 +7,7 @@ import pytest
 
 from cosched.coscheduler.task import TaskState
 from cosched.store import Store
-from cosched.store.outbox import Outbox
+from cosched.store.notice_outbox import NoticeOutbox
 from cosched.store.rows import Notice, end_notices
 from tests.changes import changed
 from tests.store.new_database import new_database
@@ -34,7 +34,7 @@ def test_only_an_end_is_told() -> None:
 
 
 def test_an_end_and_its_notices_are_written_together_and_once(store: Store) -> None:
-    outbox = Outbox(store)
+    outbox = NoticeOutbox(store)
     for _ in range(2):
         store.commit(changed([change_task(TASK, state=TaskState.COMPLETED, finished=5.0)]))
     assert outbox.due(4.9, 9) == []
@@ -42,7 +42,7 @@ def test_an_end_and_its_notices_are_written_together_and_once(store: Store) -> N
 
 
 def test_a_notice_that_was_sent_stays_sent(store: Store) -> None:
-    outbox = Outbox(store)
+    outbox = NoticeOutbox(store)
     notice = Notice("7", "late", "https://h", 1.0, 1.0)
     outbox.add([notice, notice])
     outbox.put(replace(notice, due=9.0, tries=1, fault="f"))
