@@ -28,7 +28,7 @@ from cosched.scheduling.formats.input_file import read_file
 from cosched.scheduling.host_counts import useful_counts
 from cosched.scheduling.kernels import objective_kernel
 from cosched.scheduling.mapping.dual_price import warm_up as warm_up_prices
-from cosched.scheduling.objective.metrics import Metrics, measure
+from cosched.scheduling.objective.objective import Metrics, measure
 from cosched.scheduling.objective.weights import ObjectiveName, Weights
 from cosched.scheduling.plan import Plan
 from cosched.scheduling.policies import POLICIES, PolicyName, plan

@@ -17,7 +17,7 @@ from benchmarks.scheduling.highs import highs
 from benchmarks.scheduling.stock_deap import stock_deap
 from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.decoding.decoder import decode
-from cosched.scheduling.objective.metrics import measure
+from cosched.scheduling.objective.objective import measure
 from cosched.scheduling.objective.weights import ObjectiveName, Weights
 from cosched.scheduling.policies import POLICIES, PolicyName, plan
 from cosched.scheduling.search.run import Limit

@@ -10,9 +10,9 @@ from cosched.app.recordings import RecordingService
 if TYPE_CHECKING:
     from cosched.app.domain_status import DomainStatus
     from cosched.app.event_feed import EventFeed
+    from cosched.app.history import DomainHistory
     from cosched.app.model_queries import ModelQueries
     from cosched.app.neighbour_access import NeighbourAccess
-    from cosched.app.queries import DomainQueries
     from cosched.app.reservations import ReservationService
     from cosched.app.submissions import SubmissionService
     from cosched.app.task_service import TaskService
@@ -36,7 +36,7 @@ class DomainServices:
         domain: hosts, plan and status.
         neighbours: neighbouring domains and our agent.
         models: catalogue and model library.
-        queries: what has been: runs, log, accuracy, plan history.
+        history: runs, log, accuracy of predictions, earlier plans.
         feed: what happens, for followers of the event stream.
         recordings: of the core's events.
     """
@@ -47,6 +47,6 @@ class DomainServices:
     domain: DomainStatus
     neighbours: NeighbourAccess
     models: ModelQueries
-    queries: DomainQueries
+    history: DomainHistory
     feed: EventFeed
     recordings: RecordingService = field(default_factory=RecordingService)

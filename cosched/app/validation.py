@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cosched.api.deadlines import parse_deadline
 from cosched.api.times import format_time, parse_duration
-from cosched.app.transports import NotificationTargets
+from cosched.app.notifications.transports import NotificationTargets
 from cosched.connector.values import check_native_description, safe
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.task import Task, TaskSpec, TaskState, shared_values

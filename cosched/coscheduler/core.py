@@ -46,7 +46,7 @@ from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.heuristics.insertion import insert_by_deadline
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.objective.comparison import PlanFigures, describe_difference
-from cosched.scheduling.objective.metrics import measure_plan, objective
+from cosched.scheduling.objective.objective import measure_plan, objective
 from cosched.scheduling.policies import PolicyName, UserCountPolicy, find_policy
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.core_settings import CoreSettings
-    from cosched.coscheduler.plan import CurrentPlan
+    from cosched.coscheduler.current_plan import CurrentPlan
     from cosched.coscheduler.submit_limits import OwnerLimit
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.calibration import Correction

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.coscheduler.plan import PlanningAssumptions
+from cosched.coscheduler.current_plan import PlanningAssumptions
 from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.plan import CurrentPlan
+from cosched.coscheduler.current_plan import CurrentPlan
 from cosched.coscheduler.recording.snapshot import QueueSnapshot
 
 if TYPE_CHECKING:

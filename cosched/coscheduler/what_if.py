@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.coscheduler.plan import PlanningAssumptions, run_times
+from cosched.coscheduler.current_plan import PlanningAssumptions, run_times
 from cosched.coscheduler.reservations import with_reservations
 from cosched.scheduling.decoding.decoder import soonest, spans
 from cosched.scheduling.host_counts import best_seconds

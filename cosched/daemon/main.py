@@ -21,18 +21,18 @@ from cosched.agents.transport.tls import CertificateFiles
 from cosched.app.core_access import CoreClient
 from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus
 from cosched.app.event_feed import EventFeed
+from cosched.app.history import DomainHistory
 from cosched.app.model_queries import ModelQueries
 from cosched.app.neighbour_access import NoNeighbours
-from cosched.app.notifier import NotificationSettings, Notifier, late_notices
+from cosched.app.notifications.notifier import NotificationSettings, Notifier, late_notices
+from cosched.app.notifications.transports import MailServer, NotificationTargets
 from cosched.app.outputs import TaskOutputs
 from cosched.app.plan_history import PlanHistory
-from cosched.app.queries import DomainQueries
 from cosched.app.recordings import RecordingService
 from cosched.app.reservations import ReservationService
 from cosched.app.services import DomainServices
 from cosched.app.submissions import SubmissionService, submission_state
 from cosched.app.task_service import TaskService
-from cosched.app.transports import MailServer, NotificationTargets
 from cosched.app.validation import TaskValidator
 from cosched.connector.registry import load_connector
 from cosched.coscheduler.core import Coscheduler
@@ -170,7 +170,7 @@ class Daemon:
             domain=DomainStatus(client, store, catalogue, _identity(configuration), self),
             neighbours=neighbours,
             models=ModelQueries(catalogue, parts.predictor, configuration.models.folders),
-            queries=DomainQueries(client, store, self._plans),
+            history=DomainHistory(client, store, self._plans),
             feed=self._feed,
             recordings=RecordingService(None if recorder is None else recorder.blocks),
         )

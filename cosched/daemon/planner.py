@@ -17,12 +17,12 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
+from cosched.coscheduler.current_plan import named_plan
 from cosched.coscheduler.events import ScheduleImproved
-from cosched.coscheduler.plan import named_plan
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.heuristics.moldable_tasks import earliest_deadline_first, two_phase
-from cosched.scheduling.objective.metrics import measure, objective
+from cosched.scheduling.objective.objective import measure, objective
 
 if TYPE_CHECKING:
     from cosched.scheduling.objective.weights import Weights

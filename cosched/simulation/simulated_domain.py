@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt, Replan
 from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.current_plan import named_plan
 from cosched.coscheduler.events import (
     AttemptAbsent,
     AttemptSubmitted,
@@ -23,7 +24,6 @@ from cosched.coscheduler.events import (
     ScheduleImproved,
     Tick,
 )
-from cosched.coscheduler.plan import named_plan
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.policies import PolicyName

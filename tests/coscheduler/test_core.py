@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt, Replan
 from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.current_plan import run_times
 from cosched.coscheduler.dispatch import first_on_idle_hosts
 from cosched.coscheduler.events import (
     AttemptAbsent,
@@ -35,7 +36,6 @@ from cosched.coscheduler.events import (
     TaskSubmitted,
     Tick,
 )
-from cosched.coscheduler.plan import run_times
 from cosched.coscheduler.recording.lines import RecordingWriter, read_recording
 from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.coscheduler.reservations import Reservation

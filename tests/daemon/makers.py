@@ -17,11 +17,11 @@ from cosched.agents.broker import Broker
 from cosched.app.core_access import CoreClient
 from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus
 from cosched.app.event_feed import EventFeed
+from cosched.app.history import DomainHistory
 from cosched.app.model_queries import ModelQueries
 from cosched.app.neighbour_access import NoNeighbours
 from cosched.app.outputs import TaskOutputs
 from cosched.app.plan_history import PlanHistory
-from cosched.app.queries import DomainQueries
 from cosched.app.recordings import RecordingService
 from cosched.app.reservations import ReservationService
 from cosched.app.services import DomainServices
@@ -180,7 +180,7 @@ def services_of(
         domain=DomainStatus(client, store, applications, DomainIdentity("here", "none", "genetic"), health),
         neighbours=neighbours,
         models=ModelQueries(applications, ModelPredictor(models), models, longest=1e6),  # however busy the machine is
-        queries=DomainQueries(client, store, plans),
+        history=DomainHistory(client, store, plans),
         feed=feed,
     )
 

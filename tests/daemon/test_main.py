@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.app.notifier import NotificationSettings
-from cosched.app.transports import MailServer, NotificationTargets
+from cosched.app.notifications.notifier import NotificationSettings
+from cosched.app.notifications.transports import MailServer, NotificationTargets
 from cosched.daemon.config.loading import load_configuration
 from cosched.daemon.main import notification_settings
 from cosched.errors import UserError

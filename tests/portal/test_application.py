@@ -236,7 +236,7 @@ def services_of(recorder: Recorder) -> DomainServices:
         domain=each,
         neighbours=each,
         models=each,
-        queries=each,
+        history=each,
         feed=recorder.feed,
     )
 

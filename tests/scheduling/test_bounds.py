@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cosched.scheduling.availability import Unavailability
 from cosched.scheduling.bounds import fewest_missed, lower_bound, tight_bound
 from cosched.scheduling.decoding.decoder import decode
-from cosched.scheduling.objective.metrics import measure
+from cosched.scheduling.objective.objective import measure
 from tests.scheduling.problems import a_matrix, a_problem, plans, problems
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from cosched.scheduling import kernel_cache
 from cosched.scheduling.availability import Unavailability
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.objective.comparison import PlanFigures
-from cosched.scheduling.objective.metrics import measure
+from cosched.scheduling.objective.objective import measure
 from cosched.scheduling.objective.weights import ObjectiveName, Weights
 from cosched.scheduling.policies import POLICIES, PolicyName, find_policy, plan
 from cosched.scheduling.policies import policy as policy_module

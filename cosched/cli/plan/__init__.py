@@ -22,7 +22,7 @@ from cosched.scheduling.formats.input_file import read_file, read_json
 from cosched.scheduling.formats.problem_file import problem_from_document
 from cosched.scheduling.formats.tunable_file import is_tunable, tunable_from_document
 from cosched.scheduling.objective.comparison import describe_difference
-from cosched.scheduling.objective.metrics import measure
+from cosched.scheduling.objective.objective import measure
 from cosched.scheduling.objective.weights import ObjectiveName
 from cosched.scheduling.policies import Policy, PolicyName, find_policy, refuse_misfit
 from cosched.scheduling.policies import plan as make_plan
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cosched.scheduling.objective.comparison import SearchProgress
-    from cosched.scheduling.objective.metrics import Metrics
+    from cosched.scheduling.objective.objective import Metrics
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule
     from cosched.scheduling.search.run import SearchStatistics

@@ -8,8 +8,8 @@ from lark import Token, Tree
 from lark.exceptions import UnexpectedInput
 
 from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
+from cosched.language.parser.error_recovery import ErrorRecovery
 from cosched.language.parser.grammar import parser
-from cosched.language.parser.recovery import Recovery
 from cosched.language.parser.tree_builder import build_tree
 from cosched.language.syntax import walk
 from cosched.language.vocabulary import OBJECT_KINDS, UNITS
@@ -72,7 +72,7 @@ def _whole(salvaged: Salvaged[_N]) -> tuple[_N, ...]:
 
 def _salvage(language: str, source: Source) -> Salvaged[Any]:
     errors: list[Diagnostic] = []
-    recovery = Recovery(source.text)
+    recovery = ErrorRecovery(source.text)
 
     def report(error: UnexpectedInput) -> bool:
         diagnostic = _diagnostic(error, source)

@@ -98,7 +98,7 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
         now = time.time()
         hosts = services.domain.hosts(principal)
         window = now - _HOUR, now
-        spans = spans_of(services.queries.runs(principal, now - _HOUR), services.domain.plan(principal), now)
+        spans = spans_of(services.history.runs(principal, now - _HOUR), services.domain.plan(principal), now)
         busy = busy_shares(hosts, spans, window)
         return renderer.page(
             request,
@@ -110,8 +110,8 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
             classes=host_classes(hosts, busy),
             peers=services.neighbours.peers(),
             network=services.neighbours.network(),
-            accuracy=[_accuracy_strip(entry) for entry in services.queries.accuracy()],
-            log=services.queries.log(principal, _LINES, (page - 1) * _LINES),
+            accuracy=[_accuracy_strip(entry) for entry in services.history.accuracy()],
+            log=services.history.log(principal, _LINES, (page - 1) * _LINES),
             page=page,
         )
 

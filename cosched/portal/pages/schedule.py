@@ -56,7 +56,7 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
             span=span,
             spans=list(_SPANS),
             hosts=hosts,
-            progress=_search_progress(services.queries.search(), now),
+            progress=_search_progress(services.history.search(), now),
         )
 
     return router
@@ -74,7 +74,7 @@ def _blocks(services: DomainServices, principal: Principal, plan: PlanView, sinc
             run.deadline,
             "past" if run.state == "completed" else "broken",
         )
-        for run in services.queries.runs(principal, since)
+        for run in services.history.runs(principal, since)
     ]
     present = [
         ChartBlock(

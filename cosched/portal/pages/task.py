@@ -117,7 +117,7 @@ def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
     def show(request: Request, principal: AnyPrincipal, task_id: str) -> Response:
         task = services.tasks.task(principal, task_id)
         explained = services.tasks.explain(principal, task_id)
-        points = services.queries.planned(task_id)
+        points = services.history.planned(task_id)
         return renderer.page(
             request,
             "task.html",

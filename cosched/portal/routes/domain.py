@@ -142,12 +142,12 @@ def history_routes(services: DomainServices) -> APIRouter:
     def plans(request: Request, principal: AnyPrincipal, task_id: str) -> Response:
         """Say where a task was planned as the plan changed, the oldest first."""
         services.tasks.task(principal, task_id)  # whoever may not see it gets no further
-        return _PLANS.tagged(request, list(services.queries.planned(task_id)))
+        return _PLANS.tagged(request, list(services.history.planned(task_id)))
 
     @router.get("/plan/search", tags=["domain"], response_model=list[SearchPoint], responses=NOT_MODIFIED)
     def search(request: Request) -> Response:
         """Say how the search's plan became better, the oldest first."""
-        return _SEARCH.tagged(request, list(services.queries.search()))
+        return _SEARCH.tagged(request, list(services.history.search()))
 
     @router.get("/runs", tags=["domain"], response_model=list[RunView], responses=NOT_MODIFIED)
     def runs(
@@ -156,12 +156,12 @@ def history_routes(services: DomainServices) -> APIRouter:
         since: Annotated[float, Query(ge=0, le=1e11, description="Only what ended after this time.")] = 0.0,
     ) -> Response:
         """List what has run, on which hosts: the schedule's past; the last 4,000 attempts at most."""
-        return _RUNS.tagged(request, list(services.queries.runs(principal, since)))
+        return _RUNS.tagged(request, list(services.history.runs(principal, since)))
 
     @router.get("/accuracy", tags=["domain"], response_model=list[Accuracy], responses=NOT_MODIFIED)
     def accuracy(request: Request) -> Response:
         """Say how well run times were predicted, by application and hardware."""
-        return _ACCURACY.tagged(request, list(services.queries.accuracy()))
+        return _ACCURACY.tagged(request, list(services.history.accuracy()))
 
     @router.get("/log", tags=["domain"], response_model=list[RecordView], responses=NOT_MODIFIED)
     def log(
@@ -171,7 +171,7 @@ def history_routes(services: DomainServices) -> APIRouter:
         offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
     ) -> Response:
         """List what has happened, newest first; of other users' tasks only for operators."""
-        return _LOG.tagged(request, list(services.queries.log(principal, limit, offset)))
+        return _LOG.tagged(request, list(services.history.log(principal, limit, offset)))
 
     return router
 

@@ -17,7 +17,7 @@ from cosched.scheduling.heuristics import batch_queue
 from cosched.scheduling.heuristics.batch_queue import calculated_counts
 from cosched.scheduling.heuristics.list_scheduling import list_order
 from cosched.scheduling.host_counts import best_seconds, narrowed, useful_count_seconds, useful_counts
-from cosched.scheduling.objective.metrics import measure_plan, objective
+from cosched.scheduling.objective.objective import measure_plan, objective
 from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Objectives of whole populations of plans in machine code: the same values as `objective.metrics`."""
+"""Objectives of whole populations of plans in machine code: the same values as `objective.objective`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cosched.scheduling.kernels.availability_kernel import tabulate_windows
 from cosched.scheduling.kernels.decode_kernel import population_spans
 from cosched.scheduling.kernels.jit import compiled
 from cosched.scheduling.kernels.problem_tables import ProblemTables
-from cosched.scheduling.objective.metrics import MISSED
+from cosched.scheduling.objective.objective import MISSED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,7 @@ __all__ = ["evaluate_population", "plan_figures", "repair_orders", "tabulate"]
 
 
 def tabulate(problem: Problem, weights: Weights, bound: float) -> ProblemTables:
-    """Lay a problem out for the compiled code; `bound` as in `metrics.objective`."""
+    """Lay a problem out for the compiled code; `bound` as in `objective.objective`."""
     only = single_class(problem)
     ascending = np.lexsort((np.arange(len(problem.hosts)), problem.free))
     before = problem.depends_on or ((),) * len(problem.tasks)
@@ -119,7 +119,7 @@ def repair_orders(problem: ProblemTables, orders: NDArray[np.int64]) -> None:
 def _objectives(
     problem: ProblemTables, widths: NDArray[np.int64], starts: NDArray[np.float64], ends: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the objective of each plan; `metrics` has the formulas and explains the idle one."""
+    """Return the objective of each plan; `objective.objective` has the formulas and explains the idle one."""
     weights, deadline, due = problem.weights, problem.deadline, problem.due
     plans, tasks = ends.shape
     costs = np.empty(plans)
@@ -144,7 +144,7 @@ def _front_idle(
     ends: NDArray[np.float64],
     makespan: float,
 ) -> float:
-    """Return Titan's φ; `metrics` explains it."""
+    """Return Titan's φ; `objective.objective` explains it."""
     used, available = 0.0, 0.0
     counts = widths if problem.seconds.shape[0] == 1 else widths % problem.base
     for task in range(widths.shape[0]):

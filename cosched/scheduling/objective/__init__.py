@@ -1,1 +1,1 @@
-"""Judge a schedule: figures, the weighted objective, comparison. Start at `metrics`."""
+"""Judge a schedule: figures, the weighted objective, comparison. Start at `objective`."""

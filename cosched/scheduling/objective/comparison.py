@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from cosched.scheduling.objective.metrics import Metrics
+    from cosched.scheduling.objective.objective import Metrics
 
 __all__ = ["PlanFigures", "SearchProgress", "describe_difference"]
 
@@ -19,7 +19,7 @@ class PlanFigures(NamedTuple):
         makespan: in seconds.
         late: number of tasks that miss their deadline.
         lateness: sum of their lateness in seconds.
-        front_idle: front-weighted idle share, 0…1 (see `metrics`).
+        front_idle: front-weighted idle share, 0…1 (see `Metrics`).
     """
 
     makespan: float

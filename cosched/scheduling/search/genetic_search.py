@@ -20,7 +20,7 @@ from cosched.scheduling.host_counts import encoded_choices, with_decoded_classes
 from cosched.scheduling.kernels import genetic_operators, objective_kernel
 from cosched.scheduling.mapping import dual_price
 from cosched.scheduling.objective.comparison import PlanFigures
-from cosched.scheduling.objective.metrics import MISSED
+from cosched.scheduling.objective.objective import MISSED
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.problem import Problem
 from cosched.scheduling.search.class_assignment import assign_classes
@@ -127,7 +127,7 @@ class GeneticSearch:
 
     @property
     def objective(self) -> float:
-        """The objective of the best plan (see `metrics.objective`)."""
+        """The objective of the best plan (see `objective.objective`)."""
         return float(self._fame[0].fitness.values[0])
 
     @property

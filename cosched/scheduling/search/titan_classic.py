@@ -19,7 +19,7 @@ from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.kernels import objective_kernel
 from cosched.scheduling.kernels.jit import compiled as machine_code
 from cosched.scheduling.objective.comparison import PlanFigures
-from cosched.scheduling.objective.metrics import measure_times
+from cosched.scheduling.objective.objective import measure_times
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.plan import Plan
 from cosched.scheduling.problem import Problem

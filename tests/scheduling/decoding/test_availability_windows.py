@@ -14,7 +14,7 @@ from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.decoding.availability_windows import decode_windows, soonest_in_windows, window_pools
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.host_counts import best_seconds
-from cosched.scheduling.objective.metrics import measure
+from cosched.scheduling.objective.objective import measure
 from cosched.scheduling.plan import Plan
 from cosched.scheduling.schedule import check_schedule
 from tests.scheduling.problems import a_plan, a_problem, plans, problems

@@ -206,7 +206,7 @@ def test_a_count_that_cannot_be_used_is_an_error(count: int) -> None:
 
 def test_the_light_modules_load_neither_numba_nor_deap() -> None:
     modules = (
-        "problem schedule decoding.decoder objective.metrics bounds heuristics.moldable_tasks policies"
+        "problem schedule decoding.decoder objective.objective bounds heuristics.moldable_tasks policies"
         " formats.problem_file"
     )
     code = "import sys; " + "; ".join(f"import cosched.scheduling.{name}" for name in modules.split())

@@ -10,7 +10,7 @@ from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.heuristics import moldable_tasks
 from cosched.scheduling.heuristics.moldable_tasks import best_heuristic
-from cosched.scheduling.objective.metrics import measure, objective
+from cosched.scheduling.objective.objective import measure, objective
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.schedule import check_schedule
 from tests.scheduling.problems import problems

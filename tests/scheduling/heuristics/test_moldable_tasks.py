@@ -7,7 +7,7 @@ from hypothesis import given
 
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.heuristics import moldable_tasks
-from cosched.scheduling.objective.metrics import measure
+from cosched.scheduling.objective.objective import measure
 from cosched.scheduling.schedule import check_schedule
 from tests.scheduling.problems import a_problem, problems
 

@@ -16,7 +16,7 @@ from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.heuristics import moldable_tasks
 from cosched.scheduling.host_counts import with_decoded_classes, with_encoded_classes
 from cosched.scheduling.objective.comparison import PlanFigures
-from cosched.scheduling.objective.metrics import measure, objective
+from cosched.scheduling.objective.objective import measure, objective
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.schedule import check_schedule
 from cosched.scheduling.search.genetic_search import GeneticSearch

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cosched.scheduling.objective.metrics import measure
+from cosched.scheduling.objective.objective import measure
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.schedule import check_schedule
 from cosched.scheduling.search.titan_classic import TitanClassicSearch, remainder_selection

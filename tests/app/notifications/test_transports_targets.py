@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.app.transports import NotificationTargets
+from cosched.app.notifications.transports import NotificationTargets
 from cosched.errors import UserError
 
 ALLOWED = NotificationTargets(("hooks.example.org", "http://10.0.0.7:9000"), ("ann@example.org", "@site.example"))

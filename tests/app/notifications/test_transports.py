@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.app.transports import MailServer, post_hook, send_mail
+from cosched.app.notifications.transports import MailServer, post_hook, send_mail
 from cosched.errors import SystemFault
 
 if TYPE_CHECKING:

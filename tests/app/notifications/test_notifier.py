@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiosmtpd.controller import Controller
 
-from cosched.app.notifier import NotificationSettings, Notifier
-from cosched.app.transports import MailServer, NotificationTargets
+from cosched.app.notifications.notifier import NotificationSettings, Notifier
+from cosched.app.notifications.transports import MailServer, NotificationTargets
 from cosched.coscheduler.task import TaskState
 from cosched.store import Store
 from cosched.store.notice_outbox import NoticeOutbox
@@ -218,7 +218,7 @@ def test_lateness_is_told_once_and_ahead_of_time(store: Store) -> None:
 
 
 def test_the_thread_looks_by_itself_and_ends(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cosched.app.notifier._LOOK", 0.01)
+    monkeypatch.setattr("cosched.app.notifications.notifier._LOOK", 0.01)
     with web_hook() as hook:
         store.commit(changed([change_task(ENDED, notify=(hook.url,))]))
         settings = NotificationSettings(NotificationTargets((hook.url,)), "secret")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.scheduling.decoding.decoder import decode
-from cosched.scheduling.objective.metrics import Metrics, measure, measure_plan, objective
+from cosched.scheduling.objective.objective import Metrics, measure, measure_plan, objective
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.schedule import Assignment, Schedule
 from tests.scheduling.problems import a_problem, plans, problems

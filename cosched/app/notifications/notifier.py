@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.app.transports import (
+from cosched.app.notifications.transports import (
     MailServer,
     NotificationTargets,
     hook_body,

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import json
 
-from cosched.app.transports import hook_body, hook_headers, mail, notice_id
+from cosched.app.notifications.transports import hook_body, hook_headers, mail, notice_id
 from cosched.app.views import task_view
 from cosched.coscheduler.task import TaskState
 from cosched.store.rows import Notice

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
     from cosched.store.store import Store
 
-__all__ = ["DomainQueries"]
+__all__ = ["DomainHistory"]
 
 _MOST_RUNS = 4000
 _COMPLETED = 2000
 _RATIOS = 60
 
 
-class DomainQueries:
-    """Answers for the past of a domain. Methods may block; any thread may call them."""
+class DomainHistory:
+    """Answers questions about the past of a domain. Methods may block; any thread may call them."""
 
     def __init__(self, core: CoreClient, store: Store, plans: PlanHistory) -> None:
         self._core = core

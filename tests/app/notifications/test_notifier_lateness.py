@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cosched.app.notifier import late_notices
+from cosched.app.notifications.notifier import late_notices
 from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.coscheduler.plan import CurrentPlan, PlanningAssumptions, initial_host_counts
+from cosched.coscheduler.current_plan import CurrentPlan, PlanningAssumptions, initial_host_counts
 from cosched.prediction.calibration import Correction
 from tests.coscheduler.makers import a_task
 

@@ -14,7 +14,7 @@ from lark.parsers.lalr_analysis import Shift
 if TYPE_CHECKING:
     from lark.exceptions import UnexpectedInput
 
-__all__ = ["Recovery"]
+__all__ = ["ErrorRecovery"]
 
 _LANDMARK = re.compile(r"\(\*[\s\S]*?\*\)|\"[^\"\n]*\"|[;{}]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -23,7 +23,7 @@ _NOWHERE = sys.maxsize
 
 
 @dataclass
-class Recovery:
+class ErrorRecovery:
     """Skip unreadable statements and keep those before and after them.
 
     Attributes:

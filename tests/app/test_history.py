@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from cosched.app.queries import DomainQueries
+    from cosched.app.history import DomainHistory
 
 ANN, BOB, OLGA = Principal("ann", Role.USER), Principal("bob", Role.USER), Principal("olga", Role.OPERATOR)
 NOW = 1_750_000_000.0
@@ -29,8 +29,8 @@ def running(tmp_path: Path) -> Iterator[Daemon]:
 
 
 @pytest.fixture
-def queries(running: Daemon) -> DomainQueries:
-    return running.services.queries
+def history(running: Daemon) -> DomainHistory:
+    return running.services.history
 
 
 def ran(store: Daemon, number: int, owner: str, predicted: float, actual: float) -> None:
@@ -56,32 +56,32 @@ def ran(store: Daemon, number: int, owner: str, predicted: float, actual: float)
     store.store.commit(changed([task], [attempt]))
 
 
-def test_what_has_run_is_told_without_the_names_of_others(running: Daemon, queries: DomainQueries) -> None:
+def test_what_has_run_is_told_without_the_names_of_others(running: Daemon, history: DomainHistory) -> None:
     ran(running, 1, "ann", 10.0, 10.0)
     ran(running, 2, "bob", 10.0, 10.0)
-    assert [(run.task, run.name, run.deadline) for run in queries.runs(ANN, NOW)] == [
+    assert [(run.task, run.name, run.deadline) for run in history.runs(ANN, NOW)] == [
         ("", "", None),
         ("1", "task 1", NOW + 5),
     ]
-    assert [run.task for run in queries.runs(OLGA, NOW)] == ["2", "1"]
-    assert [run.task for run in queries.runs(OLGA, NOW + 1)] == ["2"]
+    assert [run.task for run in history.runs(OLGA, NOW)] == ["2", "1"]
+    assert [run.task for run in history.runs(OLGA, NOW + 1)] == ["2"]
 
 
-def test_accuracy_is_by_application_and_hardware(running: Daemon, queries: DomainQueries) -> None:
+def test_accuracy_is_by_application_and_hardware(running: Daemon, history: DomainHistory) -> None:
     for number, actual in enumerate((12.0, 10.0, 8.0), 1):
         ran(running, number, "ann", 10.0, actual)
-    (found,) = queries.accuracy()
+    (found,) = history.accuracy()
     assert (found.application, found.hardware, found.ratios) == ("halving", "fast", (1.2, 1.0, 0.8))
     assert (found.factor, found.runs) == (1.0, 0)  # this core has seen none of them
 
 
-def test_plans_and_log_follow_a_new_task(running: Daemon, queries: DomainQueries) -> None:
+def test_plans_and_log_follow_a_new_task(running: Daemon, history: DomainHistory) -> None:
     told: list[int] = []
     running.engine.subscribe(lambda _tasks, events: told.append(len(events)))
     task = make_task(0, id="", submitted=NOW, profile=Profile((5.0,), PredictionSource.USER))
     running.inbox.accept([replace(task, owner="ann")]).result(10)
     running.inbox.ask(lambda _core, _time: None).result(10)
     assert told
-    assert len(queries.planned("1")) == 1
-    assert queries.log(BOB, 10, 0)[-1].kind == "hosts observed"
-    assert [line.kind for line in queries.log(ANN, 10, 0)] == ["submitted", "hosts observed"]
+    assert len(history.planned("1")) == 1
+    assert history.log(BOB, 10, 0)[-1].kind == "hosts observed"
+    assert [line.kind for line in history.log(ANN, 10, 0)] == ["submitted", "hosts observed"]

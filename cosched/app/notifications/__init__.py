@@ -1,0 +1,1 @@
+"""Notifications: notices to the users of tasks, by mail and over HTTP. Start at `notifier`."""
