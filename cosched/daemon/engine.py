@@ -15,12 +15,12 @@ import structlog
 
 from cosched.app.validation import check_predecessors
 from cosched.coscheduler.changes import Changes, Outcome, Replan
-from cosched.coscheduler.events import Restored, SavedState, TaskSubmitted, Tick
+from cosched.coscheduler.events import Restored, TaskSubmitted, Tick
 from cosched.daemon.effects import SNAPSHOT_INTERVAL
 from cosched.daemon.inbox import InboxItem
+from cosched.daemon.recovery import saved_state
 from cosched.errors import UserError
 from cosched.store.database import StoreFault
-from cosched.store.handovers import HandoverTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -68,7 +68,6 @@ class Engine(threading.Thread):
         self._inbox = inbox
         self._next_number = next_number
         self._effects = effects
-        self._exchange = HandoverTable(store)
         self._ticked_at = 0.0
         self._stopped = threading.Event()
         self._listeners: list[ChangeListener] = []
@@ -91,26 +90,12 @@ class Engine(threading.Thread):
             self.join()
 
     def restore(self) -> None:
-        """Load the state of a former process, and locate its attempts. Call before `start`."""
-        tasks, attempts = self._store.load()
-        live = [attempt for attempt in attempts if attempt.state.live]
-        # A task that has ended may still have an attempt to get rid of; the core wants only those that live on.
-        waiting = [task for task in tasks if not task.status.state.final]
-        names = {task.id for task in waiting}
-        guests, ended = self._exchange.guests()
+        """Take up the state of a former process and locate its attempts; call it before `start`."""
         now = self._inbox.now()
-        saved = SavedState(
-            tasks=tuple(waiting),
-            attempts=tuple(attempt for attempt in live if attempt.task in names),
-            completed=self._store.completed(),
-            reservations=self._store.reservations(now),
-            handovers=self._exchange.handovers(),
-            guests=guests,
-            ended=ended,
-        )
+        saved = saved_state(self._store, now)
         outcome = self._broker.handle(Restored(now, saved))
         self._effects.carry_out((*outcome.decisions, Replan()))
-        _log.info("restored", tasks=len(waiting), attempts=len(live))
+        _log.info("restored", tasks=len(saved.tasks), attempts=len(saved.attempts))
 
     def run(self) -> None:
         """Serve the inbox until `stop`."""
