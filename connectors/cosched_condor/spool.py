@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from cosched.connector.spool import FENCED, AttemptFolders, export_lines, prepared_command, read_output
+from cosched.connector.spool import FENCED, AttemptFolders, export_lines, prepared_command, read_job_file, read_output
 from cosched_condor.event_log import EventLogFiles
 
 if TYPE_CHECKING:
@@ -68,11 +68,8 @@ class CondorAttemptFolders(AttemptFolders):
 
     def codes(self, attempt: str) -> list[int | None]:
         """Return the exit codes that the processes of a parallel job wrote down, by rank; none for other jobs."""
-        try:
-            count = int((self.folder(attempt) / _PROCESS_COUNT_FILE).read_text())
-        except FileNotFoundError:
-            return []
-        return [self._code(attempt, rank) for rank in range(count)]
+        count = read_job_file(self.folder(attempt) / _PROCESS_COUNT_FILE, 16) or ""
+        return [self._code(attempt, rank) for rank in range(int(count))] if count.strip().isdecimal() else []
 
     def _code(self, attempt: str, rank: int) -> int | None:
         written = read_output(self.folder(attempt) / f"code.{rank}", 0, 9)
@@ -105,7 +102,7 @@ class CondorAttemptFolders(AttemptFolders):
         folder = shlex.quote(str(self.folder(launch.attempt)))
         command = prepared_command(launch, folder)
         if parallel:
-            (self.folder(launch.attempt) / _PROCESS_COUNT_FILE).write_text(f"{launch.count}\n")
+            self.write(launch.attempt, _PROCESS_COUNT_FILE, f"{launch.count}\n")
             command = _PARALLEL_COMMAND.format(command=command, folder=folder)
         return self.write(
             launch.attempt,

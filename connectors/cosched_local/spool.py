@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from cosched.connector import JobReport, JobState
 from cosched.connector.launches import launch_from_json, launch_to_json
-from cosched.connector.spool import offline_hosts, with_preparation_failure
+from cosched.connector.spool import offline_hosts, read_job_file, with_preparation_failure
 from cosched_local.processes import RunnerClaim
 from cosched_local.runner import claim, write_durably, write_end
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalSpool"]
 
+_LARGEST_FILE = 128 << 20  # bytes; a launch is the largest, of a request of 16 MiB at most
 _FENCE_CLAIM = "0 0 fence\n"  # a claim that no process holds
 
 
@@ -159,10 +160,7 @@ class LocalSpool:
             return None
 
     def _read(self, attempt: str, name: str) -> str:
-        try:
-            return (self.folder(attempt) / name).read_text(errors="replace")
-        except FileNotFoundError:
-            return ""
+        return read_job_file(self.folder(attempt) / name, _LARGEST_FILE) or ""
 
 
 def _float(text: str) -> float | None:

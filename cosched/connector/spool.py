@@ -37,6 +37,7 @@ __all__ = [
     "output_part",
     "prepared_command",
     "prune_spool",
+    "read_job_file",
     "read_output",
     "spool_faults",
     "with_preparation_failure",
@@ -78,6 +79,26 @@ def cancelled_before_submission(attempt: str) -> ConnectorError:
     )
 
 
+@contextlib.contextmanager
+def _plain_file(file: Path) -> Iterator[int | None]:
+    """Open a file that a job may have put there: a plain one, through no link; None for anything else.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    try:  # O_NONBLOCK: a pipe that stands there would be waited for
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
+            raise
+        yield None
+        return
+    try:
+        yield handle if stat.S_ISREG(os.fstat(handle).st_mode) else None
+    finally:
+        os.close(handle)
+
+
 def read_output(file: Path, offset: int, limit: int) -> Output | None:
     """Return at most `limit` bytes from `offset` on (from the end where negative); None where there is no such file.
 
@@ -86,20 +107,26 @@ def read_output(file: Path, offset: int, limit: int) -> Output | None:
     Raises:
         OSError: it cannot be read.
     """
-    try:
-        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ELOOP):
-            return None
-        raise
-    try:
-        state = os.fstat(handle)
-        if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
+    with _plain_file(file) as handle:
+        state = None if handle is None else os.fstat(handle)
+        if handle is None or state is None or state.st_nlink > 1:
             return None
         start = max(state.st_size + offset, 0) if offset < 0 else min(offset, state.st_size)
         return Output(os.pread(handle, limit, start), start, state.st_size)
-    finally:
-        os.close(handle)
+
+
+def read_job_file(file: Path, most: int = 4096) -> str | None:
+    """Return the text of a small file that a job may have written; None where there is none.
+
+    A link, a pipe or a device in its place counts as missing, and so does a file of more than `most` bytes.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with _plain_file(file) as handle:
+        if handle is None or os.fstat(handle).st_size > most:
+            return None
+        return os.pread(handle, most, 0).decode(errors="replace")
 
 
 def output_part(data: bytes, offset: int, limit: int) -> Output:
@@ -163,7 +190,8 @@ class AttemptFolders:
     def fence(self, attempt: str) -> None:
         """Mark the attempt as cancelled, durably: its processes end before they begin."""
         self.create(attempt)
-        _write_file(self.folder(attempt) / "cancelled", "", 0o666)
+        if not self.fenced(attempt):
+            _write_file(self.folder(attempt) / "cancelled", "", 0o666)
         _sync_folder(self.folder(attempt))
 
     def fenced(self, attempt: str) -> bool:
@@ -177,12 +205,16 @@ class AttemptFolders:
     def write(self, attempt: str, name: str, text: str) -> Path:
         """Write a script into the attempt's folder, as open to others as the folder."""
         script = self.folder(attempt) / name
-        _write_file(script, text, self.mode() & 0o755)
+        _write_file(script, text, self.file_mode())
         return script
 
     def mode(self) -> int:
         """Return the mode of attempts' folders: as open to others as the spool is."""
         return stat.S_IMODE(self.root.stat().st_mode)
+
+    def file_mode(self) -> int:
+        """Return the mode of scripts: as open to others as their folder is, and never theirs to change."""
+        return self.mode() & 0o755
 
 
 def _command_line(launch: Launch) -> str:
@@ -239,11 +271,20 @@ def export_lines(launch: Launch) -> str:
 
 
 def _write_file(file: Path, text: str, mode: int) -> None:
-    """Write a file into a folder that may be another user's, never through a link."""
-    handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-    with os.fdopen(handle, "w", encoding="utf-8") as written:
-        written.write(text)
-        os.fchmod(handle, mode)
+    """Write a file into a folder that may be another user's: whatever stood there is replaced, never written into.
+
+    A pipe would block, and a link lead elsewhere.
+    """
+    new = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
+    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as written:
+            written.write(text)
+            os.fchmod(handle, mode)
+        new.replace(file)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
 
 
 def _sync_folder(folder: Path) -> None:
