@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched_slurm.nodes import NodeReservation
+    from cosched_slurm.owners import OwnerAccount
     from cosched_slurm.slurm_settings import SlurmSettings
 
 __all__ = [
@@ -111,7 +112,11 @@ class CommandResult:
 
 
 def run_command(
-    command: Sequence[str], environment: Mapping[str, str], limit: float, until: re.Pattern[bytes] | None = None
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    limit: float,
+    until: re.Pattern[bytes] | None = None,
+    user: OwnerAccount | None = None,
 ) -> CommandResult:
     """Run a command without input.
 
@@ -120,6 +125,7 @@ def run_command(
         environment: all of its variables.
         limit: seconds that it may take.
         until: pattern in its standard error at which it is ended.
+        user: whom it runs as, in place of this process's own user.
 
     Raises:
         TimeoutError: it took longer and was ended.
@@ -132,8 +138,12 @@ def run_command(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        start_new_session=True,
-    )  # a Ctrl-C is not for it
+        start_new_session=True,  # a Ctrl-C is not for it
+        cwd=None if user is None else "/",  # the daemon's own folder may be closed to this user
+        user=None if user is None else user.uid,
+        group=None if user is None else user.gid,
+        extra_groups=None if user is None else user.groups,
+    )
     with process:
         try:
             output, errors, silent = _read_pipes(process, began + limit, until)
@@ -230,13 +240,17 @@ class SlurmCommands:
             )
         return found
 
-    def submit(self, options: Sequence[str]) -> str:
+    def submit(self, options: Sequence[str], user: OwnerAccount | None = None) -> str:
         """Run sbatch and return the job's number.
+
+        Args:
+            options: of sbatch; the last one is the script.
+            user: whom the job shall belong to, in place of the daemon's user. sbatch then has no right but this user's.
 
         Raises:
             ConnectorError: refused, or the answer was lost (`transient`).
         """
-        answer = self._run("sbatch", "--parsable", *options, until=QUEUE_FULL).strip().partition(";")[0]
+        answer = self._run("sbatch", "--parsable", *options, until=QUEUE_FULL, user=user).strip().partition(";")[0]
         if not answer.isdecimal():
             raise ConnectorError(f"sbatch answered {answer[:80]!r} and no job number", transient=True)
         return answer
@@ -305,14 +319,22 @@ class SlurmCommands:
             raise ConnectorError(f"{command[0]} gave no list of {key}: {output[:80]!r}", transient=True)
         return list(rows)
 
-    def _run(self, program: str, *arguments: str, until: re.Pattern[bytes] | None = None) -> str:
+    def _run(
+        self,
+        program: str,
+        *arguments: str,
+        until: re.Pattern[bytes] | None = None,
+        user: OwnerAccount | None = None,
+    ) -> str:
         environment = {key: os.environ[key] for key in PASSED_VARIABLES if key in os.environ} | FIXED_VARIABLES
+        if user is not None:
+            environment |= {"HOME": user.home, "USER": user.name, "LOGNAME": user.name}
         if self._settings.config is not None:
             environment["SLURM_CONF"] = str(self._settings.config)
         limit = self._settings.timeout
         self.calls[program] += 1
         try:
-            done = run_command([self.path(program), *arguments], environment, limit, until)
+            done = run_command([self.path(program), *arguments], environment, limit, until, user)
         except TimeoutError:
             message = f"{program} did not answer within {limit:.0f} s: is slurmctld well?"
             raise ConnectorError(message, transient=True) from None

@@ -15,6 +15,7 @@ from cosched_slurm.job_arrays import JobArrays, array_groups
 from cosched_slurm.job_events import JobWatch, merged_report
 from cosched_slurm.jobs import JobRecord, commented_uuid, job_records
 from cosched_slurm.nodes import busy_nodes, cluster_hosts
+from cosched_slurm.owners import OwnerAccount, owner_account
 from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed_record
 from cosched_slurm.pyslurm_client import PyslurmClient
 from cosched_slurm.slurm_settings import SlurmSettings
@@ -89,6 +90,7 @@ class SlurmConnector:
         for launch in launches:
             with outcomes.settle([launch.attempt]):
                 check_launch(launch)
+                self._job_user(launch)
                 shapes[launch.attempt] = array_shape(launch, self._attempts.folder(launch.attempt), self._settings)
                 if not self._make_folder(launch.attempt):
                     again.append(launch.attempt)
@@ -193,11 +195,12 @@ class SlurmConnector:
 
     def _submit_one(self, launch: Launch) -> str:
         given = sbatch_arguments(launch, self._attempts.folder(launch.attempt), self._settings)
+        user = self._job_user(launch)
         with self._spool_faults():
             self._arrays.remove_element(launch.attempt)
-            given.append(str(self._write_scripts(launch)))
+            given.append(str(self._write_scripts(launch, user)))
         try:
-            return self._slurm.submit(given)
+            return self._slurm.submit(given, user)
         except ConnectorError as error:
             if error.refused:
                 raise
@@ -206,23 +209,34 @@ class SlurmConnector:
             raise ConnectorError(message, transient=error.transient) from error
 
     def _submit_array(self, launches: Sequence[Launch], shape: ArrayShape) -> str:
+        user = self._job_user(launches[0])
         with self._spool_faults():
             for launch in launches:
-                self._write_scripts(launch)
+                self._write_scripts(launch, user)
             array = self._arrays.create(launches)
-            if self._settings.identity == "user":
-                self._attempts.change_owner(array, launches[0].owner)
+            if user is not None:
+                self._attempts.change_owner(array, user)
         folder = self._attempts.folder(array)
         given = array_arguments(shape, array, folder, launches)
         try:
-            return self._slurm.submit([*given, str(folder / "job.sh")])
+            return self._slurm.submit([*given, str(folder / "job.sh")], user)
         except ConnectorError as error:
             if error.refused:
                 raise
             message = f"{len(launches)} tasks, of which {launches[0].name!r} is the first, were not submitted: {error}"
             raise ConnectorError(message, transient=error.transient) from error
 
-    def _write_scripts(self, launch: Launch) -> Path:
+    def _job_user(self, launch: Launch) -> OwnerAccount | None:
+        """Return whom an attempt's job belongs to; None for the daemon's own user.
+
+        Raises:
+            UserError: the owner is no user for whom jobs are submitted.
+        """
+        if self._settings.identity != "user":
+            return None
+        return owner_account(launch.owner, self._settings.lowest_uid)
+
+    def _write_scripts(self, launch: Launch, user: OwnerAccount | None) -> Path:
         """Write the scripts of an attempt and return that of its job.
 
         Raises:
@@ -231,8 +245,8 @@ class SlurmConnector:
         script = self._attempts.write_script(launch)
         text = job_script(process_count(launch), script, self._slurm.path("srun"))
         job = self._attempts.write(launch.attempt, "job.sh", text)
-        if self._settings.identity == "user":
-            self._attempts.change_owner(launch.attempt, launch.owner)
+        if user is not None:
+            self._attempts.change_owner(launch.attempt, user)
         return job
 
     def _submitted(self, launch: Launch, job: str) -> str:

@@ -11,6 +11,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from cosched.connector.launches import check_attempt
+from cosched.connector.spool import read_job_file
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["JobArrays", "array_groups"]
 
 _ATTEMPTS_FILE, _ELEMENT_FILE = "attempts", "array"
+_LONGEST_LIST = 1 << 20  # bytes; a UUID a line, and no array has more than 10,000
 _ELEMENT_SCRIPT = """\
 #!/bin/sh
 # One element of an array: the script of the attempt that has its line in the list.
@@ -75,16 +77,18 @@ class JobArrays:
         """Return the attempts of an array, by index; () for an array of another spool."""
         if array not in self._known:
             try:
-                names = (self._attempts.folder(array) / _ATTEMPTS_FILE).read_text().split()
+                listed = read_job_file(self._attempts.folder(array) / _ATTEMPTS_FILE, _LONGEST_LIST)
             except OSError:
                 return ()
-            self._known[array] = tuple(names)
+            if listed is None:
+                return ()
+            self._known[array] = tuple(listed.split())
         return self._known[array]
 
     def element_of(self, attempt: str) -> tuple[str, int] | None:
         """Return the array and the index of an attempt; None for a job of its own."""
         try:
-            array, index = (self._attempts.folder(attempt) / _ELEMENT_FILE).read_text().split()
+            array, index = (read_job_file(self._attempts.folder(attempt) / _ELEMENT_FILE) or "").split()
             check_attempt(array)
             return array, int(index)
         except (OSError, ValueError, UserError):

@@ -15,6 +15,7 @@ from cosched_slurm.commands import FIXED_VARIABLES, PASSED_VARIABLES, SlurmComma
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cosched_slurm.owners import OwnerAccount
     from cosched_slurm.slurm_settings import SlurmSettings
 
 __all__ = ["PyslurmClient", "submit_description"]
@@ -46,7 +47,6 @@ _TEXTS = {
 _NUMBERS = {
     "cores-per-socket": "cores_per_socket",
     "cpus-per-task": "cpus_per_task",
-    "gid": "group_id",
     "nice": "nice",
     "nodes": "nodes",
     "ntasks": "ntasks",
@@ -55,7 +55,6 @@ _NUMBERS = {
     "ntasks-per-socket": "ntasks_per_socket",
     "sockets-per-node": "sockets_per_node",
     "threads-per-core": "threads_per_core",
-    "uid": "user_id",
 }
 _FLAGS: dict[str, tuple[str, object]] = {
     "contiguous": ("requires_contiguous_nodes", True),
@@ -119,14 +118,21 @@ class PyslurmClient(WorkerProcess):
             manager="pyslurm",
             daemon="slurmctld",
         )
-        self.path = SlurmCommands(settings).path
+        self._commands = SlurmCommands(settings)
+        self.path = self._commands.path
 
-    def submit(self, options: Sequence[str]) -> str:
+    def submit(self, options: Sequence[str], user: OwnerAccount | None = None) -> str:
         """Submit a job and return its number.
+
+        Args:
+            options: of sbatch; the last one is the script.
+            user: whom the job shall belong to. sbatch submits it as him: the library would use the daemon's own rights.
 
         Raises:
             ConnectorError: refused, or the answer was lost (`transient`).
         """
+        if user is not None:
+            return self._commands.submit(options, user)
         return str(self.call("submit", description=submit_description(options)))
 
     def cancel(self, jobs: Sequence[str]) -> None:

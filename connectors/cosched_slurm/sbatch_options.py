@@ -9,7 +9,7 @@ import re
 
 from cosched.errors import UserError
 
-__all__ = ["USER_OPTIONS", "long_name", "parse_array_indices", "parse_time_limit", "takes_value"]
+__all__ = ["USER_OPTIONS", "check_user_option", "long_name", "parse_array_indices", "parse_time_limit", "takes_value"]
 
 _SHORT_OPTIONS = {
     "A": "account",
@@ -45,6 +45,8 @@ _SHORT_OPTIONS = {
     "x": "exclude",
 }
 # Passed on as they are: resources, files and accounts of the job. True: the option takes a value.
+# No file that sbatch itself opens may be named (bbf), and nothing that only an operator may ask for (priority): cosched
+# may be one.
 USER_OPTIONS = {
     **dict.fromkeys(
         (
@@ -52,7 +54,6 @@ USER_OPTIONS = {
             "acctg-freq",
             "batch",
             "bb",
-            "bbf",
             "begin",
             "constraint",
             "container",
@@ -96,7 +97,6 @@ USER_OPTIONS = {
             "output",
             "partition",
             "prefer",
-            "priority",
             "profile",
             "propagate",
             "qos",
@@ -140,6 +140,7 @@ _OPTIONAL_VALUE = ("exclusive", "no-kill", "oversubscribe")
 _TIME_LIMIT = re.compile(
     r"(?:(?P<days>\d{1,6})-)?(?P<first>\d{1,9})(?::(?P<second>\d{1,9}))?(?::(?P<third>\d{1,9}))?", re.ASCII
 )
+_NICE = re.compile(r"\d{1,9}", re.ASCII)  # only an operator may ask for less than 0
 _INDEX_RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?", re.ASCII)
 _MOST_TASKS = 10_000
 _LARGEST_INDEX = 4_000_000  # Slurm's own limit (MaxArraySize) is at most this
@@ -163,6 +164,22 @@ def long_name(word: str) -> tuple[str, str | None]:
     if given is not None and found not in _OPTIONAL_VALUE and not takes_value(found):
         raise UserError(f"--{found} takes no value")
     return found, given
+
+
+def check_user_option(name: str, value: str) -> None:
+    """Refuse an option that is not the user's to give, or a value that is not.
+
+    Args:
+        name: long name of the option.
+        value: what was given; empty for an option without value.
+
+    Raises:
+        UserError: says what to do.
+    """
+    if name not in USER_OPTIONS or bool(value) != USER_OPTIONS[name]:
+        raise UserError(f"the option --{name}{f'={value}' if value else ''} cannot be passed to sbatch: leave it out")
+    if name == "nice" and not _NICE.fullmatch(value):
+        raise UserError(f"--nice={value}: only a number from 0 on may be given, which makes a job wait for others")
 
 
 def takes_value(name: str) -> bool:

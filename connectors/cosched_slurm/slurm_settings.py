@@ -35,6 +35,7 @@ class SlurmSettings:
         gres: generic resources that each job asks for on each host ("gpu:1"); empty for none.
         identity: owner of the jobs: "daemon" (all are cosched's user's), "account" (cosched's user's, charged to the
             account that has the name of the task's owner), or "user" (the owner's own; cosched must run as root).
+        lowest_uid: smallest number of a user for whom jobs are submitted, with `identity = "user"`.
         interface: "cli" (Slurm's commands) or "pyslurm" (its library).
     """
 
@@ -52,6 +53,7 @@ class SlurmSettings:
     reservation: str
     gres: str
     identity: str
+    lowest_uid: int
     interface: str
 
     @classmethod
@@ -77,6 +79,7 @@ class SlurmSettings:
             reservation=keys.name("reservation"),
             gres=keys.name("gres", "generic resources such as gpu:1"),
             identity=_identity(keys),
+            lowest_uid=int(keys.number("lowest_uid", 1000, 1, 2**32 - 2)),
             interface=keys.choice("interface", ("cli", "pyslurm")),
         )
 

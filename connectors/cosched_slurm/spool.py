@@ -1,61 +1,27 @@
 """The spool of the Slurm connector: an attempt's folder holds its scripts, output, fence and process stamps.
 
 A process leaves `began.<rank>` and `ended.<rank>`: finer than Slurm's seconds, with its exit code, at no cost to the
-controller. Where `began` exists, it does not run again. `user_and_group` finds the user that owns a folder.
+controller. Where `began` exists, it does not run again.
 """
 
 from __future__ import annotations
 
 import os
-import pwd
-import re
 import shlex
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cosched.connector.spool import FENCED, AttemptFolders, export_lines, prepared_command
-from cosched.errors import UserError
+from cosched.connector.spool import FENCED, AttemptFolders, export_lines, prepared_command, read_job_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from cosched.connector import Launch
+    from cosched_slurm.owners import OwnerAccount
 
-__all__ = ["FENCED", "ProcessStamps", "SlurmAttemptFolders", "account_name", "user_and_group"]
-
-_ACCOUNT_NAME = re.compile(r"[a-z_][a-z0-9._-]{0,63}\Z")
-
-
-def account_name(owner: str) -> str:
-    """Return the name of an owner's account.
-
-    Raises:
-        UserError: there is no owner, or it is no such name; a number could be anybody.
-    """
-    if not _ACCOUNT_NAME.match(owner):
-        raise UserError(
-            f"the task has the owner {owner[:80]!r}, and jobs here run under their owners' names: "
-            "submit it as a user of this cluster"
-        )
-    return owner
-
-
-def user_and_group(owner: str) -> tuple[int, int]:
-    """Return an owner's user and group numbers.
-
-    Raises:
-        UserError: there is no such user, or it is root, for whom nothing is submitted.
-    """
-    try:
-        user = pwd.getpwnam(account_name(owner))
-    except KeyError:
-        raise UserError(f"there is no user {owner!r} here: submit as one that the cluster knows") from None
-    if user.pw_uid == 0:
-        raise UserError("nothing is submitted for root: submit as another user")
-    return user.pw_uid, user.pw_gid
-
+__all__ = ["FENCED", "ProcessStamps", "SlurmAttemptFolders"]
 
 _PROCESS_SCRIPT = """\
 #!/bin/sh
@@ -112,17 +78,19 @@ class SlurmAttemptFolders(AttemptFolders):
         """Return the mode of attempts' folders."""
         return 0o700
 
-    def change_owner(self, attempt: str, owner: str) -> None:
-        """Give an attempt's folder and files to another user, who must be able to reach it.
+    def file_mode(self) -> int:
+        """Return the mode of files in them: where the folder is another user's, they stay ours for him to read."""
+        return 0o755
+
+    def change_owner(self, attempt: str, user: OwnerAccount) -> None:
+        """Give an attempt's folder to another user, who must be able to reach it.
+
+        The files stay root's, open to him to read: nothing in a folder that is his is ever touched by its name.
 
         Raises:
-            UserError: there is no such user, or it is root, for whom nothing is submitted.
             OSError: it cannot be done.
         """
-        user, group = user_and_group(owner)
-        folder = self.folder(attempt)
-        for path in (*folder.iterdir(), folder):
-            os.chown(path, user, group, follow_symlinks=False)
+        os.chown(self.folder(attempt), user.uid, user.gid, follow_symlinks=False)
 
     def created(self, attempt: str) -> float:
         """Return when the attempt's script was written, before any job of it; now where there is none."""
@@ -207,8 +175,5 @@ def _streams_kept(settings: Mapping[str, str]) -> tuple[str, ...]:
 
 def _stamp_words(file: Path) -> list[str]:
     """Return the words of a stamp; [] where it is missing or not yet whole."""
-    try:
-        text = file.read_text()
-    except FileNotFoundError:
-        return []
+    text = read_job_file(file) or ""
     return text.split() if text.endswith("\n") else []

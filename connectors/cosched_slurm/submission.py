@@ -12,8 +12,8 @@ from cosched.connector.launches import shown_application, shown_deadline
 from cosched.connector.templating import render
 from cosched.errors import UserError
 from cosched_slurm.jobs import job_comment
-from cosched_slurm.sbatch_options import USER_OPTIONS
-from cosched_slurm.spool import account_name, user_and_group
+from cosched_slurm.owners import account_name
+from cosched_slurm.sbatch_options import check_user_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,11 +43,13 @@ class ArrayShape:
         options: of sbatch, but for those that differ between the attempts.
         application: their tasks' application.
         has_deadline: whether their tasks have deadlines. These may differ: else few would share an array.
+        owner: whose job the array is; empty where it is the daemon's own.
     """
 
     options: tuple[str, ...]
     application: str
     has_deadline: bool
+    owner: str
 
 
 def array_arguments(shape: ArrayShape, array: str, folder: Path, launches: Sequence[Launch]) -> list[str]:
@@ -92,6 +94,7 @@ def array_shape(launch: Launch, folder: Path, settings: SlurmSettings) -> ArrayS
         tuple(option for option in sbatch_arguments(launch, folder, settings) if not option.startswith(own)),
         shown_application(launch),
         launch.deadline is not None,
+        launch.owner if settings.identity == "user" else "",
     )
 
 
@@ -133,8 +136,6 @@ def sbatch_arguments(launch: Launch, folder: Path, settings: SlurmSettings) -> l
     }
     if settings.identity == "account":
         given["account"] = account_name(launch.owner)
-    if settings.identity == "user":
-        given["uid"], given["gid"] = map(str, user_and_group(launch.owner))
     if launch.native is None:
         given |= {"ntasks": str(count), "ntasks-per-node": "1"}
     named = [f"--{option}={value}" for option, value in given.items() if value]
@@ -165,10 +166,10 @@ def _user_options(launch: Launch) -> dict[str, str]:
     if launch.native is None:
         return {}
     for name, value in launch.native.settings.items():
-        if name not in USER_OPTIONS or bool(value) != USER_OPTIONS[name]:
-            raise UserError(
-                f"the option --{name}={value} of task {launch.name!r} cannot be passed to sbatch: leave it out"
-            )
+        try:
+            check_user_option(name, value)
+        except UserError as error:
+            raise UserError(f"task {launch.name!r}: {error}") from None
     folder = launch.directory.replace("%", "%%")
     return {
         name: f"{folder}/{value}" if name in ("output", "error", "input") and not value.startswith("/") else value

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from cosched.connector.userfiles import UserFileOrigin, UserJob
 from cosched.connector.values import NativeDescription, check_native_description, safe
 from cosched.errors import UserError
-from cosched_slurm.sbatch_options import USER_OPTIONS, long_name, parse_array_indices, parse_time_limit, takes_value
+from cosched_slurm.sbatch_options import (
+    USER_OPTIONS,
+    check_user_option,
+    long_name,
+    parse_array_indices,
+    parse_time_limit,
+    takes_value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -104,6 +111,8 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
             value = next(rest, None)
             if value is None:
                 raise UserError(f"--{name} lacks its value")
+        if name in USER_OPTIONS:
+            check_user_option(name, value or "")
         yield name, value or ""
 
 

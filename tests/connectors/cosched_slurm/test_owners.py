@@ -1,22 +1,40 @@
-"""Owners of tasks on a cluster: named, known, and never root."""
+"""Owners of tasks on a cluster: named, known, and never root or another of the system's users."""
 
 from __future__ import annotations
 
+import os
 import pwd
 
 import pytest
 
 from cosched.errors import UserError
-from cosched_slurm.spool import account_name, user_and_group
+from cosched_slurm.owners import account_name, owner_account
+
+LOWEST = 1000
 
 
-def test_an_owner_is_a_user_and_an_account() -> None:
+def test_an_owner_is_a_user_with_all_groups() -> None:
     nobody = pwd.getpwnam("nobody")
-    assert user_and_group("nobody") == (nobody.pw_uid, nobody.pw_gid)
+    account = owner_account("nobody", LOWEST)
+    assert (account.name, account.uid, account.gid) == ("nobody", nobody.pw_uid, nobody.pw_gid)
+    assert set(account.groups) == set(os.getgrouplist("nobody", nobody.pw_gid))
+
+
+def test_an_owner_has_an_account() -> None:
     assert account_name("ada") == "ada"
 
 
 @pytest.mark.parametrize("owner", ["", "root", "0", "no-such-user", "nobody\n", "-x", "a,b", "A B"])
-def test_whoever_is_nobody_is_refused(owner: str) -> None:
+def test_an_owner_who_is_no_user_is_refused(owner: str) -> None:
     with pytest.raises(UserError):
-        user_and_group(owner)
+        owner_account(owner, LOWEST)
+
+
+def test_a_user_of_the_system_is_refused() -> None:
+    with pytest.raises(UserError, match="lowest_uid"):
+        owner_account("daemon", LOWEST)
+
+
+def test_root_is_refused_whatever_the_lowest_number_is() -> None:
+    with pytest.raises(UserError, match="root"):
+        owner_account("root", 0)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.errors import UserError
-from cosched_slurm.sbatch_options import long_name, parse_array_indices, parse_time_limit
+from cosched_slurm.sbatch_options import check_user_option, long_name, parse_array_indices, parse_time_limit
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,17 @@ def test_short_names_and_long_ones_are_the_same() -> None:
 def test_options_without_a_place_are_refused(word: str) -> None:
     with pytest.raises(UserError):
         long_name(word)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("bbf", "/etc/shadow"), ("priority", "4294967000"), ("nice", "-5"), ("nice", "x"), ("uid", "0"), ("mem", "")],
+)
+def test_an_option_that_would_use_cosched_s_own_rights_is_refused(name: str, value: str) -> None:
+    with pytest.raises(UserError, match=f"--{name}"):
+        check_user_option(name, value)
+
+
+@pytest.mark.parametrize(("name", "value"), [("nice", "0"), ("nice", "100"), ("mem", "1G"), ("contiguous", "")])
+def test_an_option_of_the_jobs_own_is_passed_on(name: str, value: str) -> None:
+    check_user_option(name, value)

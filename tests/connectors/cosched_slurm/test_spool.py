@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import subprocess
 import uuid
@@ -113,9 +114,29 @@ def test_a_directory_that_is_not_there_fails_with_its_name(attempts: SlurmAttemp
 def test_others_see_nothing_of_an_attempt(attempts: SlurmAttemptFolders) -> None:
     launch = replace(_launch(), environment={"SECRET": "x"})
     attempts.create(launch.attempt)
-    script = attempts.write_script(launch)
-    for path in (attempts.root, attempts.folder(launch.attempt), script):
+    attempts.write_script(launch)
+    for path in (attempts.root, attempts.folder(launch.attempt)):
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
+
+
+def test_a_jobs_user_reads_its_scripts_and_cannot_change_them(attempts: SlurmAttemptFolders) -> None:
+    launch = _launch()
+    attempts.create(launch.attempt)
+    assert stat.S_IMODE(attempts.write_script(launch).stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("name", ["began.0", "ended.0"])
+def test_a_pipe_in_place_of_a_stamp_holds_nobody_up(attempts: SlurmAttemptFolders, name: str) -> None:
+    attempts.create("a")
+    os.mkfifo(attempts.folder("a") / name)
+    assert attempts.stamps("a") == ProcessStamps()
+
+
+def test_a_huge_stamp_is_not_read(attempts: SlurmAttemptFolders) -> None:
+    attempts.create("a")
+    with (attempts.folder("a") / "began.0").open("w") as stamp:
+        stamp.truncate(1 << 40)  # sparse: it takes no room on the disk, and would in memory
+    assert attempts.stamps("a") == ProcessStamps()
 
 
 @pytest.mark.parametrize("program", ["-h", "--help"])

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector import ConnectorError, JobState
+from cosched.connector import ConnectorError, JobState, NativeDescription
 from cosched.connector.contract import Bench
 from cosched.errors import UserError
 from cosched_slurm import SlurmConnector
+from cosched_slurm.commands import SlurmCommands
+from cosched_slurm.owners import owner_account
+from cosched_slurm.slurm_settings import SlurmSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +49,56 @@ def test_a_job_is_its_owners_own_and_so_is_what_it_writes(cluster: SlurmCluster,
     assert users.report(launch).state is JobState.COMPLETED
 
 
-@pytest.mark.parametrize("owner", ["", "root", "0", "no-such-user", "nobody\n", "-x", "a,b"])
+def test_tasks_of_several_owners_that_leave_together_share_no_array(cluster: SlurmCluster, users: Bench) -> None:
+    connector = SlurmConnector({**cluster.settings, "spool": str(cluster.spool), "identity": "user", "lowest_uid": 1})
+    launches = [replace(users.shell("id -un", count=1), owner=owner) for owner in ("nobody", "daemon", "nobody")]
+    outcomes = connector.submit_many(launches)
+    for launch in launches:
+        job = outcomes.job(launch.attempt)
+        assert f"UserId={launch.owner}(" in cluster.tool("scontrol", "show", "job", job)
+        connector.cancel(launch.attempt)
+
+
+def test_no_file_of_roots_gets_into_a_users_job(users: Bench, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("root's alone")
+    secret.chmod(0o600)
+    native = NativeDescription("slurm", {"bbf": str(secret)}, "#!/bin/sh\ncat $(dirname $0)/*\n")
+    launch = replace(users.launch("/bin/true", hosts=("node01",)), owner="nobody", native=native)
+    with pytest.raises(UserError, match="bbf"):
+        users.submit(launch)
+
+
+@pytest.fixture
+def commands(cluster: SlurmCluster, tmp_path: Path) -> SlurmCommands:
+    if os.geteuid() != 0:
+        pytest.skip("only root may submit for other users")
+    return SlurmCommands(SlurmSettings.read({**cluster.settings, "spool": str(tmp_path), "identity": "user"}))
+
+
+def test_sbatch_reads_no_file_with_roots_rights(commands: SlurmCommands, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("#!/bin/sh\n# root's alone\n")
+    secret.chmod(0o600)
+    with pytest.raises(ConnectorError, match="Unable to open"):
+        commands.submit([str(secret)], owner_account("nobody", 1000))
+
+
+def test_sbatch_asks_for_no_priority_with_roots_rights(cluster: SlurmCluster, commands: SlurmCommands) -> None:
+    script = cluster.spool / "priority.sh"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    plain, nobody = ["--begin=now+1hour", "--output=/dev/null", "--chdir=/"], owner_account("nobody", 1000)
+    with pytest.raises(ConnectorError, match="nice"):
+        commands.submit([*plain, "--nice=-2147483000", str(script)], nobody)
+    job = commands.submit([*plain, "--priority=4294967000", str(script)], nobody)
+    try:
+        assert "Priority=4294967000" not in cluster.tool("scontrol", "show", "job", job)
+    finally:
+        commands.cancel([job])
+
+
+@pytest.mark.parametrize("owner", ["", "root", "daemon", "0", "no-such-user", "nobody\n", "-x", "a,b"])
 def test_who_is_nobody_here_submits_nothing(users: Bench, owner: str) -> None:
     launch = replace(users.launch("/bin/true", hosts=("node01",)), owner=owner)
     with pytest.raises(UserError, match=r"owner|user|root"):
