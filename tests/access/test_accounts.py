@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from cosched.access import Role
-from cosched.access.accounts import Accounts, LoginError
+from cosched.access.accounts import Accounts, LoginError, password_digest, password_matches
 from cosched.errors import UserError
 from tests.access.memory import MemoryCredentials
 
@@ -66,3 +66,26 @@ def test_an_account_changes_and_goes(accounts: Accounts) -> None:
     assert accounts.all() == []
     with pytest.raises(UserError, match="there is no account 'ann'"):
         accounts.change("ann")
+
+
+GOOD = "correct horse battery"
+
+
+def test_only_the_password_matches_its_digest() -> None:
+    digest = password_digest(GOOD)
+    assert digest.startswith("$argon2id$")
+    assert digest != password_digest(GOOD)
+    assert password_matches(digest, GOOD)
+    for other in ("", GOOD + " ", GOOD.upper(), "x" * 5000, "\ud800"):
+        assert not password_matches(digest, other)
+
+
+def test_nobody_has_no_password() -> None:
+    assert not password_matches("", "the password of nobody")
+    assert not password_matches("no digest", GOOD)
+
+
+@pytest.mark.parametrize("password", ["", "short", "x" * 1025])
+def test_passwords_have_a_length(password: str) -> None:
+    with pytest.raises(UserError, match=r"choose one of 12 to 1024"):
+        password_digest(password)

@@ -146,3 +146,26 @@ def test_users_may_ask_so_often_and_operators_as_often_as_they_like() -> None:
     assert [known.rate_limit(unknown) for _ in range(11)][-1] == 1.0
     chief = known.identify(evidence(peer=os.getuid()))
     assert {known.rate_limit(chief) for _ in range(50)} == {0.0}
+
+
+SETTINGS = AccessSettings(administrators=frozenset({"ann", "both"}), operators=frozenset({"olga", "both"}))
+
+
+@pytest.mark.parametrize(
+    ("user", "role"),
+    [
+        ("ann", Role.ADMINISTRATOR),
+        ("olga", Role.OPERATOR),
+        ("both", Role.ADMINISTRATOR),
+        ("bob", Role.USER),
+        ("Ann", Role.USER),
+        ("", Role.USER),
+    ],
+)
+def test_the_higher_role_counts_and_names_are_exact(user: str, role: Role) -> None:
+    assert SETTINGS.role(user) is role
+
+
+def test_by_default_nobody_is_more_than_a_user() -> None:
+    assert AccessSettings().role("root") is Role.USER
+    assert not AccessSettings().proxies

@@ -4,6 +4,8 @@ import os
 import pwd
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cosched.access.proxies import RequestEvidence, TrustedProxies, parse_proxies
 from cosched.errors import UserError
@@ -34,8 +36,8 @@ def test_an_address_alone_is_not_enough_where_there_is_a_secret() -> None:
     me = pwd.getpwuid(os.getuid()).pw_name
     proxies = parse_proxies(["127.0.0.1", f"unix:{me}"], "s3cret")
     assert proxies.forwarded(RequestEvidence(address="127.0.0.1", headers={"x-proxy-secret": "s3cret"}))
-    for given in ({}, {"x-proxy-secret": ""}, {"x-proxy-secret": "s3cre"}, {"x-proxy-secret": "s3cret, s3cret"}):
-        assert not proxies.forwarded(RequestEvidence(address="127.0.0.1", headers=given))
+    for headers in ({}, {"x-proxy-secret": ""}, {"x-proxy-secret": "s3cre"}, {"x-proxy-secret": "s3cret, s3cret"}):
+        assert not proxies.forwarded(RequestEvidence(address="127.0.0.1", headers=headers))
     assert not proxies.forwarded(RequestEvidence(address="127.0.0.2", headers={"x-proxy-secret": "s3cret"}))
     assert proxies.forwarded(RequestEvidence(peer=os.getuid()))
     assert "s3cret" not in repr(proxies)
@@ -60,3 +62,22 @@ def test_whom_every_user_of_this_machine_could_pose_as(words: list[str], secret:
 def test_what_is_no_proxy(word: str) -> None:
     with pytest.raises(UserError, match="write unix:USER"):
         parse_proxies([word])
+
+
+@pytest.mark.parametrize(
+    ("header", "token"),
+    [("Bearer x", "x"), ("bearer  x ", "x"), ("Basic x", ""), ("Bearer", ""), ("", ""), ("BearerX", "")],
+)
+def test_bearer_tokens(header: str, token: str) -> None:
+    assert RequestEvidence(headers={"authorization": header}).bearer == token
+
+
+def test_cookies_go_by_their_whole_name() -> None:
+    evidence = RequestEvidence(headers={"cookie": "xsession=1; session=2;session=3; flag"})
+    assert (evidence.cookie("session"), evidence.cookie("flag"), evidence.cookie("ssion")) == ("2", "", "")
+
+
+@given(st.text())
+def test_any_header_can_be_read(text: str) -> None:
+    evidence = RequestEvidence(headers={"cookie": text, "authorization": text})
+    assert isinstance(evidence.cookie("session") + evidence.bearer, str)

@@ -10,14 +10,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cosched.access import Principal, Role
 from cosched.api.documents import TaskRequest
-from cosched.app.validation import DomainState, TaskValidator, offered_notice
+from cosched.app.validation import DomainState, TaskValidator, check_predecessors, offered_notice
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.calibration import Correction
 from cosched.prediction.profile import PredictionSource
+from tests.coscheduler.makers import a_task
 from tests.daemon.makers import Halving, catalogue
+from tests.tasks import change_task
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -197,3 +200,28 @@ def test_a_command_may_bring_a_model_of_its_own(intake: TaskValidator) -> None:
     ):
         with pytest.raises(UserError, match=re.escape(why)):
             intake.task(replace(request, **wrong), DOMAIN)
+
+
+NEW = a_task(9, after=("1",))
+
+
+@pytest.mark.parametrize("state", TaskState)
+def test_only_those_can_be_waited_for_that_have_completed_or_may_yet(state: TaskState) -> None:
+    found = {"1": change_task(a_task(1, owner="me"), state=state)}
+    if state in (TaskState.FAILED, TaskState.CANCELLED, TaskState.CANCELLING):
+        with pytest.raises(UserError, match="would never start"):
+            check_predecessors([NEW], found.get)
+    else:
+        check_predecessors([NEW], found.get)
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "seen"), [("me", Role.USER, True), ("you", Role.USER, False), ("you", Role.OPERATOR, True)]
+)
+def test_others_tasks_are_as_absent_as_ones_that_never_were(name: str, role: Role, seen: bool) -> None:
+    found = {"1": a_task(1, owner="me")}
+    if seen:
+        check_predecessors([NEW], found.get, Principal(name, role))
+    else:
+        with pytest.raises(UserError, match="there is no task '1'"):
+            check_predecessors([NEW], found.get, Principal(name, role))

@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiosmtpd.controller import Controller
 
-from cosched.app.notifications.notifier import NotificationSettings, Notifier
+from cosched.app.notifications.notifier import NotificationSettings, Notifier, late_notices
 from cosched.app.notifications.transports import MailServer, NotificationTargets
+from cosched.connector.interface import Host
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.core_settings import CoreSettings
+from cosched.coscheduler.events import HostsObserved, TaskSubmitted
 from cosched.coscheduler.task import TaskState
+from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from cosched.store.notice_outbox import NoticeOutbox
 from cosched.store.rows import Notice
@@ -24,6 +29,8 @@ from tests.tasks import change_task, make_task
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from cosched.coscheduler.task import Task
 
 NOW = 1e9
 ENDED = make_task(7, name="night run", submitted=NOW, owner="ann", state=TaskState.COMPLETED, finished=NOW)
@@ -229,3 +236,38 @@ def test_the_thread_looks_by_itself_and_ends(store: Store, monkeypatch: pytest.M
         notifier.stop()
     assert len(hook.heard) == 1
     assert not notifier.is_alive()
+
+
+def task(number: int, deadline: float | None, *notify: str) -> Task:
+    return make_task(
+        number,
+        name="n",
+        submitted=NOW,
+        profile=Profile((10.0,), PredictionSource.USER),
+        notify=notify,
+        deadline=None if deadline is None else NOW + deadline,
+        best_effort=True,
+    )
+
+
+def test_a_task_that_is_planned_to_end_too_late_is_named() -> None:
+    core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0))
+    core.handle(HostsObserved(NOW, (Host("h1"),)))
+    for each in (
+        task(1, 60, "mailto:a@b"),
+        task(2, 15, "mailto:a@b", "https://h"),
+        task(3, 5),
+        task(4, None, "mailto:a@b"),
+    ):
+        core.handle(TaskSubmitted(NOW, each))
+    assert {(notice.task, notice.kind, notice.target) for notice in late_notices(core, NOW)} == {
+        ("2", "late", "mailto:a@b"),
+        ("2", "late", "https://h"),
+    }
+    assert {notice.task for notice in late_notices(core, NOW + 61)} == {"1", "2"}
+
+
+def test_without_targets_the_plan_is_not_looked_at() -> None:
+    core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341"))
+    core.handle(TaskSubmitted(NOW, task(1, 5)))
+    assert late_notices(core, NOW + 10) == []
