@@ -17,6 +17,7 @@ from cosched.connector.templating import render
 from cosched.connector.values import check_native_description
 from cosched.errors import UserError
 from cosched_condor.event_log import submit_note
+from cosched_condor.submit_commands import COMBINED_COMMANDS, check_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,28 +42,7 @@ _HOST_NAME = "a host's name"
 _DAY = 86400
 _ACCOUNTING_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}\Z")
 _PINNED_EXPRESSION = 'TARGET.Machine == "$(CoschedHost)"'
-_COMMAND_NAME = re.compile(r"(my\.)?[a-z_][a-z0-9_]*\Z")
 _LATE_MACROS = re.compile(r"\$\(DOLLAR\)\((ProcId|ClusterId|Node)\)")
-# Words of the language that are no commands, and commands that are cosched's to give.
-_FORBIDDEN_COMMANDS = (
-    "queue",
-    "include",
-    "use",
-    "if",
-    "elif",
-    "else",
-    "endif",
-    "warning",
-    "getenv",
-    "hold",
-    "submit_event_notes",
-    "dagman_log",
-    "accounting_group_user",
-    "max_materialize",
-    "max_idle",
-    "machine_count",
-)
-_COMBINED_COMMANDS = ("requirements", "periodic_remove", "environment", "env")
 
 
 def user_commands(launch: Launch) -> list[SafeValue]:
@@ -77,7 +57,7 @@ def user_commands(launch: Launch) -> list[SafeValue]:
     found = [
         f"{key} = {_without_macros(value)}"
         for key, value in launch.native.settings.items()
-        if key not in _COMBINED_COMMANDS
+        if key not in COMBINED_COMMANDS
     ]
     return [SafeValue(line) for line in found]
 
@@ -91,7 +71,7 @@ def combined_expression(native: NativeDescription | None, key: str, own: str, wo
         own: cosched's; empty for none.
         word: how to put them together: "&&" or "||".
     """
-    users = "" if native is None else _without_macros(native.settings.get(key, ""))
+    users = "" if native is None else _without_macros(native.settings.get(key, "").strip())
     return SafeValue(f"({users}) {word} ({own})" if users and own else users or own)
 
 
@@ -113,11 +93,8 @@ def merged_environment(launch: Launch) -> SafeValue:
 
 def _check_commands(native: NativeDescription) -> None:
     check_native_description(native)
-    for key, value in native.settings.items():
-        if not _COMMAND_NAME.match(key) or key in _FORBIDDEN_COMMANDS or key.removeprefix("my.").startswith("cosched"):
-            raise UserError(f"the submit command {key} is not a user's to give to cosched: leave it out")
-        if value.endswith("\\"):
-            raise UserError(f"the submit command {key} ends with a backslash, which joins it to the next: leave it out")
+    for name, value in native.settings.items():
+        check_command(name, value)
 
 
 def _without_macros(value: str) -> str:

@@ -19,6 +19,7 @@ from cosched.connector.userfiles import UserFileOrigin, UserJob
 from cosched.connector.values import NativeDescription, check_native_description
 from cosched.errors import UserError
 from cosched_condor import userfile_interpreter
+from cosched_condor.submit_commands import check_command, is_known_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,6 +52,8 @@ _COSCHED_COMMANDS = (
     "itemindex",
     "cosched.queued",
     "universe",
+    "priority",
+    "prio",
 )
 _UNIVERSES = {
     "": "",
@@ -81,6 +84,8 @@ def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
     jobs = [_job(commands, origin) for commands in _interpreted(text, origin)]
     for job in jobs:
         check_native_description(job.native)
+        for name, value in job.native.settings.items():
+            check_command(name, value)
     return jobs
 
 
@@ -161,7 +166,7 @@ def _without_network() -> tuple[str, ...]:
 def _job(commands: Mapping[str, str], origin: UserFileOrigin) -> UserJob:
     lower = {key.lower(): value.strip() for key, value in commands.items()}
     folder = origin.folder / lower.get("initialdir", lower.get("initial_dir", ""))
-    settings = {key: value for key, value in lower.items() if not _is_taken(key)}
+    settings = {key: value for key, value in lower.items() if is_known_command(key) and not _is_taken(key)}
     settings.pop("initial_dir", None)
     program = _program(lower, settings, origin)
     universe = _universe(lower.get("universe", ""), origin)

@@ -82,7 +82,14 @@ def test_expressions_are_put_together() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"queue": "1"}, {"my.coschedtask": "1"}, {"coschedrank": "1"}, {"a b": "1"}, {"x": "a\\"}, {"x": "a\nb"}],
+    [
+        {"queue": "1"},
+        {"my.coschedtask": "1"},
+        {"coschedrank": "1"},
+        {"a b": "1"},
+        {"arguments": "a\\"},
+        {"arguments": "a\nb"},
+    ],
 )
 def test_what_is_not_the_users_is_refused(settings: dict[str, str]) -> None:
     with pytest.raises(UserError):

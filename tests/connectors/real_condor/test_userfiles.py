@@ -163,9 +163,19 @@ def test_commands_that_are_not_the_users_are_refused(bench: Bench, key: str) -> 
         bench.submit(_native(bench, {"executable": "/bin/true", key: "1"}))
 
 
-@pytest.mark.parametrize("settings", [{"requirements": "(("}, {"my.x": '"open'}, {"universe": "nowhere"}])
-def test_what_htcondor_cannot_take_is_refused_for_good(bench: Bench, settings: dict[str, str]) -> None:
-    launch = _native(bench, {"executable": "/bin/true", **settings})
+def test_a_users_own_requirements_let_no_job_onto_another_host(bench: Bench) -> None:
+    """One that closed cosched's parenthesis ran on a host that was reserved for others."""
+    with pytest.raises(UserError, match="requirements"):
+        bench.submit(_native(bench, {"executable": "/bin/true", "requirements": 'TARGET.Machine=="node04") || (false'}))
+    launch = _native(bench, {"executable": "/bin/sleep", "arguments": "60", "requirements": 'TARGET.Machine=="node04"'})
+    bench.submit(launch)
+    bench.until(launch, JobState.QUEUED)  # it is bound to node01, which is no node04
+    bench.connector.cancel(launch.attempt)
+    bench.until(launch, JobState.REMOVED)
+
+
+def test_what_htcondor_cannot_take_is_refused_for_good(bench: Bench) -> None:
+    launch = _native(bench, {"executable": "/bin/true", "my.x": '"open'})
     with pytest.raises(ConnectorError) as refusal:
         bench.submit(launch)
     assert not refusal.value.transient
