@@ -82,7 +82,7 @@ class DomainView:
 
         What comes after tasks of ours stays with them until they have completed.
         """
-        waiting = [self._core.tasks[name] for name in self._core.waiting.counts]
+        waiting = [self._core.tasks[name] for name in self._core.plan.tasks]
         asked = [
             (task, task.spec.deadline)
             for task in waiting

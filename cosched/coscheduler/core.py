@@ -41,6 +41,7 @@ from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import without_distant_reservations
 from cosched.coscheduler.state import CoreState
 from cosched.coscheduler.task import TaskState
+from cosched.coscheduler.task_plan import TaskPlan
 from cosched.coscheduler.task_queue import TaskQueue
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.heuristics.insertion import insert_by_deadline
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.core_settings import CoreSettings
-    from cosched.coscheduler.current_plan import CurrentPlan
     from cosched.coscheduler.submit_limits import OwnerLimit
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.calibration import Correction
@@ -152,9 +152,9 @@ class Coscheduler:
         return self._state.attempts
 
     @property
-    def waiting(self) -> CurrentPlan:
-        """The current plan."""
-        return self._queue.waiting
+    def plan(self) -> TaskPlan:
+        """The current plan: the waiting tasks that have a profile."""
+        return self._queue.plan
 
     @property
     def in_transit(self) -> Iterable[str]:
@@ -193,7 +193,7 @@ class Coscheduler:
         """
         if task.spec.deadline is None or not self._policy.searched:
             return 0
-        return insert_by_deadline(reversed(self.waiting.counts), task.spec.deadline, self._due, task.spec.after)
+        return insert_by_deadline(reversed(self.plan.tasks), task.spec.deadline, self._due, task.spec.after)
 
     def staged(self, task: Task, time: float) -> bool:
         """Return whether the search has looked at a waiting task, or had its time to."""
@@ -255,10 +255,7 @@ class Coscheduler:
         if task.id not in self.tasks:
             self._state.put(task)
             self._state.replan()
-            overtaken = self.overtaken_by(task)
-            self._queue.add(task)
-            if task.id in self.waiting:
-                self.waiting.bring_last_forward(overtaken)
+            self._queue.add(task, self.overtaken_by(task))
 
     def _cancel(self, event: CancelRequested) -> None:
         if event.task in self.tasks:
@@ -278,8 +275,9 @@ class Coscheduler:
             return True
         if not isinstance(event, TaskSubmitted) or not self._policy.searched:
             return False
-        staged = event.task.id not in self.waiting or self._queue.staged(event.task, event.time)
-        return not staged and event.time < self._dispatched_at + _ARRIVAL_WINDOW
+        if event.time >= self._dispatched_at + _ARRIVAL_WINDOW:
+            return False
+        return event.task.id in self.plan.tasks and not self._queue.staged(event.task, event.time)
 
     def _observe(self, event: HostsObserved) -> None:
         if self.domain.observe(event.hosts, event.time):
@@ -301,26 +299,22 @@ class Coscheduler:
         problem = self.planning_view.problem(event.time)
         if problem is None:
             return
-        wanted = self.waiting.reordered(event.order, event.counts)
-        named = zip(event.order, event.classes, strict=True) if event.classes else ()
-        classes = {task: each for task, each in named if each and task in wanted}
-        before = self.waiting.counts
-        same = wanted == before and list(wanted) == list(before) and classes == self.waiting.classes
-        if not same:  # else the search only says that it goes on
-            self._compare(problem, self.waiting.plan(problem, wanted, classes), event.time)
+        wanted = self.plan.replanned(event.plan)
+        if wanted != self.plan:  # else the search only says that it goes on
+            self._compare(problem, wanted.for_problem(problem), event.time)
         if event.settled:
-            self._queue.searched(event.order)
+            self._queue.searched(event.plan.tasks)
         self.last_search = event
 
     def _compare(self, problem: Problem, proposed: Plan, time: float) -> None:
-        current = self.waiting.plan(problem)
+        current = self.plan.for_problem(problem)
         problem = without_distant_reservations(problem, current, proposed)
         before, after = (measure_plan(problem, plan) for plan in (current, proposed))
         bound, weights = lower_bound(problem), self.settings.weights
         # For comparison, Titan's own search is followed wherever it leads: what is here may be better than it would do.
         classic = self.settings.policy == PolicyName.TITAN_CLASSIC
         if classic or objective(after, weights, bound) <= objective(before, weights, bound):
-            self.waiting.adopt(problem, proposed)
+            self._queue.adopt(TaskPlan.of(problem, proposed))
             why = describe_difference(PlanFigures.of(before), PlanFigures.of(after))
             self.last_improvement = (time, why) if why else self.last_improvement
 
@@ -352,7 +346,7 @@ class Coscheduler:
         return max(_MOST_UNMODELLED - len(self._state.unmodelled_submitting), 0)
 
     def _departures(self, time: float) -> list[ImmediateStart]:
-        if not len(self.waiting):
+        if not self.plan.tasks:
             return []
         taken = self.planning_view.taken(time)
         idle = [host for host in self.domain.up() if host not in taken]
@@ -376,15 +370,14 @@ class Coscheduler:
 
         Who comes after others arrives with the end of the last of them, else it would block the queue.
         """
-        queue = []
+        queue, counts = [], dict(zip(self.plan.tasks, self.plan.counts, strict=True))
         best = best_seconds(problem)
         for place, name in sorted(enumerate(problem.tasks), key=lambda item: self.tasks[item[1]].number):
             if self.predecessors(name):
                 continue
             row = best[place]
-            count = self.waiting.counts[name]
-            if not 1 <= count <= len(row):
-                count = policy.host_count(row, f"{self.settings.seed}/{self.tasks[name].number}")
-                self.waiting.counts[name] = count
-            queue.append((name, count))
+            if not 1 <= counts[name] <= len(row):
+                counts[name] = policy.host_count(row, f"{self.settings.seed}/{self.tasks[name].number}")
+            queue.append((name, counts[name]))
+        self._queue.adopt(self.plan.with_counts(counts))
         return queue

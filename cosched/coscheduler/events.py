@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task, TaskState
+    from cosched.coscheduler.task_plan import TaskPlan
 
 __all__ = [
     "AttemptAbsent",
@@ -84,12 +85,10 @@ class ReservationReleased:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleImproved:
-    """The search found a better plan: waiting tasks in order, with the number of hosts of each.
+    """The search found a better plan.
 
     Attributes:
-        order: task identifiers; those that no longer wait are ignored, those missing are kept behind.
-        counts: number of hosts for each task of `order`.
-        classes: class of hosts for each task of `order`, empty for hosts of any; none at all where hosts are alike.
+        plan: tasks that no longer wait are ignored, those missing are kept behind.
         since: time of the snapshot that was planned, epoch seconds; bound and makespan count from here.
         bound: lower bound of the makespan in seconds.
         makespan: predicted makespan in seconds.
@@ -100,8 +99,7 @@ class ScheduleImproved:
     """
 
     time: float
-    order: tuple[str, ...]
-    counts: tuple[int, ...]
+    plan: TaskPlan
     since: float = 0.0
     bound: float = 0.0
     makespan: float = 0.0
@@ -109,7 +107,6 @@ class ScheduleImproved:
     generations: int = 0
     searched: float = 0.0
     settled: bool = True
-    classes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,7 @@ def _reserved(reservation: Reservation, time: float) -> str:
 
 def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]:
     place = problem.tasks.index(mine.task)
-    plan = core.waiting.plan(problem)
+    plan = core.plan.for_problem(problem)
     order = np.concatenate(([place], plan.order[plan.order != place]))
     schedule = decode(problem, Plan(order, plan.counts, plan.classes))
     first = next(

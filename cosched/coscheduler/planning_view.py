@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.coscheduler.current_plan import PlanningAssumptions
+from cosched.coscheduler.problem_builder import PlanningAssumptions
 from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState
@@ -140,7 +140,7 @@ class PlanningView:
         problem = self.problem(time)
         if problem is None:
             return None
-        plan = self._queue.waiting.plan(problem)
+        plan = self._queue.plan.for_problem(problem)
         return without_distant_reservations(problem, plan), plan
 
     def forecast(self, time: float) -> tuple[Problem, Schedule] | None:
@@ -174,7 +174,9 @@ class PlanningView:
         """Return what waits to be planned, in seconds from `time`; None where nothing is."""
         up, classes = self._domain.up(), self._domain.classes()
         taken = self.taken(time) if reserved else self.busy(time)
-        problem = self._queue.waiting.problem(self._state.tasks, up, taken, time, self.assumptions(), classes)
+        problem = self._queue.problems.build(
+            self._queue.plan.tasks, self._state.tasks, up, taken, time, self.assumptions(), classes
+        )
         if problem is not None and self._state.linked:
             problem = with_dependencies(problem, self._state.tasks, partial(self.expected_end, time=time), time)
         return with_reservations(problem, self._reservations, time) if problem is not None and reserved else problem
@@ -183,7 +185,7 @@ class PlanningView:
         """Return the plan in force of a problem of what waits."""
         if isinstance(self._policy, ImmediatePolicy):  # what waits is in order of arrival: no search has changed it
             return self._policy.plan_at_once(problem)
-        return self._queue.waiting.plan(problem)
+        return self._queue.plan.for_problem(problem)
 
     def _decoded(self, problem: Problem | None) -> tuple[Problem, Schedule] | None:
         if problem is None:
@@ -198,7 +200,7 @@ class PlanningView:
         refused = (
             {
                 name: shut[self._state.tasks[name].owner]
-                for name in self._queue.waiting.counts
+                for name in self._queue.plan.tasks
                 if self._state.tasks[name].owner in shut
             }
             if shut

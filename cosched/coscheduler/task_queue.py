@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.current_plan import CurrentPlan
+from cosched.coscheduler.problem_builder import ProblemBuilder
 from cosched.coscheduler.recording.snapshot import QueueSnapshot
+from cosched.coscheduler.task_plan import TaskPlan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,7 +21,8 @@ class TaskQueue:
     """The waiting tasks, and which of them may leave.
 
     Attributes:
-        waiting: those with a profile: the current plan.
+        plan: those with a profile, in the order and with the host counts of the current plan.
+        problems: makes problems of these tasks.
         held_back: tasks that are not tried again before an epoch time.
         start_requests: held task → how many times its origin was asked to let it start.
         offered_to_neighbours: task that is offered before it leaves late → whether a neighbour may still take it.
@@ -35,7 +37,8 @@ class TaskQueue:
             waits: whether a task may not leave at a time for reasons that others know.
         """
         self._waits = waits
-        self.waiting = CurrentPlan()
+        self.plan = TaskPlan()
+        self.problems = ProblemBuilder()
         self.held_back: dict[str, float] = {}
         self.start_requests: dict[str, int] = {}
         self.offered_to_neighbours: dict[str, bool] = {}
@@ -44,14 +47,14 @@ class TaskQueue:
         self._unmodelled: dict[str, None] = {}  # tasks without a profile; a dictionary keeps its order
         self._searched: set[str] = set()  # tasks that a settled plan of the search has covered
 
-    def add(self, task: Task) -> None:
-        """Put a new task at the end."""
+    def add(self, task: Task, overtaken: int = 0) -> None:
+        """Put a new task at the end, or before the last `overtaken` ones of the plan."""
         if task.in_transit:
             self.in_transit[task.id] = None
         elif task.profile is None:
             self._unmodelled[task.id] = None
         else:
-            self.waiting.add(task.id)
+            self.plan = self.plan.with_task(task.id, len(self.plan.tasks) - overtaken)
 
     def add_again(self, task: Task) -> None:
         """Put a task that had begun at the front; it has been through staging before."""
@@ -60,14 +63,13 @@ class TaskQueue:
         elif task.profile is None:
             self._unmodelled = {task.id: None, **self._unmodelled}
         else:
-            self.waiting.add_first(task.id)
+            self.plan = self.plan.with_task(task.id, 0)
             self._searched.add(task.id)
 
     def snapshot(self) -> QueueSnapshot:
         """Return all that the queue remembers."""
         return QueueSnapshot(
-            dict(self.waiting.counts),
-            dict(self.waiting.classes),
+            self.plan,
             dict(self.held_back),
             dict(self.start_requests),
             dict(self.offered_to_neighbours),
@@ -78,7 +80,7 @@ class TaskQueue:
 
     def load(self, snapshot: QueueSnapshot) -> None:
         """Go on from a snapshot."""
-        self.waiting.counts, self.waiting.classes = dict(snapshot.counts), dict(snapshot.classes)
+        self.plan = snapshot.plan
         self.held_back, self.start_requests, self.offered_to_neighbours = (
             dict(snapshot.held_back),
             dict(snapshot.start_requests),
@@ -87,9 +89,14 @@ class TaskQueue:
         self.in_transit, self._unmodelled = dict.fromkeys(snapshot.in_transit), dict.fromkeys(snapshot.unmodelled)
         self._searched = set(snapshot.searched)
 
+    def adopt(self, plan: TaskPlan) -> None:
+        """Make a plan the current one; waiting tasks that it does not name keep behind."""
+        self.plan = self.plan.replanned(plan)
+
     def remove(self, task: str) -> None:
         """Take a task out that leaves or has ended."""
-        self.waiting.remove(task)
+        self.plan = self.plan.without_task(task)
+        self.problems.forget(task)
         self._unmodelled.pop(task, None)
         self.in_transit.pop(task, None)
         self._searched.discard(task)
@@ -103,7 +110,7 @@ class TaskQueue:
 
     def searched(self, tasks: Iterable[str]) -> None:
         """Note that the search has looked at these tasks: their staging is over."""
-        self._searched |= self.waiting.counts.keys() & set(tasks)
+        self._searched |= set(self.plan.tasks).intersection(tasks)
 
     def unmodelled(self, time: float, most: int) -> list[str]:
         """Return the first tasks without a profile that may leave now, so many at most."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.coscheduler.current_plan import PlanningAssumptions, run_times
+from cosched.coscheduler.problem_builder import PlanningAssumptions, run_times
 from cosched.coscheduler.reservations import with_reservations
 from cosched.scheduling.decoding.decoder import soonest, spans
 from cosched.scheduling.host_counts import best_seconds
@@ -84,7 +84,7 @@ def predict_placement(
     extended = _with_one_more(problem, rows, deadline, earliest)
     order = plan.order.tolist()
     new = len(problem.tasks)
-    later = set(islice(reversed(core.waiting.counts), core.overtaken_by(task))) if jumps else set()
+    later = set(islice(reversed(core.plan.tasks), core.overtaken_by(task))) if jumps else set()
     ahead = [other for other in order if problem.tasks[other] not in later]  # what is booked, too
     behind = [other for other in order if problem.tasks[other] in later]
     best = _soonest(extended, plan, ahead, new)
@@ -156,7 +156,7 @@ def _waiting(core: Coscheduler, time: float) -> tuple[Problem, Plan]:
     forecast = core.planning_view.forecast(time)
     if forecast is not None:
         # It may be without reservations that begin behind what waits: one more task could run into them.
-        return with_reservations(forecast[0], core.reservations, time), core.waiting.plan(forecast[0])
+        return with_reservations(forecast[0], core.reservations, time), core.plan.for_problem(forecast[0])
     hosts, free, class_of = core.domain.up(), core.planning_view.taken(time), core.domain.classes()
     classes = tuple(sorted({class_of[host] for host in hosts}))
     problem = Problem(

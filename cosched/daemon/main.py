@@ -199,7 +199,7 @@ class Daemon:
     def start(self) -> None:
         """Take up what a former process left, then serve."""
         self._engine.restore()
-        self._plans.restore(list(self._parts.core.waiting.counts))
+        self._plans.restore(self._parts.core.plan.tasks)
         for part in self._running:
             part.start()
         configuration = self._configuration

@@ -17,8 +17,8 @@ import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
-from cosched.coscheduler.current_plan import named_plan
 from cosched.coscheduler.events import ScheduleImproved
+from cosched.coscheduler.task_plan import TaskPlan
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.heuristics.moldable_tasks import earliest_deadline_first, two_phase
@@ -157,19 +157,16 @@ class _Planner:
         self, snapshot: PlanningSnapshot, plan: Plan, bound: float, work: _SearchEffort, *, settled: bool
     ) -> None:
         ends = spans(snapshot.problem, plan)[1]
-        order, counts, classes = named_plan(snapshot.problem, plan)
         improved = ScheduleImproved(
             time=snapshot.time,
+            plan=TaskPlan.of(snapshot.problem, plan),
             since=snapshot.time,
-            order=order,
-            counts=counts,
             bound=bound,
             makespan=max(ends),
             evaluations=work.evaluations,
             generations=work.generations,
             searched=work.seconds,
             settled=settled,
-            classes=classes,
         )
         pickle.dump(improved, self._out)
         self._out.flush()

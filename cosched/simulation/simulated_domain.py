@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt, Replan
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.current_plan import named_plan
 from cosched.coscheduler.events import (
     AttemptAbsent,
     AttemptSubmitted,
@@ -24,6 +23,7 @@ from cosched.coscheduler.events import (
     ScheduleImproved,
     Tick,
 )
+from cosched.coscheduler.task_plan import TaskPlan
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.policies import PolicyName
@@ -116,12 +116,9 @@ class SimulatedPlanner:
                 break
             search.step()
         best = search.best
-        order, counts, classes = named_plan(problem, best)
         return ScheduleImproved(
             time=time,
-            order=order,
-            counts=counts,
-            classes=classes,
+            plan=TaskPlan.of(problem, best),
             since=time,
             bound=lower_bound(problem),
             makespan=max(spans(problem, best)[1]),

@@ -7,6 +7,7 @@ from cosched.app.event_feed import EventFeed, FeedEvent, feed_events
 from cosched.connector.interface import Host
 from cosched.coscheduler.events import HostsObserved, HostsReserved, ReservationReleased, ScheduleImproved, Tick
 from cosched.coscheduler.reservations import Reservation
+from cosched.coscheduler.task_plan import TaskPlan
 from tests.tasks import make_task
 
 
@@ -83,7 +84,7 @@ def test_a_feed_has_an_end_and_bounds() -> None:
 
 def test_tasks_plans_and_hosts_are_news() -> None:
     task = make_task(7, name="n", submitted=1.0, owner="me")
-    plan = ScheduleImproved(2.0, ("7",), (1,), makespan=9.0, bound=8.0, evaluations=50)
+    plan = ScheduleImproved(2.0, TaskPlan(("7",), (1,)), makespan=9.0, bound=8.0, evaluations=50)
     hosts = HostsObserved(3.0, (Host("h1"), Host("h2", up=False)))
     told = feed_events([task], [Tick(1.0), plan, hosts])
     assert [(each.kind, each.key, each.owner) for each in told] == [

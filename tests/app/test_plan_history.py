@@ -10,6 +10,7 @@ from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, ScheduleImproved, TaskSubmitted, Tick
+from cosched.coscheduler.task_plan import TaskPlan
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from cosched.store.database import StoreFault
@@ -63,7 +64,7 @@ def test_a_task_is_noted_where_it_is_planned_and_again_where_that_changes(plans:
     assert (point.time, point.start, point.end, point.hosts) == (NOW, NOW, NOW + 100, 1)
     remembered.on_change([], [Tick(NOW + 10)])  # nothing has changed: not looked at
     assert len(remembered.planned("1")) == 1
-    event = ScheduleImproved(NOW + 20, ("1",), (1,), NOW + 20, 100.0, 100.0)
+    event = ScheduleImproved(NOW + 20, TaskPlan(("1",), (1,)), NOW + 20, 100.0, 100.0)
     remembered.on_change([], [event])
     assert [point.end for point in remembered.planned("1")] == [NOW + 100, NOW + 120]
     assert remembered.planned("99") == []
@@ -81,14 +82,14 @@ def test_it_looks_now_and_then_only_and_at_last_at_what_it_passed_over(plans: Pl
 
 def test_how_the_search_went_is_kept(plans: PlanPoints) -> None:
     remembered = PlanHistory(a_core(), plans)
-    events = [ScheduleImproved(NOW + n, (), (), NOW, 100.0, 110.0 - n, 1000 * n) for n in range(3)]
+    events = [ScheduleImproved(NOW + n, TaskPlan(), NOW, 100.0, 110.0 - n, 1000 * n) for n in range(3)]
     remembered.on_change([], events)
     assert [(point.end - NOW, round(point.gap or 0, 3)) for point in remembered.search()] == [
         (110.0, 0.1),
         (109.0, 0.09),
         (108.0, 0.08),
     ]
-    remembered.on_change([], [ScheduleImproved(NOW + 9, (), (), NOW)])
+    remembered.on_change([], [ScheduleImproved(NOW + 9, TaskPlan(), NOW)])
     assert remembered.search()[-1].gap is None  # there was nothing to do
 
 
@@ -108,14 +109,14 @@ def test_a_restart_forgets_nothing(plans: PlanPoints) -> None:
     before = PlanHistory(core, plans)
     for number in range(1, 451):  # more than are written in one piece
         submit(core, before, a_task(number, 100.0), NOW)
-    before.on_change([], [ScheduleImproved(NOW + 20, ("1",), (1,), NOW, 100.0, 110.0, 7)])
+    before.on_change([], [ScheduleImproved(NOW + 20, TaskPlan(("1",), (1,)), NOW, 100.0, 110.0, 7)])
     before.stop()
     after = PlanHistory(core, plans)
     after.restore(["1", "450", "gone"])
     assert after.search() == before.search() != []
     for name in ("1", "2", "450"):  # "2" is not asked for at the restart: it has ended
         assert after.planned(name) == before.planned(name) != []
-    after.on_change([], [ScheduleImproved(NOW + 40, ("2", "1"), (1, 1), NOW, 100.0, 110.0, 8)])
+    after.on_change([], [ScheduleImproved(NOW + 40, TaskPlan(("2", "1"), (1, 1)), NOW, 100.0, 110.0, 8)])
     assert [point.end - NOW for point in after.planned("1")] == [100.0, 120.0, 140.0]
     after.stop()
     assert len(PlanHistory(core, plans).search()) == 2

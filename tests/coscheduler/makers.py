@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task_plan import TaskPlan
 
 INSTANCE = "6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11"
 
@@ -45,6 +46,12 @@ def a_core(count: int = 4, **changes: Any) -> Coscheduler:
     core = Coscheduler(settings(**changes))
     core.handle(HostsObserved(0.0, hosts(count)))
     return core
+
+
+def under_plan(core: Coscheduler, plan: TaskPlan) -> Coscheduler:
+    """Return a core like this one that follows another plan."""
+    snapshot = core.snapshot()
+    return Coscheduler.from_snapshot(core.settings, replace(snapshot, queue=replace(snapshot.queue, plan=plan)))
 
 
 def a_task(number: int, seconds: Sequence[float] | None = (10.0, 6.0, 5.0, 4.0), **changes: Any) -> Task:

@@ -18,7 +18,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt, Replan
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.current_plan import run_times
 from cosched.coscheduler.dispatch import first_on_idle_hosts
 from cosched.coscheduler.events import (
     AttemptAbsent,
@@ -36,11 +35,13 @@ from cosched.coscheduler.events import (
     TaskSubmitted,
     Tick,
 )
+from cosched.coscheduler.problem_builder import run_times
 from cosched.coscheduler.recording.lines import RecordingWriter, read_recording
 from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task_plan import TaskPlan
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.scheduling.schedule import check_schedule
 from tests.coscheduler.makers import (
@@ -58,10 +59,14 @@ from tests.coscheduler.makers import (
     settings,
     start,
     submit,
+    under_plan,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from cosched.coscheduler.changes import Outcome
+    from cosched.coscheduler.task import Task
 
 
 def test_a_task_leaves_for_idle_hosts_and_completes() -> None:
@@ -94,7 +99,7 @@ def test_a_plan_of_the_search_ends_staging_and_gives_order_and_counts() -> None:
     core = a_core(staging=100.0)
     submit(core, a_task(1))
     submit(core, a_task(2))
-    outcome = core.handle(ScheduleImproved(0.1, ("2", "1"), (2, 2)))
+    outcome = core.handle(ScheduleImproved(0.1, TaskPlan(("2", "1"), (2, 2))))
     assert [(attempt.task, attempt.hosts) for attempt in dispatched(outcome)] == [
         ("2", ("node01", "node02")),
         ("1", ("node03", "node04")),
@@ -105,12 +110,12 @@ def test_a_first_answer_that_is_not_settled_does_not_end_staging() -> None:
     core = a_core(staging=100.0)
     submit(core, a_task(1))
     submit(core, a_task(2))
-    assert not dispatched(core.handle(ScheduleImproved(0.1, ("2", "1"), (2, 2), settled=False)))
-    assert list(core.waiting.counts.items()) == [("2", 2), ("1", 2)]
+    assert not dispatched(core.handle(ScheduleImproved(0.1, TaskPlan(("2", "1"), (2, 2)), settled=False)))
+    assert core.plan == TaskPlan(("2", "1"), (2, 2))
 
 
 def in_order(core: Coscheduler) -> list[str]:
-    return list(core.waiting.counts)
+    return list(core.plan.tasks)
 
 
 @pytest.mark.parametrize(("policy", "behind"), [("genetic", "21"), ("titan-classic", "21"), ("edf", "12")])
@@ -154,8 +159,8 @@ def test_a_worse_plan_is_not_taken_over() -> None:
     core = a_core(staging=100.0)
     for number in (1, 2):
         submit(core, a_task(number))
-    core.waiting.counts = {"1": 2, "2": 2}
-    outcome = core.handle(ScheduleImproved(0.1, ("1", "2"), (1, 1)))
+    core = under_plan(core, TaskPlan(("1", "2"), (2, 2)))
+    outcome = core.handle(ScheduleImproved(0.1, TaskPlan(("1", "2"), (1, 1))))
     assert [len(attempt.hosts) for attempt in dispatched(outcome)] == [2, 2]
     assert core.last_improvement is None
 
@@ -188,7 +193,7 @@ def test_the_search_says_whose_hosts_a_task_takes() -> None:
     core = a_mixed_core(staging=100.0)
     submit(core, on_both(1, [5.0], [6.0]))
     submit(core, on_both(2, [5.0], [30.0]))
-    outcome = core.handle(ScheduleImproved(0.1, ("1", "2"), (1, 1), classes=("slow", "")))
+    outcome = core.handle(ScheduleImproved(0.1, TaskPlan(("1", "2"), (1, 1), ("slow", ""))))
     assert {attempt.task: attempt.hosts for attempt in dispatched(outcome)} == {"1": ("node02",), "2": ("node01",)}
 
 
@@ -227,20 +232,20 @@ def test_a_better_plan_says_what_became_better() -> None:
     core = a_core(staging=100.0)
     for number in (1, 2):
         submit(core, a_task(number))
-    core.waiting.counts = {"1": 1, "2": 1}
-    core.handle(ScheduleImproved(0.1, ("1", "2"), (2, 2), settled=False))
+    core = under_plan(core, TaskPlan(("1", "2"), (1, 1)))
+    core.handle(ScheduleImproved(0.1, TaskPlan(("1", "2"), (2, 2)), settled=False))
     assert core.last_improvement is not None
     assert core.last_improvement[0] == 0.1
     assert core.last_improvement[1].startswith("makespan ")
 
 
 def test_a_blocked_head_does_not_block_the_queue() -> None:
-    core = a_core(staging=100.0)
-    (running,) = dispatched(_planned(core, [a_task(1, [math.inf, math.inf, 8.0])], [3]))
+    core, outcome = _planned(a_core(staging=100.0), [a_task(1, [math.inf, math.inf, 8.0])], [3])
+    (running,) = dispatched(outcome)
     start(core, running, 0.0)
     # The head wants all four hosts in 8 s; the second fits on the idle host before that, the third does not.
     everything = [a_task(2, [math.inf, math.inf, math.inf, 5.0]), a_task(3, [20.0]), a_task(4, [7.0])]
-    leaving = dispatched(_planned(core, everything, [4, 1, 1], time=0.5))
+    leaving = dispatched(_planned(core, everything, [4, 1, 1], time=0.5)[1])
     assert [(attempt.task, attempt.hosts) for attempt in leaving] == [("4", ("node04",))]
 
 
@@ -664,11 +669,13 @@ def test_attempts_of_another_database_have_other_names() -> None:
     assert ours.uuid != theirs.uuid
 
 
-def _planned(core: Coscheduler, tasks: list[Any], counts: list[int], time: float = 0.0) -> Any:
+def _planned(core: Coscheduler, tasks: list[Task], counts: list[int], time: float = 0.0) -> tuple[Coscheduler, Outcome]:
+    """Submit tasks and have the core follow a plan of them."""
     for task in tasks:
         submit(core, task, time)
-    core.waiting.counts |= {task.id: count for task, count in zip(tasks, counts, strict=True)}
-    return core.handle(ScheduleImproved(time, tuple(task.id for task in tasks), tuple(counts)))
+    plan = TaskPlan(tuple(task.id for task in tasks), tuple(counts))
+    core = under_plan(core, plan)
+    return core, core.handle(ScheduleImproved(time, plan))
 
 
 def replayed(recording: str) -> list[ReplayedEvent]:
@@ -845,7 +852,7 @@ class AnyWeather(RuleBasedStateMachine):
     )
     def the_search_says(self, order: list[str], count: int, kind: str) -> None:
         kinds = (kind,) * len(order)
-        self.tell(ScheduleImproved(self.later(), tuple(order), (count,) * len(order), classes=kinds))
+        self.tell(ScheduleImproved(self.later(), TaskPlan(tuple(order), (count,) * len(order), kinds)))
 
     @rule(hosts=st.sets(st.integers(1, 3), min_size=1), begin=st.floats(-5, 20), length=st.floats(0.1, 30))
     def hosts_are_reserved(self, hosts: set[int], begin: float, length: float) -> None:

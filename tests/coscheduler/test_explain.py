@@ -10,6 +10,7 @@ from cosched.coscheduler.events import HostsReserved, ScheduleImproved, SubmitFa
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import TaskState
+from cosched.coscheduler.task_plan import TaskPlan
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.coscheduler.makers import a_core, a_task, dispatched, report, start, submit
 
@@ -20,7 +21,7 @@ def test_a_waiting_task_says_what_runs_where_it_will_and_what_would_help() -> No
     start(core, running, 0.0)
     submit(core, a_task(2, [4.0], deadline=15.0))
     submit(core, a_task(3, [5.0], deadline=16.0))
-    core.handle(ScheduleImproved(1.0, ("2", "3"), (1, 1)))
+    core.handle(ScheduleImproved(1.0, TaskPlan(("2", "3"), (1, 1))))
     found = explain(core, "3", 2.0)
     assert found is not None
     assert found.waits_for == ("running on hosts it will use: 1", "planned before it on those hosts: 2")

@@ -20,6 +20,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.log_entries import log_entries
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Attempt
+from cosched.coscheduler.task_plan import TaskPlan
 from tests.tasks import make_task
 
 TASK = make_task(7, name="night run", application="sweep3d", command=("sweep3d",))
@@ -58,7 +59,7 @@ def test_reservations_are_logged() -> None:
 
 def test_events_that_say_nothing_are_not_logged() -> None:
     assert entry(Tick(1.0)) is None
-    assert entry(ScheduleImproved(1.0, ("7",), (1,))) is None
+    assert entry(ScheduleImproved(1.0, TaskPlan(("7",), (1,)))) is None
     assert entry(JobReported(1.0, JobReport("another", JobState.RUNNING))) is None
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from cosched.coscheduler.current_plan import ProfileMatrix, widened
+from cosched.coscheduler.problem_builder import ProfileMatrix, widened
 from tests.coscheduler.makers import a_task
 
 

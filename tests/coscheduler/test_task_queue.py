@@ -40,6 +40,6 @@ def test_a_task_that_leaves_leaves_nothing_behind() -> None:
     queue.searched(["1"])
     queue.held_back["1"] = 9.0
     queue.remove("1")
-    assert "1" not in queue.waiting
+    assert "1" not in queue.plan.tasks
     assert queue.may_leave("1", 0.0)
     assert not queue.staged(a_task(1), 0.0)

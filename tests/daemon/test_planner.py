@@ -58,9 +58,9 @@ def said(process: subprocess.Popen[bytes]) -> str:
 def makespan(problem: Problem, improved: ScheduleImproved) -> float:
     place = {name: number for number, name in enumerate(problem.tasks)}
     counts = np.zeros(len(problem.tasks), dtype=np.int64)
-    for task, count in zip(improved.order, improved.counts, strict=True):
+    for task, count in zip(improved.plan.tasks, improved.plan.counts, strict=True):
         counts[place[task]] = count
-    schedule = decode(problem, Plan(np.array([place[task] for task in improved.order]), counts))
+    schedule = decode(problem, Plan(np.array([place[task] for task in improved.plan.tasks]), counts))
     return max(spot.end for spot in schedule.assignments)
 
 
@@ -71,7 +71,7 @@ def test_a_snapshot_is_answered_with_plans_that_are_what_they_say() -> None:
         assert process.stdout is not None
         answer: Any = pickle.load(process.stdout)
         assert isinstance(answer, ScheduleImproved)
-        assert sorted(answer.order) == sorted(asked.problem.tasks)
+        assert sorted(answer.plan.tasks) == sorted(asked.problem.tasks)
         assert answer.since == asked.time
         assert answer.makespan == pytest.approx(makespan(asked.problem, answer))
         assert answer.makespan >= answer.bound > 0

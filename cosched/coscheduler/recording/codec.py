@@ -14,8 +14,9 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 from cosched.connector import interface, values
-from cosched.coscheduler import changes, core_settings, events, handovers, reservations, submit_limits, task
+from cosched.coscheduler import changes, core_settings, events, handovers, reservations, submit_limits, task, task_plan
 from cosched.coscheduler.recording import snapshot
+from cosched.coscheduler.recording.earlier_forms import EARLIER_FORMS
 from cosched.prediction import calibration, profile
 from cosched.scheduling.objective import weights
 
@@ -36,6 +37,7 @@ _MODULES = (
     reservations,
     submit_limits,
     task,
+    task_plan,
     core_settings,
     events,
     changes,
@@ -185,10 +187,11 @@ class Codec:
     def _fields_reader(self, kind: Any) -> Callable[[Any], Any]:
         hints = type_hints(kind)
         readers = {each.name: self._reader(hints[each.name]) for each in fields(kind)}
+        updated: Callable[[Any], Any] = EARLIER_FORMS.get(kind, _same)
 
         def read(document: Any) -> Any:
             values = {}
-            for name, item in _checked(document, dict, f"an object ({kind.__name__})").items():
+            for name, item in updated(_checked(document, dict, f"an object ({kind.__name__})")).items():
                 if name not in readers:
                     raise RecordError(f"{kind.__name__} has no {name!r}")
                 values[name] = readers[name](item)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.task_plan import TaskPlan
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -23,15 +25,14 @@ __all__ = ["AttemptsSnapshot", "CoreSnapshot", "QueueSnapshot"]
 
 @dataclass(frozen=True, slots=True)
 class QueueSnapshot:
-    """The queue; its attributes are those of `TaskQueue`. The order of `counts` is the plan.
+    """The queue; its attributes are those of `TaskQueue`.
 
     Attributes:
         unmodelled: tasks without a profile, in order of arrival.
         searched: tasks that a settled plan of the search has covered.
     """
 
-    counts: Mapping[str, int] = field(default_factory=dict)
-    classes: Mapping[str, str] = field(default_factory=dict)
+    plan: TaskPlan = field(default_factory=TaskPlan)
     held_back: Mapping[str, float] = field(default_factory=dict)
     start_requests: Mapping[str, int] = field(default_factory=dict)
     offered_to_neighbours: Mapping[str, bool] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import Event, HostsObserved, JobReported, ScheduleImproved, TaskSubmitted
 from cosched.coscheduler.recording.codec import Codec, Omitted, RecordError
 from cosched.coscheduler.task import Attempt, Task
+from cosched.coscheduler.task_plan import TaskPlan
 from tests.coscheduler.makers import a_task, on_both, settings
 from tests.tasks import change_task
 
@@ -36,7 +37,7 @@ def through_json(value: object, kind: object) -> object:
         TaskSubmitted(-math.inf, a_task(1, None)),
         HostsObserved(2.0, (Host("a", "fast", free_at=0.1 + 0.2), Host("b", up=False, reason="down"))),
         JobReported(3.0, JobReport("uuid", JobState.EVICTED, hosts=("a",), exit_code=0)),
-        ScheduleImproved(4.0, ("2", "1"), (2, 1), bound=math.inf, classes=("", "fast")),
+        ScheduleImproved(4.0, TaskPlan(("2", "1"), (2, 1), ("", "fast")), bound=math.inf),
     ],
 )
 def test_an_event_is_the_same_after_json(event: Event) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from cosched.coscheduler.recording.lines import (
     read_recording,
 )
 from cosched.coscheduler.recording.replay import ReplayedEvent, replay
+from cosched.coscheduler.task_plan import TaskPlan
 from cosched.errors import UserError
 from tests.coscheduler.makers import a_core, a_task
 
@@ -102,3 +104,12 @@ def test_a_quiet_event_is_short() -> None:
     core = a_core()
     event = Tick(1700000000.25)
     assert len(RecordingWriter().handled(event, core.handle(event))) < 90
+
+
+def test_a_recording_of_before_plans_were_values_replays_to_the_same_outcomes() -> None:
+    """Its events have `order`, `counts` and `classes`, its snapshots host counts and classes by task."""
+    earlier = (Path(__file__).parent / "earlier_forms.jsonl").read_bytes().splitlines(keepends=True)
+    events = replayed(earlier)
+    assert [each.number for each in events if each.decided] == [5, 7, 8]
+    assert all(each.same for each in events)
+    assert events[5].core.plan == TaskPlan(("3", "1", "2"), (1, 1, 1), ("slow", "fast", ""))

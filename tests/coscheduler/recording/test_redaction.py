@@ -90,13 +90,10 @@ PLAIN = {
     *(("JobReport", name) for name in ("attempt", "state", "job", "hosts")),
     *(("PeerReported", name) for name in ("state", "hosts", "where")),
     *(("Profile", name) for name in ("source", "hardware")),
-    *(
-        ("QueueSnapshot", name)
-        for name in ("counts", "classes", "held_back", "start_requests", "offered_to_neighbours")
-    ),
+    *(("QueueSnapshot", name) for name in ("held_back", "start_requests", "offered_to_neighbours")),
     *(("QueueSnapshot", name) for name in ("in_transit", "unmodelled", "searched")),
     *(("Reservation", name) for name in ("id", "hosts")),
-    *(("ScheduleImproved", name) for name in ("order", "classes")),
+    *(("TaskPlan", name) for name in ("tasks", "classes")),
     *(("Task", name) for name in ("id", "origin")),
     *(("TaskStatus", name) for name in ("state", "hosts", "peer")),
     ("AttemptSubmitted", "job"),

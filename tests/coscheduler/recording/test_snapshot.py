@@ -24,6 +24,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.recording.codec import Codec
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import Reservation
+from cosched.coscheduler.task_plan import TaskPlan
 from tests.coscheduler.makers import a_task, hosts, mixed_hosts, on_both, settings
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ STORIES: dict[str, tuple[CoreSettings, list[Event]]] = {
         [
             HostsObserved(0.0, mixed_hosts(2)),
             *(TaskSubmitted(0.1, on_both(number, [5.0, 3.0], [6.0, 4.0])) for number in (1, 2, 3)),
-            ScheduleImproved(0.5, ("3", "1", "2"), (1, 1, 1), classes=("slow", "fast", ""), settled=False),
+            ScheduleImproved(0.5, TaskPlan(("3", "1", "2"), (1, 1, 1), ("slow", "fast", "")), settled=False),
             TaskSubmitted(0.7, on_both(4, [5.0], [6.0], submitted=0.7)),
             *ticks(1.0, 3.5),
         ],
@@ -151,7 +152,7 @@ STORIES: dict[str, tuple[CoreSettings, list[Event]]] = {
             HostsObserved(0.2, hosts(1)),
             TaskSubmitted(0.3, a_task(2, [50.0], submitted=0.3)),
             HostsReserved(0.4, Reservation("r", ("node01",), 0.4, 1.0)),
-            ScheduleImproved(0.5, ("2", "1"), (1, 1)),
+            ScheduleImproved(0.5, TaskPlan(("2", "1"), (1, 1))),
             *ticks(0.9, 1.1, 2.0),
         ],
     ),

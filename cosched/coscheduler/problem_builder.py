@@ -1,21 +1,20 @@
-"""The plan orders the waiting tasks and gives each its number of hosts.
+"""The problem builder turns the waiting tasks into a problem of scheduling.
 
-Start at `CurrentPlan`: tasks with a profile, as a problem and as a plan. Thousands may wait, and work on the plan keeps
-the core from everything else: arrays (`ProfileMatrix`) hold the time-independent part, once for a queue.
+Start at `ProblemBuilder.build`. Thousands may wait, and this work keeps the core from everything else: arrays
+(`ProfileMatrix`) hold the time-independent part, once for a queue.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from itertools import compress, islice
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cosched.prediction.calibration import Correction
-from cosched.scheduling.host_counts import best_seconds, best_times, narrowed, runnable, single_class
-from cosched.scheduling.plan import Plan
+from cosched.scheduling.host_counts import best_times
 from cosched.scheduling.problem import Problem
 
 if TYPE_CHECKING:
@@ -25,34 +24,9 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.task import Task
 
-__all__ = [
-    "CurrentPlan",
-    "PlanningAssumptions",
-    "ProfileMatrix",
-    "initial_host_counts",
-    "named_plan",
-    "run_times",
-    "widened",
-]
+__all__ = ["PlanningAssumptions", "ProblemBuilder", "ProfileMatrix", "run_times", "widened"]
 
 _ROWS_PER_TASK = 4  # rows for each task that waits, at most: those of tasks that have left are given up together
-
-
-def initial_host_counts(seconds: NDArray[np.float64], slack: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Choose host counts before any search: the fewest host-seconds among the counts that leave the deadline slack.
-
-    Args:
-        seconds: (m, N) run times by task and host count, infinite where impossible.
-        slack: (m,) seconds until the deadline; infinite for none.
-
-    Returns:
-        (m,) counts (1…N); the fastest where none meets the deadline.
-    """
-    area = seconds * np.arange(1, seconds.shape[1] + 1)
-    fits = np.where(seconds <= slack[:, None], area, math.inf)
-    meets = np.isfinite(fits).any(axis=1, keepdims=True)
-    counts: NDArray[np.int64] = np.where(meets, fits, seconds).argmin(axis=1) + 1
-    return counts
 
 
 @dataclass(slots=True)
@@ -173,68 +147,23 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
     return times
 
 
-def named_plan(problem: Problem, plan: Plan) -> tuple[tuple[str, ...], tuple[int, ...], tuple[str, ...]]:
-    """Return a plan's tasks in order with host counts and classes, for a `ScheduleImproved`."""
-    chosen = () if plan.classes is None else plan.classes[plan.order].tolist()
-    classes = tuple("" if each < 0 else problem.classes[each] for each in chosen)
-    names = tuple(map(problem.tasks.__getitem__, plan.order.tolist()))
-    return names, tuple(plan.counts[plan.order].tolist()), classes
-
-
-class CurrentPlan:
-    """An ordered queue of task identifiers with host counts; the current best plan lives here.
-
-    Attributes:
-        counts: task → number of hosts. Dictionaries keep their order: this is the plan.
-        classes: task → class whose hosts alone it takes; one that is missing takes those of any.
-    """
+class ProblemBuilder:
+    """Makes problems of waiting tasks; what does not change between two of them is made once."""
 
     def __init__(self) -> None:
-        self.counts: dict[str, int] = {}
-        self.classes: dict[str, str] = {}
         self._times: dict[str, tuple[tuple[object, ...], NDArray[np.float64]]] = {}
         self._rows: ProfileMatrix | None = None
         self._frame: _Frame | None = None
 
-    def __contains__(self, task: str) -> bool:
-        return task in self.counts
-
-    def __len__(self) -> int:
-        return len(self.counts)
-
-    def add(self, task: str, count: int = 0) -> None:
-        """Put a task at the end; count 0 leaves the choice to the first plan made of it."""
-        self.counts[task] = count
-
-    def bring_last_forward(self, overtaken: int) -> None:
-        """Put the last task ahead of the `overtaken` ones before it, which keep their order."""
-        behind = tuple(islice(reversed(self.counts), 1, overtaken + 1))
-        for other in reversed(behind):
-            self.counts[other] = self.counts.pop(other)
-
-    def add_first(self, task: str) -> None:
-        """Put a task that had begun before at the front; its host count is chosen anew."""
-        self.counts = {task: 0, **self.counts}
-        self.classes.pop(task, None)
-
-    def remove(self, task: str) -> None:
-        """Take a task out; unknown ones are fine."""
-        self.counts.pop(task, None)
-        self.classes.pop(task, None)
+    def forget(self, task: str) -> None:
+        """Drop what is kept of a task that waits no more; it may come back with another profile."""
         self._times.pop(task, None)
         if self._rows is not None and self._rows.row.pop(task, None) is not None:
-            self._frame = None  # it may come back with another profile
+            self._frame = None
 
-    def reordered(self, order: Sequence[str], counts: Sequence[int]) -> dict[str, int]:
-        """Return order and counts as a search proposes them, for the tasks that still wait; others keep behind."""
-        proposed = dict(zip(order, counts, strict=True))
-        if proposed.keys() == self.counts.keys():
-            return proposed
-        waiting = {task: count for task, count in proposed.items() if task in self.counts}
-        return waiting | {task: count for task, count in self.counts.items() if task not in waiting}
-
-    def problem(
+    def build(
         self,
+        waiting: tuple[str, ...],
         tasks: Mapping[str, Task],
         hosts: Sequence[str],
         free: Mapping[str, float],
@@ -247,6 +176,7 @@ class CurrentPlan:
         Tasks that no number of the present hosts can run are left out.
 
         Args:
+            waiting: identifiers in planned order.
             tasks: all live tasks by identifier.
             hosts: names of the usable hosts.
             free: when each taken host is expected to be free, epoch seconds.
@@ -258,10 +188,10 @@ class CurrentPlan:
             The problem, tasks in planned order; None where nothing can be planned.
         """
         assumptions = assumptions or PlanningAssumptions()
-        if not hosts or not self.counts:
+        if not hosts or not waiting:
             return None
-        rows = self._known(tuple([(classes or {}).get(host, "") for host in hosts]), assumptions)
-        frame = self._framed(tasks, rows, assumptions)
+        rows = self._known(tuple([(classes or {}).get(host, "") for host in hosts]), assumptions, len(waiting))
+        frame = self._framed(waiting, tasks, rows, assumptions)
         if not frame.tasks:
             return None
         return Problem(
@@ -276,51 +206,23 @@ class CurrentPlan:
             depends_on=((),) * len(frame.tasks),
         )
 
-    def plan(
-        self, problem: Problem, counts: Mapping[str, int] | None = None, classes: Mapping[str, str] | None = None
-    ) -> Plan:
-        """Return the current plan (or another order, counts and classes) for one of our problems.
-
-        A count that is not possible now (hosts went down, not chosen yet) is chosen anew; where a class cannot be had,
-        hosts of any are taken.
-        """
-        classes = self.classes if counts is None else classes or {}
-        counts = self.counts if counts is None else counts
-        if tuple(counts) == problem.tasks:
-            order = np.arange(len(counts))
-        else:
-            index = {name: place for place, name in enumerate(problem.tasks)}
-            order = np.array([index[name] for name in counts if name in index], dtype=np.int64)
-        chosen = np.fromiter(map(counts.__getitem__, problem.tasks), np.int64, len(problem.tasks))
-        anew = ~runnable(problem, chosen)
-        if anew.any():
-            seconds = best_seconds(narrowed(replace(problem, seconds=problem.seconds[:, anew])))
-            chosen[anew] = initial_host_counts(seconds, problem.deadline[anew])
-        kinds = None if single_class(problem) is not None else _class_indices(problem, chosen, classes)
-        return Plan(order, chosen, kinds)
-
-    def adopt(self, problem: Problem, plan: Plan) -> None:
-        """Make a plan the current one; tasks that it does not name keep behind."""
-        names, counts, classes = named_plan(problem, plan)
-        self.counts = self.reordered(names, counts)
-        self.classes = {name: each for name, each in zip(names, classes, strict=False) if each}
-
-    def _known(self, hosts: tuple[str, ...], assumptions: PlanningAssumptions) -> ProfileMatrix:
-        """Return the profile rows of tasks on these hosts under these assumptions."""
+    def _known(self, hosts: tuple[str, ...], assumptions: PlanningAssumptions, waiting: int) -> ProfileMatrix:
+        """Return the profile rows of tasks on these hosts under these assumptions; so many tasks wait."""
         reckoned = assumptions.corrections, assumptions.quantile
         rows = self._rows
         if (
             rows is None
             or (rows.hosts, rows.assumptions) != (hosts, reckoned)
-            or len(rows.able) > _ROWS_PER_TASK * len(self)
+            or len(rows.able) > _ROWS_PER_TASK * waiting
         ):
             rows = self._rows = ProfileMatrix.none(hosts, reckoned)
             self._frame = None
         return rows
 
-    def _framed(self, tasks: Mapping[str, Task], rows: ProfileMatrix, assumptions: PlanningAssumptions) -> _Frame:
+    def _framed(
+        self, waiting: tuple[str, ...], tasks: Mapping[str, Task], rows: ProfileMatrix, assumptions: PlanningAssumptions
+    ) -> _Frame:
         """Return the queue's frame, the earlier one where nothing has changed."""
-        waiting = tuple(self.counts)
         if self._frame is not None and self._frame.waiting == waiting:
             return self._frame
         new = [tasks[name] for name in waiting if name not in rows.row]
@@ -346,19 +248,6 @@ class CurrentPlan:
             times = run_times(task, replace(assumptions, handover=0.0), classes, hosts)
             known = self._times[task.id] = (depends, times)
         return known[1]
-
-
-def _class_indices(problem: Problem, counts: NDArray[np.int64], classes: Mapping[str, str]) -> NDArray[np.int64]:
-    """Return the index of each task's class where that has enough hosts, else -1."""
-    sizes = np.bincount(problem.host_class, minlength=len(problem.classes))
-    kinds = np.full(len(problem.tasks), -1, dtype=np.int64)
-    for place, name in enumerate(problem.tasks):
-        each = classes.get(name, "")
-        if each and each in problem.classes:
-            kind, count = problem.classes.index(each), int(counts[place])
-            possible = sizes[kind] >= count and math.isfinite(problem.seconds[kind, place, count - 1])
-            kinds[place] = kind if possible else -1
-    return kinds
 
 
 def _releases(tasks: Sequence[str], held_back: Mapping[str, float], now: float) -> NDArray[np.float64]:

@@ -1,0 +1,147 @@
+"""The plan of a domain is a value: its waiting tasks in order, with the hosts of each.
+
+Start at `TaskPlan`. The search knows a plan by indices into one problem (`scheduling.plan.Plan`); this one names tasks,
+so that it outlives the problem.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.host_counts import best_seconds, narrowed, runnable, single_class
+from cosched.scheduling.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["TaskPlan", "initial_host_counts"]
+
+
+def initial_host_counts(seconds: NDArray[np.float64], slack: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Choose host counts before any search: the fewest host-seconds among the counts that leave the deadline slack.
+
+    Args:
+        seconds: (m, N) run times by task and host count, infinite where impossible.
+        slack: (m,) seconds until the deadline; infinite for none.
+
+    Returns:
+        (m,) counts (1…N); the fastest where none meets the deadline.
+    """
+    area = seconds * np.arange(1, seconds.shape[1] + 1)
+    fits = np.where(seconds <= slack[:, None], area, math.inf)
+    meets = np.isfinite(fits).any(axis=1, keepdims=True)
+    counts: NDArray[np.int64] = np.where(meets, fits, seconds).argmin(axis=1) + 1
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPlan:
+    """Waiting tasks in planned order, each with a host count and a class. A change makes another plan.
+
+    Attributes:
+        tasks: identifiers, each once.
+        counts: number of hosts of each task; 0 leaves the choice to the first problem made of it.
+        classes: class whose hosts alone each task takes, empty for hosts of any; none at all where all take any.
+    """
+
+    tasks: tuple[str, ...] = ()
+    counts: tuple[int, ...] = ()
+    classes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.counts) != len(self.tasks) or len(self.classes) not in (0, len(self.tasks)):
+            raise ValueError("a plan has one host count and one class for each task")
+        if self.classes and not any(self.classes):
+            object.__setattr__(self, "classes", ())  # one way to say it, so that equal plans are equal
+
+    @classmethod
+    def of(cls, problem: Problem, plan: Plan) -> TaskPlan:
+        """Return the plan of a problem with names in place of indices."""
+        chosen = () if plan.classes is None else plan.classes[plan.order].tolist()
+        return cls(
+            tuple(map(problem.tasks.__getitem__, plan.order.tolist())),
+            tuple(plan.counts[plan.order].tolist()),
+            tuple("" if each < 0 else problem.classes[each] for each in chosen),
+        )
+
+    def for_problem(self, problem: Problem) -> Plan:
+        """Return the plan of a problem all of whose tasks are in this one.
+
+        A count that is not possible there (hosts went down, not chosen yet) is chosen anew; where a class cannot be
+        had, hosts of any are taken.
+        """
+        if self.tasks == problem.tasks:
+            order, chosen = np.arange(len(self.tasks)), np.array(self.counts, dtype=np.int64)
+        else:
+            index = {name: place for place, name in enumerate(problem.tasks)}
+            order = np.array([index[name] for name in self.tasks if name in index], dtype=np.int64)
+            counts = dict(zip(self.tasks, self.counts, strict=True))
+            chosen = np.fromiter(map(counts.__getitem__, problem.tasks), np.int64, len(problem.tasks))
+        anew = ~runnable(problem, chosen)
+        if anew.any():
+            seconds = best_seconds(narrowed(replace(problem, seconds=problem.seconds[:, anew])))
+            chosen[anew] = initial_host_counts(seconds, problem.deadline[anew])
+        if single_class(problem) is not None:
+            return Plan(order, chosen)
+        classes = dict(zip(self.tasks, self.classes, strict=True)) if self.classes else {}
+        return Plan(order, chosen, _class_indices(problem, chosen, classes))
+
+    def with_task(self, task: str, place: int) -> TaskPlan:
+        """Return the plan with one more task at a place; its host count is chosen later."""
+        return TaskPlan(
+            (*self.tasks[:place], task, *self.tasks[place:]),
+            (*self.counts[:place], 0, *self.counts[place:]),
+            (*self.classes[:place], "", *self.classes[place:]) if self.classes else (),
+        )
+
+    def without_task(self, task: str) -> TaskPlan:
+        """Return the plan without a task; one that is not in it is fine."""
+        try:
+            place = self.tasks.index(task)
+        except ValueError:
+            return self
+        behind = place + 1
+        return TaskPlan(
+            self.tasks[:place] + self.tasks[behind:],
+            self.counts[:place] + self.counts[behind:],
+            self.classes[:place] + self.classes[behind:],
+        )
+
+    def with_counts(self, counts: Mapping[str, int]) -> TaskPlan:
+        """Return the plan with other host counts for some of its tasks."""
+        known = zip(self.tasks, self.counts, strict=True)
+        return replace(self, counts=tuple(counts.get(task, count) for task, count in known))
+
+    def replanned(self, proposed: TaskPlan) -> TaskPlan:
+        """Return a plan as proposed for this one's tasks; those that it does not name keep behind."""
+        mine = dict(zip(self.tasks, self.counts, strict=True))
+        if len(mine) == len(proposed.tasks) and mine.keys() == set(proposed.tasks):
+            return proposed
+        wanted = dict(zip(proposed.tasks, proposed.counts, strict=True))
+        counts = {task: count for task, count in wanted.items() if task in mine}
+        counts |= {task: count for task, count in mine.items() if task not in wanted}
+        classes = dict(zip(proposed.tasks, proposed.classes, strict=True)) if proposed.classes else {}
+        return TaskPlan(tuple(counts), tuple(counts.values()), tuple(classes.get(task, "") for task in counts))
+
+
+def _class_indices(problem: Problem, counts: NDArray[np.int64], classes: Mapping[str, str]) -> NDArray[np.int64]:
+    """Return the index of each task's class where that has enough hosts, else -1."""
+    kinds = np.full(len(problem.tasks), -1, dtype=np.int64)
+    if not classes:
+        return kinds
+    sizes = np.bincount(problem.host_class, minlength=len(problem.classes))
+    for place, name in enumerate(problem.tasks):
+        each = classes[name]
+        if each and each in problem.classes:
+            kind, count = problem.classes.index(each), int(counts[place])
+            possible = sizes[kind] >= count and math.isfinite(problem.seconds[kind, place, count - 1])
+            kinds[place] = kind if possible else -1
+    return kinds
