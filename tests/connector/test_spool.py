@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import os
 import stat
+import uuid
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from cosched.connector.spool import AttemptFolders, read_job_file
+from cosched.connector import Output
+from cosched.connector.spool import (
+    AttemptFolders,
+    SpoolPruner,
+    offline_hosts,
+    output_part,
+    prune_spool,
+    read_job_file,
+    read_output,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,3 +75,65 @@ def test_a_file_of_a_jobs_is_read_only_where_it_is_plain_and_small(tmp_path: Pat
     (tmp_path / "large").write_text("x" * 4097)
     found = {name: read_job_file(tmp_path / name) for name in ("plain", "link", "pipe", "large", "missing")}
     assert found == {"plain": "text\n", "link": None, "pipe": None, "large": None, "missing": None}
+
+
+def test_a_marker_says_why(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("new memory\nand more\n")
+    (tmp_path / "b").touch()
+    (tmp_path / "c").mkdir()
+    off = offline_hosts(tmp_path)
+    assert set(off) == {"a", "b", "c"}
+    assert off["a"] == "new memory"
+    assert off["b"] == f"taken off: remove {tmp_path / 'b'} to give it back"
+    assert str(tmp_path / "c") in off["c"]
+
+
+def test_a_folder_that_cannot_be_read_is_no_sign_that_all_hosts_are_up(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        offline_hosts(tmp_path / "absent")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(st.binary(max_size=20), st.integers(-25, 25), st.integers(1, 25))
+def test_parts_are_slices(tmp_path: Path, content: bytes, offset: int, limit: int) -> None:
+    file = tmp_path / "out.0"
+    file.write_bytes(content)
+    first = min(offset, len(content)) if offset >= 0 else max(len(content) + offset, 0)
+    part = Output(content[first : first + limit], first, len(content))
+    assert read_output(file, offset, limit) == output_part(content, offset, limit) == part
+
+
+def test_a_link_a_pipe_or_nothing_is_not_read(tmp_path: Path) -> None:
+    """A job may put anything in the place of its output: it must not make cosched read what its user may not."""
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "soft").symlink_to(tmp_path / "secret")
+    (tmp_path / "hard").hardlink_to(tmp_path / "secret")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("soft", "hard", "pipe", "absent"):
+        assert read_output(tmp_path / name, 0, 10) is None
+
+
+def test_only_old_folders_of_attempts_that_do_not_live_go(tmp_path: Path) -> None:
+    old, young, live = (str(uuid.uuid4()) for _ in range(3))
+    for name in (old, young, live, "work"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "out.0").write_text("x")
+    (tmp_path / "events.log").touch()
+    for name in (old, live, "work", "events.log"):
+        os.utime(tmp_path / name, (1000.0, 1000.0))
+    assert prune_spool(tmp_path, 2000.0, {live}) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([young, live, "work", "events.log"])
+
+
+def test_the_manager_is_asked_only_when_it_is_time(tmp_path: Path) -> None:
+    asked = []
+
+    def live() -> set[str]:
+        asked.append(1)
+        return set()
+
+    assert not SpoolPruner(tmp_path / "none", 1.0, live).look()
+    pruning = SpoolPruner(tmp_path, 1.0, live)
+    assert pruning.look()
+    assert not pruning.look()
+    assert len(asked) == 1

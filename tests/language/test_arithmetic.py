@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.language.arithmetic import UndefinedError, constant, value
+from cosched.language.arithmetic import UndefinedError, constant, setting_values, value
 from cosched.language.diagnostics import Source
 from cosched.language.parser.parse import parse_hmcl
 
 if TYPE_CHECKING:
-    from cosched.language.syntax import Expression
+    from cosched.language.syntax import Expression, Node
 
 
 def parsed(text: str) -> Expression:
@@ -64,3 +64,36 @@ def test_what_has_no_value_says_where(text: str, column: int, message: str) -> N
         value(parsed(text), {})
     assert caught.value.node is not None
     assert (caught.value.node.at.column, caught.value.message) == (column, message)
+
+
+def test_settings_use_those_before_them() -> None:
+    (config,) = parse_hmcl(Source("x.hmcl", 'config c { hardware { T = 1 / 4, D = "d"; } clc { LFOR = 2 * T; } }'))
+    assert setting_values(config) == {"hardware": {"T": 0.25, "D": "d"}, "clc": {"LFOR": 0.5}}
+
+
+def test_what_has_no_usable_value_is_reported_once_and_left_out() -> None:
+    (config,) = parse_hmcl(
+        Source(
+            "x.hmcl",
+            """config c {
+        hardware { T = 1 / 0, U = T, V = -1; }
+        clc { LFOR = 2 * T, AFDG = V, CMLL = 1e308 * 10; }
+        mpi { send_bandwidth = 0; }
+        memory { L1_size = 0, bandwidth = 0; }
+    }""",
+        )
+    )
+    found: list[tuple[int, str]] = []
+
+    def report(node: Node, message: str) -> None:
+        found.append((node.at.line, message))
+
+    assert setting_values(config, report)["hardware"] == {"V": -1}
+    assert found == [
+        (2, "division by zero"),
+        (3, "AFDG is -1.0: a cost is finite and not negative"),
+        (3, "CMLL is inf: a cost is finite and not negative"),
+        (4, "send_bandwidth is 0: leave it out where the size costs nothing"),
+        (5, "L1_size is 0: sizes and bandwidths of memory are more than that"),
+        (5, "bandwidth is 0: sizes and bandwidths of memory are more than that"),
+    ]

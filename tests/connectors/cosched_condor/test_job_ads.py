@@ -5,9 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cosched.connector import JobState
-from cosched_condor.job_ads import constraint, reports_of_ads, waits_for_release
+from cosched_condor.job_ads import (
+    CondorProcess,
+    attempt_report,
+    constraint,
+    reports_of_ads,
+    waits_for_release,
+    with_exit_codes,
+)
 
 _RUNNING = {"JobStatus": 2, "JobCurrentStartDate": 100, "JobCurrentStartExecutingDate": 101, "NumShadowStarts": 1}
 
@@ -84,3 +93,86 @@ def test_a_submission_that_was_cut_off_waits_for_its_release() -> None:
 def test_one_expression_selects_many() -> None:
     assert constraint(["a"]) == 'CoschedAttempt == "a"'
     assert constraint(["a", "b"]) == 'member(CoschedAttempt, {"a", "b"})'
+
+
+_RUNS = CondorProcess(JobState.RUNNING, started=5.0)
+_WAITS = CondorProcess(JobState.QUEUED)
+_DONE = CondorProcess(JobState.COMPLETED, started=5.0, finished=9.0, code=0)
+_REMOVED = CondorProcess(JobState.REMOVED, finished=7.0, reason="by hand")
+_LOST = CondorProcess(JobState.EVICTED, started=5.0, reason="host lost")
+_HELD = CondorProcess(JobState.HELD, reason="no disk")
+
+
+def _failed(code: int, finished: float = 8.0) -> CondorProcess:
+    return CondorProcess(JobState.FAILED, started=5.0, finished=finished, code=code)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "state"),
+    [
+        ([_WAITS, _RUNS], JobState.QUEUED),
+        ([_RUNS, _RUNS], JobState.RUNNING),
+        ([_RUNS, _DONE], JobState.RUNNING),
+        ([_RUNS, _failed(1)], JobState.RUNNING),
+        ([_DONE, _DONE], JobState.COMPLETED),
+        ([_DONE, _failed(1)], JobState.FAILED),
+        ([_DONE, _REMOVED], JobState.REMOVED),
+        ([_RUNS, _REMOVED], JobState.RUNNING),
+        ([_RUNS, _LOST], JobState.EVICTED),
+        ([_LOST, _HELD], JobState.HELD),
+        ([_DONE, CondorProcess()], JobState.RUNNING),
+        ([CondorProcess(), CondorProcess()], JobState.UNKNOWN),
+    ],
+)
+def test_state_of_a_group(ranks: list[CondorProcess], state: JobState) -> None:
+    assert attempt_report("a", "1", 2, dict(enumerate(ranks))).state is state
+
+
+def test_a_group_starts_with_its_last_and_ends_with_its_last() -> None:
+    late = CondorProcess(JobState.COMPLETED, started=6.0, finished=7.0, code=0)
+    report = attempt_report("a", "1", 2, {0: _DONE, 1: late})
+    assert (report.started, report.finished, report.exit_code) == (6.0, 9.0, 0)
+
+
+def test_the_first_code_in_rank_order_counts() -> None:
+    report = attempt_report("a", "1", 3, {0: _DONE, 1: _failed(3), 2: _failed(9)})
+    assert (report.exit_code, report.reason) == (3, "rank 1 ended with exit code 3")
+
+
+@pytest.mark.parametrize(("code", "word"), [(126, "cannot be executed"), (127, "not found"), (137, "signal 9")])
+def test_a_code_is_explained(code: int, word: str) -> None:
+    assert word in attempt_report("a", "1", 1, {0: _failed(code)}).reason
+
+
+def test_the_reason_is_that_of_the_state() -> None:
+    assert attempt_report("a", "1", 2, {0: _LOST, 1: _HELD}).reason == "no disk"
+
+
+@given(
+    st.lists(st.sampled_from([_RUNS, _WAITS, _DONE, _REMOVED, _LOST, _HELD, _failed(2), CondorProcess()]), min_size=1)
+)
+def test_final_means_that_nothing_runs(ranks: list[CondorProcess]) -> None:
+    report = attempt_report("a", "1", len(ranks), dict(enumerate(ranks)))
+    assert report.state.final == all(process.state.final for process in ranks)
+    assert (report.finished is not None) == report.state.final
+    assert report.exit_code is None or report.state in (JobState.COMPLETED, JobState.FAILED)
+
+
+@pytest.mark.parametrize(
+    ("codes", "state", "code"),
+    [
+        ([], JobState.COMPLETED, 0),
+        ([0, 0], JobState.COMPLETED, 0),
+        ([0, 137, 3], JobState.FAILED, 137),
+        ([0, None], JobState.FAILED, None),
+    ],
+)
+def test_a_parallel_job_has_completed_when_each_process_says_so(
+    codes: list[int | None], state: JobState, code: int | None
+) -> None:
+    """HTCondor tells of the first process alone."""
+    ended = attempt_report("a", "7.0", 1, {0: CondorProcess(JobState.COMPLETED, 1.0, 2.0, 0, host="a,b")})
+    assert ended.hosts == ("a", "b")
+    report = with_exit_codes(ended, codes)
+    assert (report.state, report.exit_code) == (state, code)
+    assert bool(report.reason) == (state is JobState.FAILED)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector import Host
-from cosched_condor.machines import JobRequirements, pool_hosts, slot_projection
+from cosched_condor.machines import JobRequirements, OwnClusters, pool_hosts, slot_projection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,3 +70,30 @@ def test_a_machine_is_up_when_one_of_its_slots_is() -> None:
 
 def test_ads_without_a_usable_name_are_no_hosts() -> None:
     assert _hosts([{}, {"Machine": "a,b"}]) == []
+
+
+def _slot(job: str, scheduler: str = "") -> dict[str, str]:
+    return {"JobId": job, **({"GlobalJobId": f"{scheduler}#{job}#1769860803"} if scheduler else {})}
+
+
+def test_the_same_number_with_another_scheduler_is_not_ours() -> None:
+    """Regression: in a pool with two schedulers another's cluster 7 passed for ours, and its host for free."""
+    own = OwnClusters()
+    own.add(["7.0"])
+    assert own.owns(_slot("7.3", "a@h"))  # nothing better is known
+    own.named("a@h")
+    assert own.owns(_slot("7.3", "a@h"))
+    assert own.owns(_slot("7.3"))
+    assert not own.owns(_slot("7.3", "b@h"))
+    assert not own.owns(_slot("8.0", "a@h"))
+
+
+def test_what_is_being_submitted_is_ours_before_its_number_is_known() -> None:
+    own = OwnClusters()
+    own.add(["7.0"])
+    own.named("a@h")
+    with own.submitting():
+        assert own.owns(_slot("8.0", "a@h"))
+        assert not own.owns(_slot("8.0", "b@h"))
+        assert not own.owns(_slot("6.0", "a@h"))
+    assert not own.owns(_slot("8.0", "a@h"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.connector import ConnectorError
-from cosched_slurm.commands import SlurmCommands
+from cosched_slurm.commands import QUEUE_FULL, SlurmCommands, refusal_error, run_command
 from cosched_slurm.slurm_settings import SlurmSettings
 
 if TYPE_CHECKING:
@@ -133,3 +135,79 @@ def test_accounting_is_asked_for_whole_jobs_in_a_form_for_programs(play: Play) -
             "--format=JobID,State,ExitCode,Start,End,NNodes,NodeList,WorkDir --starttime=now-60"
         )
     ]
+
+
+_POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"sbatch: error: {limit} sbatch: error: Batch job submission failed: {_POLICY}"
+        for limit in (
+            "AssocMaxSubmitJobLimit",
+            "AssocGrpSubmitJobsLimit",
+            "QOSGrpSubmitJobsLimit",
+            "QOSMaxSubmitJobPerUserLimit",
+            "MaxSubmitJobsPerAccount",
+        )
+    ]
+    + [_POLICY, "Resource temporarily unavailable"],
+)
+def test_a_limit_on_how_many_wait_and_run_passes_by_itself(words: str) -> None:
+    error = refusal_error("sbatch failed", words, submitting=True)
+    assert (error.transient, error.refused) == (True, True)
+    assert str(error) == f"Slurm takes no more jobs for now: {words}"
+
+
+@pytest.mark.parametrize("limit", ["QOSMaxWallDurationPerJobLimit", "AssocMaxNodePerJobLimit"])
+def test_a_job_that_is_too_large_never_goes(limit: str) -> None:
+    error = refusal_error("sbatch failed", f"sbatch: error: {limit} sbatch: error: {_POLICY}", submitting=True)
+    assert (error.transient, error.refused) == (False, False)
+
+
+def test_what_is_not_a_submission_is_never_refused_for_good() -> None:
+    error = refusal_error("scancel failed", "Access/permission denied", submitting=False)
+    assert (error.transient, error.refused) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("line", "waits"),
+    [
+        (b"sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n", True),
+        (b"sbatch: error: Slurm job queue full, sleeping and retrying\n", True),
+        (b"sbatch: Job creation temporarily disabled, retrying\n", True),
+        (b"sbatch: lua: do not go on sleeping and retrying here\n", False),
+    ],
+)
+def test_sbatch_says_that_it_waits_for_room(line: bytes, waits: bool) -> None:
+    assert bool(QUEUE_FULL.search(line)) is waits
+
+
+def test_all_of_a_commands_output_and_words_come_back_with_its_code() -> None:
+    done = run_command(["/bin/sh", "-c", "seq 100000; echo ' a\n b ' >&2; exit 3"], {"PATH": "/usr/bin:/bin"}, 20.0)
+    assert (done.code, done.error_text, done.interrupted) == (3, "a b", False)
+    assert done.output.endswith("\n100000\n")
+
+
+def test_a_command_is_ended_at_the_words_that_are_waited_for() -> None:
+    began = time.monotonic()
+    done = run_command(
+        ["/bin/sh", "-c", "echo no >&2; echo wait >&2; exec sleep 60"],
+        {"PATH": "/usr/bin:/bin"},
+        30.0,
+        re.compile(rb"^wait$", re.MULTILINE),
+    )
+    assert done.interrupted
+    assert 0.0 < done.seconds <= time.monotonic() - began < 30.0
+
+
+@pytest.mark.parametrize("script", ["exec sleep 60", "exec sleep 60 >&- 2>&-", "sleep 60 & exit 0"])
+def test_a_command_that_takes_too_long_is_ended(script: str) -> None:
+    with pytest.raises(TimeoutError):
+        run_command(["/bin/sh", "-c", script], {"PATH": "/usr/bin:/bin"}, 0.2)
+
+
+def test_a_command_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(FileNotFoundError):
+        run_command(["/nowhere/sbatch"], {}, 1.0)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from cosched.access.principals import Role
 from cosched.api.documents import PeerView
-from tests.cli.test_network_text import ADVICE, NETWORK
+from tests.cli.test_peer import ADVICE, NETWORK
 from tests.portal.pages.makers import portal
 
 if TYPE_CHECKING:

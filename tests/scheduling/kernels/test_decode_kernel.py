@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.scheduling.decoding import decoder
+from cosched.scheduling.decoding.free_hosts import IdenticalFreeHosts
 from cosched.scheduling.host_counts import with_encoded_classes
 from cosched.scheduling.kernels import objective_kernel
-from cosched.scheduling.kernels.decode_kernel import population_spans
+from cosched.scheduling.kernels.decode_kernel import free_rows, occupy_first, population_spans
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.problem import Problem
 from tests.scheduling.problems import plans, problems
@@ -79,3 +80,20 @@ def test_hosts_that_a_task_cannot_use_never_stand_in_for_those_that_it_lacks() -
     starts, ends = np.empty((2, 1)), np.empty((2, 1))
     population_spans(tables, np.zeros((2, 1), dtype=np.int64), np.array([[4], [1]]), starts, ends)
     assert ends.tolist() == [[np.inf], [9.0]]
+
+
+@given(st.data())
+def test_a_row_is_the_free_times_after_each_task(data: st.DataObject) -> None:
+    times = st.integers(0, 5).map(float) | st.floats(0.0, 99.0)
+    begin = sorted(data.draw(st.lists(times, min_size=1, max_size=40)))
+    hosts = len(begin)
+    known, rows = IdenticalFreeHosts(begin), free_rows(2, hosts)
+    free, after = rows
+    free[:hosts] = begin
+    for _ in range(data.draw(st.integers(1, 9))):
+        count = data.draw(st.integers(1, hosts))
+        end = known.earliest(count) + data.draw(times)
+        known.take(count, end)
+        occupy_first(free, hosts, count, end, after)
+        free, after = after, free
+        assert free[:hosts].tolist() == [known.earliest(each) for each in range(1, hosts + 1)]

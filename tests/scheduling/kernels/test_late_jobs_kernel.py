@@ -12,6 +12,7 @@ from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.kernels.late_jobs_kernel import (
     AnnealedPlan,
     LateJobTables,
+    anneal,
     evaluate_from,
     move_hopeless_last,
     new_annealed_plan,
@@ -118,3 +119,45 @@ def test_a_plan_that_costs_too_much_is_not_read_to_its_end() -> None:
     asking = laid_out(problem)
     found = new_annealed_plan(asking, np.arange(4))
     assert evaluate_from(asking, 0.0, 1.5, 0, found) == (-1, 2.0)
+
+
+def annealed(
+    problem: Problem, steps: int, mercy: float = 0.0, temperature: float = 0.1
+) -> tuple[int, Plan, AnnealedPlan]:
+    """Return the fewest deadlines missed on the way from the tasks in order of index, that plan, and the last one."""
+    asking = tabulate_late_jobs(problem, tabulate(problem, Weights(), lower_bound(problem)))
+    plan, trial, best = [new_annealed_plan(asking, np.arange(len(problem.tasks))) for _ in range(3)]
+    state = np.array([5], dtype=np.uint64)
+    fewest = anneal(state, asking, mercy, temperature, steps, plan, trial, best)
+    again = new_annealed_plan(asking, plan.order)
+    again.asked[:] = plan.asked
+    kept, _ = evaluate_from(asking, mercy, np.inf, 0, again)
+    assert again.order.tolist() == plan.order.tolist()
+    assert again.free[: kept + 1].tolist() == plan.free[: kept + 1].tolist()  # nothing is left over from other plans
+    assert again.costs[: kept + 1].tolist() == plan.costs[: kept + 1].tolist()
+    return fewest, Plan(best.order, best.counts), plan
+
+
+@settings(deadline=None, max_examples=60)
+@given(problems(classes=1), st.sampled_from([0.0, 5.0]), st.sampled_from([0.05, 1.0]))
+def test_the_best_plan_on_the_way_misses_what_is_said(problem: Problem, mercy: float, temperature: float) -> None:
+    problem = replace(problem, depends_on=())
+    start = annealed(problem, 0, mercy)[0]
+    fewest, best, last = annealed(problem, 60, mercy, temperature)
+    assert sorted(best.order.tolist()) == sorted(last.order.tolist()) == list(range(len(problem.tasks)))
+    assert missed(problem, best) == fewest <= start
+
+
+def test_another_order_and_dearer_counts_are_found() -> None:
+    # Two hosts. In time are b on both of them and then a and c beside each other, and nothing else.
+    problem = a_problem([[4.0, 3.0], [9.0, 4.5], [4.0, 3.9]], deadline=[9.0, 5.0, 9.0])
+    assert annealed(problem, 0)[0] > 0
+    fewest, best, _ = annealed(problem, 200)
+    assert fewest == 0
+    assert best.order[0] == 1
+    assert best.counts.tolist() == [1, 2, 1]
+
+
+def test_nothing_is_tried_once_nobody_is_late() -> None:
+    problem = a_problem([[1.0], [2.0]], deadline=[9.0, 9.0])
+    assert annealed(problem, 1000)[2].order.tolist() == [0, 1]

@@ -11,8 +11,8 @@ from cosched.scheduling.heuristics.batch_queue import calculated_counts
 from cosched.scheduling.heuristics.list_scheduling import list_order
 from cosched.scheduling.host_counts import best_seconds, single_class
 from cosched.scheduling.kernels.load_balancing import balanced_load
-from cosched.scheduling.search.initial_population import compiled_list_order, initial_plans
-from tests.scheduling.problems import plans, problems, unconstrained
+from cosched.scheduling.search.initial_population import Population, compiled_list_order, initial_plans
+from tests.scheduling.problems import a_plan, plans, problems, unconstrained
 
 if TYPE_CHECKING:
     from cosched.scheduling.plan import Plan
@@ -55,3 +55,22 @@ def test_lists_are_scheduled_alike(data: st.DataObject) -> None:
     seconds = best_seconds(problem)[np.arange(len(plan.counts)), plan.counts - 1].tolist()
     priority, counts = lists(plan)
     assert compiled_list_order(problem, priority, counts, seconds) == list_order(problem, priority, counts, seconds)
+
+
+def test_plans_go_in_and_come_out_and_are_not_judged_yet() -> None:
+    plans = [a_plan([1, 0], [1, 2]), a_plan([0, 1], [3, 1])]
+    people = Population.of(plans)
+    assert np.isinf(people.costs).all()
+    for index, plan in enumerate(plans):
+        assert people.plan(index).order.tolist() == plan.order.tolist()
+        assert people.plan(index).counts.tolist() == plan.counts.tolist()
+
+
+def test_copies_and_plans_share_nothing_with_the_population() -> None:
+    people = Population.of([a_plan([1, 0], [1, 2])])
+    copy, plan = people.copy(), people.plan(0)
+    people.orders[:], people.counts[:], people.costs[:] = 0, 9, 1.0
+    for order, counts in ((copy.orders[0], copy.counts[0]), (plan.order, plan.counts)):
+        assert order.tolist() == [1, 0]
+        assert counts.tolist() == [1, 2]
+    assert np.isinf(copy.costs).all()

@@ -1,10 +1,22 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.scheduling.tunable.planning import check_tunable, plan_tunable
+from cosched.scheduling.decoding.decoder import decode
+from cosched.scheduling.schedule import check_schedule
+from cosched.scheduling.tunable.planning import StageRun, TunablePlan, check_tunable, plan_moldable, plan_tunable
 from cosched.scheduling.tunable.tasks import Chain, Stage, TunableQueue, TunableTask
+from tests.scheduling.problems import a_problem, problems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.scheduling.problem import Problem
 
 HOSTS = ("a", "b", "c", "d")
 seconds = st.one_of(st.integers(1, 5).map(float), st.floats(0.1, 5.0))
@@ -28,3 +40,62 @@ def test_tasks_are_looked_at_in_order_of_arrival() -> None:
     rigid = (Chain((Stage(4, 5.0, 5.0),)),)
     queue = TunableQueue(HOSTS, (TunableTask("late", 1.0, rigid), TunableTask("early", 0.0, rigid)))
     assert plan_tunable(queue).refused == ("late",)
+
+
+CHAIN = Chain((Stage(2, 3.0, 10.0), Stage(1, 4.0, 20.0)))
+QUEUE = TunableQueue(("a", "b"), (TunableTask("t", 1.0, (CHAIN,)), TunableTask("u", 1.0, (CHAIN,))))
+
+
+def changed(index: int, **changes: Any) -> Callable[[TunablePlan], TunablePlan]:
+    def change(plan: TunablePlan) -> TunablePlan:
+        runs: list[StageRun] = list(plan.runs)
+        runs[index] = replace(runs[index], **changes)
+        return replace(plan, runs=tuple(runs))
+
+    return change
+
+
+def test_a_good_plan_has_no_fault() -> None:
+    assert check_tunable(QUEUE, plan_tunable(QUEUE)) == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "fault"),
+    [
+        (changed(0, hosts=("a", "a")), "t, stage 0: not on 2 known hosts"),
+        (changed(0, hosts=("a", "z")), "t, stage 0: not on 2 known hosts"),
+        (changed(0, end=9.0), "t, stage 0: takes 8.0 s, not 3.0 s"),
+        (changed(0, start=0.0, end=3.0), "t, stage 0: starts before it may"),
+        (changed(0, start=9.0, end=12.0), "t, stage 0: ends after its deadline"),
+        (changed(0, chain=1), "t does not run one chain whole"),
+        (changed(0, stage=1), "t does not run one chain whole"),
+        (changed(0, task="x"), "x is not a task of the queue"),
+        (lambda plan: replace(plan, refused=("t",)), "t is neither refused nor run, or both"),
+        (lambda plan: replace(plan, runs=()), "t is neither refused nor run, or both"),
+    ],
+)
+def test_what_is_wrong_with_a_plan_is_found(spoil: Callable[[TunablePlan], TunablePlan], fault: str) -> None:
+    assert fault in check_tunable(QUEUE, spoil(plan_tunable(QUEUE)))
+
+
+def test_two_at_a_time_on_one_host_are_found() -> None:
+    plan = plan_tunable(QUEUE)
+    second = next(index for index, run in enumerate(plan.runs) if run.task == "u" and run.stage == 0)
+    spoiled = changed(second, start=1.0, end=4.0)(plan)
+    assert "t and u are on a at the same time" in check_tunable(QUEUE, spoiled)
+
+
+@given(problems())
+def test_every_schedule_is_feasible(drawn: Problem) -> None:
+    assert check_schedule(drawn, decode(drawn, plan_moldable(drawn))) == []
+
+
+def test_a_task_takes_the_count_with_which_it_ends_first_where_it_fits() -> None:
+    """Alone, b would end first on two hosts; behind a it ends first on the host that a leaves over."""
+    schedule = decode(queue := a_problem([[8.0], [6.0, 4.0]], hosts=2), plan_moldable(queue))
+    assert [(item.task, len(item.hosts), item.end) for item in schedule.assignments] == [("a", 1, 8.0), ("b", 1, 6.0)]
+
+
+def test_who_cannot_be_in_time_is_placed_all_the_same() -> None:
+    queue = a_problem([[5.0], [5.0]], hosts=1, deadline=[5.0, 5.0])
+    assert [item.end for item in decode(queue, plan_moldable(queue)).assignments] == [5.0, 10.0]

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from cosched.language import arithmetic
+import pytest
+
+from cosched.language import OPCODES, arithmetic
 from cosched.language.checks.hardware import check_config
 from cosched.language.diagnostics import Source
 from cosched.language.parser.grammar import parser
@@ -14,6 +16,8 @@ from cosched.language.vocabulary import (
     OBJECT_KINDS,
     SHARED_MEMORY_GROUP,
     VARIABLE_TYPES,
+    quantity,
+    unknown_opcode,
 )
 
 
@@ -40,3 +44,41 @@ def test_the_keywords_are_those_of_the_grammar() -> None:
 
 def test_a_device_is_either_carried_out_or_expanded() -> None:
     assert not set(DEVICES) & set(COLLECTIVES)
+
+
+PAPERS = "CMLL LFOR AFDG SILL TFDL MFSG DILG INLL ANLL ORCG ARD3 ARDN POD1 POL1 IFBR SWCH LWHI LDOW FCAL FARD SQRT"
+
+
+@pytest.mark.parametrize("opcode", PAPERS.split())
+def test_opcodes_of_the_papers_are_known(opcode: str) -> None:
+    assert OPCODES[opcode]
+
+
+def test_every_opcode_has_four_letters() -> None:
+    assert {len(opcode) for opcode in OPCODES} == {4}
+
+
+def test_near_matches_are_named() -> None:
+    assert "CMLL" in unknown_opcode("CMLX")
+    assert unknown_opcode("????") == "unknown opcode ????"
+
+
+@pytest.mark.parametrize(
+    ("literal", "value"),
+    [
+        ("50 s", 50e6),
+        ("12us", 12),
+        ("1.5 ms", 1500),
+        ("200 ns", 0.2),
+        ("2 min", 120e6),
+        ("1 h", 3600e6),
+        ("8 KiB", 8192),
+        ("8 B", 8),
+        ("1 MB", 1e6),
+        ("3.2 GB/s", 3200),
+        ("1 Gbit/s", 125),
+        ("1e3 kB", 1e6),
+    ],
+)
+def test_literals_in_base_units(literal: str, value: float) -> None:
+    assert quantity(literal)[0] == pytest.approx(value)

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.scheduling.decoding.free_hosts import FreeHostsByClass
+from cosched.scheduling.decoding.free_hosts import FreeHostsByClass, IdenticalFreeHosts, NamedFreeHosts
 from cosched.scheduling.host_counts import single_class
 from tests.scheduling.problems import a_problem, problems
 
@@ -43,3 +43,31 @@ def test_a_host_that_never_becomes_free_is_none() -> None:
     free = FreeHostsByClass.of(a_problem([[4.0, 2.0]], hosts=2, free=[0.0, math.inf]))
     assert free.first_to_end((4.0,), 1, 0.0) == (0.0, 4.0, ((0, 1),))
     assert free.first_to_end((2.0,), 2, 0.0).parts == ()
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=8), st.data())
+def test_hosts_are_taken_from_the_front_and_come_back_in_place(free: list[int], data: st.DataObject) -> None:
+    times, plain = IdenticalFreeHosts(free), sorted(free)
+    for _ in range(5):
+        count = data.draw(st.integers(1, len(free)))
+        end = data.draw(st.integers(0, 20))
+        times.take(count, end)
+        plain = sorted(plain[count:] + [end] * count)
+        assert [times.earliest(number + 1) for number in range(len(free))] == plain
+
+
+@given(st.data())
+def test_of_each_class_those_that_become_free_first_are_taken_and_of_equals_the_first(data: st.DataObject) -> None:
+    problem, alike = data.draw(problems(tasks=1)), data.draw(st.booleans())
+    hosts = NamedFreeHosts(problem, alike=alike)
+    kinds = [0 if alike else kind for kind in problem.host_class.tolist()]
+    free = problem.free.tolist()
+    for _ in range(6):
+        parts = [(kind, data.draw(st.integers(1, kinds.count(kind)))) for kind in sorted(set(kinds))]
+        end = data.draw(st.integers(0, 60).map(float))
+        first = sorted(range(len(kinds)), key=lambda host: (free[host], host))
+        wanted = [[host for host in first if kinds[host] == kind][:count] for kind, count in parts]
+        taken = sorted(host for each in wanted for host in each)
+        assert hosts.take(tuple(parts), end) == taken
+        for host in taken:
+            free[host] = end

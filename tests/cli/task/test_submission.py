@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.api.documents import TaskRequest
+from cosched.cli.main import run
+from cosched.cli.task.submission import read_lines, request_of, requests_of_file, task_array
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMAND = TaskRequest(command=("/bin/echo", "a"), name="n", environment={"A": "1"})
+
+
+def test_one_task_is_as_it_was_asked_for() -> None:
+    assert task_array(COMMAND, 1, None) == [COMMAND]
+
+
+def test_each_of_many_finds_its_place() -> None:
+    made = task_array(COMMAND, 3, None)
+    assert [task.name for task in made] == ["n.0", "n.1", "n.2"]
+    assert [task.environment for task in made] == [{"A": "1", "TASK_INDEX": str(index)} for index in range(3)]
+    assert {task.command for task in made} == {COMMAND.command}
+    assert not task_array(TaskRequest(command=("/bin/echo",)), 2, None)[1].name  # the daemon names it
+
+
+def test_a_line_is_a_task_with_these_arguments(tmp_path: Path) -> None:
+    file = tmp_path / "tasks"
+    file.write_text("one 'two words'\n\n# a comment\nthree # here too\n")
+    made = task_array(COMMAND, 2, read_lines(str(file)))
+    assert [task.command[2:] for task in made] == [("one", "two words")] * 2 + [("three",)] * 2
+    assert [task.environment["TASK_INDEX"] for task in made] == ["0", "1", "2", "3"]
+
+
+def test_a_line_of_an_application_sets_its_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("Scale=2\nScale=3 Width=4\n"))
+    made = task_array(TaskRequest(application="sweep3d", parameters={"Scale": "1"}), 1, read_lines("-"))
+    assert [task.parameters for task in made] == [{"Scale": "2"}, {"Scale": "3", "Width": "4"}]
+
+
+def test_a_line_that_is_no_parameter_is_named() -> None:
+    with pytest.raises(UserError, match="line 2: 'Scale' is not NAME=VALUE"):
+        task_array(TaskRequest(application="sweep3d"), 1, [["Scale=1"], ["Scale"]])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("a 'b\n", ":1: cannot be split"), ("", "has no line"), ("# nothing\n", "has no line")]
+)
+def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, text: str, says: str) -> None:
+    file = tmp_path / "tasks"
+    file.write_text(text)
+    with pytest.raises(UserError, match=f"{file}.*{says}"):
+        read_lines(str(file))
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe"])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "tasks"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(UserError, match=f"--from {file}: cannot be read"):
+        read_lines(str(file))
+
+
+NOW = 1_750_000_000.0
+
+
+def test_words_become_a_request() -> None:
+    request, note = request_of(
+        "sweep3d",
+        (),
+        now=NOW,
+        deadline="now+1h",
+        settings=["nx=50", "title=a=b"],
+        hosts="2-4",
+        profile="5,-,3",
+        name="n",
+        environment=["A="],
+        time_limit="2m",
+        best_effort=True,
+        after=["1", "2"],
+    )
+    assert note == ""
+    assert request == TaskRequest(
+        application="sweep3d",
+        parameters={"nx": "50", "title": "a=b"},
+        deadline=NOW + 3600,
+        hosts="2-4",
+        profile=(5.0, None, 3.0),
+        name="n",
+        environment={"A": ""},
+        best_effort=True,
+        time_limit=120.0,
+        after=("1", "2"),
+    )
+
+
+def test_a_preparation_is_words_as_a_shell_splits_them() -> None:
+    assert request_of("sweep3d", (), now=NOW, prepare="/bin/sh -c 'echo $X'")[0].prepare == (
+        "/bin/sh",
+        "-c",
+        "echo $X",
+    )
+    for wrong in ("'", " ", "/no/such/program"):
+        with pytest.raises(UserError, match=r"prepare|no program"):
+            request_of("sweep3d", (), now=NOW, prepare=wrong)
+
+
+def test_a_program_is_found_where_a_shell_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tool").write_text("#!/bin/sh\n")
+    (tmp_path / "tool").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    by_path, _ = request_of("", ("./tool", "x"), now=NOW)
+    assert by_path.command == (str(tmp_path / "tool"), "x")
+    assert by_path.directory == str(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert request_of("", ("tool",), now=NOW)[0].command == (str(tmp_path / "tool"),)
+
+
+def test_a_directory_starts_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert request_of("sweep3d", (), now=NOW, directory="runs")[0].directory == str(tmp_path / "runs")
+    assert request_of("sweep3d", (), now=NOW)[0].directory == ""
+
+
+@pytest.mark.parametrize("setting", ["nx", "=5", ""])
+def test_a_setting_needs_a_name_and_a_value(setting: str) -> None:
+    with pytest.raises(UserError, match="is not NAME=VALUE"):
+        request_of("sweep3d", (), now=NOW, settings=[setting])
+
+
+SCRIPT = "#!/bin/sh\n#SBATCH -N2-4 -J night --time=10\n#COSCHED --deadline=now+2h --profile=9,5,4,3\ntrue\n"
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.sh").write_text(SCRIPT)
+    return tmp_path / "job.sh"
+
+
+def test_a_script_is_one_request_with_all_its_wishes(script: Path) -> None:
+    (request,), _ = requests_of_file(script, now=NOW, options={})
+    assert (request.name, request.hosts, request.time_limit) == ("night", "2-4", 600.0)
+    assert (request.deadline, request.profile) == (NOW + 7200, (9.0, 5.0, 4.0, 3.0))
+    assert request.directory == str(script.parent)
+    assert request.native is not None
+    assert request.native.script == SCRIPT
+
+
+def test_the_command_line_wins(script: Path) -> None:
+    options = {
+        "deadline": "now+1h",
+        "hosts": "3",
+        "name": "mine",
+        "time_limit": "1m",
+        "application": "sweep3d",
+        "after": ["7"],
+        "notify": ["ada@example.org"],
+    }
+    (request,), _ = requests_of_file(script, now=NOW, options=options)
+    assert (request.deadline, request.hosts, request.name, request.time_limit) == (NOW + 3600, "3", "mine", 60.0)
+    assert request.after == ("7",)
+    assert request.notify == ("mailto:ada@example.org",)
+    assert request.application == "sweep3d"
+
+
+def test_an_array_is_as_many_requests(script: Path) -> None:
+    script.write_text("#!/bin/sh\n#SBATCH --array=0-9\ntrue\n")
+    requests, _ = requests_of_file(script, now=NOW, options={})
+    assert [request.environment["SLURM_ARRAY_TASK_ID"] for request in requests] == list("0123456789")
+
+
+def test_a_file_names_those_it_comes_after_and_the_command_line_more(script: Path) -> None:
+    script.write_text("#!/bin/sh\n#SBATCH --array=0-1\n#COSCHED --after=3 --after 4,5\ntrue\n")
+    requests, _ = requests_of_file(script, now=NOW, options={"after": ["7", "4"]})
+    assert [request.after for request in requests] == [("3", "4", "5", "7")] * 2
+
+
+def test_a_preparation_beside_a_file_is_refused(script: Path) -> None:
+    with pytest.raises(UserError, match="--prepare"):
+        requests_of_file(script, now=NOW, options={"prepare": "/bin/true"})
+
+
+def test_a_file_and_a_command_are_too_much(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["task", "submit", "--file", str(script), "--", "/bin/true"]) == 1
+    assert "not both" in capsys.readouterr().err
