@@ -268,6 +268,14 @@ def _refused_subject(document: TaskDocument) -> str:
     return f"the application {document.application!r} is" if document.application else "commands of others are"
 
 
+def _users_profile(seconds: tuple[float, ...]) -> Profile | None:
+    """Return a user's own figures as a profile; None where they allow no host count or are none."""
+    try:
+        return Profile(seconds, PredictionSource.USER)
+    except UserError:
+        return None
+
+
 class ModelKnowledge:
     """Answer the agent's questions about models; see `cosched.agents.tickets`. Never waits for an evaluation."""
 
@@ -321,8 +329,7 @@ class ModelKnowledge:
     def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:
         """Return a task's known times on other hardware; unknown ones are evaluated for the next time."""
         if document.model is None:
-            seconds = document.seconds[:hosts]
-            return Profile(seconds, PredictionSource.USER) if any(map(math.isfinite, seconds)) else None
+            return _users_profile(document.seconds[:hosts])
         hosts = min(hosts, document.most or hosts)
         key = (model_digest(document.model), repr(document.parameters), hardware, hosts)
         with self._guard:

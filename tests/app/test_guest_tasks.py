@@ -261,6 +261,12 @@ def test_figures_of_the_user_hold_anywhere(home: Domain) -> None:
     assert home.knowledge.profile(a_document(), "anything", 1) == Profile((10.0,), PredictionSource.USER)
 
 
+@pytest.mark.parametrize("seconds", [(1e-300,), (math.nan,), (math.inf,), ()])
+def test_figures_that_nobody_can_plan_with_are_no_profile(home: Domain, seconds: tuple[float, ...]) -> None:
+    """One ended the receiving domain's daemon: the error was raised in the engine's thread."""
+    assert home.knowledge.profile(replace(a_document(), seconds=seconds), "anything", 1) is None
+
+
 def carried(folder: Path, library: list[Path]) -> CarriedModels:
     return CarriedModels(folder, library, ModelPredictor(library))
 

@@ -43,7 +43,7 @@ seconds = st.floats(0, 1e9)
 moments = st.floats(-1e9, 1e9)
 counters = st.integers(0, 2**53 - 1)
 counts = st.integers(0, 65536)
-runtimes = st.floats(min_value=0, exclude_min=True, allow_nan=False)
+runtimes = st.floats(1e-9, 315360000) | st.just(math.inf)
 
 
 @st.composite
@@ -136,6 +136,10 @@ def test_whatever_comes_ends_in_a_letter_or_in_one_line(data: bytes) -> None:
     assert "\n" not in fault
 
 
+REQUEST = (
+    f'<request task="{UUID}" epoch="1" hops="3"><visited>a</visited><document name="t" application="" owner="ann" '
+    'deadline="60" least="1" most="0" best_effort="false" directory=""><seconds>{}</seconds></document></request>'
+)
 LIES = {
     "doctype": '<!DOCTYPE letter SYSTEM "file:///etc/passwd">' + HEAD + "<inquiry/></letter>",
     "external entity": '<!DOCTYPE l [<!ENTITY e SYSTEM "file:///x">]>' + HEAD + "<inquiry>&e;</inquiry></letter>",
@@ -154,6 +158,9 @@ LIES = {
     "not a number": f'{HEAD}<offer task="{UUID}" epoch="1" end="NaN" where="b"/></letter>',
     "never": f'{HEAD}<offer task="{UUID}" epoch="1" end="INF" where="b"/></letter>',
     "a huge epoch": HEAD + f'<reserve task="{UUID}" epoch="' + "9" * 400 + '"/></letter>',
+    "a run time too short to plan with": f"{HEAD}{REQUEST.format('1e-300')}</letter>",
+    "a run time of more than ten years": f"{HEAD}{REQUEST.format('1e300')}</letter>",
+    "a run time that is no number": f"{HEAD}{REQUEST.format('NaN')}</letter>",
     "a deep nesting": HEAD + "<inquiry>" * 5000 + "</inquiry>" * 5000 + "</letter>",
 }
 
@@ -164,6 +171,13 @@ def test_what_a_peer_must_not_say_is_refused_in_one_line(text: str) -> None:
         read_letter(text.encode())
     assert "\n" not in str(caught.value)
     assert "root:" not in str(caught.value)
+
+
+def test_a_run_time_that_can_be_planned_with_is_read() -> None:
+    for text in ("1e-9", "315360000", "INF", "10"):
+        letter = read_letter(f"{HEAD}{REQUEST.format(text)}</letter>".encode())
+        assert isinstance(letter.body, Request)
+        assert letter.body.document.seconds == (float(text),)
 
 
 def test_utf_16_hides_no_doctype() -> None:
