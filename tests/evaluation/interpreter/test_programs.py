@@ -2,11 +2,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from cosched.evaluation import CountError
-from cosched.evaluation.budget import Budget
-from cosched.evaluation.interpreter.programs import compiled_application, initial, initial_frame, on_hosts
+from cosched.evaluation.budget import Budget, LanesDifferError, TooManyStepsError
+from cosched.evaluation.clocks.clocks import timed_segments
+from cosched.evaluation.clocks.pricing import Prices
+from cosched.evaluation.interpreter.programs import compiled_application, initial, initial_frame, on_hosts, program
+from cosched.evaluation.layout import layout
+from cosched.evaluation.sites import sites
 from cosched.language import ModelError, Source
 
 if TYPE_CHECKING:
@@ -47,3 +52,76 @@ def test_an_error_says_on_how_many_hosts() -> None:
     assert isinstance(on_hosts(error, 3), CountError)
     assert str(on_hosts(error, 3)).endswith("wrong (on 3 hosts)")
     assert str(on_hosts(error, 1)).endswith("wrong (on 1 host)")
+
+
+HOSTS = np.array([1, 2, 4])
+
+
+def clocks(application: Application, hardware: Hardware, steps: int = 10_000) -> list[float]:
+    """Return the clocks of the 1 + 2 + 4 processors after a program."""
+    where = sites(application.root)
+    processors = int(HOSTS.sum())
+    found = np.zeros(processors)
+    done = program(application, hardware, HOSTS, [{"Nproc": float(count)} for count in HOSTS], 10 * steps)
+    for plan in timed_segments(done, Prices(layout(hardware, HOSTS.tolist()), where.all), processors):
+        found = plan.advance(found)
+    return list(found)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("step cpu { confdev Nproc; }", [1, 2, 2, 4, 4, 4, 4]),
+        ("step cpu on Nproc { confdev 8; }", [8, 0, 8, 0, 0, 0, 8]),
+        ("var numeric: p; for (p = 1; p <= Nproc; p = p + 2) step cpu on p { confdev p; }", [1, 1, 0, 1, 0, 3, 0]),
+        ("var numeric: d; for (d = 1; d < Nproc; d = 2 * d) step cpu on d { confdev 5; }", [0, 5, 0, 5, 5, 0, 0]),
+        ("var numeric: x = 1; if (Nproc > 1) { x = Nproc; } step cpu on 1 { confdev x; }", [1, 2, 0, 4, 0, 0, 0]),
+        ("var vector: v = [1, 2]; step cpu { confdev v[2]; }", [2, 2, 2, 2, 2, 2, 2]),
+        ("step cpu on 1 { confdev t(); }", [5, 3, 0, 2, 0, 0, 0]),
+        (
+            "var numeric: p; for (p = 1; p <= Nproc; p = p + 1) step cpu { confdev 1; } step cpu on 1 { confdev p; }",
+            [3, 5, 2, 9, 4, 4, 4],
+        ),
+        ("if (Nproc == 2) step cpu { confdev 3; } else step cpu on 1 { confdev f(2); }", [2, 3, 3, 9, 0, 0, 0]),
+        # TSEND(0) = 1, COMM(0) = 10, TRECV(0) = 3 us; to and from processor 0 nothing happens.
+        (
+            "step mpisend { confdev 1, Nproc % 4, 0; } step mpirecv { confdev 1, Nproc % 4, 0; }",
+            [14, 1, 14, 0, 0, 0, 0],
+        ),
+    ],
+)
+def test_lanes_part_and_meet(
+    model: Callable[[str], Application], plain: Hardware, body: str, expected: list[float]
+) -> None:
+    more = """proc exec f(x) { if (Nproc == 4) return 9; return x; }
+        proc cflow t { measured (Nproc) { 1: 5, 2: 3, 4: 2 } }"""
+    assert clocks(model(f"proc exec init {{ {body} }} {more}"), plain) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "var vector: v; v = [1, Nproc]; step cpu { confdev v[1]; }",
+        "step cpu { confdev t(); }",
+        "if (Nproc > 1) call below;",
+        "while (1) { }",
+        "call init;",
+        "step cpu { confdev -1; }",
+        "step cpu on 0 { confdev 1; }",
+        "step cpu on 5 { confdev 1; }",
+    ],
+)
+def test_each_number_of_hosts_is_left_to_itself(
+    model: Callable[[str], Application], plain: Hardware, body: str
+) -> None:
+    application = model(f"""application model {{ include below; proc exec init {{ {body} }}
+        proc cflow t {{ measured (Nproc) {{ 1: 5, 2: 3 }} }} }}
+        partmp below {{ proc exec init {{ step cpu {{ confdev 1; }} }} }}""")
+    with pytest.raises(LanesDifferError):
+        clocks(application, plain)
+
+
+def test_too_many_steps_are_told_apart(model: Callable[[str], Application], plain: Hardware) -> None:
+    application = model("var numeric: i; proc exec init { for (i = 1; i <= 99; i = i + 1) step cpu { confdev 1; } }")
+    with pytest.raises(TooManyStepsError):
+        clocks(application, plain, steps=200)
