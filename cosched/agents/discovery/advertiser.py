@@ -70,7 +70,7 @@ class Advertiser:
         if not neighbours:
             return
         own, way = self.service(time), self.advertising
-        now = self._state(own, time)
+        now = _AdvertisedState(time, _mean_wait(own), len(self._tables.entries(time)))
         for peer in neighbours:
             last = self._advertised.get(peer.name, _NEVER)
             pause = way.period / 5 if now.differs(last) else way.period
@@ -99,16 +99,16 @@ class Advertiser:
             service: ours; None: as it is now.
         """
         own = service or self.service(time)
-        self._advertised[peer.name] = self._state(own, time)
+        entries = self._tables.entries(time)
+        self._advertised[peer.name] = _AdvertisedState(time, _mean_wait(own), len(entries))
         if peer.paused:
             own = AdvertisedService(own.domain, 0.0, 0, ())
-        entries = self._tables.entries(time)
-        known = [entry.now(time) for entry in entries if peer.name not in (entry.via, entry.service.domain)]
-        others = [replace(one, distance=one.distance + 1) for one in known if one.distance < self.advertising.scope]
+        others = [
+            replace(entry.service, age=entry.age(time), distance=entry.service.distance + 1)
+            for entry in entries
+            if peer.name not in (entry.via, entry.service.domain) and entry.service.distance < self.advertising.scope
+        ]
         self._context.outcome.send(peer.name, Advertisement((own, *others)))
-
-    def _state(self, own: AdvertisedService, time: float) -> _AdvertisedState:
-        return _AdvertisedState(time, _mean_wait(own), len(self._tables.entries(time)))
 
 
 class _AdvertisedState(NamedTuple):

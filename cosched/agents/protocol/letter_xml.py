@@ -15,16 +15,13 @@ import typing
 from enum import StrEnum
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from lxml import etree
 
 from cosched.agents.protocol.letters import Body, Letter
 from cosched.coscheduler.handovers import TaskDocument
 from cosched.errors import UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = [
     "MAX_DOCUMENT_BYTES",
@@ -100,18 +97,23 @@ def _element(name: str, value: Any) -> Any:
     return element
 
 
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(item.name for item in dataclasses.fields(kind))
+
+
 def _fill(element: Any, value: Any) -> None:
-    for item in dataclasses.fields(value):
-        content = getattr(value, item.name)
+    for name in _names(type(value)):
+        content = getattr(value, name)
         if content is None:
             continue
         if isinstance(content, tuple):
             for member in content:
-                _add(element, item.name, member)
+                _add(element, name, member)
         elif dataclasses.is_dataclass(content):
-            _add(element, type(content).__name__.lower() if item.name == "body" else item.name, content)
+            _add(element, type(content).__name__.lower() if name == "body" else name, content)
         else:
-            element.set(item.name, _text(content))
+            element.set(name, _text(content))
 
 
 def _add(element: Any, name: str, value: Any) -> None:
@@ -175,31 +177,48 @@ def _schema() -> Any:
     return etree.XMLSchema(etree.fromstring(schema_text()))
 
 
+class _FieldReader(NamedTuple):
+    """How a field is read: a tuple's members, a dataclass or a plain value of `kind`."""
+
+    name: str
+    tag: str
+    kind: Any
+    many: bool
+    nested: bool
+
+
 @cache
-def _kinds(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+def _readers(kind: type) -> tuple[_FieldReader, ...]:
+    hints = typing.get_type_hints(kind)
+    return tuple(_reader(item.name, hints[item.name]) for item in dataclasses.fields(kind))
+
+
+def _reader(name: str, hint: Any) -> _FieldReader:
+    many = typing.get_origin(hint) is tuple
+    kind = typing.get_args(hint)[0] if many else _plain(hint)
+    return _FieldReader(name, f"{{{NAMESPACE}}}{name}", kind, many, dataclasses.is_dataclass(kind))
 
 
 def _value(element: Any, kind: type) -> Any:
     values: dict[str, Any] = {}
-    for item in dataclasses.fields(kind):
-        values |= _field(element, item.name, _kinds(kind)[item.name])
+    for name, tag, of, many, nested in _readers(kind):
+        if name == "body":
+            child = element[0]
+            values[name] = _value(child, _BODIES[etree.QName(child).localname])
+        elif many:
+            read = _value if nested else _text_value
+            values[name] = tuple([read(child, of) for child in element.iterchildren(tag)])
+        elif nested:
+            child = next(element.iterchildren(tag), None)
+            if child is not None:
+                values[name] = _value(child, of)
+        elif (text := element.get(name)) is not None:
+            values[name] = _scalar(text, of)
     return kind(**values)
 
 
-def _field(element: Any, name: str, hint: Any) -> dict[str, Any]:
-    if name == "body":
-        child = element[0]
-        return {name: _value(child, _BODIES[etree.QName(child).localname])}
-    if typing.get_origin(hint) is tuple:
-        member = typing.get_args(hint)[0]
-        return {name: tuple(_member(child, member) for child in _children(element, name))}
-    kind = _plain(hint)
-    if dataclasses.is_dataclass(kind):
-        child = next(_children(element, name), None)
-        return {} if child is None else {name: _value(child, typing.cast("type", kind))}
-    text = element.get(name)
-    return {} if text is None else {name: _scalar(text, kind)}
+def _text_value(element: Any, kind: Any) -> Any:
+    return _scalar(element.text or "", kind)
 
 
 def _plain(hint: Any) -> Any:
@@ -207,12 +226,6 @@ def _plain(hint: Any) -> Any:
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         return next(kind for kind in typing.get_args(hint) if kind is not type(None))
     return hint
-
-
-def _member(element: Any, kind: Any) -> Any:
-    if dataclasses.is_dataclass(kind):
-        return _value(element, typing.cast("type", kind))
-    return _scalar(element.text or "", kind)
 
 
 def _scalar(text: str, kind: Any) -> Any:
@@ -223,7 +236,3 @@ def _scalar(text: str, kind: Any) -> Any:
     if kind is int:
         return int(text)
     return kind(text) if isinstance(kind, type) and issubclass(kind, StrEnum) else text
-
-
-def _children(element: Any, name: str) -> Iterator[Any]:
-    return element.iterchildren(f"{{{NAMESPACE}}}{name}")  # type: ignore[no-any-return]  # lxml's iterator
