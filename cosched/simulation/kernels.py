@@ -5,9 +5,13 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from cosched.evaluation import load, load_hardware, profile
 from cosched.prediction.profile import PredictionSource, Profile
+
+if TYPE_CHECKING:
+    from cosched.evaluation.hardware import Hardware
 
 __all__ = ["HARDWARE", "HOSTS", "KERNELS", "KernelTask", "draw_kernel_tasks", "kernel_profile"]
 
@@ -32,8 +36,13 @@ class KernelTask:
 @cache
 def kernel_profile(kernel: str, scale: float = 1.0) -> Profile:
     """Return a kernel's published times on 1…16 SGI Origin 2000 processors, in seconds, times `scale`."""
-    times = profile(load(f"{kernel}_measured"), load_hardware(HARDWARE), range(1, HOSTS + 1), {"Scale": scale})
+    times = profile(load(f"{kernel}_measured"), _hardware(), range(1, HOSTS + 1), {"Scale": scale})
     return Profile(tuple(float(value) for value in times), PredictionSource.MODEL, HARDWARE)
+
+
+@cache
+def _hardware() -> Hardware:
+    return load_hardware(HARDWARE)
 
 
 def draw_kernel_tasks(count: int, seed: int, *, scale: float = 1.0, kernels: int = len(KERNELS)) -> list[KernelTask]:

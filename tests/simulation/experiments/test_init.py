@@ -16,13 +16,13 @@ TINY: dict[str, dict[str, str]] = {
     "wrong-predictions": {"tasks": "4", "generations": "1"},
     "titan-table-2": {"requests": "200", "rate": "5", "first": "12", "generations": "0"},
     "grid-policies": {"first": "8", "error": "0.1", "generations": "0"},
-    "grid-faults": {"first": "4", "rate": "100", "generations": "0"},
+    "grid-faults": {"first": "3", "rate": "100", "generations": "0"},
     "grid-scale": {"largest": "10", "hosts": "4", "requests": "1", "span": "1"},
 }
 
 
 @pytest.mark.parametrize("name", EXPERIMENT_NAMES)
-def test_a_tiny_run_is_the_same_from_the_same_seed_and_has_the_named_columns(name: str) -> None:
+def test_a_tiny_run_is_the_same_from_the_same_seed_and_has_the_columns_of_keys_and_paper(name: str) -> None:
     chosen = load_experiment(name)
     assert chosen.name == name
     options = chosen.settings(TINY[name])
@@ -34,14 +34,7 @@ def test_a_tiny_run_is_the_same_from_the_same_seed_and_has_the_named_columns(nam
     labels = [tuple(row[key] for key in chosen.keys) for row in rows]
     assert len(set(labels)) == len(rows) > 0
     assert all(list(row) == list(rows[0]) for row in rows)
-
-
-@pytest.mark.parametrize("name", EXPERIMENT_NAMES)
-def test_the_papers_rows_stand_beside_rows_of_ours(name: str) -> None:
-    chosen = load_experiment(name)
-    rows = chosen.run(1, chosen.settings(TINY[name]))
-    for published in chosen.paper:
-        assert set(published) <= set(rows[0])
+    assert all(set(published) <= set(rows[0]) for published in chosen.paper)
 
 
 def test_an_unknown_one_is_refused_with_the_names_there_are() -> None:
