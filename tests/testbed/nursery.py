@@ -1,24 +1,31 @@
 """Daemons that start at once: forked from a process that has read all of cosched's modules before.
 
-What runs is `cosched serve` as ever, with the environment of who starts it. Reading the modules is most of a start's
-processor time, and tests that start hundreds of daemons need not pay for it each time.
+What runs is `cosched serve` as ever, with the environment of who starts it; its planner and its predictors are forked
+likewise. Reading the modules is most of a start's processor time, and tests that start hundreds of daemons need not
+pay for it each time.
 """
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
+import subprocess
 import sys
+import tempfile
+from contextlib import ExitStack
+from functools import cache
 from multiprocessing.forkserver import ensure_running
+from pathlib import Path
 from subprocess import TimeoutExpired
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from demo.site import Site
+from tests.testbed.quick_command import MODULES, quick_modules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from multiprocessing.context import ForkServerContext
-    from pathlib import Path
 
     from demo.site import Process
 
@@ -41,14 +48,23 @@ _MODULES = [
 ]
 
 
+# What these daemons are tested for is not how good their plans are: they search no longer than that for a better one.
+_PLANNING = {"converged": "0.5s"}
+
+
 class QuickSite(Site):
     """A site whose daemons are forked."""
 
+    def _write(self, connector: Mapping[str, Any]) -> None:
+        self._settings = {**self._settings, "planning": {**_PLANNING, **self._settings.get("planning", {})}}
+        super()._write(connector)
+
     @staticmethod
     def prepare_forks() -> None:
-        """Start the process that daemons are forked from; it keeps the environment of this moment for all to see."""
+        """Start the processes that daemons are forked from; they keep the environment of this moment for all to see."""
         _context()
         ensure_running()
+        _quick_python()
 
     def _spawn(self) -> Process:
         return _Forked(self.config, self.log)
@@ -58,7 +74,7 @@ class _Forked:
     """A forked daemon, to be handled like `subprocess.Popen`."""
 
     def __init__(self, config: Path, log: Path) -> None:
-        arguments = (str(config), str(log), dict(os.environ))
+        arguments = (str(config), str(log), str(_quick_python()), dict(os.environ))
         self._process = _context().Process(target=_serve, args=arguments, name="daemon")
         self._process.start()
         self.pid = self._process.pid or 0
@@ -87,10 +103,25 @@ def _context() -> ForkServerContext:
     return context
 
 
-def _serve(config: str, log: str, environment: Mapping[str, str]) -> None:
+@cache
+def _quick_python() -> Path:
+    """Return a program that forks the daemon's helpers as long as this process lasts."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cosched-nursery-")))
+    return stack.enter_context(quick_modules(folder))
+
+
+def _serve(config: str, log: str, python: str, environment: Mapping[str, str]) -> None:
     """Be `cosched serve`."""
     from cosched.cli.main import run
 
+    class QuickPopen(subprocess.Popen[Any]):
+        def __init__(self, command: Sequence[str], **options: Any) -> None:
+            quick = list(command[:2]) == [sys.executable, "-m"] and command[2] in MODULES
+            super().__init__([python, *command[1:]] if quick else command, **options)
+
+    subprocess.Popen = QuickPopen  # type: ignore[misc,assignment]  # the daemon's helpers are forked too
     os.environ.clear()
     os.environ.update(environment)
     file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

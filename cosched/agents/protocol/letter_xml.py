@@ -103,7 +103,8 @@ def _names(kind: type) -> tuple[str, ...]:
 
 
 def _fill(element: Any, value: Any) -> None:
-    for name in _names(type(value)):
+    kind: type = type(value)
+    for name in _names(kind):
         content = getattr(value, name)
         if content is None:
             continue
