@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from cosched.access.principals import Role, checked_user_name
+from cosched.access.principals import Role, checked_user_name, is_user_name
 from cosched.access.rate_limits import RateLimits
 from cosched.errors import UserError
 from cosched.store.credentials import AccountRow
@@ -80,6 +80,7 @@ def _digest_of_nobody() -> str:
     return _hasher().hash(b"the password of nobody")
 
 
+_WRONG = "name or password are wrong: try again, or ask your administrator"
 _TRIES, _TRIES_EACH = 5, 30.0  # wrong passwords at once, and seconds until another one is allowed
 
 
@@ -167,16 +168,29 @@ class Accounts:
         Raises:
             LoginError: they are wrong, or wrong ones came too often.
         """
+        if not is_user_name(name):
+            raise LoginError(_WRONG)
         who = f"{name} {address}"
-        pause = max(self._failures.wait(who, time), self._failures.wait(address, time))
-        if pause > 0:
-            raise LoginError(f"too many wrong passwords: try again in {pause:.0f} s")
+        self._take_permits(who, address, time)
         row = self._rows.get(name)
         if not password_matches(row.digest if row is not None else "", password) or row is None or not row.enabled:
-            self._failures.take(who, time)
-            self._failures.take(address, time)
-            raise LoginError("name or password are wrong: try again, or ask your administrator")
+            raise LoginError(_WRONG)
         self._failures.fill(who)
+        self._failures.give_back(address, time)
+
+    def _take_permits(self, who: str, address: str, time: float) -> None:
+        """Take the permits of a wrong password before the check: of many at once no more are checked than one by one.
+
+        Raises:
+            LoginError: there is none.
+        """
+        pause = self._failures.take(address, time)
+        if not pause:
+            pause = self._failures.take(who, time)
+            if pause:
+                self._failures.give_back(address, time)
+        if pause:
+            raise LoginError(f"too many wrong passwords: try again in {pause:.0f} s")
 
     def _known(self, name: str) -> AccountRow:
         row = self._rows.get(name)

@@ -11,10 +11,20 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cosched.access.accounts import Accounts, LoginError
-from cosched.access.principals import ALL_SCOPES, Principal, ProofOfIdentity, Role, is_user_name, user_name, user_role
+from cosched.access.principals import (
+    ALL_SCOPES,
+    Principal,
+    ProofOfIdentity,
+    Role,
+    RoleSource,
+    is_user_name,
+    user_name,
+    user_number,
+    user_role,
+)
 from cosched.access.proxies import TrustedProxies
-from cosched.access.rate_limits import RateLimits
-from cosched.access.sessions import Sessions
+from cosched.access.rate_limits import RateLimits, RefusalLimits
+from cosched.access.sessions import Login, Sessions, identifier_of
 from cosched.access.tokens import Tokens, new_secret, signature
 from cosched.store.credentials import AuditEntry
 
@@ -103,6 +113,7 @@ class Authenticator:
         self._credentials = credentials
         self._key = new_secret()
         self._rates = RateLimits(settings.requests, settings.requests * _BURST)
+        self._refusals = RefusalLimits()
 
     def identify(self, evidence: RequestEvidence) -> Identity:
         """Find the user. A token or a header counts before the cookie, that before the user of the process."""
@@ -120,7 +131,7 @@ class Authenticator:
 
     def _find(self, evidence: RequestEvidence, *, proxied: bool) -> Identity:
         if evidence.bearer:
-            found = self.tokens.principal(evidence.bearer, self.now())
+            found = self._with_role_now(self.tokens.principal(evidence.bearer, self.now()))
             return Identity(found, reason="" if found else "the token is unknown, expired or revoked")
         named = evidence.headers.get(self.settings.proxy_header) if proxied else None
         if named is not None:
@@ -133,8 +144,7 @@ class Authenticator:
         if evidence.peer is None or proxied:
             return Identity(reason="the session has ended" if cookie else "")
         name = user_name(evidence.peer)
-        role = user_role(evidence.peer) or self.settings.role(name)
-        return Identity(Principal(name, role), signature(self._key, name))
+        return Identity(Principal(name, self._system_role(name, evidence.peer)), signature(self._key, name))
 
     def rate_limit(self, identified: Identity) -> float:
         """Count a request; return 0, or the seconds that its sender must wait before another one.
@@ -156,11 +166,15 @@ class Authenticator:
         try:
             self.accounts.check(name, password, address, self.now())
         except LoginError as error:
-            self.log(Principal(name[:64], Role.USER), address, "login refused", str(error))
+            left_out = self._refusals.left_out(address, self.now())
+            if left_out is not None:
+                who = Principal(name[:64], Role.USER, how=ProofOfIdentity.PASSWORD)
+                more = f" ({left_out} more refusals were not written down)" if left_out else ""
+                self.log(who, address, "login refused", f"{error}{more}")
             raise
         role = self.accounts.role(name) or Role.USER
-        self.log(Principal(name, role, how=ProofOfIdentity.SESSION), address, "login", "with a password")
-        return self.sessions.begin(name, role, self.now(), account=True)
+        self.log(Principal(name, role, how=ProofOfIdentity.PASSWORD), address, "login", "with a password")
+        return self.sessions.begin(Login(name, role, RoleSource.ACCOUNT), self.now())
 
     def redeem(self, ticket: str, address: str) -> tuple[str, float]:
         """Log a browser in with a link; return its cookie's value and when that expires.
@@ -168,18 +182,16 @@ class Authenticator:
         Raises:
             LoginError: the link was used before, or is too old.
         """
-        found = self.sessions.redeem(ticket, self.now())
-        if found is None:
+        login = self.sessions.redeem(ticket, self.now())
+        if login is None or not self._goes_on(login.credential):
             raise LoginError("this link has been used or is too old: make another with `cosched portal`")
-        name, role, account = found
-        self.log(Principal(name, role, how=ProofOfIdentity.SESSION), address, "login", "with a link")
-        return self.sessions.begin(name, role, self.now(), account=account)
+        self.log(Principal(login.user, login.role, how=ProofOfIdentity.LINK), address, "login", "with a link")
+        return self.sessions.begin(login, self.now())
 
     def ticket(self, who: Principal, address: str) -> str:
-        """Return the secret of a link that logs a browser of `who` in."""
-        account = who.how is not ProofOfIdentity.SOCKET and self.accounts.role(who.name) is not None
+        """Return the secret of a link that logs a browser of `who` in, with no more rights and for no longer."""
         self.log(who, address, "login link", "made")
-        return self.sessions.ticket(who.name, who.role, self.now(), account=account)
+        return self.sessions.ticket(Login(who.name, who.role, who.source, who.credential), self.now())
 
     def revoke_all(self, user: str) -> None:
         """End all sessions of a user and revoke all tokens."""
@@ -199,12 +211,42 @@ class Authenticator:
     def _named(self, name: str) -> Identity:
         if not is_user_name(name):
             return Identity(reason=f"what the proxy says in {self.settings.proxy_header} cannot name a user")
-        principal = Principal(name, self.settings.role(name), ALL_SCOPES, ProofOfIdentity.PROXY)
+        role = self.settings.role(name)
+        principal = Principal(name, role, ALL_SCOPES, ProofOfIdentity.PROXY, source=RoleSource.PROXY)
         return Identity(principal, signature(self._key, f"proxy {name}"))
 
     def _session(self, cookie: str) -> Principal | None:
         row = self.sessions.get(cookie, self.now())
-        if row is None:
+        if row is None or not self._goes_on(row.credential):
             return None
-        role = self.accounts.role(row.user) if row.account else Role.of(row.role)
-        return None if role is None else Principal(row.user, role, ALL_SCOPES, ProofOfIdentity.SESSION, row.digest[:12])
+        source, role = RoleSource(row.source), Role.of(row.role)
+        return self._with_role_now(
+            Principal(row.user, role, ALL_SCOPES, ProofOfIdentity.SESSION, identifier_of(row), source)
+        )
+
+    def _goes_on(self, credential: str) -> bool:
+        """Return whether the token or session that began a session is still good."""
+        return not credential or self.tokens.has(credential, self.now()) or self.sessions.has(credential, self.now())
+
+    def _with_role_now(self, principal: Principal | None) -> Principal | None:
+        """Return a credential's principal with the role that its user has by now, if that is lower; None without any.
+
+        A credential keeps no role that was taken away from its user.
+        """
+        if principal is None or principal.source is RoleSource.GRANTED:
+            return principal
+        role = self._role_now(principal.name, principal.source)
+        if role is None:
+            return None
+        return principal if role >= principal.role else replace(principal, role=role)
+
+    def _role_now(self, name: str, source: RoleSource) -> Role | None:
+        if source is RoleSource.ACCOUNT:
+            return self.accounts.role(name)
+        if source is RoleSource.SYSTEM:
+            return self._system_role(name, user_number(name))
+        return self.settings.role(name)
+
+    def _system_role(self, name: str, number: int | None) -> Role:
+        """Return the role of a user of this machine."""
+        return (None if number is None else user_role(number)) or self.settings.role(name)

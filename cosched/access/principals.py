@@ -22,12 +22,14 @@ __all__ = [
     "Principal",
     "ProofOfIdentity",
     "Role",
+    "RoleSource",
     "Scope",
     "checked_user_name",
     "is_user_name",
     "peer_uid",
     "require_administrator",
     "user_name",
+    "user_number",
     "user_role",
 ]
 
@@ -96,7 +98,18 @@ class ProofOfIdentity(StrEnum):
     SOCKET = "socket"  # the user of the process at the other end of the unix socket
     TOKEN = "token"  # noqa: S105  a word, no secret
     SESSION = "session"  # a cookie, after a login
+    PASSWORD = "password"  # noqa: S105  a word: a login with name and password
+    LINK = "link"  # a login with a link
     PROXY = "proxy"  # named by the trusted reverse proxy
+
+
+class RoleSource(StrEnum):
+    """What gives a user's role: asked again at each use of a credential, which keeps no role that was taken away."""
+
+    SYSTEM = "system"  # the user's number on this machine, and [access]
+    PROXY = "proxy"  # [access]
+    ACCOUNT = "account"  # the local account of this name
+    GRANTED = "granted"  # an administrator, who gave out the credential with this role
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +122,7 @@ class Principal:
         scopes: the uses of the credential.
         how: the proof of identity.
         credential: identifier of the token or session; empty for others.
+        source: what gives the role.
     """
 
     name: str
@@ -116,6 +130,7 @@ class Principal:
     scopes: frozenset[Scope] = ALL_SCOPES
     how: ProofOfIdentity = ProofOfIdentity.SOCKET
     credential: str = ""
+    source: RoleSource = RoleSource.SYSTEM
 
     @property
     def is_operator(self) -> bool:
@@ -159,6 +174,15 @@ def user_name(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return f"uid{uid}"
+
+
+def user_number(name: str) -> int | None:
+    """Return the user id of a login name, as `user_name` gives it; None where the system knows none."""
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except KeyError:
+        number = name.removeprefix("uid")
+        return int(number) if number != name and number.isdecimal() else None
 
 
 def user_role(uid: int) -> Role | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-__all__ = ["RateLimits"]
+__all__ = ["RateLimits", "RefusalLimits"]
 
 _MOST = 10_000  # the name that was idle for longest is dropped: its bucket would be full again anyway
 
@@ -48,6 +48,11 @@ class RateLimits:
         with self._guard:
             self._buckets.pop(name, None)
 
+    def give_back(self, name: str, time: float) -> None:
+        """Give one permit back."""
+        with self._guard:
+            self._keep(name, min(self._left(name, time) + 1.0, self._burst), time)
+
     def _left(self, name: str, time: float) -> float:
         left, since = self._buckets.get(name, (self._burst, time))
         return min(left + max(time - since, 0.0) * self._rate, self._burst)
@@ -57,3 +62,27 @@ class RateLimits:
         self._buckets.move_to_end(name)
         if len(self._buckets) > _MOST:
             self._buckets.popitem(last=False)
+
+
+class RefusalLimits:
+    """Decides which refused logins are written down: all of somebody who mistypes, few of an attack.
+
+    Methods may be called from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._each = RateLimits(1 / 60.0, 10.0)
+        self._all = RateLimits(1.0, 60.0)
+        self._left_out: OrderedDict[str, int] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def left_out(self, address: str, time: float) -> int | None:
+        """Return how many refusals of an address were left out before this one; None where it is left out, too."""
+        with self._guard:
+            before = self._left_out.pop(address, 0)
+            if not self._each.take(address, time) and not self._all.take("", time):
+                return before
+            self._left_out[address] = before + 1
+            if len(self._left_out) > _MOST:
+                self._left_out.popitem(last=False)
+            return None

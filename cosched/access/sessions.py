@@ -10,21 +10,30 @@ from cosched.access.tokens import new_secret, secret_digest
 from cosched.store.credentials import SessionRow
 
 if TYPE_CHECKING:
-    from cosched.access.principals import Role
+    from cosched.access.principals import Role, RoleSource
     from cosched.store.credentials import Credentials
 
-__all__ = ["Sessions"]
+__all__ = ["Login", "Sessions", "identifier_of"]
 
 _TICKET = 300.0  # seconds for which a link is good
 _MOST_TICKETS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class _Ticket:
+class Login:
+    """A login of a browser.
+
+    Attributes:
+        user: of the session.
+        role: of the user at login; the session has never a higher one.
+        source: what gives the user's role.
+        credential: identifier of the token or session that made the link; the session ends with it. Empty for none.
+    """
+
     user: str
     role: Role
-    account: bool
-    expires: float
+    source: RoleSource
+    credential: str = ""
 
 
 class Sessions:
@@ -36,19 +45,20 @@ class Sessions:
         self._length = length
         self._guard = threading.Lock()
         self._rows = {row.digest: row for row in credentials.sessions()}
-        self._tickets: dict[str, _Ticket] = {}
+        self._tickets: dict[str, tuple[Login, float]] = {}  # with the time until which it is good
 
-    def begin(self, user: str, role: Role, time: float, *, account: bool) -> tuple[str, float]:
-        """Log a browser in: return its cookie's value and when that expires.
-
-        Args:
-            user: of the session.
-            role: of the user at login.
-            time: now.
-            account: whether the role is that of the local account of this name at each request, while it is enabled.
-        """
+    def begin(self, login: Login, time: float) -> tuple[str, float]:
+        """Log a browser in: return its cookie's value and when that expires."""
         secret = new_secret()
-        row = SessionRow(secret_digest(secret), user, role.word, account, time, time + self._length)
+        row = SessionRow(
+            secret_digest(secret),
+            login.user,
+            login.role.word,
+            str(login.source),
+            login.credential,
+            time,
+            time + self._length,
+        )
         self._credentials.add_session(row)
         with self._guard:
             self._rows = {key: old for key, old in self._rows.items() if old.expires > time} | {row.digest: row}
@@ -58,6 +68,11 @@ class Sessions:
         """Return the session of a cookie; None where there is none (any more)."""
         row = self._rows.get(secret_digest(secret))
         return row if row is not None and time < row.expires else None
+
+    def has(self, credential: str, time: float) -> bool:
+        """Return whether a session of this identifier (see `identifier_of`) goes on."""
+        with self._guard:
+            return any(identifier_of(row) == credential and time < row.expires for row in self._rows.values())
 
     def end(self, *, secret: str = "", user: str = "") -> None:
         """End one session, or all of a user."""
@@ -69,20 +84,25 @@ class Sessions:
             ]
             for key in gone:
                 del self._rows[key]
-            self._tickets = {key: old for key, old in self._tickets.items() if old.user != user}
+            self._tickets = {key: old for key, old in self._tickets.items() if old[0].user != user}
         self._credentials.delete_sessions(*gone)
 
-    def ticket(self, user: str, role: Role, time: float, *, account: bool) -> str:
+    def ticket(self, login: Login, time: float) -> str:
         """Return the secret of a login link, good for one `begin` within minutes; a restart drops it."""
         secret = new_secret()
         with self._guard:
-            fresh = {key: old for key, old in self._tickets.items() if old.expires > time}
+            fresh = {key: old for key, old in self._tickets.items() if old[1] > time}
             self._tickets = dict(list(fresh.items())[-_MOST_TICKETS:])
-            self._tickets[secret_digest(secret)] = _Ticket(user, role, account, time + _TICKET)
+            self._tickets[secret_digest(secret)] = login, time + _TICKET
         return secret
 
-    def redeem(self, secret: str, time: float) -> tuple[str, Role, bool] | None:
-        """Return user, role and account of a link, and use it up; None where it is none."""
+    def redeem(self, secret: str, time: float) -> Login | None:
+        """Return the login of a link, and use it up; None where it is none."""
         with self._guard:
-            found = self._tickets.pop(secret_digest(secret), None)
-        return None if found is None or found.expires <= time else (found.user, found.role, found.account)
+            login, expires = self._tickets.pop(secret_digest(secret), (None, 0.0))
+        return login if time < expires else None
+
+
+def identifier_of(row: SessionRow) -> str:
+    """Return a session's identifier, which may be shown: nobody can make its cookie of it."""
+    return row.digest[:12]

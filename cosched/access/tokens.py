@@ -7,9 +7,10 @@ import hmac
 import secrets
 import threading
 from base64 import b32encode
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.access.principals import Principal, ProofOfIdentity, Role, Scope
+from cosched.access.principals import Principal, ProofOfIdentity, Role, RoleSource, Scope
 from cosched.store.credentials import TokenRow
 
 if TYPE_CHECKING:
@@ -17,7 +18,16 @@ if TYPE_CHECKING:
 
     from cosched.store.credentials import Credentials
 
-__all__ = ["Tokens", "new_secret", "new_token", "same_secret", "secret_digest", "signature", "split_token"]
+__all__ = [
+    "TokenGrant",
+    "Tokens",
+    "new_secret",
+    "new_token",
+    "same_secret",
+    "secret_digest",
+    "signature",
+    "split_token",
+]
 
 # Secrets made here are random enough that a fast digest of them is safe to keep.
 _PREFIX = "cosched"  # so that scanners for leaked secrets can find one
@@ -60,6 +70,25 @@ def split_token(token: str) -> tuple[str, str]:
     return identifier, secret
 
 
+@dataclass(frozen=True, slots=True)
+class TokenGrant:
+    """What a new token is for.
+
+    Attributes:
+        user: of the token.
+        role: of the user at most.
+        scopes: the uses of the token.
+        note: of its maker, for people.
+        source: what gives the user's role.
+    """
+
+    user: str
+    role: Role
+    scopes: Collection[Scope]
+    note: str = ""
+    source: RoleSource = RoleSource.GRANTED
+
+
 class Tokens:
     """All tokens that have been given out. The database is read once: no other process writes to it."""
 
@@ -69,12 +98,23 @@ class Tokens:
         self._rows = {row.id: row for row in credentials.tokens()}
 
     def create(
-        self, user: str, role: Role, scopes: Collection[Scope], note: str, created: float, expires: float
+        self,
+        grant: TokenGrant,
+        created: float,
+        expires: float,
     ) -> tuple[str, TokenRow]:
         """Make a token; return its text, which cannot be shown again, and its row."""
         text, identifier, secret = new_token()
         row = TokenRow(
-            identifier, secret_digest(secret), user, role.word, tuple(sorted(scopes)), note, created, expires
+            identifier,
+            secret_digest(secret),
+            grant.user,
+            grant.role.word,
+            tuple(sorted(grant.scopes)),
+            grant.note,
+            created,
+            expires,
+            str(grant.source),
         )
         self._credentials.add_token(row)
         with self._guard:
@@ -88,7 +128,14 @@ class Tokens:
         if row is None or not same_secret(row.digest, secret_digest(secret)) or time >= row.expires:
             return None
         scopes = frozenset(map(Scope, row.scopes))
-        return Principal(row.user, Role.of(row.role), scopes, ProofOfIdentity.TOKEN, row.id)
+        return Principal(
+            row.user, Role.of(row.role), scopes, ProofOfIdentity.TOKEN, row.id, source=RoleSource(row.source)
+        )
+
+    def has(self, identifier: str, time: float) -> bool:
+        """Return whether a token of this identifier is good."""
+        row = self._rows.get(identifier)
+        return row is not None and time < row.expires
 
     def of(self, user: str | None) -> list[TokenRow]:
         """Return the tokens of a user, of all users for None; oldest first."""

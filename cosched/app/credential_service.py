@@ -12,10 +12,12 @@ from cosched.access.principals import (
     ForbiddenError,
     Principal,
     Role,
+    RoleSource,
     Scope,
     checked_user_name,
     require_administrator,
 )
+from cosched.access.tokens import TokenGrant
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -63,7 +65,9 @@ class CredentialService:
             longest = self._access.settings.longest_token / 86400
             raise UserError(f"a token may be good for up to {longest:g} days: choose a lifetime above 0 up to that")
         now = self._access.now()
-        text, row = self._access.tokens.create(user, wanted, allowed, _note(note), now, now + lifetime)
+        source = principal.source if user == principal.name else RoleSource.GRANTED
+        grant = TokenGrant(user, wanted, allowed, _note(note), source)
+        text, row = self._access.tokens.create(grant, now, now + lifetime)
         detail = f"{row.id} for {user} ({wanted.word}; {' '.join(row.scopes)})"
         self._access.log(principal, address, "token created", detail)
         return text, row

@@ -39,16 +39,21 @@ class TokenRow:
     note: str
     created: float
     expires: float
+    source: str = "granted"
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A browser that is logged in; with `account` the role is that of the account now, else `role`."""
+    """A browser that is logged in; `source` gives the user's role at each use, and `role` is the highest.
+
+    It ends with `credential`, the identifier of the token or session that made it; empty for none.
+    """
 
     digest: str
     user: str
     role: str
-    account: bool
+    source: str
+    credential: str
     created: float
     expires: float
 

@@ -160,6 +160,7 @@ tokens = Table(
     Column("note", Text, nullable=False),
     Column("created", Double, nullable=False),
     Column("expires", Double, nullable=False),
+    Column("source", String(16), nullable=False, server_default="granted"),
 )
 
 sessions = Table(
@@ -168,7 +169,8 @@ sessions = Table(
     Column("digest", String(64), primary_key=True),  # SHA-256 of the cookie
     Column("user", String(64), nullable=False),
     Column("role", String(16), nullable=False),
-    Column("account", Boolean, nullable=False),
+    Column("source", String(16), nullable=False),
+    Column("credential", String(32), nullable=False),
     Column("created", Double, nullable=False),
     Column("expires", Double, nullable=False),
 )

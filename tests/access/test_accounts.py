@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -49,6 +51,26 @@ def test_who_guesses_is_slowed_down_where_they_are(accounts: Accounts) -> None:
         accounts.check("bob", "other", HERE, 0.0)
     accounts.check("ann", WORD, "10.0.0.2", 0.0)
     accounts.check("ann", WORD, HERE, 31.0)
+
+
+def test_of_many_guesses_at_once_no_more_are_checked_than_one_by_one(
+    accounts: Accounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cosched.access.accounts.password_matches", lambda _digest, _password: time.sleep(0.1))
+
+    def guess(_number: int) -> str:
+        with pytest.raises(LoginError) as refused:
+            accounts.check("ann", "guess", HERE, 0.0)
+        return str(refused.value)
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(guess, range(20)))
+    assert sum("are wrong" in answer for answer in answers) == 5
+
+
+def test_who_logs_in_again_and_again_is_not_held_up(accounts: Accounts) -> None:
+    for _ in range(7):
+        accounts.check("ann", WORD, HERE, 0.0)
 
 
 def test_an_account_changes_and_goes(accounts: Accounts) -> None:

@@ -5,15 +5,17 @@ import pwd
 
 import pytest
 
-from cosched.access import ProofOfIdentity, Role, Scope
+from cosched.access import Principal, ProofOfIdentity, Role, Scope
 from cosched.access.accounts import LoginError
-from cosched.access.authentication import COOKIE, SECURE_COOKIE, AccessSettings
-from cosched.access.principals import user_name
+from cosched.access.authentication import COOKIE, SECURE_COOKIE, AccessSettings, Authenticator
+from cosched.access.principals import ALL_SCOPES, RoleSource, user_name
 from cosched.access.proxies import RequestEvidence, parse_proxies
-from tests.access.memory import Time, access
+from cosched.access.tokens import TokenGrant
+from tests.access.memory import MemoryCredentials, Time, access
 
 ME = user_name(os.getuid())
 STRANGER = 4_000_000_000
+WORD = "a long password"
 PROXY = AccessSettings(proxies=parse_proxies(["10.0.0.1", "unix:nobody"]), operators=frozenset({"olga"}))
 
 
@@ -49,7 +51,7 @@ def test_a_token_that_is_none_does_not_fall_back_on_anything(token: str) -> None
 
 def test_a_token_counts_before_the_socket() -> None:
     known = access()
-    text, _ = known.tokens.create("ann", Role.USER, {Scope.READ}, "", 0.0, 1e9)
+    text, _ = known.tokens.create(TokenGrant("ann", Role.USER, {Scope.READ}), 0.0, 1e9)
     found = known.identify(evidence(peer=os.getuid(), authorization=f"Bearer {text}")).principal
     assert found is not None
     assert (found.name, found.how, found.scopes) == ("ann", ProofOfIdentity.TOKEN, frozenset({Scope.READ}))
@@ -91,7 +93,7 @@ def test_the_user_of_a_proxy_is_not_taken_for_the_one_who_asks() -> None:
 
 def test_what_others_can_read_on_the_way_is_refused_even_with_a_token() -> None:
     known = access()
-    text, _ = known.tokens.create("ann", Role.USER, {Scope.READ}, "", 0.0, 1e9)
+    text, _ = known.tokens.create(TokenGrant("ann", Role.USER, {Scope.READ}), 0.0, 1e9)
     refused = known.identify(evidence("192.0.2.1", authorization=f"Bearer {text}"))
     assert (refused.principal, "use https" in refused.reason) == (None, True)
     assert known.identify(evidence("192.0.2.1", secure=True, authorization=f"Bearer {text}")).principal is not None
@@ -136,6 +138,98 @@ def test_a_link_logs_in_as_who_made_it_and_ends_with_them() -> None:
     assert known.identify(shown).principal is None
     with pytest.raises(LoginError, match="has been used or is too old"):
         known.redeem("x", "127.0.0.1")
+
+
+def bearer(known: Authenticator, text: str) -> Principal | None:
+    return known.identify(evidence(authorization=f"Bearer {text}")).principal
+
+
+def browser(known: Authenticator, who: Principal) -> RequestEvidence:
+    secret, _ = known.redeem(known.ticket(who, "unix"), "127.0.0.1")
+    return evidence(cookie=f"{COOKIE}={secret}")
+
+
+def test_a_low_token_of_an_administrators_account_makes_no_administrators_session() -> None:
+    known = access()
+    known.accounts.add("adm", WORD, Role.ADMINISTRATOR, 0.0)
+    text, row = known.tokens.create(TokenGrant("adm", Role.USER, ALL_SCOPES, source=RoleSource.ACCOUNT), 0.0, 1e9)
+    token = bearer(known, text)
+    assert token is not None
+    shown = browser(known, token)
+    found = known.identify(shown).principal
+    assert found is not None
+    assert (found.name, found.role) == ("adm", Role.USER)
+    known.tokens.revoke(row.id)
+    assert known.identify(shown).principal is None
+
+
+def test_a_session_ends_with_the_session_that_made_its_link() -> None:
+    known = access()
+    known.accounts.add("ann", WORD, Role.USER, 0.0)
+    first, _ = known.login("ann", WORD, "here")
+    who = known.identify(evidence(cookie=f"{COOKIE}={first}")).principal
+    assert who is not None
+    shown = browser(known, who)
+    ticket = known.ticket(who, "here")
+    assert known.identify(shown).principal is not None
+    known.sessions.end(secret=first)
+    assert known.identify(shown).principal is None
+    with pytest.raises(LoginError):
+        known.redeem(ticket, "here")
+
+
+def test_a_proxys_user_gets_nothing_of_the_local_account_of_that_name() -> None:
+    known = access(PROXY)
+    known.accounts.add("bob", WORD, Role.ADMINISTRATOR, 0.0)
+    proxied = known.identify(evidence("10.0.0.1", x_remote_user="bob")).principal
+    assert proxied is not None
+    found = known.identify(browser(known, proxied)).principal
+    assert found is not None
+    assert (proxied.role, found.role) == (Role.USER, Role.USER)
+
+
+def test_a_token_keeps_no_role_that_was_taken_out_of_the_configuration() -> None:
+    store = MemoryCredentials()
+    before = access(PROXY, kept=store)
+    olga = before.identify(evidence("10.0.0.1", x_remote_user="olga")).principal
+    assert olga is not None
+    grant = TokenGrant("olga", olga.role, ALL_SCOPES, source=olga.source)
+    text, _ = before.tokens.create(grant, 0.0, 1e9)
+    for settings, role in ((PROXY, Role.OPERATOR), (AccessSettings(), Role.USER)):
+        found = bearer(access(settings, kept=store), text)
+        assert found is not None
+        assert found.role is role
+
+
+def test_a_token_that_an_administrator_gave_out_keeps_its_role() -> None:
+    known = access()
+    text, _ = known.tokens.create(TokenGrant("night-job", Role.OPERATOR, ALL_SCOPES), 0.0, 1e9)
+    found = bearer(known, text)
+    assert found is not None
+    assert found.role is Role.OPERATOR
+
+
+def test_an_accounts_own_token_is_good_while_the_account_is() -> None:
+    known = access()
+    known.accounts.add("ann", WORD, Role.OPERATOR, 0.0)
+    text, _ = known.tokens.create(TokenGrant("ann", Role.OPERATOR, ALL_SCOPES, source=RoleSource.ACCOUNT), 0.0, 1e9)
+    known.accounts.change("ann", enabled=False)
+    assert bearer(known, text) is None
+
+
+def test_of_very_many_refused_logins_few_are_written_down_and_the_others_counted() -> None:
+    time = Time()
+    known = access(time=time)
+    for _ in range(200):
+        with pytest.raises(LoginError):
+            known.login("x" * 100_000, "wrong", "192.0.2.1")
+    written = known.audit_log(1000)
+    assert 0 < len(written) <= 10
+    assert {str(entry.how) for entry in written} == {"password"}
+    time.now += 3600
+    with pytest.raises(LoginError):
+        known.login("ann", "wrong", "192.0.2.1")
+    assert "190 more refusals were not written down" in known.audit_log(1)[0].detail
 
 
 def test_users_may_ask_so_often_and_operators_as_often_as_they_like() -> None:

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.access import Principal, ProofOfIdentity, Role, Scope
-from cosched.access.tokens import Tokens, new_token, same_secret, secret_digest, signature, split_token
+from cosched.access.principals import RoleSource
+from cosched.access.tokens import TokenGrant, Tokens, new_token, same_secret, secret_digest, signature, split_token
 from tests.access.memory import MemoryCredentials
 
 if TYPE_CHECKING:
@@ -19,23 +20,23 @@ def tokens(kept: MemoryCredentials | None = None) -> Tokens:
 
 def test_a_token_names_its_user_until_it_expires() -> None:
     given = tokens()
-    text, row = given.create("ann", Role.OPERATOR, {Scope.READ}, "", 10.0, 20.0)
+    text, row = given.create(TokenGrant("ann", Role.OPERATOR, {Scope.READ}), 10.0, 20.0)
     assert given.principal(text, 19.9) == Principal(
-        "ann", Role.OPERATOR, frozenset({Scope.READ}), ProofOfIdentity.TOKEN, row.id
+        "ann", Role.OPERATOR, frozenset({Scope.READ}), ProofOfIdentity.TOKEN, row.id, RoleSource.GRANTED
     )
     assert given.principal(text, 20.0) is None
 
 
 def test_what_was_not_given_out_names_nobody() -> None:
     given = tokens()
-    text, row = given.create("ann", Role.USER, {Scope.READ}, "", 10.0, 20.0)
+    text, row = given.create(TokenGrant("ann", Role.USER, {Scope.READ}), 10.0, 20.0)
     for other in ("", text[:-1], text + "x", f"cosched_{row.id}_", f"cosched_{row.id}_{row.digest}", row.id):
         assert given.principal(other, 15.0) is None
 
 
 def test_only_a_digest_is_kept_and_a_restart_knows_it() -> None:
     kept = MemoryCredentials()
-    text, row = tokens(kept).create("ann", Role.USER, {Scope.READ}, "", 10.0, 20.0)
+    text, row = tokens(kept).create(TokenGrant("ann", Role.USER, {Scope.READ}), 10.0, 20.0)
     assert text.rpartition("_")[2] not in repr(kept.tokens())
     after = tokens(kept)
     assert after.principal(text, 15.0) is not None
@@ -46,8 +47,8 @@ def test_only_a_digest_is_kept_and_a_restart_knows_it() -> None:
 
 def test_tokens_are_listed_by_user() -> None:
     given = tokens()
-    mine = given.create("ann", Role.USER, {Scope.READ}, "", 10.0, 20.0)[1]
-    yours = given.create("bob", Role.USER, {Scope.READ}, "", 11.0, 20.0)[1]
+    mine = given.create(TokenGrant("ann", Role.USER, {Scope.READ}), 10.0, 20.0)[1]
+    yours = given.create(TokenGrant("bob", Role.USER, {Scope.READ}), 11.0, 20.0)[1]
     assert given.of("ann") == [mine]
     assert given.of(None) == [mine, yours]
 

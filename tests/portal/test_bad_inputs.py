@@ -12,6 +12,9 @@ from fastapi.testclient import TestClient
 
 from cosched.access import Role, Scope
 from cosched.access.authentication import COOKIE
+from cosched.access.principals import RoleSource
+from cosched.access.sessions import Login
+from cosched.access.tokens import TokenGrant
 from cosched.portal.application import build_application
 from tests.daemon.makers import Daemon, access_to, daemon
 
@@ -45,7 +48,7 @@ def token(
     access: Authenticator, user: str = "ann", scopes: tuple[str, ...] = ("read", "submit"), life: float = 1e5
 ) -> str:
     now = time.time()
-    return access.tokens.create(user, Role.USER, set(map(Scope, scopes)), "", now, now + life)[0]
+    return access.tokens.create(TokenGrant(user, Role.USER, set(map(Scope, scopes))), now, now + life)[0]
 
 
 def shown(text: str, **headers: str) -> dict[str, str]:
@@ -146,7 +149,7 @@ def test_a_token_of_another_scope_and_a_task_of_another_user(client: TestClient,
 
 
 def test_a_browser_without_the_token_of_the_page_changes_nothing(client: TestClient, access: Authenticator) -> None:
-    cookie = access.sessions.begin("browser", Role.USER, time.time(), account=False)[0]
+    cookie = access.sessions.begin(Login("browser", Role.USER, RoleSource.GRANTED), time.time())[0]
     answer = client.post("/api/v1/tasks", json=TRUE, headers={"Cookie": f"{COOKIE}={cookie}"})
     assert (answer.status_code, "no CSRF token" in answer.json()["detail"]) == (403, True)
     assert client.get("/api/v1/tasks", headers={"Cookie": f"{COOKIE}={cookie}"}).json()["total"] == 0

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.access import Role, Scope
+from cosched.access.tokens import TokenGrant
 from cosched.addresses import parse_listen_address
 from cosched.daemon.server import WebServer, open_socket
 from cosched.portal.application import build_application
@@ -59,7 +60,8 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """The API of a daemon without a resource manager: its address, and an administrator's token."""
     with daemon(tmp_path) as running:
         access = access_to(running.store)
-        token, _ = access.tokens.create("chief", Role.ADMINISTRATOR, set(Scope), "", time.time(), time.time() + 1e5)
+        grant = TokenGrant("chief", Role.ADMINISTRATOR, set(Scope))
+        token, _ = access.tokens.create(grant, time.time(), time.time() + 1e5)
         listening = open_socket(parse_listen_address("127.0.0.1:0"))
         app = build_application(running.services, access, portal=lambda: "http://localhost:8080")
         server = WebServer(app, [listening])

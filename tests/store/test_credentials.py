@@ -41,7 +41,8 @@ def test_tokens(kept: Credentials) -> None:
 
 
 def test_sessions_that_have_expired_are_swept_out_by_new_ones(kept: Credentials) -> None:
-    old, new = SessionRow("a", "ann", "user", False, 1.0, 2.0), SessionRow("b", "ann", "user", True, 3.0, 4.0)
+    old = SessionRow("a", "ann", "user", "account", "", 1.0, 2.0)
+    new = SessionRow("b", "ann", "user", "proxy", "abc", 3.0, 4.0)
     kept.add_session(old)
     assert kept.sessions() == [old]
     kept.add_session(new)

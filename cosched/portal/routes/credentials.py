@@ -173,7 +173,7 @@ def _accounts(grants: CredentialService) -> APIRouter:
 
 
 def _token(row: TokenRow) -> dict[str, Any]:
-    return {key: value for key, value in asdict(row).items() if key != "digest"}
+    return {key: value for key, value in asdict(row).items() if key not in ("digest", "source")}
 
 
 def _account(row: AccountRow) -> AccountView:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from fastapi.testclient import TestClient
 
 from cosched.access.authentication import COOKIE
-from cosched.access.principals import Role
+from cosched.access.principals import Role, RoleSource
+from cosched.access.sessions import Login
 from cosched.api.documents import ExplanationView, Forecast, HostView, ProfileView, TaskDetail
 from cosched.portal.application import build_application
 from tests.daemon.makers import Daemon, access_to, daemon
@@ -109,7 +110,7 @@ class Portal:
 
     def person(self, name: str, role: Role = Role.USER) -> Person:
         """Return somebody who has logged in."""
-        secret, _ = self.access.sessions.begin(name, role, self.access.now(), account=False)
+        secret, _ = self.access.sessions.begin(Login(name, role, RoleSource.GRANTED), self.access.now())
         client = TestClient(self.app, base_url="http://127.0.0.1", follow_redirects=False, client=("127.0.0.1", 1))
         client.headers["Accept"] = "text/html"
         client.cookies.set(COOKIE, secret)

@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from cosched.access import Role, Scope
 from cosched.access.principals import Principal
+from cosched.access.tokens import TokenGrant
 from cosched.api.documents import TaskRequest
 from cosched.portal.application import build_application
 from tests.daemon.makers import access_to, daemon
@@ -28,7 +29,7 @@ def people(tmp_path: Path) -> Iterator[dict[str, TestClient]]:
         running.services.submissions.submit(ANN, [TaskRequest(application="halving")], "", "")
         now, found = time.time(), {}
         for name, role in (("ann", Role.USER), ("bob", Role.USER), ("olga", Role.OPERATOR)):
-            token, _ = access.tokens.create(name, role, {Scope.READ}, "", now, now + 100)
+            token, _ = access.tokens.create(TokenGrant(name, role, {Scope.READ}), now, now + 100)
             found[name] = TestClient(
                 app, base_url="http://localhost", client=("127.0.0.1", 1), headers={"Authorization": f"Bearer {token}"}
             )

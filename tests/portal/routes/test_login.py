@@ -73,9 +73,9 @@ def test_a_wrong_password_is_not_said_to_be_one(client: TestClient) -> None:
 
 
 def test_a_link_is_good_once(client: TestClient, known: Authenticator) -> None:
-    from cosched.access import Principal
+    from cosched.access.principals import Principal, RoleSource
 
-    ticket = known.ticket(Principal("chief", Role.OPERATOR), "unix")
+    ticket = known.ticket(Principal("chief", Role.OPERATOR, source=RoleSource.GRANTED), "unix")
     assert client.get(f"/login?ticket={ticket}").headers["Location"] == "/"
     assert client.get("/api/v1/me").json()["role"] == "operator"
     assert client.get(f"/login?ticket={ticket}").status_code == 403
