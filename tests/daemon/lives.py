@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
+
+from sqlalchemy import event
 
 from cosched.connector.interface import ConnectorError, Host, JobReport, JobState
 from cosched.coscheduler.changes import KeyedSubmission
@@ -20,17 +23,19 @@ from cosched.coscheduler.events import CancelRequested, HostsObserved, JobReport
 from cosched.daemon.effects import Effects
 from cosched.daemon.inbox import Inbox, InboxItem
 from cosched.daemon.manager import ManagerTimes, ResourceManager
-from cosched.store.database import StoreFault
+from cosched.store.database import StoreFault, open_engine
 from cosched.store.store import Store
 from tests.daemon.makers import engine_of
 from tests.store.new_database import new_database
 from tests.tasks import change_task
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import pytest
+    from sqlalchemy import Engine as SqlEngine
 
     from cosched.connector.interface import Launch
     from cosched.coscheduler.changes import Changes
@@ -39,6 +44,19 @@ if TYPE_CHECKING:
 
 GRACE = 3.0
 ALIVE = (JobState.QUEUED, JobState.RUNNING, JobState.EVICTED)  # evicted: it may begin again by itself
+
+
+@cache
+def _opened(url: str) -> SqlEngine:
+    """Open a database for all lives: a closed store leaves no connection, and the statements that were compiled."""
+    engine = open_engine(url)
+    engine.dispose()
+    event.listen(engine, "connect", _without_syncing)  # daemons die here, machines do not
+    return engine
+
+
+def _without_syncing(connection: sqlite3.Connection, _record: object) -> None:
+    connection.execute("PRAGMA synchronous=OFF").close()
 
 
 class CrashError(BaseException):
@@ -88,6 +106,7 @@ class World:
             fake = SimpleNamespace(monotonic=self.monotonic, sleep=self.sleep)
             for module in ("engine", "manager"):
                 patch.setattr(f"cosched.daemon.{module}.time", fake)
+            patch.setattr("cosched.store.store.open_engine", _opened)
             yield self
 
 

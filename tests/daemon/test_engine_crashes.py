@@ -31,6 +31,7 @@ class Story:
         self.world = world
         self.lives = 0
         self._folder = folder
+        (folder / "cosched.db").unlink(missing_ok=True)  # of the story before
         self._hears_all_again = hears_all_again
 
     def run(self, live: Callable[[Life], None]) -> None:
@@ -86,10 +87,8 @@ def test_a_crash_between_any_two_steps(
     step, crashed = 0, set()
     while True:
         step += 1
-        folder = tmp_path / str(step)
-        folder.mkdir()
         with World(crash=crash_at(step)).in_force(monkeypatch) as world:
-            story = Story(folder, world, shows_fences=shows_fences, hears_all_again=hears_all_again)
+            story = Story(tmp_path, world, shows_fences=shows_fences, hears_all_again=hears_all_again)
             story.run(in_order)
         if story.lives == 1:
             break
@@ -103,10 +102,8 @@ def test_a_second_crash_while_the_first_is_being_mended(
 ) -> None:
     """The first daemon dies with a submit that never left; its successor dies as it looks for that, and fences it."""
     for times in range(1, 99):
-        folder = tmp_path / str(times)
-        folder.mkdir()
         with World(crash=_crash_then(step, times)).in_force(monkeypatch) as world:
-            story = Story(folder, world)
+            story = Story(tmp_path, world)
             story.run(in_order)
         if story.lives < 3:
             break
@@ -249,10 +246,8 @@ def test_a_wish_to_cancel_survives_a_crash_at_any_step(tmp_path: Path, monkeypat
         assert not life.pool.completed
 
     for step in range(1, 99):
-        folder = tmp_path / str(step)
-        folder.mkdir()
         with World(crash=crash_at(step)).in_force(monkeypatch) as world:
-            story = Story(folder, world)
+            story = Story(tmp_path, world)
             story.check = lambda life: None  # type: ignore[method-assign]  # the task does not complete here
             story.run(live)
         if story.lives == 1:
