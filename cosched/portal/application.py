@@ -1,38 +1,52 @@
 """The web application is assembled here: middleware, routes, pages and error handlers.
 
-Start at `build_application`; a new API route is a function in `routes/`, included here.
+Start at `build_application`. Routes are made once in a process, when their modules are imported; they find a daemon's
+own values in `app.state.portal`. A new API route is a function in `routes/`; the router of a new module is listed here.
 """
 
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import PlainTextResponse
-from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from cosched.access.authentication import COOKIE, Authenticator
-from cosched.api.problems import PROBLEM_MEDIA_TYPE
-from cosched.app.credential_service import CredentialService
-from cosched.app.services import DomainServices
+from cosched.access.authentication import COOKIE
 from cosched.errors import CoschedError
-from cosched.portal import pages
 from cosched.portal.middleware.guard import RequestGuard
 from cosched.portal.middleware.headers import SecureHeaders
 from cosched.portal.middleware.identity import IdentityMiddleware
 from cosched.portal.middleware.metering import MeterMiddleware, RequestMetrics
+from cosched.portal.pages import account, models, schedule, static_files, submit, task
+from cosched.portal.pages import domain as domain_page
+from cosched.portal.pages import tasks as tasks_page
 from cosched.portal.pages.error_pages import with_error_pages
-from cosched.portal.pages.rendering import Renderer
 from cosched.portal.responses import error_response, problem_response
-from cosched.portal.routes import credentials, domain, events, glue, library, login, metrics
-from cosched.portal.routes.domain import domain_routes
-from cosched.portal.routes.tasks import task_routes
+from cosched.portal.routes import (
+    credentials,
+    domain,
+    events,
+    glue,
+    history,
+    library,
+    login,
+    metrics,
+    reservations,
+    tasks,
+)
+from cosched.portal.state import PortalState
 from cosched.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from fastapi import Request, Response
+
+    from cosched.access.authentication import Authenticator
+    from cosched.app.services import DomainServices
 
 __all__ = ["DescribedApplication", "build_application"]
 
@@ -76,62 +90,60 @@ class DescribedApplication(FastAPI):
 
 
 _LARGEST_BODY = 16 << 20
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    "4XX": {"description": "The request is at fault; `detail` says how.", "content": {PROBLEM_MEDIA_TYPE: {}}},
-    "5XX": {"description": "cosched or the resource manager is at fault.", "content": {PROBLEM_MEDIA_TYPE: {}}},
-}
+# In this order: a router tries its routes one after the other, and tasks are asked for most.
+_ROUTERS = (
+    tasks.router,
+    domain.router,
+    reservations.router,
+    glue.router,
+    events.router,
+    credentials.router,
+    history.router,
+    library.router,
+    metrics.router,
+    login.router,
+    static_files.router,
+    submit.router,
+    tasks_page.router,
+    task.router,
+    schedule.router,
+    domain_page.router,
+    account.router,
+    models.router,
+)
 
 
 def build_application(
     services: DomainServices,
     access: Authenticator,
     host_names: Collection[str] | None = None,
-    portal: Callable[[], str] = lambda: "",
+    pages_address: Callable[[], str] = lambda: "",
 ) -> FastAPI:
-    """Make the API and the pages.
+    """Make the API and the pages of one daemon.
 
     Args:
         services: of the domain.
         access: says who asks.
         host_names: names by which a client may call us on a port; None for any.
-        portal: returns the address of the pages; raises `UserError` where there is none.
+        pages_address: returns the address of the pages; raises `UserError` where there is none.
     """
     app = DescribedApplication(
         title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None
     )
+    app.state.portal = portal = PortalState(services, access, pages_address)
     # The last one added sees a request first: headers go on every answer, those of the guard among them.
     app.add_middleware(IdentityMiddleware, gate=access)
     app.add_middleware(RequestGuard, largest_body=_LARGEST_BODY, host_names=host_names)
     app.add_middleware(SecureHeaders)
-    registry = CollectorRegistry()
-    app.add_middleware(MeterMiddleware, requests=RequestMetrics(registry))
+    app.add_middleware(MeterMiddleware, requests=RequestMetrics(portal.registry))
+    metrics.register_metrics(portal.registry, services)
+    for router in _ROUTERS:
+        # `include_router` would make every route once more for each application, and match it twice for each request.
+        app.router.routes.extend(router.routes)
     handlers = {CoschedError: error_response, RequestValidationError: _validation_problem, HTTPException: _http_problem}
-    routers = [
-        task_routes(services),  # first: a router tries its routes in order, and these are asked for most
-        domain_routes(services),
-        domain.reservation_routes(services, access),
-        glue.glue_routes(services, portal),
-        events.event_routes(services.feed),
-        credentials.credential_routes(CredentialService(access), portal),
-        domain.history_routes(services),
-        domain.recording_routes(services, access),
-        library.library_routes(services),
-    ]
-    for router in routers:
-        app.include_router(router, prefix="/api/v1", responses=_PROBLEMS)
-    app.get("/healthz", response_class=PlainTextResponse)(_health)
-    app.include_router(metrics.metric_routes(services, registry))
-    renderer = Renderer(services)
-    app.include_router(login.login_routes(access, renderer))
-    app.include_router(pages.routes(services, renderer, CredentialService(access)))
     for kind, handler in handlers.items():
-        app.add_exception_handler(kind, with_error_pages(renderer, handler))
+        app.add_exception_handler(kind, with_error_pages(handler))
     return app
-
-
-async def _health() -> str:
-    """Answer while the server lives."""
-    return "ok\n"
 
 
 def _validation_problem(_request: Request, error: Exception) -> Response:

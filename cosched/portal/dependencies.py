@@ -1,6 +1,7 @@
-"""Give routes the principal of a request, or refuse it by its scopes.
+"""Give routes the domain's services and the principal of a request, or refuse it by its scopes.
 
-`Reader`, `Submitter` and `Manager` are principals with that scope; `AnyPrincipal` is any known one.
+`Services` and `Portal` are the daemon's own values. `Reader`, `Submitter` and `Manager` are principals with that scope;
+`AnyPrincipal` is any known one.
 """
 
 import secrets
@@ -13,10 +14,35 @@ from fastapi import Depends, Request
 
 from cosched.access.principals import Principal, Scope
 from cosched.api.problems import RequestError
+from cosched.app.services import DomainServices
 from cosched.portal.middleware.headers import is_form
 from cosched.portal.middleware.identity import CSRF_REFUSAL, needs_csrf
+from cosched.portal.state import PortalState, portal_of
 
-__all__ = ["AnyPrincipal", "Manager", "Reader", "Submitter", "csrf_checked", "current_principal", "needs", "sender"]
+__all__ = [
+    "AnyPrincipal",
+    "Manager",
+    "Portal",
+    "Reader",
+    "Services",
+    "Submitter",
+    "csrf_checked",
+    "current_principal",
+    "needs",
+    "sender",
+]
+
+
+async def _portal(request: Request) -> PortalState:
+    return portal_of(request)
+
+
+async def _services(request: Request) -> DomainServices:
+    return portal_of(request).services
+
+
+Portal = Annotated[PortalState, Depends(_portal)]
+Services = Annotated[DomainServices, Depends(_services)]
 
 
 def sender(request: Request) -> str:

@@ -364,3 +364,16 @@ def test_the_neighbours_are_listed(client: TestClient, service: Recorder) -> Non
     assert client.get("/api/v1/network").json() == asdict(NETWORK)
     answer = client.get("/api/v1/peers")
     assert answer.json() == [asdict(PEER) | {"hardware": ["sgi_origin2000"]}]
+
+
+def test_daemons_of_one_process_answer_with_their_own_values() -> None:
+    tasks = {name: Recorder() for name in ("first", "second")}
+    clients = {name: TestClient(build_application(services_of(service), Trusting())) for name, service in tasks.items()}
+    clients["first"].get("/api/v1/tasks/7")
+    clients["second"].get("/api/v1/tasks/8")
+    assert {name: service.asked for name, service in tasks.items()} == {
+        "first": [("task", "7")],
+        "second": [("task", "8")],
+    }
+    counted = 'cosched_http_requests_total{method="GET",status="200"} 1.0'
+    assert all(counted in client.get("/metrics").text for client in clients.values())

@@ -63,7 +63,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
         grant = TokenGrant("chief", Role.ADMINISTRATOR, set(Scope))
         token, _ = access.tokens.create(grant, time.time(), time.time() + 1e5)
         listening = open_socket(parse_listen_address("127.0.0.1:0"))
-        app = build_application(running.services, access, portal=lambda: "http://localhost:8080")
+        app = build_application(running.services, access, pages_address=lambda: "http://localhost:8080")
         server = WebServer(app, [listening])
         server.start()
         try:

@@ -1,6 +1,6 @@
 """The domain's page shows hosts and their use, neighbours, prediction accuracy and activity."""
 
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+# No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 import math
 import time
@@ -8,15 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
-from cosched.access.principals import Scope
 from cosched.api.documents import Accuracy, HostView, PlanView, RunView
-from cosched.app.services import DomainServices
-from cosched.portal.dependencies import AnyPrincipal, needs
-from cosched.portal.pages.rendering import Renderer
+from cosched.portal.dependencies import Reader, Services
+from cosched.portal.pages import page_router
+from cosched.portal.pages.rendering import render_page
 
-__all__ = ["BusySpan", "HostClass", "busy_over_time", "busy_shares", "host_classes", "routes", "spans_of"]
+__all__ = ["BusySpan", "HostClass", "busy_over_time", "busy_shares", "host_classes", "router", "spans_of"]
 
 
 _TIME_PARTS = 120  # of the time, for its course
@@ -89,33 +88,32 @@ _OFF = 2.0  # the strip of an application's runs goes from half to twice the pre
 _NEAR = 0.1
 
 
-def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
-    """Return the route of the domain's page."""
-    router = APIRouter(dependencies=[needs(Scope.READ)])
+router = page_router()
 
-    @router.get("/domain")
-    def domain(request: Request, principal: AnyPrincipal, page: Annotated[int, Query(ge=1, le=10**7)] = 1) -> Response:
-        now = time.time()
-        hosts = services.domain.hosts(principal)
-        window = now - _HOUR, now
-        spans = spans_of(services.history.runs(principal, now - _HOUR), services.domain.plan(principal), now)
-        busy = busy_shares(hosts, spans, window)
-        return renderer.page(
-            request,
-            "domain.html",
-            hosts=hosts,
-            busy=busy,
-            course=busy_over_time(hosts, spans, window),
-            busy_mean=sum(busy.values()) / len(busy) if busy else 0.0,
-            classes=host_classes(hosts, busy),
-            peers=services.neighbours.peers(),
-            network=services.neighbours.network(),
-            accuracy=[_accuracy_strip(entry) for entry in services.history.accuracy()],
-            log=services.history.log(principal, _LINES, (page - 1) * _LINES),
-            page=page,
-        )
 
-    return router
+@router.get("/domain")
+def domain(
+    request: Request, services: Services, principal: Reader, page: Annotated[int, Query(ge=1, le=10**7)] = 1
+) -> Response:
+    now = time.time()
+    hosts = services.domain.hosts(principal)
+    window = now - _HOUR, now
+    spans = spans_of(services.history.runs(principal, now - _HOUR), services.domain.plan(principal), now)
+    busy = busy_shares(hosts, spans, window)
+    return render_page(
+        request,
+        "domain.html",
+        hosts=hosts,
+        busy=busy,
+        course=busy_over_time(hosts, spans, window),
+        busy_mean=sum(busy.values()) / len(busy) if busy else 0.0,
+        classes=host_classes(hosts, busy),
+        peers=services.neighbours.peers(),
+        network=services.neighbours.network(),
+        accuracy=[_accuracy_strip(entry) for entry in services.history.accuracy()],
+        log=services.history.log(principal, _LINES, (page - 1) * _LINES),
+        page=page,
+    )
 
 
 @dataclass(frozen=True, slots=True)

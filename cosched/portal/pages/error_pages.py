@@ -9,12 +9,12 @@ from urllib.parse import urlencode
 
 from fastapi.responses import JSONResponse, RedirectResponse
 
+from cosched.portal.pages.rendering import render_page
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fastapi import Request, Response
-
-    from cosched.portal.pages.rendering import Renderer
 
 __all__ = ["with_error_pages"]
 
@@ -26,9 +26,7 @@ _TITLES = {
 }
 
 
-def with_error_pages(
-    renderer: Renderer, answer: Callable[[Request, Exception], Response]
-) -> Callable[[Request, Exception], Response]:
+def with_error_pages(answer: Callable[[Request, Exception], Response]) -> Callable[[Request, Exception], Response]:
     """Return an error handler that shows a problem on a page instead of in a document.
 
     A browser that is not logged in is led to the login page.
@@ -43,7 +41,7 @@ def with_error_pages(
             return RedirectResponse(f"/login?{urlencode({'next': goal})}", HTTPStatus.SEE_OTHER)
         detail = json.loads(bytes(response.body))["detail"]
         title = _TITLES.get(HTTPStatus(response.status_code), "The request failed")
-        return renderer.page(request, "fault.html", response.status_code, title=title, detail=detail)
+        return render_page(request, "fault.html", response.status_code, title=title, detail=detail)
 
     return handler
 

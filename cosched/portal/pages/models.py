@@ -1,69 +1,63 @@
 """The models: the catalogue, the library, each model's source in colours, and its curves on every hardware."""
 
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+# No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 import math
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 
 from cosched.access.principals import Scope
 from cosched.api.documents import CurvesView
-from cosched.app.services import DomainServices
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import UserError
 from cosched.language.highlighting import HmclLexer, PslLexer
-from cosched.portal.dependencies import needs
+from cosched.portal.dependencies import Services, needs
+from cosched.portal.pages import page_router
 from cosched.portal.pages.curves import plottable
 from cosched.portal.pages.forms import PARAMETER
-from cosched.portal.pages.rendering import Renderer
+from cosched.portal.pages.rendering import render_page
 from cosched.portal.request_bodies import read_parameter_values
 from cosched.portal.routes.library import MOST_HOSTS
 
-__all__ = ["routes"]
+__all__ = ["router"]
 
 _HOSTS = 16
 
 
-def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
-    """Return the routes of the models."""
-    router = APIRouter(dependencies=[needs(Scope.READ)])
+router = page_router(needs(Scope.READ))
 
-    @router.get("/models")
-    def models(request: Request) -> Response:
-        return renderer.page(
-            request, "models.html", entries=services.models.applications(), files=services.models.models()
-        )
 
-    @router.get("/models/{kind}/{name}")
-    def model(request: Request, kind: str, name: str, hosts: int = _HOSTS) -> Response:
-        source = services.models.source(kind, name)
-        curves, fault = None, ""
-        if kind == "applications":
-            try:
-                curves = services.models.curves(name, _values(request), min(max(hosts, 1), MOST_HOSTS))
-            except UserError as error:
-                fault = str(error)
-        users = [
-            entry.name for entry in services.models.applications() if kind == "applications" and entry.model == name
-        ]
-        return renderer.page(
-            request,
-            "model.html",
-            kind=kind,
-            name=name,
-            source=_coloured(kind, source),
-            curves=curves,
-            fault=fault,
-            picture=None if curves is None or not curves.profiles else _picture(name, curves),
-            hosts=hosts,
-            users=users,
-            lines=source.count("\n"),
-        )
+@router.get("/models")
+def models(request: Request, services: Services) -> Response:
+    return render_page(request, "models.html", entries=services.models.applications(), files=services.models.models())
 
-    return router
+
+@router.get("/models/{kind}/{name}")
+def model(request: Request, services: Services, kind: str, name: str, hosts: int = _HOSTS) -> Response:
+    source = services.models.source(kind, name)
+    curves, fault = None, ""
+    if kind == "applications":
+        try:
+            curves = services.models.curves(name, _values(request), min(max(hosts, 1), MOST_HOSTS))
+        except UserError as error:
+            fault = str(error)
+    users = [entry.name for entry in services.models.applications() if kind == "applications" and entry.model == name]
+    return render_page(
+        request,
+        "model.html",
+        kind=kind,
+        name=name,
+        source=_coloured(kind, source),
+        curves=curves,
+        fault=fault,
+        picture=None if curves is None or not curves.profiles else _picture(name, curves),
+        hosts=hosts,
+        users=users,
+        lines=source.count("\n"),
+    )
 
 
 def _values(request: Request) -> dict[str, float]:

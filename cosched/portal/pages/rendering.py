@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import time
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -19,6 +19,7 @@ from cosched.api.times import format_clock, format_duration, format_moment, form
 from cosched.errors import CoschedError
 from cosched.markup import environment
 from cosched.portal.pages.wording import number, plain
+from cosched.portal.state import portal_of
 from cosched.version import __version__
 
 if TYPE_CHECKING:
@@ -30,9 +31,8 @@ if TYPE_CHECKING:
 
     from cosched.access.principals import Principal
     from cosched.api.documents import Status
-    from cosched.app.services import DomainServices
 
-__all__ = ["Renderer", "zone_of"]
+__all__ = ["render_page", "zone_of"]
 
 _FOLDER = "portal"
 _SMALL = 4096  # bytes that are not worth compressing
@@ -45,58 +45,54 @@ _NAVIGATION = (
 )
 
 
-class Renderer:
-    """Renders the templates of templates/portal/."""
+def render_page(request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> HTMLResponse:
+    """Return a page, or with `?part=` only the part that a live page asks for.
 
-    def __init__(self, services: DomainServices) -> None:
-        """Set up; every page shows the domain's state."""
-        self._services = services
-        self._environment = _environment()
+    Args:
+        request: whose state carries who asks, the nonce and the CSRF token.
+        template: its name; its blocks `part_…` can be asked for by themselves.
+        status: of the answer.
+        values: for the template.
+    """
+    templates = _environment()
+    loaded = templates.get_template(f"{_FOLDER}/{template}")
+    shown = {**_common(request), **values}
+    part = request.query_params.get("part")
+    if part is None or status != HTTPStatus.OK:
+        return HTMLResponse(loaded.render(shown), status)
+    # A template knows its own blocks alone; those that every page has are the base's.
+    blocks = {**templates.get_template(f"{_FOLDER}/base.html").blocks, **loaded.blocks}
+    block = blocks.get(f"part_{part}")
+    if block is None:
+        raise NotFoundError(f"this page has no part {part[:40]!r}")
+    return _compressed(request, "".join(block(loaded.new_context(shown))), shown["csrf"])
 
-    def page(self, request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> HTMLResponse:
-        """Return a page, or with `?part=` only the part that a live page asks for.
 
-        Args:
-            request: whose state carries who asks, the nonce and the CSRF token.
-            template: its name; its blocks `part_…` can be asked for by themselves.
-            status: of the answer.
-            values: for the template.
-        """
-        loaded = self._environment.get_template(f"{_FOLDER}/{template}")
-        shown = {**self._common(request), **values}
-        part = request.query_params.get("part")
-        if part is None or status != HTTPStatus.OK:
-            return HTMLResponse(loaded.render(shown), status)
-        # A template knows its own blocks alone; those that every page has are the base's.
-        blocks = {**self._environment.get_template(f"{_FOLDER}/base.html").blocks, **loaded.blocks}
-        block = blocks.get(f"part_{part}")
-        if block is None:
-            raise NotFoundError(f"this page has no part {part[:40]!r}")
-        return _compressed(request, "".join(block(loaded.new_context(shown))), shown["csrf"])
+def _common(request: Request) -> dict[str, Any]:
+    """Return the values that every page shows, the domain's state among them."""
+    now = time.time()
+    zone = zone_of(request)
+    principal = getattr(request.state, "principal", None)
+    return {
+        "principal": principal,
+        "csrf": getattr(request.state, "csrf", ""),
+        "nonce": getattr(request.state, "nonce", ""),
+        "navigation": _NAVIGATION,
+        "path": request.url.path,
+        "query": partial(_query, request.query_params),
+        "status": None if principal is None else _status(request, principal),
+        "now": now,
+        "zone": zone,
+        "when": partial(_when, now=now, zone=zone),
+        "version": __version__,
+    }
 
-    def _status(self, principal: Principal) -> Status | None:
-        try:
-            return self._services.domain.status(principal)
-        except CoschedError:  # a page that tells of a fault must not end in it
-            return None
 
-    def _common(self, request: Request) -> dict[str, Any]:
-        now = time.time()
-        zone = zone_of(request)
-        principal = getattr(request.state, "principal", None)
-        return {
-            "principal": principal,
-            "csrf": getattr(request.state, "csrf", ""),
-            "nonce": getattr(request.state, "nonce", ""),
-            "navigation": _NAVIGATION,
-            "path": request.url.path,
-            "query": partial(_query, request.query_params),
-            "status": None if principal is None else self._status(principal),
-            "now": now,
-            "zone": zone,
-            "when": partial(_when, now=now, zone=zone),
-            "version": __version__,
-        }
+def _status(request: Request, principal: Principal) -> Status | None:
+    try:
+        return portal_of(request).services.domain.status(principal)
+    except CoschedError:  # a page that tells of a fault must not end in it
+        return None
 
 
 def zone_of(request: Request) -> tzinfo | None:
@@ -112,7 +108,9 @@ def _compressed(request: Request, text: str, secret: str) -> HTMLResponse:
     return HTMLResponse(gzip.compress(content, 4), headers={"Content-Encoding": "gzip", "Vary": "Accept-Encoding"})
 
 
+@cache
 def _environment() -> Environment:
+    """Return the templates; they are compiled once in a process."""
     templates = environment(plain)
     templates.filters |= {"duration": format_duration, "shift": format_shift, "number": number}
     templates.globals["stamp"] = _stamp()

@@ -1,21 +1,22 @@
 """The schedule page: hosts upwards, time to the right, live."""
 
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+# No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
-from cosched.access.principals import Principal, Scope
+from cosched.access.principals import Principal
 from cosched.api.documents import PlanView, SearchPoint
 from cosched.app.services import DomainServices
-from cosched.portal.dependencies import AnyPrincipal, needs
-from cosched.portal.pages.rendering import Renderer, zone_of
+from cosched.portal.dependencies import Reader, Services
+from cosched.portal.pages import page_router
+from cosched.portal.pages.rendering import render_page, zone_of
 from cosched.portal.pages.schedule_chart import ChartBlock, schedule_chart
 
-__all__ = ["routes"]
+__all__ = ["router"]
 
 _SPANS = {"10min": 600.0, "1h": 3600.0, "6h": 6 * 3600.0, "1d": 86400.0}
 _PAST = 0.25  # of the time shown
@@ -24,42 +25,39 @@ _QUEUE = 100
 _RECENT = 120.0
 
 
-def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
-    """Return the route of the schedule."""
-    router = APIRouter(dependencies=[needs(Scope.READ)])
+router = page_router()
 
-    @router.get("/schedule")
-    def schedule(request: Request, principal: AnyPrincipal, span: str = "") -> Response:
-        plan = services.domain.plan(principal)
-        hosts = services.domain.hosts(principal)
-        now = time.time()
-        length = _SPANS.get(span) or max(plan.makespan * 1.05 / (1 - _PAST), _SHORTEST)
-        blocks = _blocks(services, principal, plan, now - _PAST * length)
-        order = [entry.name for entry in services.models.applications()]
-        picture = schedule_chart(
-            blocks,
-            hosts,
-            (now - _PAST * length, now + (1 - _PAST) * length),
-            now,
-            order,
-            zone_of(request),
-            services.reservations.reservations(principal),
-        )
-        queue = sorted((spot for spot in plan.placements if not spot.running), key=lambda spot: spot.start)
-        return renderer.page(
-            request,
-            "schedule.html",
-            chart=picture,
-            plan=plan,
-            queue=queue[:_QUEUE],
-            waiting=len(queue),
-            span=span,
-            spans=list(_SPANS),
-            hosts=hosts,
-            progress=_search_progress(services.history.search(), now),
-        )
 
-    return router
+@router.get("/schedule")
+def schedule(request: Request, services: Services, principal: Reader, span: str = "") -> Response:
+    plan = services.domain.plan(principal)
+    hosts = services.domain.hosts(principal)
+    now = time.time()
+    length = _SPANS.get(span) or max(plan.makespan * 1.05 / (1 - _PAST), _SHORTEST)
+    blocks = _blocks(services, principal, plan, now - _PAST * length)
+    order = [entry.name for entry in services.models.applications()]
+    picture = schedule_chart(
+        blocks,
+        hosts,
+        (now - _PAST * length, now + (1 - _PAST) * length),
+        now,
+        order,
+        zone_of(request),
+        services.reservations.reservations(principal),
+    )
+    queue = sorted((spot for spot in plan.placements if not spot.running), key=lambda spot: spot.start)
+    return render_page(
+        request,
+        "schedule.html",
+        chart=picture,
+        plan=plan,
+        queue=queue[:_QUEUE],
+        waiting=len(queue),
+        span=span,
+        spans=list(_SPANS),
+        hosts=hosts,
+        progress=_search_progress(services.history.search(), now),
+    )
 
 
 def _blocks(services: DomainServices, principal: Principal, plan: PlanView, since: float) -> list[ChartBlock]:

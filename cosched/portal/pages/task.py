@@ -1,13 +1,13 @@
 """Show a task's timeline, prediction, plan, output and actions."""
 
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+# No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
@@ -16,13 +16,14 @@ from cosched.api.documents import ExplanationView, PlanPoint, ProfileView, TaskD
 from cosched.app.services import DomainServices
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import CoschedError, SystemFault
-from cosched.portal.dependencies import AnyPrincipal, needs
+from cosched.portal.dependencies import AnyPrincipal, Services, needs
+from cosched.portal.pages import page_router
 from cosched.portal.pages.curves import run_time_curve
-from cosched.portal.pages.rendering import Renderer
+from cosched.portal.pages.rendering import render_page
 from cosched.portal.pages.tasks import resubmit
 from cosched.portal.routes.tasks import MOST_OUTPUT_BYTES
 
-__all__ = ["TaskTimeline", "TimelinePhase", "routes", "timeline"]
+__all__ = ["TaskTimeline", "TimelinePhase", "router", "timeline"]
 
 
 TIMELINE_WIDTH = 1000.0  # of the picture, in SVG units
@@ -109,39 +110,38 @@ class _OutputTail:
     address: str  # where all of it is; empty where that is more than is sent at once
 
 
-def routes(services: DomainServices, renderer: Renderer) -> APIRouter:
-    """Return the routes of a task's page."""
-    router = APIRouter(dependencies=[needs(Scope.READ)])
+router = page_router(needs(Scope.READ))
 
-    @router.get("/tasks/{task_id}")
-    def show(request: Request, principal: AnyPrincipal, task_id: str) -> Response:
-        task = services.tasks.task(principal, task_id)
-        explained = services.tasks.explain(principal, task_id)
-        points = services.history.planned(task_id)
-        return renderer.page(
-            request,
-            "task.html",
-            task=task,
-            explained=explained,
-            life=timeline(task, explained, time.time()),
-            curve=None if task.profile is None else _curve(task, explained),
-            points=points,
-            history=_history(task, points),
-            written=_output_tails(services, principal, task),
-            ranks=_RANKS,
-        )
 
-    @router.post("/tasks/{task_id}/cancel", dependencies=[needs(Scope.SUBMIT)])
-    def cancel(principal: AnyPrincipal, task_id: str) -> Response:
-        services.tasks.cancel(principal, task_id)
-        return RedirectResponse(f"/tasks/{task_id}", HTTPStatus.SEE_OTHER)
+@router.get("/tasks/{task_id}")
+def show(request: Request, services: Services, principal: AnyPrincipal, task_id: str) -> Response:
+    task = services.tasks.task(principal, task_id)
+    explained = services.tasks.explain(principal, task_id)
+    points = services.history.planned(task_id)
+    return render_page(
+        request,
+        "task.html",
+        task=task,
+        explained=explained,
+        life=timeline(task, explained, time.time()),
+        curve=None if task.profile is None else _curve(task, explained),
+        points=points,
+        history=_history(task, points),
+        written=_output_tails(services, principal, task),
+        ranks=_RANKS,
+    )
 
-    @router.post("/tasks/{task_id}/again", dependencies=[needs(Scope.SUBMIT)])
-    def again(principal: AnyPrincipal, task_id: str) -> Response:
-        accepted = resubmit(services, principal, [task_id])
-        return RedirectResponse(f"/tasks/{accepted[0].id}", HTTPStatus.SEE_OTHER)
 
-    return router
+@router.post("/tasks/{task_id}/cancel", dependencies=[needs(Scope.SUBMIT)])
+def cancel(services: Services, principal: AnyPrincipal, task_id: str) -> Response:
+    services.tasks.cancel(principal, task_id)
+    return RedirectResponse(f"/tasks/{task_id}", HTTPStatus.SEE_OTHER)
+
+
+@router.post("/tasks/{task_id}/again", dependencies=[needs(Scope.SUBMIT)])
+def again(services: Services, principal: AnyPrincipal, task_id: str) -> Response:
+    accepted = resubmit(services, principal, [task_id])
+    return RedirectResponse(f"/tasks/{accepted[0].id}", HTTPStatus.SEE_OTHER)
 
 
 def _curve(task: TaskDetail, explained: ExplanationView) -> Markup:

@@ -7,7 +7,7 @@
 - `reset`: something was missed; look at everything anew.
 """
 
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+# No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 import asyncio
 import json
@@ -17,15 +17,16 @@ from dataclasses import asdict, is_dataclass
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query
+from fastapi import Header, Query
 from fastapi.responses import StreamingResponse
 
-from cosched.access.principals import Principal, Scope
+from cosched.access.principals import Principal
 from cosched.api.problems import RequestError
 from cosched.app.event_feed import EventFeed, FeedEvent, FeedFollower
-from cosched.portal.dependencies import AnyPrincipal, needs
+from cosched.portal.dependencies import Reader, Services
+from cosched.portal.routes import api_router
 
-__all__ = ["event_routes", "event_stream"]
+__all__ = ["event_stream", "router"]
 
 _KEEP_ALIVE = 15.0  # seconds; proxies close what is silent for longer
 _GATHER = 0.1  # seconds during which changes are told together
@@ -41,31 +42,28 @@ _EVENT = {
 }
 
 
-def event_routes(feed: EventFeed) -> APIRouter:
-    """Return the route of the stream."""
-    router = APIRouter(tags=["events"])
+router = api_router("events")
 
-    @router.get(
-        "/events",
-        dependencies=[needs(Scope.READ)],
-        response_class=StreamingResponse,
-        responses={200: {"content": {"text/event-stream": {"schema": _EVENT}}}},
+
+@router.get(
+    "/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": _EVENT}}}},
+)
+async def events(
+    services: Services,
+    principal: Reader,
+    seconds: Annotated[int, Query(ge=0, le=_LONGEST, description="How long the stream lasts at most.")] = 600,
+    last_event_id: Annotated[str, Header(description="Where a stream that was cut off goes on.")] = "",
+) -> StreamingResponse:
+    """Follow what happens, as server-sent events; reconnect when the stream ends, as browsers do by themselves."""
+    if services.feed.full:
+        raise RequestError(HTTPStatus.SERVICE_UNAVAILABLE, "too many follow already: ask again in a while")
+    return StreamingResponse(
+        event_stream(services.feed, principal, seconds, last_event_id),
+        media_type="text/event-stream",
+        headers={"X-Accel-Buffering": "no"},
     )
-    async def events(
-        principal: AnyPrincipal,
-        seconds: Annotated[int, Query(ge=0, le=_LONGEST, description="How long the stream lasts at most.")] = 600,
-        last_event_id: Annotated[str, Header(description="Where a stream that was cut off goes on.")] = "",
-    ) -> StreamingResponse:
-        """Follow what happens, as server-sent events; reconnect when the stream ends, as browsers do by themselves."""
-        if feed.full:
-            raise RequestError(HTTPStatus.SERVICE_UNAVAILABLE, "too many follow already: ask again in a while")
-        return StreamingResponse(
-            event_stream(feed, principal, seconds, last_event_id),
-            media_type="text/event-stream",
-            headers={"X-Accel-Buffering": "no"},
-        )
-
-    return router
 
 
 async def event_stream(feed: EventFeed, principal: Principal, seconds: float, last: str = "") -> AsyncIterator[str]:

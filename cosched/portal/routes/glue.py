@@ -1,58 +1,50 @@
 """The domain as GLUE 2.0, over HTTP."""
 
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+# No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
-from collections.abc import Callable
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
-from cosched.access.principals import Scope
-from cosched.app.services import DomainServices
 from cosched.errors import UserError
-from cosched.portal.dependencies import AnyPrincipal, needs
+from cosched.portal.dependencies import Portal, Reader
 from cosched.portal.information import glue_formats
 from cosched.portal.information.glue import glue_entities
+from cosched.portal.routes import api_router
+from cosched.portal.state import PortalState
 
-__all__ = ["glue_routes"]
+__all__ = ["router"]
 
 _XML, _LDIF = "application/xml", "text/ldif"
 _FRESH = {"Cache-Control": "private, no-cache"}
 
 
-def glue_routes(services: DomainServices, portal: Callable[[], str]) -> APIRouter:
-    """Return the routes.
-
-    Args:
-        services: of the domain.
-        portal: returns the address on which the API is reached; raises `UserError` where there is none.
-    """
-    router = APIRouter(tags=["domain"], dependencies=[needs(Scope.READ)], default_response_class=Response)
-
-    @router.get("/glue2", responses=_answered(_XML))
-    def xml(principal: AnyPrincipal) -> Response:
-        """Describe the domain in GLUE 2.0, as XML."""
-        published = services.domain.description(principal)
-        content = glue_formats.glue_xml(glue_entities(published, _address(portal)), published.time)
-        return Response(content, media_type=_XML, headers=_FRESH)
-
-    @router.get("/glue2/ldif", responses=_answered(_LDIF))
-    def ldif(principal: AnyPrincipal) -> Response:
-        """Describe the domain in GLUE 2.0, as LDIF for a directory."""
-        published = services.domain.description(principal)
-        content = glue_formats.glue_ldif(glue_entities(published, _address(portal)), published.time)
-        return Response(content, media_type=_LDIF, headers=_FRESH)
-
-    return router
+router = api_router("domain", default_response_class=Response)
 
 
 def _answered(media_type: str) -> dict[int | str, dict[str, Any]]:
     return {200: {"content": {media_type: {}}}}
 
 
-def _address(portal: Callable[[], str]) -> str:
+@router.get("/glue2", responses=_answered(_XML))
+def xml(portal: Portal, principal: Reader) -> Response:
+    """Describe the domain in GLUE 2.0, as XML."""
+    published = portal.services.domain.description(principal)
+    content = glue_formats.glue_xml(glue_entities(published, _address(portal)), published.time)
+    return Response(content, media_type=_XML, headers=_FRESH)
+
+
+@router.get("/glue2/ldif", responses=_answered(_LDIF))
+def ldif(portal: Portal, principal: Reader) -> Response:
+    """Describe the domain in GLUE 2.0, as LDIF for a directory."""
+    published = portal.services.domain.description(principal)
+    content = glue_formats.glue_ldif(glue_entities(published, _address(portal)), published.time)
+    return Response(content, media_type=_LDIF, headers=_FRESH)
+
+
+def _address(portal: PortalState) -> str:
     try:
-        base = portal()
+        base = portal.pages_address()
     except UserError:  # it is reached at a socket alone, which nobody elsewhere could use
         return ""
     return f"{base}/api/v1" if base else ""

@@ -1,21 +1,21 @@
 """The catalogue and the models, over HTTP."""
 
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+# No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import Path, Query, Request, Response
 
 from cosched.access.principals import Scope
 from cosched.api.documents import ApplicationView, CurvesView, ModelText, ModelView, ParameterView
-from cosched.app.services import DomainServices
-from cosched.portal.dependencies import needs
+from cosched.portal.dependencies import Services, needs
 from cosched.portal.request_bodies import read_parameter_values
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
+from cosched.portal.routes import api_router
 from cosched.prediction.catalogue import CatalogueEntry
 
-__all__ = ["MOST_HOSTS", "library_routes"]
+__all__ = ["MOST_HOSTS", "router"]
 
 MOST_HOSTS = 256
 """Up to how many hosts a model is evaluated for whoever asks."""
@@ -29,39 +29,38 @@ _TEXT, _CURVES = DocumentResponder[ModelText](ModelText), DocumentResponder[Curv
 _Name = Annotated[str, Path(max_length=255)]
 
 
-def library_routes(services: DomainServices) -> APIRouter:
-    """Return the routes."""
-    router = APIRouter(tags=["library"], dependencies=[needs(Scope.READ)])
+router = api_router("library", needs=needs(Scope.READ))
 
-    @router.get("/applications", response_model=list[ApplicationView], responses=NOT_MODIFIED)
-    def applications(request: Request) -> Response:
-        """List the catalogue: what can be submitted by name."""
-        return _APPLICATIONS.tagged(request, list(map(_application, services.models.applications())))
 
-    @router.get("/models", response_model=list[ModelView], responses=NOT_MODIFIED)
-    def models(request: Request) -> Response:
-        """List the models of applications, templates and hardware."""
-        return _MODELS.tagged(request, list(services.models.models()))
+@router.get("/applications", response_model=list[ApplicationView], responses=NOT_MODIFIED)
+def applications(request: Request, services: Services) -> Response:
+    """List the catalogue: what can be submitted by name."""
+    return _APPLICATIONS.tagged(request, list(map(_application, services.models.applications())))
 
-    @router.get("/models/{kind}/{name}", response_model=ModelText, responses=NOT_MODIFIED)
-    def model(request: Request, kind: _Name, name: _Name) -> Response:
-        """Show the text of a model; `kind` is applications, templates or hardware."""
-        return _TEXT.tagged(request, ModelText(kind=kind, name=name, text=services.models.source(kind, name)))
 
-    @router.get("/models/applications/{name}/curves", response_model=CurvesView, responses=NOT_MODIFIED)
-    def curves(
-        request: Request,
-        name: _Name,
-        set_: Annotated[
-            list[str] | None, Query(alias="set", description="A parameter: NAME=VALUE.", max_length=64)
-        ] = None,
-        hosts: Annotated[int, Query(ge=1, le=MOST_HOSTS, description="Up to how many.")] = 16,
-    ) -> Response:
-        """Predict the run times of an application model on every hardware."""
-        services.models.source("applications", name)  # a name of the library, and no path
-        return _CURVES.tagged(request, services.models.curves(name, _values(set_ or ()), hosts))
+@router.get("/models", response_model=list[ModelView], responses=NOT_MODIFIED)
+def models(request: Request, services: Services) -> Response:
+    """List the models of applications, templates and hardware."""
+    return _MODELS.tagged(request, list(services.models.models()))
 
-    return router
+
+@router.get("/models/{kind}/{name}", response_model=ModelText, responses=NOT_MODIFIED)
+def model(request: Request, services: Services, kind: _Name, name: _Name) -> Response:
+    """Show the text of a model; `kind` is applications, templates or hardware."""
+    return _TEXT.tagged(request, ModelText(kind=kind, name=name, text=services.models.source(kind, name)))
+
+
+@router.get("/models/applications/{name}/curves", response_model=CurvesView, responses=NOT_MODIFIED)
+def curves(
+    request: Request,
+    services: Services,
+    name: _Name,
+    set_: Annotated[list[str] | None, Query(alias="set", description="A parameter: NAME=VALUE.", max_length=64)] = None,
+    hosts: Annotated[int, Query(ge=1, le=MOST_HOSTS, description="Up to how many.")] = 16,
+) -> Response:
+    """Predict the run times of an application model on every hardware."""
+    services.models.source("applications", name)  # a name of the library, and no path
+    return _CURVES.tagged(request, services.models.curves(name, _values(set_ or ()), hosts))
 
 
 def _values(settings: Sequence[str]) -> dict[str, float]:

@@ -1,6 +1,6 @@
-"""Routes of monitoring: Prometheus metrics and readiness."""
+"""Routes of monitoring: life, readiness and Prometheus metrics."""
 
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+# No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 import math
 from collections.abc import Iterable, Iterator
@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -15,35 +16,43 @@ from prometheus_client.registry import Collector
 from cosched.access.principals import Principal, Role, Scope
 from cosched.app.services import DomainServices
 from cosched.errors import CoschedError
-from cosched.portal.dependencies import needs
+from cosched.portal.dependencies import Portal, Services, needs
 
-__all__ = ["metric_routes"]
+__all__ = ["register_metrics", "router"]
 
 _MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _OURSELVES = Principal("cosched", Role.ADMINISTRATOR)
 
 
-def metric_routes(services: DomainServices, registry: CollectorRegistry) -> APIRouter:
-    """Return `GET /metrics` and `GET /readyz`."""
+router = APIRouter()
+
+
+def register_metrics(registry: CollectorRegistry, services: DomainServices) -> None:
+    """Have a registry tell of a domain and of this process."""
     registry.register(_DomainCollector(services))
     ProcessCollector(registry=registry)
-    router = APIRouter(include_in_schema=False)
 
-    @router.get("/metrics", dependencies=[needs(Scope.METRICS)])
-    def metrics() -> Response:
-        return Response(generate_latest(registry), media_type=_MEDIA_TYPE)
 
-    @router.get("/readyz")
-    def ready() -> Response:
-        try:
-            faults = len(services.domain.status(_OURSELVES).faults)
-        except CoschedError:
-            faults = 1
-        words = "ready\n" if not faults else "not ready: see the faults in /api/v1/status\n"
-        status = HTTPStatus.OK if not faults else HTTPStatus.SERVICE_UNAVAILABLE
-        return Response(words, status, media_type="text/plain; charset=utf-8")
+@router.get("/healthz", response_class=PlainTextResponse)
+async def _health() -> str:
+    """Answer while the server lives."""
+    return "ok\n"
 
-    return router
+
+@router.get("/metrics", include_in_schema=False, dependencies=[needs(Scope.METRICS)])
+def metrics(portal: Portal) -> Response:
+    return Response(generate_latest(portal.registry), media_type=_MEDIA_TYPE)
+
+
+@router.get("/readyz", include_in_schema=False)
+def ready(services: Services) -> Response:
+    try:
+        faults = len(services.domain.status(_OURSELVES).faults)
+    except CoschedError:
+        faults = 1
+    words = "ready\n" if not faults else "not ready: see the faults in /api/v1/status\n"
+    status = HTTPStatus.OK if not faults else HTTPStatus.SERVICE_UNAVAILABLE
+    return Response(words, status, media_type="text/plain; charset=utf-8")
 
 
 class _DomainCollector(Collector):

@@ -1,17 +1,18 @@
 """Routes of tasks: submit, list, show, explain, cancel, and what their processes wrote.
 
-Start at `task_routes`. Submissions and reads have worker threads of their own, so that slow pages do not delay them.
+Those asked for most stand first: a router tries them in this order. Submissions and reads have worker threads of their
+own, so that slow pages do not delay them.
 """
 
-# No `from __future__ import annotations`: FastAPI reads the annotations of local functions when it takes them.
+# No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 import re
 from enum import StrEnum
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from anyio import CapacityLimiter, to_thread
-from fastapi import APIRouter, Header, Query, Request, Response
+from anyio import to_thread
+from fastapi import Header, Query, Request, Response
 
 from cosched.access.principals import Principal
 from cosched.api.documents import (
@@ -24,19 +25,18 @@ from cosched.api.documents import (
 from cosched.api.problems import RequestError
 from cosched.app.services import DomainServices
 from cosched.coscheduler.task import TaskState
-from cosched.portal.dependencies import Reader, Submitter
+from cosched.portal.dependencies import Portal, Reader, Services, Submitter
 from cosched.portal.request_bodies import read_requests, request_schema, requests_digest
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
+from cosched.portal.routes import api_router
 from cosched.store.store import TaskSelection
 
-__all__ = ["MOST_OUTPUT_BYTES", "submit_body", "task_routes"]
+__all__ = ["MOST_OUTPUT_BYTES", "router", "submit_body"]
 
 MOST_OUTPUT_BYTES = 1 << 20
 """Of output in one answer."""
 
 _DEFAULT_OUTPUT_BYTES = 64 * 1024
-_READERS = 4  # threads; more of them would only take the interpreter from one another
-_SUBMITTERS = 32  # threads; each waits until its tasks are on disk, and the store writes those of all in one commit
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _KEY_SCHEMA = {"pattern": "^[!-~]{0,255}$"}
 _EXAMPLES = {
@@ -64,112 +64,7 @@ class Stream(StrEnum):
     ERR = "err"
 
 
-def task_routes(services: DomainServices) -> APIRouter:
-    """Return the routes of tasks, those first that are asked for most: a router tries them in this order."""
-    router = APIRouter(tags=["tasks"])
-    readers, submitters = CapacityLimiter(_READERS), CapacityLimiter(_SUBMITTERS)
-
-    @router.get("/tasks/{task_id}", response_model=TaskDetail, responses=NOT_MODIFIED)
-    async def task(request: Request, principal: Reader, task_id: str) -> Response:
-        """Show all that is known of a task."""
-        return await to_thread.run_sync(
-            lambda: _DETAIL.tagged(request, services.tasks.task(principal, task_id)), limiter=readers
-        )
-
-    @router.get("/tasks", response_model=TaskPage, responses=NOT_MODIFIED)
-    async def tasks(
-        request: Request,
-        principal: Reader,
-        state: Annotated[list[TaskState] | None, Query(description="Only tasks in these states.")] = None,
-        owner: Annotated[str | None, Query(description="Only this user's.", max_length=255)] = None,
-        search: Annotated[str, Query(description="Only with this in name, application or id.", max_length=255)] = "",
-        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-        offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
-    ) -> Response:
-        """List tasks, newest first."""
-        selection = TaskSelection(tuple(state or ()), owner, search)
-        return await to_thread.run_sync(
-            lambda: _PAGE.tagged(request, services.tasks.tasks(principal, selection, limit, offset)), limiter=readers
-        )
-
-    @router.post(
-        "/tasks",
-        status_code=HTTPStatus.CREATED,
-        response_model=None,
-        openapi_extra=_submission_body(),
-        responses=_submission_responses(),
-    )
-    async def submit(
-        request: Request,
-        principal: Submitter,
-        dry_run: Annotated[bool, Query(description="Only say what would come of it.")] = False,
-        idempotency_key: Annotated[
-            str, Header(description="The same key and body again: the same tasks.", json_schema_extra=_KEY_SCHEMA)
-        ] = "",
-    ) -> Response:
-        """Submit one task, or a list of tasks of which all or none are accepted."""
-        body = await request.body()
-        return await to_thread.run_sync(
-            lambda: submit_body(services, principal, body, idempotency_key, dry_run=dry_run), limiter=submitters
-        )
-
-    @router.get(
-        "/tasks/{task_id}/output/{stream}",
-        response_class=Response,
-        responses={
-            "200": {"content": {"application/octet-stream": {}}},
-            "204": {"description": "Nothing was written yet."},
-        },
-    )
-    def output(
-        principal: Reader,
-        task_id: str,
-        stream: Stream,
-        rank: Annotated[int, Query(ge=0, le=10**6, description="Of the process.")] = 0,
-        attempt: Annotated[int, Query(ge=0, le=10**6, description="Which try; 0: the last.")] = 0,
-        offset: Annotated[int, Query(ge=-(2**62), le=2**62, description="First byte; negative: from the end.")] = 0,
-        limit: Annotated[
-            int, Query(ge=1, le=MOST_OUTPUT_BYTES, description="Most bytes to send.")
-        ] = _DEFAULT_OUTPUT_BYTES,
-    ) -> Response:
-        """Send part of what a process wrote; `Cosched-Offset` and `Cosched-Size` say which part of how much."""
-        found = services.tasks.output(principal, task_id, str(stream), rank, attempt, offset, limit)
-        if found is None:
-            return Response(status_code=HTTPStatus.NO_CONTENT)
-        headers = {"Cosched-Offset": str(found.offset), "Cosched-Size": str(found.size), "Cache-Control": "no-store"}
-        # Never a page: whatever a job wrote is not for a browser to interpret.
-        return Response(found.data, media_type="application/octet-stream", headers=headers)
-
-    @router.get("/tasks/{task_id}/explain", response_model=ExplanationView, responses=NOT_MODIFIED)
-    def explain(request: Request, principal: Reader, task_id: str) -> Response:
-        """Say why a task is where it is, and what would change it."""
-        return _EXPLANATION.tagged(request, services.tasks.explain(principal, task_id))
-
-    @router.post("/tasks/{task_id}/cancel", status_code=HTTPStatus.ACCEPTED)
-    def cancel(principal: Submitter, task_id: str) -> TaskView:
-        """Take the wish that a task does not run; its job is ended if there is one."""
-        return services.tasks.cancel(principal, task_id)
-
-    return router
-
-
-def submit_body(
-    services: DomainServices, principal: Principal, body: bytes, key: str, *, dry_run: bool = False
-) -> Response:
-    """Submit the tasks of a request's body; a single one is answered by itself, a list by a list.
-
-    Raises:
-        RequestError: the body is no task and no list of tasks, or the key is none.
-    """
-    if key and not _KEY.fullmatch(key):
-        raise RequestError(HTTPStatus.BAD_REQUEST, "Idempotency-Key must be 1 to 255 printable ASCII characters")
-    requests = read_requests(body)
-    alone = not body.lstrip().startswith(b"[")
-    if dry_run:
-        forecasts = list(services.submissions.foresee(principal, requests))
-        return _FORECAST(forecasts[0]) if alone else _FORECASTS(forecasts)
-    accepted = list(services.submissions.submit(principal, requests, key, requests_digest(requests) if key else ""))
-    return _TASK(accepted[0], HTTPStatus.CREATED) if alone else _TASKS(accepted, HTTPStatus.CREATED)
+router = api_router("tasks")
 
 
 def _submission_body() -> dict[str, Any]:
@@ -191,3 +86,112 @@ def _submission_responses() -> dict[int | str, dict[str, Any]]:
         200: {"model": Forecast | list[Forecast], "description": "What would come of it; nothing was stored."},
         201: {"model": TaskView | list[TaskView], "description": "They are on disk.", "links": links},
     }
+
+
+@router.get("/tasks/{task_id}", response_model=TaskDetail, responses=NOT_MODIFIED)
+async def task(request: Request, portal: Portal, principal: Reader, task_id: str) -> Response:
+    """Show all that is known of a task."""
+    return await to_thread.run_sync(
+        lambda: _DETAIL.tagged(request, portal.services.tasks.task(principal, task_id)), limiter=portal.readers
+    )
+
+
+@router.get("/tasks", response_model=TaskPage, responses=NOT_MODIFIED)
+async def tasks(
+    request: Request,
+    portal: Portal,
+    principal: Reader,
+    state: Annotated[list[TaskState] | None, Query(description="Only tasks in these states.")] = None,
+    owner: Annotated[str | None, Query(description="Only this user's.", max_length=255)] = None,
+    search: Annotated[str, Query(description="Only with this in name, application or id.", max_length=255)] = "",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+) -> Response:
+    """List tasks, newest first."""
+    selection = TaskSelection(tuple(state or ()), owner, search)
+    return await to_thread.run_sync(
+        lambda: _PAGE.tagged(request, portal.services.tasks.tasks(principal, selection, limit, offset)),
+        limiter=portal.readers,
+    )
+
+
+@router.post(
+    "/tasks",
+    status_code=HTTPStatus.CREATED,
+    response_model=None,
+    openapi_extra=_submission_body(),
+    responses=_submission_responses(),
+)
+async def submit(
+    request: Request,
+    portal: Portal,
+    principal: Submitter,
+    dry_run: Annotated[bool, Query(description="Only say what would come of it.")] = False,
+    idempotency_key: Annotated[
+        str, Header(description="The same key and body again: the same tasks.", json_schema_extra=_KEY_SCHEMA)
+    ] = "",
+) -> Response:
+    """Submit one task, or a list of tasks of which all or none are accepted."""
+    body = await request.body()
+    return await to_thread.run_sync(
+        lambda: submit_body(portal.services, principal, body, idempotency_key, dry_run=dry_run),
+        limiter=portal.submitters,
+    )
+
+
+@router.get(
+    "/tasks/{task_id}/output/{stream}",
+    response_class=Response,
+    responses={
+        "200": {"content": {"application/octet-stream": {}}},
+        "204": {"description": "Nothing was written yet."},
+    },
+)
+def output(
+    services: Services,
+    principal: Reader,
+    task_id: str,
+    stream: Stream,
+    rank: Annotated[int, Query(ge=0, le=10**6, description="Of the process.")] = 0,
+    attempt: Annotated[int, Query(ge=0, le=10**6, description="Which try; 0: the last.")] = 0,
+    offset: Annotated[int, Query(ge=-(2**62), le=2**62, description="First byte; negative: from the end.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST_OUTPUT_BYTES, description="Most bytes to send.")] = _DEFAULT_OUTPUT_BYTES,
+) -> Response:
+    """Send part of what a process wrote; `Cosched-Offset` and `Cosched-Size` say which part of how much."""
+    found = services.tasks.output(principal, task_id, str(stream), rank, attempt, offset, limit)
+    if found is None:
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+    headers = {"Cosched-Offset": str(found.offset), "Cosched-Size": str(found.size), "Cache-Control": "no-store"}
+    # Never a page: whatever a job wrote is not for a browser to interpret.
+    return Response(found.data, media_type="application/octet-stream", headers=headers)
+
+
+@router.get("/tasks/{task_id}/explain", response_model=ExplanationView, responses=NOT_MODIFIED)
+def explain(request: Request, services: Services, principal: Reader, task_id: str) -> Response:
+    """Say why a task is where it is, and what would change it."""
+    return _EXPLANATION.tagged(request, services.tasks.explain(principal, task_id))
+
+
+@router.post("/tasks/{task_id}/cancel", status_code=HTTPStatus.ACCEPTED)
+def cancel(services: Services, principal: Submitter, task_id: str) -> TaskView:
+    """Take the wish that a task does not run; its job is ended if there is one."""
+    return services.tasks.cancel(principal, task_id)
+
+
+def submit_body(
+    services: DomainServices, principal: Principal, body: bytes, key: str, *, dry_run: bool = False
+) -> Response:
+    """Submit the tasks of a request's body; a single one is answered by itself, a list by a list.
+
+    Raises:
+        RequestError: the body is no task and no list of tasks, or the key is none.
+    """
+    if key and not _KEY.fullmatch(key):
+        raise RequestError(HTTPStatus.BAD_REQUEST, "Idempotency-Key must be 1 to 255 printable ASCII characters")
+    requests = read_requests(body)
+    alone = not body.lstrip().startswith(b"[")
+    if dry_run:
+        forecasts = list(services.submissions.foresee(principal, requests))
+        return _FORECAST(forecasts[0]) if alone else _FORECASTS(forecasts)
+    accepted = list(services.submissions.submit(principal, requests, key, requests_digest(requests) if key else ""))
+    return _TASK(accepted[0], HTTPStatus.CREATED) if alone else _TASKS(accepted, HTTPStatus.CREATED)

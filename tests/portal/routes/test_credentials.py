@@ -16,7 +16,7 @@ def access() -> Trusting:
 
 @pytest.fixture
 def client(access: Trusting) -> TestClient:
-    return TestClient(build_application(services_of(Recorder()), access, portal=lambda: "http://here:1"))
+    return TestClient(build_application(services_of(Recorder()), access, pages_address=lambda: "http://here:1"))
 
 
 def test_who_am_i(client: TestClient) -> None:

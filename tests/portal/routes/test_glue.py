@@ -24,7 +24,7 @@ def nowhere() -> str:
 
 
 def test_the_domain_is_described_as_xml_and_as_ldif() -> None:
-    client = TestClient(build_application(services_of(Recorder()), Trusting(), portal=lambda: "http://here:1"))
+    client = TestClient(build_application(services_of(Recorder()), Trusting(), pages_address=lambda: "http://here:1"))
     xml, ldif = client.get("/api/v1/glue2"), client.get("/api/v1/glue2/ldif")
     assert (xml.status_code, xml.headers["content-type"]) == (200, "application/xml")
     assert etree.fromstring(xml.content).findtext(f".//{{{GLUE_NAMESPACE}}}URL") == "http://here:1/api/v1"
@@ -33,7 +33,7 @@ def test_the_domain_is_described_as_xml_and_as_ldif() -> None:
 
 
 def test_a_daemon_at_a_socket_alone_has_no_endpoint() -> None:
-    client = TestClient(build_application(services_of(Recorder()), Trusting(), portal=nowhere))
+    client = TestClient(build_application(services_of(Recorder()), Trusting(), pages_address=nowhere))
     assert b"ComputingEndpoint" not in client.get("/api/v1/glue2").content
 
 

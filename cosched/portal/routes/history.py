@@ -1,0 +1,92 @@
+"""Routes of the past: plans, runs, accuracy, the log, and the recording of the core's events."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
+
+from typing import Annotated
+
+from fastapi import Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from cosched.access.principals import Scope
+from cosched.api.documents import Accuracy, PlanPoint, RecordView, RunView, SearchPoint
+from cosched.portal.dependencies import Manager, Portal, Reader, Services, needs, sender
+from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
+from cosched.portal.routes import api_router
+
+__all__ = ["router"]
+
+_RUNS, _LOG = DocumentResponder[list[RunView]](list[RunView]), DocumentResponder[list[RecordView]](list[RecordView])
+_PLANS, _SEARCH = (
+    DocumentResponder[list[PlanPoint]](list[PlanPoint]),
+    DocumentResponder[list[SearchPoint]](list[SearchPoint]),
+)
+_ACCURACY = DocumentResponder[list[Accuracy]](list[Accuracy])
+_JSON_LINES = "application/jsonl"
+router = api_router()
+
+
+@router.get("/tasks/{task_id}/plans", tags=["tasks"], response_model=list[PlanPoint], responses=NOT_MODIFIED)
+def plans(request: Request, services: Services, principal: Reader, task_id: str) -> Response:
+    """Say where a task was planned as the plan changed, the oldest first."""
+    services.tasks.task(principal, task_id)  # whoever may not see it gets no further
+    return _PLANS.tagged(request, list(services.history.planned(task_id)))
+
+
+@router.get(
+    "/plan/search",
+    tags=["domain"],
+    dependencies=[needs(Scope.READ)],
+    response_model=list[SearchPoint],
+    responses=NOT_MODIFIED,
+)
+def search(request: Request, services: Services) -> Response:
+    """Say how the search's plan became better, the oldest first."""
+    return _SEARCH.tagged(request, list(services.history.search()))
+
+
+@router.get("/runs", tags=["domain"], response_model=list[RunView], responses=NOT_MODIFIED)
+def runs(
+    request: Request,
+    services: Services,
+    principal: Reader,
+    since: Annotated[float, Query(ge=0, le=1e11, description="Only what ended after this time.")] = 0.0,
+) -> Response:
+    """List what has run, on which hosts: the schedule's past; the last 4,000 attempts at most."""
+    return _RUNS.tagged(request, list(services.history.runs(principal, since)))
+
+
+@router.get(
+    "/accuracy",
+    tags=["domain"],
+    dependencies=[needs(Scope.READ)],
+    response_model=list[Accuracy],
+    responses=NOT_MODIFIED,
+)
+def accuracy(request: Request, services: Services) -> Response:
+    """Say how well run times were predicted, by application and hardware."""
+    return _ACCURACY.tagged(request, list(services.history.accuracy()))
+
+
+@router.get("/log", tags=["domain"], response_model=list[RecordView], responses=NOT_MODIFIED)
+def log(
+    request: Request,
+    services: Services,
+    principal: Reader,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+) -> Response:
+    """List what has happened, newest first; of other users' tasks only for operators."""
+    return _LOG.tagged(request, list(services.history.log(principal, limit, offset)))
+
+
+@router.get(
+    "/recording",
+    tags=["domain"],
+    response_class=StreamingResponse,
+    responses={200: {"content": {_JSON_LINES: {"schema": {"type": "string"}}}}},
+)
+def recording(request: Request, portal: Portal, principal: Manager) -> Response:
+    """Return the core's last events, one JSON object a line, with all names; for administrators."""
+    blocks = portal.services.recordings.blocks(principal)
+    portal.access.log(principal, sender(request), "recording saved", "")
+    return StreamingResponse(blocks, media_type=_JSON_LINES)
