@@ -17,7 +17,7 @@ _LONGEST_SOCKET = 107  # bytes that fit into sockaddr_un.sun_path beside its ter
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where the daemon listens: `path` of a unix socket, or `host` and `port`."""
+    """An address of the daemon: `path` of a unix socket, or `host` and `port`."""
 
     path: str = ""
     host: str = ""

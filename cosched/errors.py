@@ -19,7 +19,7 @@ class CoschedError(Exception):
 
 
 class UserError(CoschedError):
-    """What was asked cannot be done as asked; the message says what would be accepted."""
+    """The request cannot be fulfilled; the message says what would be accepted."""
 
 
 class SystemFault(CoschedError):  # noqa: N818  "fault" is the word our pages use

@@ -1,4 +1,4 @@
-"""Where the files that travel with cosched are: models/, templates/ and etc/."""
+"""Find the files that travel with cosched: models/, templates/ and etc/."""
 
 from __future__ import annotations
 

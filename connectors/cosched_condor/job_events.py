@@ -259,7 +259,7 @@ class QueueEvents:
         return left
 
     def _is_waiting(self, reports: Mapping[str, JobReport]) -> bool:
-        """Return whether an attempt is to start, or was not found: a claimed host does not yet run a program."""
+        """Return whether an attempt waits to start or was not found."""
         return any(attempt not in reports or reports[attempt].state is JobState.QUEUED for attempt in self._live)
 
     def _is_over(self, attempt: str) -> bool:

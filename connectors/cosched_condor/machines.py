@@ -163,7 +163,7 @@ def _machine_host(
 
 
 def _is_foreign(slot: Mapping[str, Any], ours: Ours) -> bool:
-    """Return whether the machine's owner or a job that is not cosched's has the slot; a claim without a job is free."""
+    """Return whether the machine's owner or a foreign job occupies the slot."""
     if slot.get("State") == "Owner":
         return True
     return slot.get("State") == "Claimed" and "JobId" in slot and not ours(slot)

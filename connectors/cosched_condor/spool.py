@@ -1,4 +1,4 @@
-"""The spool of the HTCondor connector: a folder for each attempt with script, output and fence, and the event logs."""
+"""The HTCondor connector's spool holds event logs and, for each attempt, script, output and fence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The local connector: a small resource manager without a daemon; all of its state is on disk, in its spool."""
+"""The local connector is a small resource manager without a daemon; its state is on disk."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ def _why_waiting(launch: Launch, off: Mapping[str, str], taken: set[str], room: 
 
 
 def _wait_for_change(handles: list[int], wake_fd: int, seconds: float) -> None:
-    """Wait until a runner ends, `wake_fd` is written to or the time is over; a handle closed meanwhile ends it too."""
+    """Wait until a runner ends, `wake_fd` is written to, a handle is closed or time is up."""
     poll = select.poll()
     for handle in (*handles, wake_fd):
         poll.register(handle, select.POLLIN)

@@ -85,7 +85,7 @@ def reap() -> None:
 
 
 class LocalJob:
-    """An attempt's files, runner and latest report; all of it can be read again from the spool at any time.
+    """An attempt's files, runner and latest report, all of which the spool can restore.
 
     Attributes:
         launch: of the attempt.
@@ -152,7 +152,7 @@ class LocalJob:
         self._give_up = min(self._give_up, time.monotonic() + self._grace + _RUNNER_PATIENCE)
 
     def look(self) -> bool:
-        """Bring the report up to date; return True when the attempt has ended and no process of it is left."""
+        """Update the report; return whether the attempt has ended without leaving a process."""
         if self.handle is not None and not has_ended(self.handle):
             self._look_at_start()
             return False

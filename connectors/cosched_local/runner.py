@@ -1,4 +1,4 @@
-"""The process that looks after one attempt: it starts the attempt's processes, waits for them and writes down the end.
+"""The runner process starts one attempt's processes, waits for them and records their end.
 
     python -I -S runner.py FOLDER DIRECTORY COUNT LIMIT GRACE COMMAND [ARGUMENT…]
 
@@ -265,7 +265,7 @@ def _kill_all(session: int, mark: bytes) -> None:
 
 
 def kill(pid: int, session: int, mark: bytes) -> bool:
-    """Kill a process of the session or with the mark; return True if it is one and may still be there.
+    """Kill a process of the session or with the mark; return whether it may still live.
 
     Returns False, too, for another user's process.
     """

@@ -76,7 +76,7 @@ class LocalSpool:
         return RunnerClaim.read(text) if text else None
 
     def fence(self, attempt: str) -> bool:
-        """Take the attempt so that no runner can; return False if one has it. It ends as its `stop` says."""
+        """Take the attempt so that no runner can; return False if a runner has it."""
         return claim(str(self.folder(attempt)), _FENCE_CLAIM)
 
     def started(self, attempt: str) -> float | None:
@@ -85,7 +85,7 @@ class LocalSpool:
         return float(text) if text else None
 
     def end(self, attempt: str) -> JobReport | None:
-        """Return the end of the attempt; None while it lives, or where the machine went down as it was written.
+        """Return the attempt's end; None while it lives, or if a machine failure cut it short.
 
         A cancel that comes after an eviction makes it REMOVED; one that comes after another end changes nothing.
         """

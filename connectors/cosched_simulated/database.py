@@ -73,7 +73,7 @@ class PoolDatabase:
 
     @contextmanager
     def transaction(self) -> Iterator[PoolTransaction]:
-        """Yield the pool to read and change; write all changes at the end, or none where an error is raised.
+        """Yield the pool to read and change; an error undoes all changes.
 
         Raises:
             ConnectorError: the file cannot be read or written.

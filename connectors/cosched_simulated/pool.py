@@ -136,7 +136,7 @@ class SimulatedPool:
         return replace(self, jobs=tuple(changed if job.number == changed.number else job for job in self.jobs))
 
     def observe(self, up: tuple[str, ...], grace: float) -> SimulatedPool:
-        """Return the pool with these hosts up from now on; jobs on a lost one end, after the grace at most.
+        """Return the pool with these hosts up; jobs on lost hosts end within the grace.
 
         Args:
             up: the hosts that are up, in the order in which they are given out.
@@ -154,7 +154,7 @@ class SimulatedPool:
 
 
 def advance(pool: SimulatedPool, now: float) -> SimulatedPool:
-    """Return the pool as it is now: jobs have ended, others have started; unchanged where the clock was set back.
+    """Return the pool as of now; the same pool if the clock was set back.
 
     A function of the pool and the time alone: asked often or rarely, the same happens at the same moments.
 

@@ -73,7 +73,7 @@ def _has_no_time_limit(row: Mapping[str, Any]) -> bool:
 
 
 class ForeignJobs:
-    """Finds the claims on busy hosts without a job of cosched's; asks Slurm once in a polling period at most.
+    """Finds foreign claims on busy hosts, asking Slurm at most once in a polling period.
 
     Args:
         jobs: returns the jobs of all users.

@@ -35,7 +35,7 @@ _MOST_NODES = 100_000  # a text that stands for more names is no list of nodes
 
 
 def node_names(text: str) -> tuple[str, ...]:
-    """Return the names that a list of nodes stands for, in its order; () where it is no such list."""
+    """Return the names in a list of nodes, in order; () if it is no such list."""
     names: list[str] = []
     for part in _LIST_PART.findall(text):
         pieces = [_bracket_choices(inside) if inside else [plain] for inside, plain in _NAME_PIECE.findall(part)]

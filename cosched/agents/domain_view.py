@@ -70,7 +70,7 @@ class DomainView:
         return self._core.attempt_of(name) is None
 
     def ends(self, time: float) -> dict[str, float]:
-        """Return when live tasks are expected to end here, epoch seconds; those for which that is not known are out."""
+        """Return the expected ends of live tasks here, epoch seconds, as far as known."""
         found = {attempt.task: expected_end(attempt, time) for attempt in self._core.attempts.values()}
         forecast = self._core.planning_view.forecast(time)
         if forecast is not None:

@@ -34,7 +34,7 @@ class CoreAccess(Protocol):
 
     @property
     def store_fault(self) -> str:
-        """Why the database cannot be written; empty while it can."""
+        """The reason why the database cannot be written; empty while it can."""
         ...
 
     def now(self) -> float:

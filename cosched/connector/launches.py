@@ -57,7 +57,7 @@ def check_launch(launch: Launch) -> None:
 
 
 def check_attempt(attempt: str) -> None:
-    """Refuse an attempt identifier that is not a UUID in its usual form: it names files and goes into queries.
+    """Refuse an attempt identifier that is not a UUID in its usual form.
 
     Raises:
         UserError: it is something else.

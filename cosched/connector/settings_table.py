@@ -26,7 +26,7 @@ def numbered_hosts(count: int) -> tuple[str, ...]:
 
 
 class SettingsTable:
-    """The table of one connector. Every method returns the value of a key, or its default where the key is left out.
+    """The settings of one connector; each method returns a key's value or its default.
 
     Args:
         connector: its name, for errors.

@@ -81,7 +81,7 @@ def cancelled_before_submission(attempt: str) -> ConnectorError:
 
 @contextlib.contextmanager
 def _plain_file(file: Path) -> Iterator[int | None]:
-    """Open a file that a job may have put there: a plain one, through no link; None for anything else.
+    """Open a plain file that a job may have made; None for a link or special file.
 
     Raises:
         OSError: it cannot be opened.
@@ -100,9 +100,10 @@ def _plain_file(file: Path) -> Iterator[int | None]:
 
 
 def read_output(file: Path, offset: int, limit: int) -> Output | None:
-    """Return at most `limit` bytes from `offset` on (from the end where negative); None where there is no such file.
+    """Return at most `limit` bytes from `offset` on; None if there is no such file.
 
-    A job's own user may have put something else in the file's place: only a plain file that is no link is read.
+    A negative `offset` counts from the end. A job's own user may have put something else in the file's place: only a
+    plain file that is no link is read.
 
     Raises:
         OSError: it cannot be read.

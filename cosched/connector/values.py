@@ -54,7 +54,7 @@ def safe(value: str, what: str) -> SafeValue:
 
 @dataclass(frozen=True, slots=True)
 class NativeDescription:
-    """A user's own submit file or batch script, read: its requests to the manager but for hosts, times and names.
+    """The requests of a user's submit file or batch script to the manager.
 
     Attributes:
         manager: connector that it is written for ("condor", "slurm").

@@ -243,7 +243,7 @@ class AttemptLifecycle:
         )
 
     def _requeue_or_end(self, attempt: Attempt, state: AttemptState, reason: str, time: float) -> None:
-        """End an attempt that we gave up: its task is cancelled where that was the wish, else it is tried again."""
+        """End an abandoned attempt; cancel its task if that was the wish, else queue it again."""
         task = self._state.tasks[attempt.task]
         if task.status.state is TaskState.CANCELLING:
             self._ended(replace(attempt, state=AttemptState.CANCELLED), task.status.reason, time)

@@ -173,7 +173,7 @@ class Replan(Decision):
 
 @dataclass(frozen=True, slots=True)
 class AskStart(Decision):
-    """Ask the origin of a task that would leave now to permit it; repeated, less and less often, until it has."""
+    """Ask a task's origin to permit its start; repeated, ever more rarely, until it does."""
 
     task: str
 

@@ -120,7 +120,7 @@ class AttemptSubmitted:
 
 @dataclass(frozen=True, slots=True)
 class SubmitFailed:
-    """A submit ended in an error; whether the manager has the job is not known where `transient` and not `refused`."""
+    """A submit ended in an error; with `transient` and without `refused`, the manager may have the job."""
 
     time: float
     attempt: str

@@ -21,7 +21,7 @@ _OFFER = 10.0  # seconds after which the agent is reminded of a task that it off
 
 
 class Forwarding:
-    """Takes tasks out of the queue and back into it at the agent's word; has the agent ask before a held one starts."""
+    """Takes tasks out of the queue and back into it when the agent says so."""
 
     def __init__(self, settings: CoreSettings, state: CoreState, queue: TaskQueue, lifecycle: AttemptLifecycle) -> None:
         self._settings = settings
@@ -50,7 +50,7 @@ class Forwarding:
                 self._state.put(task.with_status(held=False))
 
     def ask_start(self, task: str, time: float) -> None:
-        """Have the origin asked for a held task; while that takes, its hosts are for others that fit before it."""
+        """Have the origin of a held task asked; meanwhile tasks that fit may use its hosts."""
         asked = self._queue.start_requests.get(task, 0)
         self._queue.start_requests[task] = asked + 1
         pause = self._settings.retry * 2.0 ** min(asked, 20)

@@ -114,7 +114,7 @@ class TaskDocument:
 
 
 def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: tuple[float, ...] = ()) -> TaskDocument:
-    """Return a spec as another domain has to know it, without a model; its deadline is still in epoch seconds.
+    """Return a spec as another domain must know it, without a model, deadline in epoch seconds.
 
     Fields that are not named here are taken over as they are, where documents have them.
     """

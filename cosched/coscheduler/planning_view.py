@@ -88,7 +88,7 @@ def with_dependencies(
 
 
 class PlanningView:
-    """Looks at the tasks, the hosts and the plan that the core keeps; remembers the last forecast, and nothing else."""
+    """Shows the core's tasks, hosts and plan as a problem; remembers only the last forecast."""
 
     def __init__(self, settings: CoreSettings, state: CoreState, queue: TaskQueue, lifecycle: AttemptLifecycle) -> None:
         self._settings = settings
@@ -110,7 +110,7 @@ class PlanningView:
         return expected_completion(self._state.attempt_of(task), time, self._corrections.dispatch_latency.seconds)
 
     def taken(self, time: float) -> dict[str, float]:
-        """Return when each taken host is expected to be free, epoch seconds: it is at work, or kept for others."""
+        """Return when each occupied or reserved host is expected to be free, epoch seconds."""
         busy = self.busy(time)
         return busy | {host: max(end, busy.get(host, end)) for host, end in self._reservations.kept(time).items()}
 

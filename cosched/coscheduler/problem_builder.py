@@ -126,7 +126,7 @@ class _Frame:
 
 
 def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[str], hosts: int) -> NDArray[np.float64]:
-    """Return how long a task takes its hosts, by their class and number: run time to plan with plus hand-over.
+    """Return how long a task occupies its hosts, by class and count: run time plus hand-over.
 
     Args:
         task: with a profile.

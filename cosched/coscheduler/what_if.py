@@ -35,7 +35,7 @@ _NOTICEABLE = 0.1  # seconds; nobody minds less
 
 @dataclass(frozen=True, slots=True)
 class QueueDelay:
-    """Effect of one more task on waiting ones: how many are delayed, by how much at most (s), how many late."""
+    """The effect of one more task on waiting ones: tasks delayed, longest delay (s), tasks late."""
 
     delayed: int
     longest: float
@@ -55,7 +55,7 @@ class PredictedPlacement:
 def predict_placement(
     core: Coscheduler, task: Task, time: float, booked: Sequence[Task] = (), *, jumps: bool = True
 ) -> PredictedPlacement | None:
-    """Return a new task's place in epoch seconds; None where it has no prediction or no host is up for it.
+    """Return a new task's place in epoch seconds; None without a prediction or a usable host.
 
     Nor is there one where it comes after a task of which nobody can say when it ends.
 

@@ -78,7 +78,7 @@ class RecordingFiles:
         return descriptor
 
     def blocks(self) -> Iterator[bytes]:
-        """Return the content of all files as one, oldest first; a line that was cut short ends like the others.
+        """Return the content of all files, oldest first, each line with its end.
 
         Raises:
             OSError: one cannot be read.

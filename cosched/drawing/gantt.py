@@ -1,4 +1,4 @@
-"""Draw a schedule as in Fig. 3 of the Titan paper: hosts upwards, time to the right, one colour an application.
+"""Draw a schedule as in Fig. 3 of the Titan paper: time to the right, hosts upwards.
 
 The drawing knows no problem and no plan, just bars, so that what was measured can be drawn beside what was planned.
 """

@@ -113,7 +113,7 @@ class _Point:
 
 
 class _Axis:
-    """Where values go along an axis, in SVG units from its start."""
+    """An axis places values, in SVG units from its start."""
 
     def __init__(self, values: Sequence[float], length: float, logarithmic: bool) -> None:
         least, most = min(values, default=1.0), max(values, default=2.0)

@@ -1,4 +1,4 @@
-"""What every picture shares: templates whose values cannot break out of their place, and round numbers for axes."""
+"""Pictures share escaped templates and round numbers for axes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def template(name: str) -> Template:
 
 
 def ticks(first: float, last: float, most: int = 10) -> list[float]:
-    """Return round values from `first` to `last`, at most `most` + 1 of them, 1, 2 or 5 times a power of ten apart."""
+    """Return at most `most` + 1 round values from `first` to `last`, evenly spaced."""
     span = last - first
     power = 10.0 ** math.floor(math.log10(span / most))
     step = next(power * digit for digit in (1, 2, 5, 10) if span / (power * digit) <= most)

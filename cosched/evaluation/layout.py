@@ -1,4 +1,4 @@
-"""Which processor runs on which host, and how a host count splits into grid sides.
+"""Place processors on hosts, and split a host count into grid sides.
 
 The hosts stand in order, each with all its processors (`layout`); `factors` serves the option `decompose`.
 """

@@ -1,4 +1,4 @@
-"""Collective devices in terms of messages: each use becomes the call of a procedure that is written in PSL itself.
+"""Replace each use of a collective device by a call of a procedure in PSL.
 
 Trees are binomial, as MPI libraries use them for short messages (Thakur, Rabenseifner, Gropp: Optimization of
 Collective Communication Operations in MPICH, 2005).

@@ -159,7 +159,7 @@ _TOGETHER = ("include", "var")  # sections without blank lines between
 
 
 def format_source(source: Source) -> str:
-    """Return the text of a model or of a hardware file in canonical layout. What it says does not change.
+    """Return a model or hardware file in canonical layout; its meaning does not change.
 
     Raises:
         ModelError: the text has syntax errors.
@@ -225,7 +225,7 @@ def _apart(blocks: Sequence[list[str]], blank: Callable[[int, int], bool]) -> li
 
 
 def _simple(statement: Statement, indent: int) -> list[str]:
-    """Return the lines of a statement without a body: of a list, one for each element if one is not enough."""
+    """Return the lines of a statement without a body; a long list has a line an element."""
     line = statement.head
     if short := unbroken([line], indent):
         return short
@@ -246,7 +246,7 @@ def _simple(statement: Statement, indent: int) -> list[str]:
 
 
 def _rows(elements: Sequence[list[Token]], indent: int) -> list[str]:
-    """Return the lines of a table: as few as there is room for, and of the same number of elements."""
+    """Return the lines of a table: as few as fit, with equally many elements each."""
     for count in range(2, len(elements)):
         wide = -(-len(elements) // count)
         rows = [unbroken(elements[start : start + wide], indent) for start in range(0, len(elements), wide)]

@@ -186,7 +186,7 @@ class _File(NamedTuple):
 
 
 class _Target(NamedTuple):
-    """The other end of a link: its name, its variables' types, places and dimensions, and words that may be others."""
+    """The other end of a link: its name and its variables' types, places and dimensions."""
 
     name: str
     types: Mapping[str, str]

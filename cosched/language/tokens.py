@@ -123,7 +123,7 @@ _RANKS = {
 
 
 class _Piece(NamedTuple):
-    """A token or comment: what goes before it, and how bad a line break there would be; least is best."""
+    """A token or comment with the text before it and the penalty of a line break there."""
 
     text: str
     space: bool

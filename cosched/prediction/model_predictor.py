@@ -160,7 +160,7 @@ def predict_profile(
 
 
 def _stamps(folders: Iterable[Path]) -> Iterator[tuple[str, int, int]]:
-    """Give name, time of change and size of every model file: when these stay, so does what is in them."""
+    """Return name, time of change and size of every model file, to notice changes."""
     for folder in folders:
         for pattern in ("**/*.psl", "**/*.hmcl"):
             for path in sorted(folder.glob(pattern)):

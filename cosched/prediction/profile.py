@@ -134,7 +134,7 @@ class Profile:
         return _logarithms(self.low, self.seconds), _logarithms(self.seconds, self.high)
 
     def at_quantile(self, share: float) -> Profile:
-        """Return the times that a share of runs stays below: 0.5 is as expected, 0.95 is `high`, 0.05 is `low`.
+        """Return the times that a share of runs stays below: 0.5 is expected, 0.95 is `high`.
 
         Run times are taken as log-normal on either side of the expected one (products of many small disturbances are).
 

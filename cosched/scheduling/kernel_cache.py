@@ -46,7 +46,7 @@ def keep() -> None:
 
 
 def keep_in_background() -> bool:
-    """Start a process that does what `keep` does and outlives this one; where one is at it already, it ends at once.
+    """Start a process that runs `keep` and outlives this one, unless such a process runs.
 
     Returns:
         False if there is no folder that can be written: nothing is started then, as nothing could be kept.

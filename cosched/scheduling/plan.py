@@ -15,7 +15,7 @@ __all__ = ["Plan"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A solution as the search sees it (its chromosome): for each task its place in an order, host count and class.
+    """The search's chromosome: for each task its place in an order, host count and class.
 
     Attributes:
         order: (m,) int64, a permutation of task indices.

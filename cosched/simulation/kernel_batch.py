@@ -53,7 +53,7 @@ def run_batch(
     weights: Weights | None = None,
     predict: Callable[[Profile], Profile] | None = None,
 ) -> list[SimulatedRun]:
-    """Return the runs on 16 hosts, in order of completion; a task's id is its place in `batch`, from 1.
+    """Return the runs on 16 hosts by completion; a task's id is its place in `batch`.
 
     Args:
         batch: tasks and deadlines.

@@ -52,7 +52,7 @@ _PARTS: Mapping[type, Mapping[str, type]] = {Task: {"spec": TaskSpec, "status": 
 
 
 def columns_of(kind: type) -> Mapping[str, str]:
-    """Return the columns of a kind of record, and for each the dotted names of the fields that lead to its value."""
+    """Return a record type's columns with the dotted path of the field of each."""
     columns = {name: name for name in _own_columns(kind)}
     for part, values in _PARTS.get(kind, {}).items():
         columns |= {name: f"{part}.{path}" for name, path in columns_of(values).items()}

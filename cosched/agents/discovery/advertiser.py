@@ -91,7 +91,7 @@ class Advertiser:
         self._context.round_trips.record_answer(peer, Inquiry.__name__, "", 0, time)
 
     def advertise(self, peer: Peer, time: float, service: AdvertisedService | None = None) -> None:
-        """Send a neighbour our service and those of domains within the scope; a paused one learns no hosts of ours.
+        """Send a neighbour the services within the scope; a paused one learns no hosts of ours.
 
         Args:
             peer: the neighbour.

@@ -102,7 +102,7 @@ class Negotiator:
         self._failed.pop(task, None)
 
     def pause(self, task: str, time: float, answers: tuple[str, ...] = ()) -> None:
-        """Do not offer a task for a while: longer each time, and for half the time to its deadline at most."""
+        """Pause offering a task: longer each time, at most half the time to its deadline."""
         tries = self._failed.get(task, _NEVER_FAILED).tries
         pause = min(self._settings.retry_pause * 2.0 ** min(tries, 20), self._settings.longest_retry_pause)
         self._failed[task] = FailedNegotiation(time + min(pause, self._longest_pause(task, time)), tries + 1, answers)
@@ -182,7 +182,7 @@ class Negotiator:
         return asked
 
     def _limit(self, here: float, deadline: float | None, time: float) -> float:
-        """Return by when a task must end elsewhere to be worth moving: in time, or clearly less late than `here`.
+        """Return the latest end elsewhere that is worth a move: in time, or clearly before `here`.
 
         A task that will be in time here must end sooner by a share of the time until then.
         """

@@ -131,7 +131,7 @@ class OutgoingHandovers:
             self._outcome.send(handover.peer, Cancel(handover.uuid, handover.epoch, reason))
 
     def reclaim(self, handover: Handover, reason: str, time: float) -> None:
-        """Take a task back before it may start; its holder is told, and fenced later if that letter is lost."""
+        """Take a task back before it may start, and tell its holder."""
         self._close(handover, HandoverState.RECLAIMED, reason, time)
         self._outcome.send(handover.peer, Fenced(handover.uuid, handover.epoch))
         self._outcome.tell(TaskReturned(time, handover.task, f"taken back: {reason}"))
@@ -158,14 +158,14 @@ class OutgoingHandovers:
                 self._write(replace(handover, state=HandoverState.HELD))
 
     def refused(self, peer: str, refused: Refused, time: float) -> tuple[str, ...]:
-        """Take a refused task back and return it. Once it has arrived, a late refusal is about a place alone."""
+        """Take a refused task back and return it; ignore a refusal after it has arrived."""
         handover = self._find(peer, refused.task, refused.epoch)
         if handover is None or handover.state is not HandoverState.COMMITTING:
             return ()
         return self._came_back(handover, HandoverState.REFUSED, f"{peer} refused it: {refused.reason}", time)
 
     def start(self, peer: str, start: Start, time: float) -> str:
-        """Let the holder start a task; return it where its own origin has to be asked first, else an empty string."""
+        """Let the holder start a task; return it if its own origin must be asked first, else ""."""
         handover = self._find(peer, start.task, start.epoch)
         if handover is None:
             self._outcome.send(peer, Fenced(start.task, start.epoch))

@@ -179,7 +179,7 @@ def _schema() -> Any:
 
 
 class _FieldReader(NamedTuple):
-    """How a field is read: a tuple's members, a dataclass or a plain value of `kind`."""
+    """Reads one field: a tuple's members, a dataclass or a plain value of `kind`."""
 
     name: str
     tag: str

@@ -106,7 +106,7 @@ class Reserved:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A place or a task is not taken: the sender of this has not got it and never had it under this epoch."""
+    """A place or task was refused: the sender never had it under this epoch."""
 
     task: str
     epoch: int

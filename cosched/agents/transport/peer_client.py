@@ -89,7 +89,7 @@ class _PeerThread(threading.Thread):
 
     @property
     def fault(self) -> str:
-        """Why the last letter did not arrive; empty where it did."""
+        """The reason why the last letter did not arrive; empty if it did."""
         return self._fault
 
     def moved(self, entry: PeerEntry) -> bool:
@@ -127,7 +127,7 @@ class _PeerThread(threading.Thread):
     def _deliver(
         self, connection: http.client.HTTPSConnection | None, body: bytes
     ) -> http.client.HTTPSConnection | None:
-        """Send one letter, on the connection that there is or on a new one; return what can be used again."""
+        """Send one letter on the open connection or a new one; return a reusable connection."""
         for kept in (connection, None):
             if kept is None and connection is not None:
                 connection.close()

@@ -200,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
             super().handle()
 
     def handle_one_request(self) -> None:
-        """Wait for a request as long as a quiet connection is kept; from its first byte on it has as long again."""
+        """Wait for a request; limit the time until its first byte, and from there to its end."""
         if not self._reader.peek(1):
             self.close_connection = True
             return

@@ -1,4 +1,4 @@
-"""Output of forwarded tasks is read from the neighbour that has it: a query in a path, plain bytes in answer.
+"""Read the output of forwarded tasks from the neighbour that holds it.
 
 GET /output?task=UUID&stream=out&rank=0&attempt=0&offset=-1000&limit=1000
 200 with `Cosched-Offset`, `Cosched-Size` and the bytes; 204: nothing is kept; 4xx, 5xx: the reason, in one line

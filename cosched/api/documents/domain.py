@@ -138,7 +138,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementView:
-    """A task's place in the plan; `running` where it is there already. Another user's task has no name and deadline."""
+    """A task's place in the plan; another user's task has no name and deadline."""
 
     task: str
     name: str = ""

@@ -230,7 +230,7 @@ class ContractBase:
 
     @pytest.fixture
     def workplace(self, tmp_path: Path) -> Path:
-        """Give a folder that the tests and the jobs can write to; open to others where jobs run as another user."""
+        """Return a folder that tests and jobs can write to, open to others if needed."""
         return tmp_path
 
     @pytest.fixture

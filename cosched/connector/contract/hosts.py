@@ -1,4 +1,4 @@
-"""Which hosts there are, and what a lost host does to its jobs."""
+"""A connector lists its hosts and evicts jobs of a lost host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOST = (JobState.EVICTED, JobState.REMOVED, JobState.QUEUED, JobState.HELD)
 
 
 class HostsContract(ContractBase):
-    """Which hosts there are, and what a lost host does to its jobs."""
+    """A connector lists its hosts and evicts jobs of a lost host."""
 
     def test_hosts_are_listed_and_up(self, bench: Bench) -> None:
         """Hosts are named once each, and those that are up have no reason to be down."""

@@ -1,4 +1,4 @@
-"""A recording is lines of JSON: a head, the core's state, then one line for each event that it handled.
+"""A recording is lines of JSON: a head, the core's state, and each event.
 
     {"recording": 1, "cosched": "0.1.0", "redacted": false, "settings": {...}}
     {"snapshot": {...}, "time": 1700000000.0}
@@ -78,7 +78,7 @@ class RecordedEvent:
 
 @dataclass(frozen=True, slots=True)
 class CutLine:
-    """A line that was cut short: its process was killed while it wrote, or the file was while it was copied."""
+    """A line was cut short, as its writer was killed or its file was being copied."""
 
     number: int
 

@@ -1,4 +1,4 @@
-"""Why steps cannot be carried out: which receive waits, and what the processor it waits for does instead."""
+"""Explain a deadlock: which receive waits, and what its sender does instead."""
 
 from __future__ import annotations
 

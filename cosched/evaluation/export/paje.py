@@ -60,7 +60,7 @@ _COLOURS = {
 
 
 def paje_trace(evaluation: Evaluation, name: str) -> str:
-    """Return a trace document: a container for the program, one in it for each processor, a link for each message.
+    """Return a trace document: a container for each processor, a link for each message.
 
     Args:
         evaluation: made with `trace=True`.
@@ -129,7 +129,7 @@ def _line(event: str, *values: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Return a value in quotes where it needs them; the format has no escapes, so quotes and line breaks go."""
+    """Quote a value if it needs quotes; drop quotes and line breaks, which Pajé cannot escape."""
     clean = "".join("'" if letter == '"' else letter if letter.isprintable() else "?" for letter in value)
     return clean if clean and clean.isascii() and clean.replace(".", "").replace("_", "").isalnum() else f'"{clean}"'
 

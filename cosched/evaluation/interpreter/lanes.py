@@ -1,4 +1,4 @@
-"""Many evaluations side by side: a lane is one number of hosts, or one turn of a loop on it."""
+"""Evaluate side by side: a lane is one host count, or one turn of a loop on it."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ __all__ = ["CountedLoop", "counted_loop", "same_turns"]
 
 
 class CountedLoop(NamedTuple):
-    """A loop `for (i = start; i + shift <= end; i = i + stride)` whose turns do not depend on one another.
+    """A loop `for (i = start; i + shift <= end; i = i + stride)` with independent turns.
 
     Attributes:
         name: of the variable that counts.

@@ -162,7 +162,7 @@ def program(
     initial: Sequence[Mapping[str, Value]],
     steps: int,
 ) -> list[Steps]:
-    """Return what an application does on all numbers of hosts, as segments in order; turns of loops go at once.
+    """Return an application's steps on all host counts, as segments in order.
 
     Args:
         application: as given.

@@ -299,7 +299,7 @@ class ExecCompiler:
             run.program.extend(turn * (turns - 1))
 
     def _expand(self, frame: Frame, parts: CountedLoop, bounds: _Bounds, body: CompiledBlock, *, alike: bool) -> bool:
-        """Carry out all turns of a loop at once: each turn of each lane is a lane of its own, or all that are alike."""
+        """Carry out all turns of a loop at once, each as a lane of its own."""
         lanes, own, trips = frame.lanes, parts.name in self._expressions.own, bounds.trips(frame)
         if trips.sum() > lanes.collector.most:
             raise TooManyStepsError

@@ -1,4 +1,4 @@
-"""Why a prediction is what it is: what costs, binds and would change it.
+"""Explain a prediction: its parts, its bottleneck, and changes that would matter.
 
 `explain` is `cosched model explain`; sensitivities come from evaluating a model or hardware with one cost made greater.
 """
@@ -261,7 +261,7 @@ class Sensitivity:
 
 @dataclass(frozen=True, slots=True)
 class PredictionExplanation:
-    """Why a prediction is what it is.
+    """The explanation of a prediction.
 
     Attributes:
         points: one for each number of hosts that the model covers, ascending.
@@ -366,7 +366,7 @@ def _parameters(
 
 
 def _changed(value: float, parameter: ModelParameter) -> float:
-    """Return a value about a tenth greater, or smaller where the limits leave no room; whole where it is whole."""
+    """Return a value about a tenth greater, or smaller if the limits leave no room."""
     step = max(1.0, round(abs(value) / 10)) if value == int(value) else abs(value) / 10
     return value + step if value + step <= parameter.most else max(value - step, parameter.least)
 

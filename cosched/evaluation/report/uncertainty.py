@@ -28,7 +28,7 @@ _LIMITS = {_BOTH: 1.0, _BELOW: 1.0, _ABOVE: math.inf}
 
 
 class StatedError(NamedTuple):
-    """Parts of the expected run time by number of hosts: a run in twenty is further below it, one further above.
+    """The stated error by host count: one run in twenty is below it, one above.
 
     Attributes:
         below: shape (counts,), each from 0 to less than 1.

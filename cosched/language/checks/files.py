@@ -171,7 +171,7 @@ class _CostChecker:
         return path
 
     def _read(self, path: Path) -> KnownCosts | None:
-        """Return the costs of a hardware file; None where it has faults, which are reported if it was asked for."""
+        """Return the costs of a hardware file; None if it has faults."""
         try:
             configs, faults = salvage_hmcl(read(path))
         except ModelError as error:

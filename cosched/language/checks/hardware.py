@@ -130,7 +130,7 @@ def _check(config: Config, report: Callable[[Node, str], None]) -> None:
 
 
 def _dimension(group: str, setting: str) -> Dimension:
-    """Return what a setting is: a cost in `clc` is a time; of a message or of memory, its name says so."""
+    """Return the dimension of a setting, by its name and group."""
     if group == MEMORY_GROUP:
         return SIZE if setting.endswith("_size") else RATE
     if setting == LONG_MESSAGE_SETTING or (setting in _COEFFICIENTS and setting.endswith("A")):

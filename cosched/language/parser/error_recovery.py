@@ -1,4 +1,4 @@
-"""After a syntax error: where to go on, so that one run reports the other faults of the file as well."""
+"""Go on after a syntax error, so that one run reports all faults of a file."""
 
 from __future__ import annotations
 

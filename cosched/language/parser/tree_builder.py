@@ -1,4 +1,4 @@
-"""From lark's tree to ours, without recursion: a text may nest as deep as it likes before it is refused."""
+"""Build our tree from lark's, without recursion, so that deep nesting is refused, not fatal."""
 
 from __future__ import annotations
 

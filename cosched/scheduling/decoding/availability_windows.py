@@ -1,4 +1,4 @@
-"""From a plan to a schedule where hosts come and go: a host is another one each time it is back.
+"""Decode a plan where hosts come and go: each return counts as another host.
 
 A window is a time in which a host is there without a break. A task is never interrupted, so that it takes windows, one
 of each of its hosts, and windows of hosts of one class that end together differ in nothing but when they become free: a
@@ -132,7 +132,7 @@ def _windows(problem: Problem) -> Iterator[tuple[int, float, float]]:
 def _first_to_end(
     left: list[WindowPool], seconds: Sequence[float], count: int, ready: float
 ) -> tuple[float, float, float]:
-    """Return start, end and run time of the slowest class allowed that ends first; an infinite end where none can."""
+    """Return start, end and run time where a task ends first; infinite if it fits nowhere."""
     best = (_INF, _INF, _INF)
     for threshold in sorted({value for value in seconds if value != _INF}):
         start = _first_start([pool for pool in left if seconds[pool.host_class] <= threshold], threshold, count, ready)

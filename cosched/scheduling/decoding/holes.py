@@ -1,4 +1,4 @@
-"""Idle hosts over time as maximal holes (t_b, t_e, m): m hosts are idle from t_b until t_e, and no hole holds another.
+"""Idle hosts over time as maximal holes (t_b, t_e, m): m hosts idle from t_b until t_e.
 
 The bookkeeping of the greedy heuristic for tunable tasks (Chang, Karamcheti, Kedem: "Exploiting Application Tunability
 for Efficient, Predictable Parallel Resource Management", section 5.2). Holes overlap: each is a rectangle under the

@@ -72,7 +72,7 @@ LONGEST = 10 * 365 * 86400.0
 
 
 def read_json(text: str) -> object:
-    """Return the value that a JSON text stands for; a key that is there twice in an object is refused.
+    """Return the value of a JSON text; refuse an object that has a key twice.
 
     Raises:
         UserError: with line and column.
@@ -97,7 +97,7 @@ def read_json(text: str) -> object:
 
 
 def read_object(value: object, where: str, known: set[str], needed: set[str]) -> dict[str, Any]:
-    """Return an object that has the needed keys and none but the known ones; those that are null are left out.
+    """Return an object with all needed and only known keys, without those that are null.
 
     Raises:
         UserError: with its path, `where`; as of all the functions below.

@@ -111,7 +111,7 @@ class _ByArrival:
 def _startable(
     queue: Sequence[int], counts: list[int], seconds: list[float], idle: int, now: float, working: Sequence[Completion]
 ) -> list[int]:
-    """Return the tasks that start now: from the front while they fit, then those that do not delay the new head."""
+    """Return the tasks that start now: those in front that fit, then backfilled ones."""
     started = []
     running = list(working)
     for task in queue:

@@ -239,7 +239,7 @@ def _place(
     taken: NDArray[np.int64],
     heads: NDArray[np.float64],
 ) -> tuple[float, float]:
-    """Return start and end of a task on the hosts with which it ends first; fill in how many of each class."""
+    """Return start and end of a task where it ends first; fill in its hosts by class."""
     start, end, slowest = 0.0, np.inf, np.inf
     for threshold in seconds:
         if ready + threshold > end or threshold == np.inf:

@@ -1,4 +1,4 @@
-"""The genetic operators in machine code. Each works on a whole population; random numbers come from a state passed in.
+"""Genetic operators in machine code, each on a whole population, with a passed random state.
 
 A population is two arrays: orders (P, m), each row a permutation of the tasks, and counts (P, m), host counts by task.
 """

@@ -101,7 +101,7 @@ def tabulate_late_jobs(problem: Problem, tables: ProblemTables) -> LateJobTables
 
 
 def new_annealed_plan(problem: LateJobTables, order: NDArray[np.int64]) -> AnnealedPlan:
-    """Return room for a reading; its plan has this order, everybody asks for the cheapest count that is in time."""
+    """Return a plan in this order; each task asks for the cheapest count that is in time."""
     tasks, hosts = len(order), len(problem.free)
     free = free_rows(tasks + 1, hosts)
     free[0, :hosts] = problem.free

@@ -1,4 +1,4 @@
-"""Even out when identical hosts end: exchange one-host tasks between a host that ends last and one that ends early.
+"""Balance identical hosts: exchange one-host tasks between the last host to end and an earlier one.
 
 What a list schedule loses against the area bound is mostly its ragged end. After a host's last wide task there is
 nothing but tasks that run on it alone; those may change hosts freely, one by one or two for each other (the interchange

@@ -53,7 +53,7 @@ class SearchProgress(NamedTuple):
 
 
 def describe_difference(before: PlanFigures, after: PlanFigures) -> str:
-    """Say what changed from one plan to another, the deadlines first: `1 more task on time, makespan 61 → 58.5 s`."""
+    """Describe how two plans differ: `1 more task on time, makespan 61 → 58.5 s`."""
     said = []
     if after.late != before.late:
         number = abs(after.late - before.late)

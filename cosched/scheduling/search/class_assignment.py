@@ -69,7 +69,7 @@ def _areas(problem: Problem, present: NDArray[np.int64], host_class: NDArray[np.
 
 
 def _kinds(problem: Problem, host_class: NDArray[np.int64], areas: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return which class runs each task, so that the last class ends soonest; what hosts are at work on is kept."""
+    """Return the class for each task so that the last class ends soonest."""
     sizes = np.bincount(host_class)
     at_work = np.where(np.eye(len(sizes), dtype=np.bool_), np.bincount(host_class, problem.free), np.inf)
     search = DualPriceSearch(np.concatenate((areas, at_work)) / sizes)

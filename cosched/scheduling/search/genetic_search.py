@@ -63,7 +63,7 @@ class _Individual:
 
 
 class GeneticSearch:
-    """A search for the best plan of one problem; the same seed and number of generations give the same plan.
+    """Searches the best plan of a problem; seed and number of generations decide the result.
 
     Attributes:
         bound: lower bound of the makespan in seconds, the `tight_bound`. The objective's unit is the `lower_bound`, so
@@ -182,7 +182,7 @@ class GeneticSearch:
         return self._missed > self._unavoidable and (self.generations % _SHARED > 0) == eager
 
     def _follow(self, scout: LateJobSearch) -> None:
-        """Let the scout go on for a generation; a plan of its that misses fewer deadlines is where all settle."""
+        """Run the scout for a generation; its plan joins if it misses fewer deadlines."""
         self.evaluations += scout.generation()
         if scout.missed < self._missed:
             found = Population.of([scout.best()])

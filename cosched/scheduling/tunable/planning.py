@@ -63,7 +63,7 @@ class TunablePlan:
 
 
 def plan_tunable(queue: TunableQueue) -> TunablePlan:
-    """Admit the tasks one by one in order of release, then of position; none knows of those that come later."""
+    """Admit tasks one by one in order of release and position, without looking ahead."""
     holes = Holes([0.0] * len(queue.hosts))
     placements, refused = [], []
     for task in sorted(queue.tasks, key=lambda task: task.release):

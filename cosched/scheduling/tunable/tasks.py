@@ -162,7 +162,7 @@ def _fit(holes: Holes, task: TunableTask, index: int) -> TunablePlacement | None
 
 
 def _rank(task: TunableTask, placement: TunablePlacement) -> tuple[float, ...]:
-    """Order placements; at equal ends the window is the same, and so busiest is the chain of the largest area."""
+    """Order placements by end; at equal ends prefer the chain of the largest area."""
     prefixes = list(accumulate(stage.hosts * stage.seconds for stage in placement.stages))
     return (-task.chains[placement.chain].quality, placement.end, -prefixes[-1], *prefixes)
 

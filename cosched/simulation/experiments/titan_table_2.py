@@ -1,4 +1,4 @@
-"""Tables 2 and 3 and Figs 5 to 7 of the Titan paper: sixteen domains, with and without the predictive middleware.
+"""Tables 2 and 3 and Figs 5 to 7 of the Titan paper: sixteen domains.
 
 Spooner et al., "Predictive co-scheduling with Titan", section 5: 16 domains of 16 hosts, six kinds of hardware, 200,
 500 and 1,000 requests at 1, 2 and 5 a second to random agents.
