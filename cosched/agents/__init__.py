@@ -4,7 +4,7 @@
 clock, no I/O and no randomness, so the daemon, a simulation and the fault tests drive the same code:
 
     core = Coscheduler(settings)                                  # CoreSettings(instance=a UUID of this domain's own)
-    agent = Agent(AgentSettings(name, instance), LocalDomain(core, hardware), knowledge, life=1, number=counter)
+    agent = Agent(AgentSettings(name, instance), LocalDomain(core, hardware), knowledge, life=1)
     broker = Broker(core, agent)
     broker.handle(PeersChanged(time, (Peer("b"), Peer("head", Role.UPPER))))     # once, and at every change
 
@@ -20,8 +20,8 @@ the agent does by itself it does at ticks. The answer says, in this order:
 For a `Request` and a `Commit` whoever delivers evaluates `letter.body.document` for the receiver: `task` is a `Task`
 with its profile on the receiver's hardware and with `deadline = time + document.deadline`, without identifier; or
 `fault` says why the receiver will not run it. `knowledge` (see `Knowledge`) answers for the sender: how to describe a
-task, and how long it takes on another domain's hardware. `number` gives each task that is taken in its number (and
-from it its identifier); it must be the same counter that numbers the domain's own tasks.
+task, and how long it takes on another domain's hardware. `Coscheduler.next_number` numbers the domain's own tasks and
+those that are taken in; a task's identifier is its number.
 
 A task's state tells where it is: FORWARDED, with `Task.peer` the neighbour that has it; in that domain it is a task of
 its own, with `Task.origin` the neighbour that sent it. `Handover.why` says why it went there.

@@ -42,7 +42,7 @@ from cosched.agents.tickets import TicketIssuer
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from cosched.agents.agent_settings import AdvertisingSettings, AgentSettings, Peer
     from cosched.agents.discovery.capability_tables import CapabilityEntry
@@ -67,14 +67,7 @@ class Agent:
         last_heard: neighbour → when its last letter came, epoch seconds.
     """
 
-    def __init__(
-        self,
-        settings: AgentSettings,
-        domain: DomainView,
-        knowledge: TaskKnowledge,
-        life: int,
-        next_number: Callable[[], int],
-    ) -> None:
+    def __init__(self, settings: AgentSettings, domain: DomainView, knowledge: TaskKnowledge, life: int) -> None:
         """Set up.
 
         Args:
@@ -82,7 +75,6 @@ class Agent:
             domain: our own.
             knowledge: describes tasks and knows how long they take elsewhere.
             life: number of this life, greater than that of any before it.
-            next_number: gives the number of the next task that is taken in.
         """
         self.peers: dict[str, Peer] = {}
         self.tables = CapabilityTables(settings.advertising.lifetime)
@@ -95,7 +87,7 @@ class Agent:
         finder = CandidateFinder(self.tables, knowledge, self.usable)
         self._bidder = Bidder(self._context, finder)
         self._advertiser = Advertiser(self._context, self.tables, self._bidder)
-        self._incoming = IncomingHandovers(self._context, self._bidder, next_number)
+        self._incoming = IncomingHandovers(self._context, self._bidder)
         tickets = TicketIssuer(settings, knowledge, domain, self._incoming.guest_of)
         self._outgoing = OutgoingHandovers(self._context, tickets)
         self._negotiator = Negotiator(self._context, finder, tickets, self._outgoing)

@@ -54,6 +54,10 @@ class DomainView:
         """Return how many hosts the domain has, up or not."""
         return len(self._core.domain.hosts)
 
+    def next_number(self) -> int:
+        """Return the number of the next task that is taken in."""
+        return self._core.next_number
+
     def task(self, name: str) -> Task | None:
         """Return a live task."""
         return self._core.tasks.get(name)

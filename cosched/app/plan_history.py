@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cosched.api.documents import PlanPoint, SearchPoint
-from cosched.coscheduler.events import ScheduleImproved
+from cosched.coscheduler.events import Restored, ScheduleImproved
 from cosched.errors import SystemFault
 
 if TYPE_CHECKING:
@@ -50,11 +50,6 @@ class PlanHistory(threading.Thread):
         self._looked = float("-inf")
         self._stopped = threading.Event()
 
-    def restore(self, tasks: Sequence[str]) -> None:
-        """Take up what a former process kept of tasks that wait still."""
-        kept = self._plans.of_several(tasks[:_TASKS])
-        self._tasks.update((name, deque(map(_point, points), maxlen=_POINTS)) for name, points in kept.items())
-
     def run(self) -> None:
         """Write down now and then until `stop`."""
         while not self._stopped.wait(_WRITE):
@@ -88,6 +83,8 @@ class PlanHistory(threading.Thread):
         for event in events:
             if isinstance(event, ScheduleImproved):
                 self._improved(event)
+            elif isinstance(event, Restored):
+                self._restore([task.id for task in event.state.tasks])
         self._stale = self._stale or bool(tasks) or any(isinstance(event, ScheduleImproved) for event in events)
         time = max((event.time for event in events), default=self._looked)
         if self._stale and time >= self._looked + _PACE:
@@ -106,6 +103,12 @@ class PlanHistory(threading.Thread):
         with self._guard:
             points = list(self._search)
         return [SearchPoint(time=time, end=end, gap=gap, evaluations=count) for time, end, gap, count in points]
+
+    def _restore(self, tasks: Sequence[str]) -> None:
+        """Take up what a former process kept of tasks that have not ended."""
+        kept = self._plans.of_several(tasks[:_TASKS])
+        with self._guard:
+            self._tasks.update((name, deque(map(_point, points), maxlen=_POINTS)) for name, points in kept.items())
 
     def _improved(self, event: ScheduleImproved) -> None:
         gap = event.makespan / event.bound - 1 if event.bound > 0 else None

@@ -87,6 +87,7 @@ class Coscheduler:
         self.last_improvement: tuple[float, str] | None = None
         self._neighbours = NeighboursChanged(-math.inf, available=False)
         self._dispatched_at = -math.inf
+        self._last_number = 0
         self._policy = find_policy(settings.policy)
         self._state = CoreState()
         self.domain, self.reservations = self._state.hosts, self._state.reservations
@@ -134,6 +135,7 @@ class Coscheduler:
             dispatched_at=self._dispatched_at,
             last_search=self.last_search,
             last_improvement=self.last_improvement,
+            last_number=self._last_number,
         )
 
     @property
@@ -150,6 +152,11 @@ class Coscheduler:
     def attempts(self) -> Mapping[str, Attempt]:
         """Live attempts by UUID."""
         return self._state.attempts
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next new task, the same until one has come; numbers are never given twice."""
+        return self._last_number + 1
 
     @property
     def plan(self) -> TaskPlan:
@@ -237,11 +244,13 @@ class Coscheduler:
         self._corrections.load(snapshot.corrections, snapshot.latency)
         self._neighbours, self._dispatched_at = snapshot.neighbours, snapshot.dispatched_at
         self.last_search, self.last_improvement = snapshot.last_search, snapshot.last_improvement
+        self._note_number(snapshot.last_number, *(task.number for task in snapshot.tasks))
 
     def _restore(self, event: Restored) -> None:
         """Restore the records, and find out what became of each attempt meanwhile."""
         saved = event.state
         self._state.load(saved.tasks, saved.attempts)
+        self._note_number(saved.last_number, *(task.number for task in saved.tasks))
         for reservation in saved.reservations:
             self.reservations.put(reservation)
         for task in saved.completed:
@@ -252,10 +261,14 @@ class Coscheduler:
         self._lifecycle.find_all(event.time)
 
     def _accept(self, task: Task) -> None:
+        self._note_number(task.number)
         if task.id not in self.tasks:
             self._state.put(task)
             self._state.replan()
             self._queue.add(task, self.overtaken_by(task))
+
+    def _note_number(self, *numbers: int) -> None:
+        self._last_number = max(self._last_number, *numbers)
 
     def _cancel(self, event: CancelRequested) -> None:
         if event.task in self.tasks:

@@ -246,6 +246,7 @@ class SavedState:
         handovers: all hand-overs of live tasks, ended ones too.
         guests: unsettled ones.
         ended: tasks of guests that have ended, by identifier.
+        last_number: the highest that a task was ever given.
     """
 
     tasks: tuple[Task, ...] = ()
@@ -255,6 +256,7 @@ class SavedState:
     handovers: tuple[Handover, ...] = ()
     guests: tuple[Guest, ...] = ()
     ended: Mapping[str, Task] = field(default_factory=dict)
+    last_number: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ inbox ─► broker.handle ─► store.commit (durable) ─► effects ─► m
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from dataclasses import replace
@@ -50,23 +51,19 @@ class Engine(threading.Thread):
         failed: the mistake that ended the thread; None while all is well.
     """
 
-    def __init__(
-        self, broker: Broker, store: Store, inbox: Inbox, next_number: Callable[[], int], effects: Effects
-    ) -> None:
-        """Set up; nothing is handled before `restore` and `start`.
+    def __init__(self, broker: Broker, store: Store, inbox: Inbox, effects: Effects) -> None:
+        """Set up; nothing is handled before `start`.
 
         Args:
             broker: drives core and agent.
             store: keeps what they change.
             inbox: holds what they are to handle.
-            next_number: gives the number of the next new task; called on this thread only.
             effects: carries out what they decide.
         """
         super().__init__(name="engine", daemon=True)
         self._broker = broker
         self._store = store
         self._inbox = inbox
-        self._next_number = next_number
         self._effects = effects
         self._ticked_at = 0.0
         self._stopped = threading.Event()
@@ -89,12 +86,18 @@ class Engine(threading.Thread):
         if self.ident is not None:
             self.join()
 
+    def start(self) -> None:
+        """Take up the records of a former process, then serve the inbox on a thread of its own."""
+        self.restore()
+        super().start()
+
     def restore(self) -> None:
-        """Take up the state of a former process and locate its attempts; call it before `start`."""
+        """Take up the records of a former process, locate its attempts, and tell the listeners."""
         now = self._inbox.now()
         saved = saved_state(self._store, now)
         outcome = self._broker.handle(Restored(now, saved))
         self._effects.carry_out((*outcome.decisions, Replan()))
+        self._tell_listeners(outcome)
         _log.info("restored", tasks=len(saved.tasks), attempts=len(saved.attempts))
 
     def run(self) -> None:
@@ -158,20 +161,20 @@ class Engine(threading.Thread):
         if item.event is not None:
             return [item.event]
         now = self._inbox.now()
-        numbered = []
-        for task in item.tasks:
-            number = self._next_number()
-            numbered.append(replace(task, id=str(number), number=number, submitted=now))
-        item.tasks = tuple(numbered)
+        numbers = itertools.count(self._broker.core.next_number)
+        item.tasks = tuple(
+            replace(task, id=str(number), number=number, submitted=now)
+            for number, task in zip(numbers, item.tasks, strict=False)
+        )
         if item.submission is not None:
-            item.submission = replace(item.submission, tasks=tuple(task.id for task in numbered))
-        return [TaskSubmitted(now, task) for task in numbered]
+            item.submission = replace(item.submission, tasks=tuple(task.id for task in item.tasks))
+        return [TaskSubmitted(now, task) for task in item.tasks]
 
     def _answer(self, item: InboxItem) -> None:
         assert item.question is not None
         try:
             item.answer.set_result(item.question(self._broker.core, self._inbox.now()))
-        except Exception as error:  # it is the asker's
+        except Exception as error:  # it is the caller's
             item.answer.set_exception(error)
 
     def _finish(self, step: _Step) -> None:
@@ -181,6 +184,9 @@ class Engine(threading.Thread):
         self._effects.carry_out(outcome.decisions)
         for item in step.items:
             item.answer.set_result(item.tasks or None)
+        self._tell_listeners(outcome)
+
+    def _tell_listeners(self, outcome: Outcome) -> None:
         if outcome.events:
             for listener in self._listeners:
                 listener(outcome.changes.tasks.values(), outcome.events)

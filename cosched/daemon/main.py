@@ -6,7 +6,6 @@ Start at `Daemon.__init__`, which makes every part and names all that it works w
 from __future__ import annotations
 
 import fcntl
-import itertools
 import os
 import queue
 import signal
@@ -117,21 +116,16 @@ class Daemon:
         self._lock = _lock_state(configuration.domain.state)
         clock = Clock()
         models = ModelProcesses(configuration.models.folders)
-        self._parts = parts = _domain_parts(configuration, clock, models)
+        notify = notification_settings(configuration)
+        self._parts = parts = _domain_parts(configuration, clock, models, notify.targets)
         store, client = parts.store, CoreClient(parts.inbox)
         self._manager = _resource_manager(configuration, parts.inbox, clock)
         search = _search_process(configuration, parts, clock)
-        notify = notification_settings(configuration)
-        validator = TaskValidator(
-            parts.catalogue, models, configuration.domain.hardware, configuration.connector.kind, notify.targets
-        )
         current = CurrentDomain(client)
         directory = _peer_directory(configuration)
         outputs = TaskOutputs(store, self._manager.output, None if directory is None else directory.output)
         self._network = network = (
-            None
-            if directory is None
-            else make_agent_network(configuration, parts, directory, outputs, validator, current.state)
+            None if directory is None else make_agent_network(configuration, parts, directory, outputs, current.state)
         )
         recorder = _recorder(configuration, parts.core)
         self._engine = _engine(parts, self._manager, search, network, recorder)
@@ -139,7 +133,7 @@ class Daemon:
         self._feed = EventFeed()
         for listener in (current.on_change, self._feed.on_change, self._plans.on_change):
             self._engine.subscribe(listener)
-        services = self._services(validator, current, outputs, recorder)
+        services = self._services(current, outputs, recorder)
         self._web = web_server(configuration, services, store, clock)
         # In the order of their start; they are stopped from the last to the first.
         optional: list[_Part | None] = [
@@ -155,16 +149,14 @@ class Daemon:
         ]
         self._running = [part for part in optional if part is not None]
 
-    def _services(
-        self, validator: TaskValidator, current: CurrentDomain, outputs: TaskOutputs, recorder: Recorder | None
-    ) -> DomainServices:
+    def _services(self, current: CurrentDomain, outputs: TaskOutputs, recorder: Recorder | None) -> DomainServices:
         """Return what routes and pages can ask of the domain."""
         configuration, parts = self._configuration, self._parts
         store, catalogue, client = parts.store, parts.catalogue, CoreClient(parts.inbox)
         neighbours = NoNeighbours() if self._network is None else self._network.neighbours
         state = partial(submission_state, current, neighbours)
         return DomainServices(
-            submissions=SubmissionService(client, store, validator, state, waiting=configuration.access.waiting),
+            submissions=SubmissionService(client, store, parts.validator, state, waiting=configuration.access.waiting),
             tasks=TaskService(client, store, outputs, neighbours),
             reservations=ReservationService(client),
             domain=DomainStatus(client, store, catalogue, _identity(configuration), self),
@@ -198,8 +190,6 @@ class Daemon:
 
     def start(self) -> None:
         """Take up what a former process left, then serve."""
-        self._engine.restore()
-        self._plans.restore(self._parts.core.plan.tasks)
         for part in self._running:
             part.start()
         configuration = self._configuration
@@ -255,15 +245,19 @@ def notification_settings(configuration: Configuration) -> NotificationSettings:
     )
 
 
-def _domain_parts(configuration: Configuration, clock: Clock, models: ModelProcesses) -> DomainParts:
-    store = Store(configuration.database.url)
+def _domain_parts(
+    configuration: Configuration, clock: Clock, models: ModelProcesses, targets: NotificationTargets
+) -> DomainParts:
+    store, catalogue = Store(configuration.database.url), Catalogue(configuration.applications.folders)
     return DomainParts(
         core=Coscheduler(core_settings(configuration, store.instance)),
         inbox=Inbox(clock),
         store=store,
-        next_number=partial(next, itertools.count(store.last_number() + 1)),
-        catalogue=Catalogue(configuration.applications.folders),
+        catalogue=catalogue,
         predictor=models,
+        validator=TaskValidator(
+            catalogue, models, configuration.domain.hardware, configuration.connector.kind, targets
+        ),
     )
 
 
@@ -302,7 +296,7 @@ def _engine(
         parts.core, None if network is None else network.agent, None if recorder is None else recorder.handled
     )
     effects = Effects(manager, search, None if network is None else network.send)
-    return Engine(broker, parts.store, parts.inbox, parts.next_number, effects)
+    return Engine(broker, parts.store, parts.inbox, effects)
 
 
 def _housekeeping(

@@ -50,17 +50,17 @@ class DomainParts:
         core: its state, touched on the engine's thread only.
         inbox: the way to the core.
         store: its database.
-        next_number: gives the number of the next new task; for the engine's thread.
         catalogue: its applications.
         predictor: evaluates models.
+        validator: makes tasks of requests.
     """
 
     core: Coscheduler
     inbox: Inbox
     store: Store
-    next_number: Callable[[], int]
     catalogue: Catalogue
     predictor: ModelPredictor
+    validator: TaskValidator
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def make_agent_parts(configuration: Configuration, parts: DomainParts) -> AgentP
     knowledge = ModelKnowledge(parts.catalogue, models)
     life = HandoverTable(parts.store).next_life(parts.inbox.now())
     view = DomainView(parts.core, configuration.domain.hardware)
-    agent = Agent(_agent_settings(configuration, parts), view, knowledge, life, parts.next_number)
+    agent = Agent(_agent_settings(configuration, parts), view, knowledge, life)
     adviser = Adviser(section, agent, parts.inbox, parts.store, knowledge)
     letters = LetterSender(CertificateFiles(section.certificate, section.key))
     return AgentParts(agent, knowledge, models, letters, adviser)
@@ -224,7 +224,6 @@ def make_agent_network(
     parts: DomainParts,
     directory: PeerDirectory,
     outputs: TaskOutputs,
-    validator: TaskValidator,
     state: Callable[[], DomainState],
 ) -> AgentNetwork:
     """Make the agent and join it to the network; nothing is said before `start`.
@@ -234,7 +233,6 @@ def make_agent_network(
         parts: of the domain.
         directory: has the neighbours.
         outputs: what tasks wrote.
-        validator: makes tasks of requests.
         state: returns what a task is measured against.
 
     Raises:
@@ -244,7 +242,7 @@ def make_agent_network(
     section, inbox = configuration.agent, parts.inbox
     agent = make_agent_parts(configuration, parts)
     terms = GuestTerms(section.applications, section.commands)
-    guests = GuestValidator(validator, parts.catalogue, agent.models, terms, configuration.domain.hardware)
+    guests = GuestValidator(parts.validator, parts.catalogue, agent.models, terms, configuration.domain.hardware)
     server = PeerServer(
         section.host_and_port,
         CertificateFiles(section.certificate, section.key),

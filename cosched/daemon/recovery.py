@@ -40,4 +40,5 @@ def saved_state(store: Store, time: float) -> SavedState:
         handovers=handovers.handovers(),
         guests=guests,
         ended=ended,
+        last_number=store.last_number(),
     )

@@ -289,12 +289,11 @@ class _AgentDomain(SimulatedDomain):
         self._grid = grid
         self._domain = domain
         self._knowledge = knowledge
-        self._numbers = 0
         self._names: dict[str, str] = {}  # of requests that were submitted here → identifiers
         agent = None
         if settings.agents:
             own = replace(settings.agent, name=domain.name, instance=instance)
-            agent = Agent(own, DomainView(self.core, domain.hardware), knowledge, 1, self._number)
+            agent = Agent(own, DomainView(self.core, domain.hardware), knowledge, 1)
         self.agent = agent
         self._broker = Broker(self.core, agent)
 
@@ -305,9 +304,7 @@ class _AgentDomain(SimulatedDomain):
 
     def submit(self, task: GridTask) -> None:
         """Take a request in."""
-        accepted = self._task(task, self._number())
-        self._names[task.name] = accepted.id
-        self.post(TaskSubmitted(self.time, accepted))
+        self.calendar.at(self.time, partial(self._accept, task))
 
     def set_up(self, *, up: bool) -> None:
         """Take all hosts off, with the jobs on them, or give them back."""
@@ -320,7 +317,7 @@ class _AgentDomain(SimulatedDomain):
 
     def cancel_copy(self, name: str) -> None:
         """Cancel a task that runs in another domain."""
-        self.post(CancelRequested(self.time, self._names[name], "it runs elsewhere"))
+        self.calendar.at(self.time, partial(self._cancel, name))
 
     def _start_of(self, task: GridTask) -> float:
         spot = predict_placement(self.core, self._task(task, 0), self.time)
@@ -360,9 +357,13 @@ class _AgentDomain(SimulatedDomain):
         self.post(Tick(self.time))
         self.calendar.at(self.time + _TICK_SECONDS, self._tick)
 
-    def _number(self) -> int:
-        self._numbers += 1
-        return self._numbers
+    def _accept(self, task: GridTask) -> None:
+        accepted = self._task(task, self.core.next_number)
+        self._names[task.name] = accepted.id
+        self._handle_event(TaskSubmitted(self.time, accepted))
+
+    def _cancel(self, name: str) -> None:
+        self._handle_event(CancelRequested(self.time, self._names[name], "it runs elsewhere"))
 
     def _evaluated(self, document: TaskDocument) -> Task:
         profile = self._knowledge.on(document.application, self._domain.hardware)

@@ -74,7 +74,6 @@ class Disk:
 
     written: Changes = field(default_factory=Changes)
     lives: int = 0
-    number: int = 0
 
 
 @dataclass
@@ -108,7 +107,7 @@ class Node:
         written = self.disk.written
         core = Coscheduler(CoreSettings(self.instance, staging=0.0, retry=1.0, retry_longest=8.0))
         settings = some_settings(self.name, self.instance, **{"lease": 20.0, **self.changes})
-        agent = Agent(settings, DomainView(core, self.name), UserFiguresKnowledge(), self.disk.lives, self.next_number)
+        agent = Agent(settings, DomainView(core, self.name), UserFiguresKnowledge(), self.disk.lives)
         writer = RecordingWriter()
         self.recording.append(writer.start(core.settings, self.now, core.snapshot()))
         self.broker = Broker(core, agent, lambda event, outcome: self.recording.append(writer.handled(event, outcome)))
@@ -123,6 +122,7 @@ class Node:
             handovers=tuple(h for h in written.handovers.values() if h.task in names),
             guests=tuple(guests),
             ended=ended,
+            last_number=max((task.number for task in written.tasks.values()), default=0),
         )
         self.carry_out(self.broker.handle(Restored(self.now, saved)))
         self.happen(PeersChanged(self.now, self.neighbours))
@@ -138,10 +138,6 @@ class Node:
     @property
     def now(self) -> float:
         return self.grid.time + self.skew
-
-    def next_number(self) -> int:
-        self.disk.number += 1
-        return self.disk.number
 
     def happen(self, event: Any) -> None:
         if self.broker is None:
@@ -213,7 +209,7 @@ class Node:
         """Accept a task; it is on disk when this returns, or was never accepted."""
         if self.broker is None:
             return
-        number = self.next_number()
+        number = self.broker.core.next_number
         task = make_task(
             number,
             name=name,

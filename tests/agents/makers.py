@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +129,7 @@ def a_domain(hosts: int = 1, others: Sequence[Peer] = (), **changes: Any) -> Dom
     """Return the domain a that has heard of b's four free hosts, and of its other neighbours nothing."""
     core = Coscheduler(CoreSettings(INSTANCE, staging=0.0, retry=1.0))
     settings = some_settings("a", INSTANCE, **changes)
-    agent = Agent(settings, DomainView(core, "fast"), UserFiguresKnowledge(), 1, itertools.count(100).__next__)
+    agent = Agent(settings, DomainView(core, "fast"), UserFiguresKnowledge(), 1)
     peers = (Peer("b"), *others)
     domain = Domain(Broker(core, agent), {peer.name: a_link(peer.name) for peer in peers})
     domain.happen(PeersChanged(NOW, peers))

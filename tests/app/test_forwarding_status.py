@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -49,7 +48,6 @@ def a_domain(*peers: Peer) -> tuple[Broker, Agent]:
         DomainView(core, "fast"),
         UserFiguresKnowledge(),
         1,
-        itertools.count(1).__next__,
     )
     broker = Broker(core, agent)
     broker.handle(PeersChanged(NOW, peers))
@@ -79,7 +77,6 @@ def test_who_was_asked_in_vain_is_said() -> None:
         DomainView(core, "fast"),
         UserFiguresKnowledge(),
         1,
-        itertools.count(1).__next__,
     )
     broker = Broker(core, agent)
     broker.handle(PeersChanged(NOW, (Peer("there"),)))

@@ -9,7 +9,7 @@ from cosched.app.plan_history import PlanHistory
 from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.events import HostsObserved, ScheduleImproved, TaskSubmitted, Tick
+from cosched.coscheduler.events import HostsObserved, Restored, SavedState, ScheduleImproved, TaskSubmitted, Tick
 from cosched.coscheduler.task_plan import TaskPlan
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
@@ -112,7 +112,7 @@ def test_a_restart_forgets_nothing(plans: PlanPoints) -> None:
     before.on_change([], [ScheduleImproved(NOW + 20, TaskPlan(("1",), (1,)), NOW, 100.0, 110.0, 7)])
     before.stop()
     after = PlanHistory(core, plans)
-    after.restore(["1", "450", "gone"])
+    after.on_change([], [Restored(NOW, SavedState(tasks=(a_task(1, 100.0), a_task(450, 100.0))))])
     assert after.search() == before.search() != []
     for name in ("1", "2", "450"):  # "2" is not asked for at the restart: it has ended
         assert after.planned(name) == before.planned(name) != []

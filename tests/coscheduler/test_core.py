@@ -113,6 +113,15 @@ def test_a_first_answer_that_is_not_settled_does_not_end_staging() -> None:
     assert core.plan == TaskPlan(("2", "1"), (2, 2))
 
 
+def test_numbers_go_on_after_those_of_a_former_process_and_of_tasks_that_were_refused() -> None:
+    core = a_core()
+    restore(core, 0.0, tasks=[a_task(3)])
+    assert core.next_number == 4
+    submit(core, a_task(7), 1.0)
+    core.handle(CancelRequested(2.0, "7"))
+    assert (core.next_number, Coscheduler.from_snapshot(core.settings, core.snapshot()).next_number) == (8, 8)
+
+
 def in_order(core: Coscheduler) -> list[str]:
     return list(core.plan.tasks)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 import time
 from contextlib import contextmanager
@@ -149,9 +148,8 @@ def engine_of(
     core: Coscheduler, store: Store, inbox: Inbox, effects: Effects, recorder: Recorder | None = None
 ) -> Engine:
     """Return the engine of a domain without neighbours."""
-    numbers = itertools.count(store.last_number() + 1)
     broker = Broker(core, record=None if recorder is None else recorder.handled)
-    return Engine(broker, store, inbox, lambda: next(numbers), effects)
+    return Engine(broker, store, inbox, effects)
 
 
 def services_of(
@@ -198,7 +196,6 @@ def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: in
     health, outputs = Health(), TaskOutputs(store, manager.output)
     services = services_of(engine, inbox, core, store, tmp_path, outputs=outputs, health=health, waiting=waiting)
     services = replace(services, recordings=RecordingService(recorder.blocks))
-    engine.restore()
     recorder.start()
     engine.start()
     if hosts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -51,12 +50,12 @@ def domain(tmp_path: Path) -> Iterator[tuple[Inbox, Agent, Store]]:
     """A domain of two hosts that knows of a neighbour with eight idle ones, and would forget it before it is asked."""
     store = Store(new_database(tmp_path))
     core = Coscheduler(CoreSettings(store.instance, staging=1e6))
-    inbox, numbers = Inbox(Clock()), itertools.count(1)
+    inbox = Inbox(Clock())
     settings = AgentSettings("a", store.instance, advertising=AdvertisingSettings(push=False, scope=0, lifetime=0.01))
-    agent = Agent(settings, DomainView(core, "fast"), UserFiguresKnowledge(), 1, lambda: next(numbers))
+    agent = Agent(settings, DomainView(core, "fast"), UserFiguresKnowledge(), 1)
     agent.tables.set_lifetime(1e6)
     effects = Effects(cast("Any", RecordingManager()))
-    engine = Engine(Broker(core, agent), store, inbox, lambda: next(numbers), effects)
+    engine = Engine(Broker(core, agent), store, inbox, effects)
     engine.start()
     now = inbox.now()
     service = AdvertisedService("b", 0.0, 0, (AdvertisedHostClass("fast", (AvailabilityStep(0.0, 8),)),))
@@ -128,7 +127,7 @@ TASK = make_task(
 def an_agent() -> tuple[Agent, Coscheduler]:
     core = Coscheduler(CoreSettings(INSTANCE))
     settings = AgentSettings("a", INSTANCE)
-    return Agent(settings, DomainView(core, "fast"), UserFiguresKnowledge(), 1, itertools.count(1).__next__), core
+    return Agent(settings, DomainView(core, "fast"), UserFiguresKnowledge(), 1), core
 
 
 def an_entry(domain: str, via: str, *steps: AvailabilityStep) -> CapabilityEntry:

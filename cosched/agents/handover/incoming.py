@@ -19,7 +19,7 @@ from cosched.coscheduler.handovers import Guest, GuestState, spec_of
 from cosched.coscheduler.task import Task, TaskState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from cosched.agents.context import AgentContext
     from cosched.agents.discovery.bidding import Bidder
@@ -39,19 +39,17 @@ _MAX_NAME = 200  # characters of a name that is shown
 class IncomingHandovers:
     """Takes tasks in and tells their origins what becomes of them."""
 
-    def __init__(self, context: AgentContext, bidder: Bidder, next_number: Callable[[], int]) -> None:
+    def __init__(self, context: AgentContext, bidder: Bidder) -> None:
         """Set up.
 
         Args:
             context: of the agent.
             bidder: has the places that were kept.
-            next_number: gives the number of the next task that is taken in.
         """
         self._settings = context.settings
         self._outcome = context.outcome
         self._domain = context.domain
         self._bidder = bidder
-        self._next_number = next_number
         self._guests: dict[tuple[str, str], Guest] = {}  # by neighbour and UUID
         self._by_task: dict[str, tuple[str, str]] = {}
         self._ended: dict[str, Task] = {}  # guests that have ended and whose origin has not confirmed
@@ -168,7 +166,7 @@ class IncomingHandovers:
                 self._report_all(peer, time)
 
     def _take_in(self, peer: str, commit: Commit, task: Task, time: float) -> None:
-        number = self._next_number()
+        number = self._domain.next_number()
         task = replace(task, id=str(number), number=number, submitted=time, origin=peer).with_status(held=True)
         guest = Guest(
             commit.task,

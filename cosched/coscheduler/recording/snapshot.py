@@ -72,6 +72,7 @@ class CoreSnapshot:
         dispatched_at: when the core last looked at what may leave, epoch seconds.
         last_search: the last answer of the search.
         last_improvement: when an answer last made the plan better, and what became better.
+        last_number: the highest that a task was given; a recording of before it was kept has none.
     """
 
     tasks: tuple[Task, ...]
@@ -87,3 +88,4 @@ class CoreSnapshot:
     dispatched_at: float
     last_search: ScheduleImproved | None = None
     last_improvement: tuple[float, str] | None = None
+    last_number: int = 0

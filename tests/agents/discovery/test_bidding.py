@@ -80,7 +80,7 @@ def test_what_cannot_run_here_is_offered_further_on_by_what_is_known() -> None:
     assert isinstance(onward, Request)
     assert (onward.hops, onward.visited) == (2, ("b", "a"))
     assert domain.started == []
-    assert domain.broker.core.tasks["100"].in_transit
+    assert domain.broker.core.tasks["1"].in_transit
 
 
 @pytest.mark.parametrize("hops", [0, 1])
@@ -114,7 +114,7 @@ def test_what_nobody_takes_goes_back() -> None:
     assert [(str(one.state), one.reason) for one in report.statuses] == [
         ("returned", "a knows nobody that takes it (c: not now)")
     ]
-    assert domain.state("100") == "gone"
+    assert domain.state("1") == "gone"
 
 
 def test_what_nothing_is_known_of_is_asked_and_the_answer_passed_back() -> None:

@@ -47,7 +47,7 @@ def test_a_guest_starts_at_its_origins_word_alone() -> None:
     assert domain.started == []
     domain.say(Granted(UUID, 1, 1))
     assert [guest.state for guest in domain.outcome.changes.guests.values()] == [GuestState.PERMITTED]
-    assert domain.started == ["100"]
+    assert domain.started == ["1"]
 
 
 @pytest.mark.parametrize("word", [Granted(UUID, 2, 1), Granted(UUID, 1, 9)])
@@ -64,17 +64,17 @@ def test_the_answer_to_an_earlier_question_permits_as_well() -> None:
     assert asked
     assert asked[-1].ask > 1
     domain.say(Granted(UUID, 1, 1))  # letters take longer than the pauses between the questions
-    assert domain.started == ["100"]
+    assert domain.started == ["1"]
 
 
 def test_a_task_is_taken_in_once() -> None:
     domain = taken()
     assert domain.say(COMMIT, a_guest()) == [Accepted(UUID, 1)]
     assert not domain.outcome.changes.guests
-    assert list(domain.broker.core.tasks) == ["100"]
+    assert list(domain.broker.core.tasks) == ["1"]
     domain.say(Commit(UUID, 2, 3, ("b",), DOCUMENT), a_guest())  # handed over anew: the former is no more
-    assert domain.state("100") == "gone"
-    assert list(domain.broker.core.tasks) == ["101"]
+    assert domain.state("1") == "gone"
+    assert list(domain.broker.core.tasks) == ["2"]
 
 
 def test_what_was_fenced_is_gone_and_cannot_be_permitted() -> None:
