@@ -17,7 +17,7 @@ from cosched.api.documents.tasks import FINAL_STATES, TaskDetail
 from cosched.api.times import format_optional_time, parse_duration
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_table
-from cosched.cli.task.submission import read_lines, request_of, requests_of_file, task_array
+from cosched.cli.task.submission import SubmitOptions, read_lines, request_of, requests_of_file, task_array
 from cosched.cli.task.text import accepted_lines, explanation_lines, forecast_lines, task_lines, task_rows
 from cosched.client import Client
 from cosched.errors import UserError
@@ -166,30 +166,31 @@ def submit(
     json: JsonOption = False,
 ) -> None:
     """Submit a task: an application of the catalogue, a command after `--`, or a file of your resource manager's."""
-    options: dict[str, Any] = {
-        "deadline": deadline,
-        "settings": settings or (),
-        "hosts": hosts,
-        "profile": profile,
-        "name": name,
-        "directory": directory,
-        "prepare": prepare,
-        "notify": notify or (),
-        "environment": env or (),
-        "time_limit": time_limit,
-        "after": after or (),
-        "best_effort": best_effort,
-    }
+    options = SubmitOptions(
+        application=application,
+        deadline=deadline,
+        settings=settings or (),
+        hosts=hosts,
+        profile=profile,
+        name=name,
+        directory=directory,
+        environment=env or (),
+        time_limit=time_limit,
+        best_effort=best_effort,
+        prepare=prepare,
+        notify=notify or (),
+        after=after or (),
+    )
     command = context.meta.get("command", ())
     if file is not None and command:
         raise UserError("give a file or a command, not both")
     if file is None:
-        request, note = request_of(application, command, now=time.time(), **options)
+        request, note = request_of(options, command, time.time())
         requests = task_array(request, count, read_lines(lines) if lines else None)
     elif count > 1 or lines:
         raise UserError("a file says itself how many tasks there are: leave --count and --from out")
     else:
-        requests, note = requests_of_file(file, now=time.time(), options={**options, "application": application})
+        requests, note = requests_of_file(file, options, time.time())
     if note:
         sys.stderr.write(f"cosched: {note}\n")
     with connect(server) as client:

@@ -9,9 +9,9 @@ import os
 import shlex
 import shutil
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import TaskRequest
@@ -20,75 +20,79 @@ from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, m
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from cosched.connector.userfiles import UserJob
 
-__all__ = ["name_and_value", "read_lines", "request_of", "requests_of_file", "task_array"]
+__all__ = ["SubmitOptions", "name_and_value", "read_lines", "request_of", "requests_of_file", "task_array"]
 
 
-def request_of(
-    application: str,
-    command: Sequence[str],
-    *,
-    now: float,
-    deadline: str = "",
-    settings: Iterable[str] = (),
-    hosts: str = "",
-    profile: str = "",
-    name: str = "",
-    directory: str = "",
-    environment: Iterable[str] = (),
-    time_limit: str = "",
-    best_effort: bool = False,
-    prepare: str = "",
-    notify: Iterable[str] = (),
-    after: Iterable[str] = (),
-) -> tuple[TaskRequest, str]:
-    """Return the request, and what was assumed about its deadline (empty for nothing).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmitOptions:
+    """The options of `cosched task submit` as they were typed; empty where they were not.
 
-    Args:
-        application: name in the catalogue, or empty.
-        command: program and arguments; the program is looked up like a shell does, here and now.
-        now: seconds since the epoch.
-        deadline: as typed; empty for none.
+    Attributes:
+        application: name in the catalogue.
         settings: parameters, NAME=VALUE.
         hosts: a number or a range; empty for any.
         profile: seconds on 1, 2, … hosts, separated by commas, `-` where that count cannot be used.
-        name: for people.
         directory: where it runs; a relative one starts here.
         environment: additions, NAME=VALUE.
-        time_limit: a duration; empty for none.
+        time_limit: a duration.
         best_effort: accept also if the deadline cannot be met.
         prepare: a command line that runs on each host before the task, split into words as a shell does.
         notify: mailto:… and https://… addresses; a bare mail address is one, too.
         after: identifiers of tasks that must have completed first.
+    """
+
+    application: str = ""
+    deadline: str = ""
+    settings: Sequence[str] = ()
+    hosts: str = ""
+    profile: str = ""
+    name: str = ""
+    directory: str = ""
+    environment: Sequence[str] = ()
+    time_limit: str = ""
+    best_effort: bool = False
+    prepare: str = ""
+    notify: Sequence[str] = ()
+    after: Sequence[str] = ()
+
+
+def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tuple[TaskRequest, str]:
+    """Return the request, and what was assumed about its deadline (empty for nothing).
+
+    Args:
+        options: as typed.
+        command: program and arguments, none with an application; the program is looked up like a shell does.
+        now: seconds since the epoch.
 
     Raises:
         UserError: a word cannot be read; says how to write it.
     """
-    if bool(application) == bool(command):
+    if bool(options.application) == bool(command):
         raise UserError(
             "name an application of the catalogue, or put a command after --: "
             "`cosched task submit -- /path/program argument`"
         )
-    seconds, note = parse_typed_deadline(deadline, now) if deadline else (None, "")
-    where = directory or ("." if command else "")
+    deadline, note = parse_typed_deadline(options.deadline, now) if options.deadline else (None, "")
+    where = options.directory or ("." if command else "")
     request = TaskRequest(
-        application=application,
+        application=options.application,
         command=(_program(command[0]), *command[1:]) if command else (),
-        parameters=dict(name_and_value(word, "--set") for word in settings),
-        deadline=seconds,
-        hosts=hosts or None,
-        profile=tuple(map(_profile_value, profile.split(","))) if profile else None,
-        name=name,
-        environment=dict(name_and_value(word, "--env") for word in environment),
+        parameters=dict(name_and_value(word, "--set") for word in options.settings),
+        deadline=deadline,
+        hosts=options.hosts or None,
+        profile=tuple(map(_profile_value, options.profile.split(","))) if options.profile else None,
+        name=options.name,
+        environment=dict(name_and_value(word, "--env") for word in options.environment),
         directory=str(Path(where).absolute()) if where else "",
-        best_effort=best_effort,
-        prepare=_prepare_words(prepare) if prepare else (),
-        notify=tuple(word if ":" in word else f"mailto:{word}" for word in notify),
-        after=tuple(after),
-        time_limit=parse_duration(time_limit) if time_limit else None,
+        best_effort=options.best_effort,
+        prepare=_prepare_words(options.prepare) if options.prepare else (),
+        notify=tuple(word if ":" in word else f"mailto:{word}" for word in options.notify),
+        after=tuple(options.after),
+        time_limit=parse_duration(options.time_limit) if options.time_limit else None,
     )
     return request, note
 
@@ -201,50 +205,41 @@ def _with_words(request: TaskRequest, words: Sequence[str], number: int) -> Task
     )
 
 
-def requests_of_file(path: Path, *, now: float, options: Mapping[str, Any]) -> tuple[list[TaskRequest], str]:
+def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[list[TaskRequest], str]:
     """Return the tasks of a file, and what was assumed about their deadline (empty for nothing).
 
     Args:
         path: the file.
+        options: as typed; what they say wins over the file.
         now: seconds since the epoch.
-        options: those of `cosched task submit`, as `request_of` takes them.
 
     Raises:
         UserError: the file or an option is at fault.
     """
     text = read_user_file(path)
-    if options.get("prepare"):
+    if options.prepare:
         raise UserError("--prepare goes with an application or a command: put it into the file")
     place = UserFileOrigin(Path.cwd(), dict(os.environ), path.name)
     jobs = load_user_file_reader(manager_of_user_file(text, path.name))(text, place)
-    made = [_file_request(job, now, options) for job in jobs]
+    made = [_file_request(job, options, now) for job in jobs]
     return [request for request, _ in made], made[0][1]
 
 
-def _file_request(job: UserJob, now: float, options: Mapping[str, Any]) -> tuple[TaskRequest, str]:
+def _file_request(job: UserJob, options: SubmitOptions, now: float) -> tuple[TaskRequest, str]:
     requests = dict(job.requests)
-    settings = [value for name, value in job.requests if name == "set"]
-    chosen = {
-        "deadline": options.get("deadline") or requests.get("deadline", ""),
-        "hosts": options.get("hosts") or requests.get("hosts", "") or job.hosts,
-        "profile": options.get("profile") or requests.get("profile", ""),
-        "name": options.get("name") or requests.get("name", "") or job.name,
-        "directory": options.get("directory") or job.directory,
-        "environment": [
-            *(f"{key}={value}" for key, value in job.environment.items()),
-            *_option_words(options, "environment"),
-        ],
-        "settings": [*settings, *_option_words(options, "settings")],
-        "time_limit": options.get("time_limit", ""),
-        "after": dict.fromkeys([*job.after, *_option_words(options, "after")]),
-        "notify": _option_words(options, "notify"),
-        "best_effort": bool(options.get("best_effort")) or "best-effort" in requests,
-    }
-    application = str(options.get("application") or requests.get("application", ""))
-    request, note = request_of(application, () if application else ("/bin/true",), now=now, **chosen)
-    limit = request.time_limit if chosen["time_limit"] else job.time_limit
+    chosen = replace(
+        options,
+        application=options.application or requests.get("application", ""),
+        deadline=options.deadline or requests.get("deadline", ""),
+        hosts=options.hosts or requests.get("hosts", "") or job.hosts,
+        profile=options.profile or requests.get("profile", ""),
+        name=options.name or requests.get("name", "") or job.name,
+        directory=options.directory or job.directory,
+        environment=(*(f"{key}={value}" for key, value in job.environment.items()), *options.environment),
+        settings=(*(value for name, value in job.requests if name == "set"), *options.settings),
+        after=tuple(dict.fromkeys([*job.after, *options.after])),
+        best_effort=options.best_effort or "best-effort" in requests,
+    )
+    request, note = request_of(chosen, () if chosen.application else ("/bin/true",), now)
+    limit = request.time_limit if options.time_limit else job.time_limit
     return replace(request, command=job.command, native=job.native, time_limit=limit), note
-
-
-def _option_words(options: Mapping[str, Any], name: str) -> Iterable[str]:
-    return options.get(name) or ()

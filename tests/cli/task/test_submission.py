@@ -7,7 +7,7 @@ import pytest
 
 from cosched.api.documents import TaskRequest
 from cosched.cli.main import run
-from cosched.cli.task.submission import read_lines, request_of, requests_of_file, task_array
+from cosched.cli.task.submission import SubmitOptions, read_lines, request_of, requests_of_file, task_array
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -70,10 +70,8 @@ NOW = 1_750_000_000.0
 
 
 def test_words_become_a_request() -> None:
-    request, note = request_of(
-        "sweep3d",
-        (),
-        now=NOW,
+    options = SubmitOptions(
+        application="sweep3d",
         deadline="now+1h",
         settings=["nx=50", "title=a=b"],
         hosts="2-4",
@@ -84,6 +82,7 @@ def test_words_become_a_request() -> None:
         best_effort=True,
         after=["1", "2"],
     )
+    request, note = request_of(options, (), NOW)
     assert note == ""
     assert request == TaskRequest(
         application="sweep3d",
@@ -100,37 +99,35 @@ def test_words_become_a_request() -> None:
 
 
 def test_a_preparation_is_words_as_a_shell_splits_them() -> None:
-    assert request_of("sweep3d", (), now=NOW, prepare="/bin/sh -c 'echo $X'")[0].prepare == (
-        "/bin/sh",
-        "-c",
-        "echo $X",
-    )
+    request, _ = request_of(SubmitOptions(application="sweep3d", prepare="/bin/sh -c 'echo $X'"), (), NOW)
+    assert request.prepare == ("/bin/sh", "-c", "echo $X")
     for wrong in ("'", " ", "/no/such/program"):
         with pytest.raises(UserError, match=r"prepare|no program"):
-            request_of("sweep3d", (), now=NOW, prepare=wrong)
+            request_of(SubmitOptions(application="sweep3d", prepare=wrong), (), NOW)
 
 
 def test_a_program_is_found_where_a_shell_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tool").write_text("#!/bin/sh\n")
     (tmp_path / "tool").chmod(0o755)
     monkeypatch.chdir(tmp_path)
-    by_path, _ = request_of("", ("./tool", "x"), now=NOW)
+    by_path, _ = request_of(SubmitOptions(), ("./tool", "x"), NOW)
     assert by_path.command == (str(tmp_path / "tool"), "x")
     assert by_path.directory == str(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert request_of("", ("tool",), now=NOW)[0].command == (str(tmp_path / "tool"),)
+    assert request_of(SubmitOptions(), ("tool",), NOW)[0].command == (str(tmp_path / "tool"),)
 
 
 def test_a_directory_starts_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert request_of("sweep3d", (), now=NOW, directory="runs")[0].directory == str(tmp_path / "runs")
-    assert request_of("sweep3d", (), now=NOW)[0].directory == ""
+    from_here, _ = request_of(SubmitOptions(application="sweep3d", directory="runs"), (), NOW)
+    assert from_here.directory == str(tmp_path / "runs")
+    assert request_of(SubmitOptions(application="sweep3d"), (), NOW)[0].directory == ""
 
 
 @pytest.mark.parametrize("setting", ["nx", "=5", ""])
 def test_a_setting_needs_a_name_and_a_value(setting: str) -> None:
     with pytest.raises(UserError, match="is not NAME=VALUE"):
-        request_of("sweep3d", (), now=NOW, settings=[setting])
+        request_of(SubmitOptions(application="sweep3d", settings=[setting]), (), NOW)
 
 
 SCRIPT = "#!/bin/sh\n#SBATCH -N2-4 -J night --time=10\n#COSCHED --deadline=now+2h --profile=9,5,4,3\ntrue\n"
@@ -144,7 +141,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_script_is_one_request_with_all_its_wishes(script: Path) -> None:
-    (request,), _ = requests_of_file(script, now=NOW, options={})
+    (request,), _ = requests_of_file(script, SubmitOptions(), NOW)
     assert (request.name, request.hosts, request.time_limit) == ("night", "2-4", 600.0)
     assert (request.deadline, request.profile) == (NOW + 7200, (9.0, 5.0, 4.0, 3.0))
     assert request.directory == str(script.parent)
@@ -153,16 +150,16 @@ def test_a_script_is_one_request_with_all_its_wishes(script: Path) -> None:
 
 
 def test_the_command_line_wins(script: Path) -> None:
-    options = {
-        "deadline": "now+1h",
-        "hosts": "3",
-        "name": "mine",
-        "time_limit": "1m",
-        "application": "sweep3d",
-        "after": ["7"],
-        "notify": ["ada@example.org"],
-    }
-    (request,), _ = requests_of_file(script, now=NOW, options=options)
+    options = SubmitOptions(
+        deadline="now+1h",
+        hosts="3",
+        name="mine",
+        time_limit="1m",
+        application="sweep3d",
+        after=["7"],
+        notify=["ada@example.org"],
+    )
+    (request,), _ = requests_of_file(script, options, NOW)
     assert (request.deadline, request.hosts, request.name, request.time_limit) == (NOW + 3600, "3", "mine", 60.0)
     assert request.after == ("7",)
     assert request.notify == ("mailto:ada@example.org",)
@@ -171,19 +168,19 @@ def test_the_command_line_wins(script: Path) -> None:
 
 def test_an_array_is_as_many_requests(script: Path) -> None:
     script.write_text("#!/bin/sh\n#SBATCH --array=0-9\ntrue\n")
-    requests, _ = requests_of_file(script, now=NOW, options={})
+    requests, _ = requests_of_file(script, SubmitOptions(), NOW)
     assert [request.environment["SLURM_ARRAY_TASK_ID"] for request in requests] == list("0123456789")
 
 
 def test_a_file_names_those_it_comes_after_and_the_command_line_more(script: Path) -> None:
     script.write_text("#!/bin/sh\n#SBATCH --array=0-1\n#COSCHED --after=3 --after 4,5\ntrue\n")
-    requests, _ = requests_of_file(script, now=NOW, options={"after": ["7", "4"]})
+    requests, _ = requests_of_file(script, SubmitOptions(after=["7", "4"]), NOW)
     assert [request.after for request in requests] == [("3", "4", "5", "7")] * 2
 
 
 def test_a_preparation_beside_a_file_is_refused(script: Path) -> None:
     with pytest.raises(UserError, match="--prepare"):
-        requests_of_file(script, now=NOW, options={"prepare": "/bin/true"})
+        requests_of_file(script, SubmitOptions(prepare="/bin/true"), NOW)
 
 
 def test_a_file_and_a_command_are_too_much(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
