@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -127,6 +127,23 @@ class TaskStatus:
     peer: str = ""
 
 
+class StatusChanges(TypedDict, total=False):
+    """Fields of `TaskStatus` that a change names, so that each is checked like an argument."""
+
+    state: TaskState
+    reason: str
+    dispatched: float | None
+    started: float | None
+    finished: float | None
+    predicted: float | None
+    actual: float | None
+    exit_code: int | None
+    attempts: int
+    hosts: tuple[str, ...]
+    held: bool
+    peer: str
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """A task that was accepted: what was asked, how long it is predicted to run, what became of it.
@@ -150,11 +167,7 @@ class Task:
     correction: str = ""
     status: TaskStatus = TaskStatus()
 
-    def with_spec(self, **changes: Any) -> Task:
-        """Return the task with fields of its spec changed: only before it is accepted."""
-        return replace(self, spec=replace(self.spec, **changes))
-
-    def with_status(self, **changes: Any) -> Task:
+    def with_status(self, **changes: Unpack[StatusChanges]) -> Task:
         """Return the task with fields of its status changed."""
         return replace(self, status=replace(self.status, **changes))
 
