@@ -33,13 +33,13 @@ __all__ = [
 ]
 
 # In its order each task takes the hosts that the plan gives it if it ends in time with them, else the cheapest useful
-# count that does; a task that cannot end in time goes behind all others. How many tasks are late says little about
-# how near a plan is to one fewer, so a lateness of less than `mercy` seconds is forgiven in part: such a task stays in
+# count that does; a task that cannot end in time goes behind all others. How many tasks are late says little about how
+# near a plan is to one fewer, so a lateness of less than `tolerance` seconds is forgiven in part: such a task stays in
 # place, on the hosts with which it ends first, and costs a part of a missed deadline.
 
 
 class LateJobTables(NamedTuple):
-    """A problem as triage reads it: identical hosts, no dependencies.
+    """A problem of identical hosts without dependencies, for the search for fewer late jobs.
 
     Attributes:
         seconds: (m, W) run times on 1 … W hosts.
@@ -112,13 +112,13 @@ def new_annealed_plan(problem: LateJobTables, order: NDArray[np.int64]) -> Annea
 
 @compiled
 def evaluate_from(
-    problem: LateJobTables, mercy: float, limit: float, begin: int, plan: AnnealedPlan
+    problem: LateJobTables, tolerance: float, limit: float, begin: int, plan: AnnealedPlan
 ) -> tuple[int, float]:
-    """Read a plan from some place on, and leave it as it was read.
+    """Evaluate a plan from some place on, and leave it in the order that was evaluated.
 
     Args:
         problem: see `tabulate_late_jobs`.
-        mercy: seconds; 0 for none.
+        tolerance: seconds of lateness that are forgiven in part; 0 for none.
         limit: a cost above which the plan is of no interest.
         begin: the place; what the reading holds of the places ahead of it is right.
         plan: from `begin` on only its order and what the tasks ask for are looked at.
@@ -129,12 +129,12 @@ def evaluate_from(
     seconds, _, release, deadline, useful, first, shortest = problem  # once: a look into a tuple takes its time
     order, asked, counts, ends, free, costs, given_up = plan
     cost, kept, lost, hosts = costs[begin], begin, 0, problem.free.shape[0]
-    a_second = 1.0 / mercy if mercy > 0.0 else 0.0
+    a_second = 1.0 / tolerance if tolerance > 0.0 else 0.0
     for place in range(begin, order.shape[0]):
         task = order[place]
         due, ready, count, end = deadline[task], release[task], asked[task], np.inf
         earliest = max(free[kept, 0], ready) + shortest[task]
-        if earliest <= due or earliest - due < mercy:
+        if earliest <= due or earliest - due < tolerance:
             if count > 0:
                 end = max(free[kept, count - 1], ready) + seconds[task, count - 1]
             if count == 0 or end > due:
@@ -146,7 +146,7 @@ def evaluate_from(
                         count, end = other, others_end
                     if end <= due:
                         break
-        if end > due and end - due >= mercy:
+        if end > due and end - due >= tolerance:
             given_up[lost] = task
             lost += 1
         else:
@@ -165,7 +165,7 @@ def evaluate_from(
 def move_hopeless_last(
     problem: LateJobTables, room: AnnealedPlan, orders: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> None:
-    """Rewrite a population, orders and counts of (P, m) each, by triage without mercy; `room` is any reading."""
+    """Put the late tasks of each plan behind the others; orders and counts are (P, m), `room` is any reading."""
     for plan in range(orders.shape[0]):
         room.order[:] = orders[plan]
         room.asked[:] = counts[plan]
@@ -186,7 +186,7 @@ _ANY = 0.3  # of the others, the share that takes any useful count, not the next
 def anneal(
     state: NDArray[np.uint64],
     problem: LateJobTables,
-    mercy: float,
+    tolerance: float,
     temperature: float,
     steps: int,
     plan: AnnealedPlan,
@@ -198,7 +198,7 @@ def anneal(
     Args:
         state: of the random numbers.
         problem: see `tabulate_late_jobs`.
-        mercy: see `triage`.
+        tolerance: see `evaluate_from`.
         temperature: where a missed deadline costs 1.
         steps: how many.
         plan: changed.
@@ -208,7 +208,7 @@ def anneal(
     Returns:
         How many that one misses.
     """
-    kept, cost = evaluate_from(problem, mercy, np.inf, 0, plan)
+    kept, cost = evaluate_from(problem, tolerance, np.inf, 0, plan)
     fewest, window = _missed_and_window(problem, plan, kept)
     _record_best(plan, best)
     for _ in range(steps):
@@ -219,7 +219,7 @@ def anneal(
         trial.free[begin] = plan.free[begin]
         trial.costs[begin] = plan.costs[begin]
         limit = cost - temperature * math.log(1.0 - random_unit(state))
-        tried, tried_cost = evaluate_from(problem, mercy, limit, begin, trial)
+        tried, tried_cost = evaluate_from(problem, tolerance, limit, begin, trial)
         if tried < 0:
             continue
         _adopt(trial, begin, tried, plan)

@@ -32,7 +32,7 @@ _PLACED = 6_000  # tasks that a generation's steps place at most: a generation o
 _STEPS = (10, 200)  # the least and the most of a generation
 _FIRST = 5_000  # steps of the first annealing
 _HOT, _COLD = 0.06, 0.02  # temperatures at the beginning and at the end of an annealing
-_MERCY = 0.3  # at the beginning, as a share of the makespan's lower bound
+_TOLERANCE = 0.3  # at the beginning, as a share of the makespan's lower bound
 _LARGEST = 500_000  # tasks times hosts: beyond that a generation takes too long
 
 
@@ -66,7 +66,7 @@ class LateJobSearch:
         self._state = state
         self._claims = tabulate_late_jobs(problem, tables)
         self._plan, self._trial, self._best = [new_annealed_plan(self._claims, order) for _ in range(3)]
-        self._full_mercy = _MERCY * bound
+        self._full_tolerance = _TOLERANCE * bound
         self._steps = int(np.clip(_PLACED // len(order), *_STEPS))
         self._generation, self._length = 0, _FIRST // self._steps
         self.missed = len(order)
@@ -75,10 +75,10 @@ class LateJobSearch:
     def generation(self) -> int:
         """Go on for one generation; return how many plans were judged."""
         part = self._generation / self._length
-        mercy = self._full_mercy * (1 - part) ** 2
+        tolerance = self._full_tolerance * (1 - part) ** 2
         temperature = _HOT * (_COLD / _HOT) ** part
         self.missed = anneal(
-            self._state, self._claims, mercy, temperature, self._steps, self._plan, self._trial, self._best
+            self._state, self._claims, tolerance, temperature, self._steps, self._plan, self._trial, self._best
         )
         self._generation += 1
         if self._generation == self._length:

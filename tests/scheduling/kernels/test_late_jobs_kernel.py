@@ -31,12 +31,12 @@ def laid_out(problem: Problem) -> LateJobTables:
     return tabulate_late_jobs(problem, tabulate(problem, Weights(), lower_bound(problem)))
 
 
-def read(problem: Problem, plan: Plan, mercy: float = 0.0) -> tuple[AnnealedPlan, int, float]:
+def read(problem: Problem, plan: Plan, tolerance: float = 0.0) -> tuple[AnnealedPlan, int, float]:
     """Return the plan after triage, how many tasks it keeps and its cost."""
     asking = laid_out(problem)
     found = new_annealed_plan(asking, plan.order)
     found.asked[:] = plan.counts
-    kept, cost = evaluate_from(asking, mercy, np.inf, 0, found)
+    kept, cost = evaluate_from(asking, tolerance, np.inf, 0, found)
     return found, kept, cost
 
 
@@ -69,10 +69,10 @@ def test_a_plan_after_triage_misses_those_given_up_alone_and_no_more_than_before
 @given(st.data())
 def test_read_on_from_any_place_a_plan_is_the_same(data: st.DataObject) -> None:
     problem = replace(data.draw(problems(classes=1)), depends_on=())
-    mercy = data.draw(st.sampled_from([0.0, 5.0]))
-    found, kept, cost = read(problem, data.draw(plans(problem)), mercy)
+    tolerance = data.draw(st.sampled_from([0.0, 5.0]))
+    found, kept, cost = read(problem, data.draw(plans(problem)), tolerance)
     before = [column.tolist() for column in found[:-1]]
-    again = evaluate_from(laid_out(problem), mercy, np.inf, data.draw(st.integers(0, kept)), found)
+    again = evaluate_from(laid_out(problem), tolerance, np.inf, data.draw(st.integers(0, kept)), found)
     assert again == (kept, cost)
     assert [column.tolist() for column in found[:-1]] == before
 
@@ -109,7 +109,7 @@ def test_who_ends_at_the_very_deadline_is_on_time_however_that_is_rounded() -> N
 
 def test_a_little_lateness_is_forgiven_in_part() -> None:
     problem = a_problem([[2.0], [10.0]], hosts=1, deadline=[2.0, 11.0])
-    found, kept, cost = read(problem, a_plan([0, 1], [1, 1]), mercy=4.0)
+    found, kept, cost = read(problem, a_plan([0, 1], [1, 1]), tolerance=4.0)
     assert found.order.tolist() == [0, 1]
     assert (kept, cost) == (2, 0.25)
 
@@ -122,16 +122,16 @@ def test_a_plan_that_costs_too_much_is_not_read_to_its_end() -> None:
 
 
 def annealed(
-    problem: Problem, steps: int, mercy: float = 0.0, temperature: float = 0.1
+    problem: Problem, steps: int, tolerance: float = 0.0, temperature: float = 0.1
 ) -> tuple[int, Plan, AnnealedPlan]:
     """Return the fewest deadlines missed on the way from the tasks in order of index, that plan, and the last one."""
     asking = tabulate_late_jobs(problem, tabulate(problem, Weights(), lower_bound(problem)))
     plan, trial, best = [new_annealed_plan(asking, np.arange(len(problem.tasks))) for _ in range(3)]
     state = np.array([5], dtype=np.uint64)
-    fewest = anneal(state, asking, mercy, temperature, steps, plan, trial, best)
+    fewest = anneal(state, asking, tolerance, temperature, steps, plan, trial, best)
     again = new_annealed_plan(asking, plan.order)
     again.asked[:] = plan.asked
-    kept, _ = evaluate_from(asking, mercy, np.inf, 0, again)
+    kept, _ = evaluate_from(asking, tolerance, np.inf, 0, again)
     assert again.order.tolist() == plan.order.tolist()
     assert again.free[: kept + 1].tolist() == plan.free[: kept + 1].tolist()  # nothing is left over from other plans
     assert again.costs[: kept + 1].tolist() == plan.costs[: kept + 1].tolist()
@@ -140,10 +140,10 @@ def annealed(
 
 @settings(deadline=None, max_examples=60)
 @given(problems(classes=1), st.sampled_from([0.0, 5.0]), st.sampled_from([0.05, 1.0]))
-def test_the_best_plan_on_the_way_misses_what_is_said(problem: Problem, mercy: float, temperature: float) -> None:
+def test_the_best_plan_on_the_way_misses_what_is_said(problem: Problem, tolerance: float, temperature: float) -> None:
     problem = replace(problem, depends_on=())
-    start = annealed(problem, 0, mercy)[0]
-    fewest, best, last = annealed(problem, 60, mercy, temperature)
+    start = annealed(problem, 0, tolerance)[0]
+    fewest, best, last = annealed(problem, 60, tolerance, temperature)
     assert sorted(best.order.tolist()) == sorted(last.order.tolist()) == list(range(len(problem.tasks)))
     assert missed(problem, best) == fewest <= start
 
