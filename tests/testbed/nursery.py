@@ -7,25 +7,21 @@ pay for it each time.
 
 from __future__ import annotations
 
-import atexit
 import multiprocessing
 import os
 import subprocess
 import sys
-import tempfile
-from contextlib import ExitStack
-from functools import cache
 from multiprocessing.forkserver import ensure_running
-from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 from demo.site import Site
-from tests.testbed.quick_command import MODULES, quick_modules
+from tests.testbed.quick_command import quick_popen, quick_python
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from multiprocessing.context import ForkServerContext
+    from pathlib import Path
 
     from demo.site import Process
 
@@ -64,7 +60,7 @@ class QuickSite(Site):
         """Start the processes that daemons are forked from; they keep the environment of this moment for all to see."""
         _context()
         ensure_running()
-        _quick_python()
+        quick_python()
 
     def _spawn(self) -> Process:
         return _Forked(self.config, self.log)
@@ -74,7 +70,7 @@ class _Forked:
     """A forked daemon, to be handled like `subprocess.Popen`."""
 
     def __init__(self, config: Path, log: Path) -> None:
-        arguments = (str(config), str(log), str(_quick_python()), dict(os.environ))
+        arguments = (str(config), str(log), str(quick_python()), dict(os.environ))
         self._process = _context().Process(target=_serve, args=arguments, name="daemon")
         self._process.start()
         self.pid = self._process.pid or 0
@@ -103,25 +99,11 @@ def _context() -> ForkServerContext:
     return context
 
 
-@cache
-def _quick_python() -> Path:
-    """Return a program that forks the daemon's helpers as long as this process lasts."""
-    stack = ExitStack()
-    atexit.register(stack.close)
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cosched-nursery-")))
-    return stack.enter_context(quick_modules(folder))
-
-
 def _serve(config: str, log: str, python: str, environment: Mapping[str, str]) -> None:
     """Be `cosched serve`."""
     from cosched.cli.main import run
 
-    class QuickPopen(subprocess.Popen[Any]):
-        def __init__(self, command: Sequence[str], **options: Any) -> None:
-            quick = list(command[:2]) == [sys.executable, "-m"] and command[2] in MODULES
-            super().__init__([python, *command[1:]] if quick else command, **options)
-
-    subprocess.Popen = QuickPopen  # type: ignore[misc,assignment]  # the daemon's helpers are forked too
+    subprocess.Popen = quick_popen(python)  # type: ignore[misc,assignment]  # the daemon's helpers are forked too
     os.environ.clear()
     os.environ.update(environment)
     file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)

@@ -1,36 +1,42 @@
 """Programs at once: forked from a process that has read their modules, with all that a process is given.
 
-`quick_command` is the command `cosched`, `quick_modules` is `python -m` of the daemon's helpers. For tests that run
+`quick_command` is the command `cosched`, `quick_popen` forks the daemon's helpers. For tests that run
 them hundreds of times; what they do at their start is tested with real processes elsewhere.
 """
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import json
 import os
-import selectors
+import select
 import signal
 import socket
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+import tempfile
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from cosched.scheduling import kernel_cache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
-__all__ = ["MODULES", "quick_command", "quick_modules"]
+__all__ = ["quick_command", "quick_popen", "quick_python"]
 
 _NOUNS = ("account", "audit", "config", "domain", "host", "library", "model", "peer", "plan", "portal", "task", "token")
 _COMMAND = ("cosched.client", "cosched.daemon.config", *(f"cosched.cli.{noun}" for noun in _NOUNS))
-MODULES = ("cosched.daemon.planner", "cosched.daemon.predictors", "cosched.daemon.advising")
-"""Modules that `quick_modules` runs."""
+_HELPERS = (
+    "cosched.daemon.planner",
+    "cosched.daemon.predictors",
+    "cosched.daemon.advising",
+    "cosched_condor.htcondor_worker",
+)
 
 # It gives its arguments, folder, environment, input and outputs away, and ends with the exit code that comes back.
 _CALLER = """#!{python} -IS
@@ -49,12 +55,32 @@ def quick_command(folder: Path) -> AbstractContextManager[Path]:
     return _program(folder, "cosched")
 
 
-def quick_modules(folder: Path) -> AbstractContextManager[Path]:
-    """Make a program that does what `python` does with `-m`, one of `MODULES` and its arguments.
+def quick_popen(python: str) -> type[subprocess.Popen[Any]]:
+    """Return a class like `subprocess.Popen` that forks the daemon's helpers and starts all other programs.
+
+    Args:
+        python: a program that `quick_python` returned, here or in a process that outlives this one.
+    """
+
+    class QuickPopen(subprocess.Popen[Any]):
+        def __init__(self, command: Sequence[str], **options: Any) -> None:
+            helper = list(command[:2]) == [sys.executable, "-m"] and command[2] in _HELPERS
+            super().__init__([python, *command[1:]] if helper else command, **options)
+
+    return QuickPopen
+
+
+@cache
+def quick_python() -> Path:
+    """Return a program that is `python -m` for helpers of the daemon, as long as this process lasts.
 
     What is forked ends with the program that stands for it, as if they were one process.
     """
-    return _program(folder, "python")
+    stack = ExitStack()
+    atexit.register(stack.close)
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cosched-helpers-")))
+    folder.chmod(0o755)
+    return stack.enter_context(_program(folder, "python"))
 
 
 @contextmanager
@@ -70,7 +96,7 @@ def _program(folder: Path, name: str) -> Iterator[Path]:
 
 
 def _prepare(name: str) -> None:
-    for module in _COMMAND if name == "cosched" else MODULES:
+    for module in _COMMAND if name == "cosched" else _HELPERS:
         importlib.import_module(module)
     if name == "python" and kernel_cache.ready():  # else each planner compiles, and answers meanwhile
         from cosched.scheduling.search.genetic_search import warm_up
@@ -81,22 +107,38 @@ def _prepare(name: str) -> None:
 def _serve(path: str, name: str) -> None:
     _prepare(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for commands here: they answer for themselves
-    with socket.socket(socket.AF_UNIX) as listening, selectors.DefaultSelector() as selector:
+    with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
         listening.listen()
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        selector.register(listening, selectors.EVENT_READ)
-        selector.register(sys.stdin, selectors.EVENT_READ)
-        while not any(key.fileobj is sys.stdin for key, _ in selector.select()):
+        waiting = select.poll()
+        waiting.register(sys.stdin)
+        waiting.register(listening, select.POLLIN)
+        callers: dict[int, tuple[socket.socket, int]] = {}  # of helpers, with a pidfd each
+        while sys.stdin.fileno() not in (ready := dict(waiting.poll())):
+            for number in callers.keys() & ready.keys():
+                caller, helper = callers.pop(number)
+                waiting.unregister(number)
+                with suppress(ProcessLookupError):  # it has ended by itself
+                    signal.pidfd_send_signal(helper, signal.SIGKILL)
+                os.close(helper)
+                caller.close()
+            if listening.fileno() not in ready:
+                continue
             caller, _ = listening.accept()
-            if os.fork() == 0:
+            pid = os.fork()
+            if pid == 0:
                 listening.close()
                 _be_the_program(caller, _run_command if name == "cosched" else _run_module)
-            caller.close()
+            if name == "cosched":
+                caller.close()
+                continue
+            callers[caller.fileno()] = caller, os.pidfd_open(pid)
+            waiting.register(caller, 0)  # nothing but its end is of interest
 
 
-def _be_the_program(caller: socket.socket, run: Callable[[list[str], socket.socket], int]) -> None:
+def _be_the_program(caller: socket.socket, run: Callable[[list[str]], int]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     code = 70
     try:
@@ -109,7 +151,7 @@ def _be_the_program(caller: socket.socket, run: Callable[[list[str], socket.sock
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
-        code = run(arguments, caller)
+        code = run(arguments)
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
@@ -117,18 +159,13 @@ def _be_the_program(caller: socket.socket, run: Callable[[list[str], socket.sock
         os._exit(code)
 
 
-def _run_command(arguments: list[str], _caller: socket.socket) -> int:
+def _run_command(arguments: list[str]) -> int:
     from cosched.cli.main import run
 
     return run(arguments)
 
 
-def _run_module(arguments: list[str], caller: socket.socket) -> int:
-    def end_with_the_caller() -> None:
-        caller.recv(1)
-        os._exit(1)
-
-    threading.Thread(target=end_with_the_caller, daemon=True).start()
+def _run_module(arguments: list[str]) -> int:
     _, module, *rest = arguments
     sys.argv = [module, *rest]
     importlib.import_module(module).main()

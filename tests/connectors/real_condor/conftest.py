@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import uuid
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pytest
 
 from cosched.connector.contract import Bench
 from tests.testbed.condor_pool import CondorPool
+from tests.testbed.quick_command import quick_popen, quick_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,3 +66,9 @@ def bench(connect: Callable[[], CondorConnector], shared: Path) -> Iterator[Benc
     bench = Bench(connect, shared, patience=30.0)
     yield bench
     bench.clear()
+
+
+@pytest.fixture
+def _quick_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the connector's worker processes forked; how they start and die is tested elsewhere."""
+    monkeypatch.setattr(subprocess, "Popen", quick_popen(str(quick_python())))

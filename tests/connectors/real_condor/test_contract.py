@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.pool
 
 
+@pytest.mark.usefixtures("_quick_workers")
 class TestContract(ConnectorContract):
     patience = 30.0
     quiet = 1.0
