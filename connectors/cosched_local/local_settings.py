@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.connector.settings_table import SettingsTable
+from cosched.connector.settings_table import SettingsTable, read_settings, setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["LocalSettings"]
 
+_SLOTS = 16
 _MOST = 4096
+
+
+def _beside(keys: SettingsTable, key: str) -> int:
+    return keys.whole(key, len(keys.hosts("hosts", _SLOTS)), 1, _MOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +33,11 @@ class LocalSettings:
         keep_days: days after which a finished attempt's folder is deleted.
     """
 
-    hosts: tuple[str, ...]
-    spool: Path
-    beside: int
-    grace: float
-    keep_days: float
+    hosts: tuple[str, ...] = setting(SettingsTable.hosts, _SLOTS)
+    spool: Path = setting(SettingsTable.state_folder)
+    beside: int = setting(_beside)
+    grace: float = setting(SettingsTable.number, 2.0, 0, 3600)
+    keep_days: float = setting(SettingsTable.number, 7.0, 0, 36500)
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> LocalSettings:
@@ -41,12 +46,4 @@ class LocalSettings:
         Raises:
             UserError: a key is unknown or its value is not usable; the message names it and what is expected.
         """
-        keys = SettingsTable("local", table, [field.name for field in fields(cls)])
-        hosts = keys.hosts("hosts", 16)
-        return cls(
-            hosts=hosts,
-            spool=keys.state_folder("spool"),
-            beside=int(keys.number("beside", len(hosts), 1, _MOST, whole=True)),
-            grace=keys.number("grace", 2.0, 0, 3600),
-            keep_days=keys.number("keep_days", 7.0, 0, 36500),
-        )
+        return read_settings(cls, "local", table)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.connector.settings_table import SettingsTable, numbered_hosts
+from cosched.connector.settings_table import SettingsTable, numbered_hosts, read_settings, setting
 from cosched.connector.values import safe
 
 if TYPE_CHECKING:
@@ -16,6 +16,20 @@ __all__ = ["SimulatedSettings"]
 
 _MOST = 4096
 _YEAR = 366 * 86400.0
+
+
+def _hosts(keys: SettingsTable, key: str) -> Mapping[str, str]:
+    value = keys.get(key)
+    if not isinstance(value, dict):
+        return dict.fromkeys(keys.hosts(key, 16), "")
+    expected = f"how many hosts of each class, {_MOST} at most, like {{ SunUltra10 = 8, sgi_origin2000 = 8 }}"
+    counts = list(value.values())
+    whole = all(isinstance(count, int) and not isinstance(count, bool) and count >= 1 for count in counts)
+    if not whole or not 1 <= sum(counts) <= _MOST or not all(name and "," not in name for name in value):
+        raise keys.wrong(key, value, expected)
+    what = "connector simulated: a class of hosts"
+    classes = [safe(name, what) for name, count in value.items() for _ in range(count)]
+    return dict(zip(numbered_hosts(len(classes)), classes, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +51,18 @@ class SimulatedSettings:
         repeat: share of the events' deliveries after which the last ones are delivered again.
     """
 
-    hosts: Mapping[str, str]
-    spool: Path
-    seed: int
-    error: float
-    failures: float
-    unpredicted: float
-    latency: float
-    grace: float
-    keep_days: float
-    busy: float
-    lost: float
-    repeat: float
+    hosts: Mapping[str, str] = setting(_hosts)
+    spool: Path = setting(SettingsTable.state_folder)
+    seed: int = setting(SettingsTable.whole, 0, 0, 2**63 - 1)
+    error: float = setting(SettingsTable.number, 0.1, 0, 3)
+    failures: float = setting(SettingsTable.number, 0.0, 0, 1)
+    unpredicted: float = setting(SettingsTable.seconds, 60.0, 0, _YEAR)
+    latency: float = setting(SettingsTable.seconds, 0.0, 0, 86400)
+    grace: float = setting(SettingsTable.seconds, 0.0, 0, _YEAR)
+    keep_days: float = setting(SettingsTable.number, 7.0, 0, 36500)
+    busy: float = setting(SettingsTable.number, 0.0, 0, 1)
+    lost: float = setting(SettingsTable.number, 0.0, 0, 1)
+    repeat: float = setting(SettingsTable.number, 0.0, 0, 1)
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> SimulatedSettings:
@@ -57,32 +71,4 @@ class SimulatedSettings:
         Raises:
             UserError: a key is unknown or its value is not usable; the message names it and what is expected.
         """
-        keys = SettingsTable("simulated", table, [field.name for field in fields(cls)])
-        return cls(
-            hosts=_hosts(keys),
-            spool=keys.state_folder("spool"),
-            seed=int(keys.number("seed", 0, 0, 2**63 - 1, whole=True)),
-            error=keys.number("error", 0.1, 0, 3),
-            failures=keys.number("failures", 0.0, 0, 1),
-            unpredicted=keys.seconds("unpredicted", 60.0, 0, _YEAR),
-            latency=keys.seconds("latency", 0.0, 0, 86400),
-            grace=keys.seconds("grace", 0.0, 0, _YEAR),
-            keep_days=keys.number("keep_days", 7.0, 0, 36500),
-            busy=keys.number("busy", 0.0, 0, 1),
-            lost=keys.number("lost", 0.0, 0, 1),
-            repeat=keys.number("repeat", 0.0, 0, 1),
-        )
-
-
-def _hosts(keys: SettingsTable) -> dict[str, str]:
-    value = keys.get("hosts")
-    if not isinstance(value, dict):
-        return dict.fromkeys(keys.hosts("hosts", 16), "")
-    expected = f"how many hosts of each class, {_MOST} at most, like {{ SunUltra10 = 8, sgi_origin2000 = 8 }}"
-    counts = list(value.values())
-    whole = all(isinstance(count, int) and not isinstance(count, bool) and count >= 1 for count in counts)
-    if not whole or not 1 <= sum(counts) <= _MOST or not all(name and "," not in name for name in value):
-        raise keys.wrong("hosts", value, expected)
-    what = "connector simulated: a class of hosts"
-    classes = [safe(name, what) for name, count in value.items() for _ in range(count)]
-    return dict(zip(numbered_hosts(len(classes)), classes, strict=True))
+        return read_settings(cls, "simulated", table)

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.connector.settings_table import SettingsTable
+from cosched.connector.settings_table import SettingsTable, read_settings, setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
 __all__ = ["SlurmSettings"]
+
+
+def _identity(keys: SettingsTable, key: str) -> str:
+    chosen = keys.choice(key, "daemon", "account", "user")
+    if chosen == "user" and os.geteuid() != 0:
+        raise keys.wrong(key, chosen, "another one: only root may submit for other users")
+    return chosen
+
+
+def _lowest_uid(keys: SettingsTable, key: str) -> int:
+    return int(keys.number(key, 1000, 1, 2**32 - 2))
+
+
+def _spool(keys: SettingsTable, key: str) -> Path:
+    path = keys.path(key, "/var/spool/cosched/slurm", "the absolute path of a folder")
+    if "%" in str(path):
+        raise keys.wrong(key, str(path), "a path without '%', which Slurm replaces in names of files")
+    return path
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +57,26 @@ class SlurmSettings:
         interface: "cli" (Slurm's commands) or "pyslurm" (its library).
     """
 
-    spool: Path
-    config: Path | None
-    bin: Path | None
-    partition: str
-    account: str
-    qos: str
-    host_class: str
-    completions: Path | None
-    poll: float
-    timeout: float
-    keep_days: float
-    reservation: str
-    gres: str
-    identity: str
-    lowest_uid: int
-    interface: str
+    spool: Path = setting(_spool)
+    config: Path | None = setting(
+        SettingsTable.optional_path, "the absolute path of Slurm's configuration file (slurm.conf)"
+    )
+    bin: Path | None = setting(
+        SettingsTable.optional_path, "the absolute path of the folder that holds sbatch and squeue"
+    )
+    partition: str = setting(SettingsTable.name)
+    account: str = setting(SettingsTable.name)
+    qos: str = setting(SettingsTable.name)
+    host_class: str = setting(SettingsTable.name)
+    completions: Path | None = setting(SettingsTable.optional_path, "the absolute path of a file", exists=False)
+    poll: float = setting(SettingsTable.seconds, 2.0, 0.1, 3600)
+    timeout: float = setting(SettingsTable.seconds, 30.0, 1, 3600)
+    keep_days: float = setting(SettingsTable.number, 7.0, 0, 36500)
+    reservation: str = setting(SettingsTable.name)
+    gres: str = setting(SettingsTable.name, "generic resources such as gpu:1")
+    identity: str = setting(_identity)
+    lowest_uid: int = setting(_lowest_uid)
+    interface: str = setting(SettingsTable.choice, "cli", "pyslurm")
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> SlurmSettings:
@@ -63,36 +85,4 @@ class SlurmSettings:
         Raises:
             UserError: a key is unknown or its value is not usable; the message names it and what is expected.
         """
-        keys = SettingsTable("slurm", table, [field.name for field in fields(cls)])
-        return cls(
-            spool=_spool(keys),
-            config=keys.optional_path("config", "the absolute path of Slurm's configuration file (slurm.conf)"),
-            bin=keys.optional_path("bin", "the absolute path of the folder that holds sbatch and squeue"),
-            partition=keys.name("partition"),
-            account=keys.name("account"),
-            qos=keys.name("qos"),
-            host_class=keys.name("host_class"),
-            completions=keys.optional_path("completions", "the absolute path of a file", exists=False),
-            poll=keys.seconds("poll", 2.0, 0.1, 3600),
-            timeout=keys.seconds("timeout", 30.0, 1, 3600),
-            keep_days=keys.number("keep_days", 7.0, 0, 36500),
-            reservation=keys.name("reservation"),
-            gres=keys.name("gres", "generic resources such as gpu:1"),
-            identity=_identity(keys),
-            lowest_uid=int(keys.number("lowest_uid", 1000, 1, 2**32 - 2)),
-            interface=keys.choice("interface", ("cli", "pyslurm")),
-        )
-
-
-def _identity(keys: SettingsTable) -> str:
-    chosen = keys.choice("identity", ("daemon", "account", "user"))
-    if chosen == "user" and os.geteuid() != 0:
-        raise keys.wrong("identity", chosen, "another one: only root may submit for other users")
-    return chosen
-
-
-def _spool(keys: SettingsTable) -> Path:
-    path = keys.path("spool", "/var/spool/cosched/slurm", "the absolute path of a folder")
-    if "%" in str(path):
-        raise keys.wrong("spool", str(path), "a path without '%', which Slurm replaces in names of files")
-    return path
+        return read_settings(cls, "slurm", table)

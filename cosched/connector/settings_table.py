@@ -1,19 +1,29 @@
-"""A connector's table of the configuration, read key by key: errors name the key and what is expected."""
+"""A connector's table of the configuration is read into a dataclass: errors name the key and what is expected.
+
+A field of the dataclass is a key; `setting` says there how it is read. Start at `read_settings`.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+from dataclasses import field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from cosched.connector.values import safe
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["SettingsTable", "numbered_hosts"]
+    from _typeshed import DataclassInstance
+
+__all__ = ["SettingsTable", "numbered_hosts", "read_settings", "setting"]
+
+_Value = TypeVar("_Value")
+_Limits = ParamSpec("_Limits")
+_Settings = TypeVar("_Settings", bound="DataclassInstance")
 
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}\Z")
 _MOST_HOSTS = 4096
@@ -23,6 +33,35 @@ def numbered_hosts(count: int) -> tuple[str, ...]:
     """Return names (host01, host02, …) for hosts that have none of their own."""
     width = max(2, len(str(count)))
     return tuple(f"host{number:0{width}}" for number in range(1, count + 1))
+
+
+def setting(
+    read: Callable[Concatenate[SettingsTable, str, _Limits], _Value], *limits: _Limits.args, **named: _Limits.kwargs
+) -> _Value:
+    """Return the field of a setting.
+
+    Args:
+        read: returns the value of a key, a method of `SettingsTable` or a function like one.
+        limits: what `read` is called with after the table and the key, such as the default.
+        named: the same, by name.
+    """
+    declared: _Value = field(metadata={"read": lambda table, key: read(table, key, *limits, **named)})
+    return declared
+
+
+def read_settings(kind: type[_Settings], connector: str, table: Mapping[str, object]) -> _Settings:
+    """Return settings all of whose fields are made by `setting`.
+
+    Args:
+        kind: their dataclass.
+        connector: its name, for errors.
+        table: as configured.
+
+    Raises:
+        UserError: a key is unknown or its value is not usable; the message names it and what is expected.
+    """
+    keys = SettingsTable(connector, table, [each.name for each in fields(kind)])
+    return kind(**{each.name: each.metadata["read"](keys, each.name) for each in fields(kind)})
 
 
 class SettingsTable:
@@ -100,9 +139,8 @@ class SettingsTable:
             raise self.wrong(key, value, expected)
         return safe(value, f"connector {self._connector}: {key}")
 
-    def choice(self, key: str, choices: Iterable[str]) -> str:
+    def choice(self, key: str, *words: str) -> str:
         """Return one of several words; the first where the key is left out."""
-        words = list(choices)
         value = self._table.get(key, words[0])
         if value not in words:
             raise self.wrong(key, value, f"one of {', '.join(words)}")
@@ -123,12 +161,9 @@ class SettingsTable:
             raise self.wrong(key, value, what)
         return float(value)
 
-    def flag(self, key: str, *, default: bool) -> bool:
-        """Return true or false."""
-        value = self._table.get(key, default)
-        if not isinstance(value, bool):
-            raise self.wrong(key, value, "true or false")
-        return value
+    def whole(self, key: str, default: int, low: int, high: float) -> int:
+        """Return a whole number within limits."""
+        return int(self.number(key, default, low, high, whole=True))
 
     def _absolute(self, key: str, value: object, expected: str) -> Path:
         if not isinstance(value, str | Path) or not Path(value).is_absolute():

@@ -38,7 +38,7 @@ def test_all_keys_are_read(tmp_path: Path) -> None:
         "timeout": 5,
     }
     assert CondorSettings.read(table) == CondorSettings(
-        tmp_path, config, "cm:9618", "s@h", tokens, True, False, "Kind", 90, 0, 5.0, 7.0, "", 1, 0, 0, 2
+        tmp_path, config, "cm:9618", "s@h", tokens, "spooled", "pinned", "Kind", 90, 0, 5.0, 7.0, "", 1, 0, 0, 2
     )
 
 
