@@ -118,5 +118,6 @@ class TicketIssuer:
             document = replace(guest.document, deadline=task.spec.deadline)
             return Ticket(guest.uuid, document, hops - 1, (*guest.visited, self._settings.name))
         own = self._knowledge.document(task, self._domain.hosts())
-        uuid = str(uuid5(self._instance, f"task/{task.id}"))
+        # Numbers come again where an old backup of the database is restored; times of submission do not.
+        uuid = str(uuid5(self._instance, f"task/{task.id}/{task.submitted!r}"))
         return None if own is None else Ticket(uuid, own, hops - 1, (self._settings.name,))

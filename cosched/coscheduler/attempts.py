@@ -77,7 +77,8 @@ class AttemptLifecycle:
         """Run a task now: on these hosts, reckoned to take so long, or wherever the manager likes without any."""
         number = task.status.attempts + 1
         # Derived, not drawn: the core stays repeatable, and a restart cannot give one attempt two names.
-        uuid = str(uuid5(self._instance, f"{task.id}/{number}"))
+        # The submission's time is in it: numbers come again where an old backup of the database is restored.
+        uuid = str(uuid5(self._instance, f"{task.id}/{task.submitted!r}/{number}"))
         attempt = Attempt(uuid, task.id, hosts, len(hosts) or task.spec.count, seconds, created=time)
         predicted = None if task.profile is None else self._corrections.expected_run_time(task, len(hosts))
         task = task.with_status(

@@ -5,8 +5,6 @@ Start at `Daemon.__init__`, which makes every part and names all that it works w
 
 from __future__ import annotations
 
-import fcntl
-import os
 import queue
 import signal
 import threading
@@ -42,6 +40,7 @@ from cosched.daemon.effects import Effects
 from cosched.daemon.engine import Engine
 from cosched.daemon.housekeeping import Housekeeping
 from cosched.daemon.inbox import Inbox
+from cosched.daemon.locks import DaemonLocks
 from cosched.daemon.manager import ManagerTimes, ResourceManager
 from cosched.daemon.neighbours import AgentNetwork, DomainParts, make_agent_network
 from cosched.daemon.peer_directory import PeerDirectory
@@ -61,7 +60,6 @@ from cosched.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from cosched.daemon.config.sections import Configuration
     from cosched.daemon.server import WebServer
@@ -113,7 +111,7 @@ class Daemon:
             SystemFault: the database, the address or the state folder cannot be had.
         """
         self._configuration = configuration
-        self._lock = _lock_state(configuration.domain.state)
+        self._locks = DaemonLocks(configuration.domain.state, configuration.database.url)
         clock = Clock()
         models = ModelProcesses(configuration.models.folders)
         notify = notification_settings(configuration)
@@ -208,7 +206,7 @@ class Daemon:
         for part in reversed(self._running):
             part.stop()
         self._parts.store.close()
-        os.close(self._lock)
+        self._locks.release()
 
     def calls(self) -> Mapping[str, int]:
         """Return how often the resource manager was asked, by verb."""
@@ -345,18 +343,3 @@ def _peer_directory(configuration: Configuration) -> PeerDirectory | None:
     if not section.listen:
         return None
     return PeerDirectory(section.peers, configuration.domain.name, CertificateFiles(section.certificate, section.key))
-
-
-def _lock_state(state: Path) -> int:
-    """Make the state folder ours: two daemons on one database would run every task twice."""
-    try:
-        state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = os.open(state / "cosched.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise SystemFault(f"{state} cannot be used ({error.strerror}): correct it, or set [domain] state") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(lock)
-        raise SystemFault(f"another cosched runs with {state}: stop it, or set another [domain] state") from error
-    return lock

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-__all__ = ["RefusedError", "StoreFault", "database_errors", "label", "open_engine"]
+__all__ = ["RefusedError", "StoreFault", "database_errors", "database_file", "label", "open_engine"]
 
 
 class StoreFault(SystemFault):
@@ -79,6 +79,16 @@ def label(url: str) -> str:
     """Return the database's name for people: without the password."""
     parsed = _parse(url)
     return parsed.database or "" if parsed.get_backend_name() == "sqlite" else parsed.render_as_string()
+
+
+def database_file(url: str) -> Path | None:
+    """Return the file of an SQLite database; None where the database is no file.
+
+    Raises:
+        UserError: the URL cannot be used.
+    """
+    parsed = _parse(url)
+    return Path(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
 
 
 def open_engine(url: str) -> Engine:

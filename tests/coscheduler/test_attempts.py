@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cosched.connector.interface import JobState
 from cosched.coscheduler.events import AttemptMissing, HostsObserved, SubmitFailed
 from cosched.coscheduler.task import AttemptState, TaskState
@@ -50,3 +52,14 @@ def test_a_task_that_lost_its_hosts_twice_is_held_back_for_a_growing_while() -> 
             assert core.held_back_until("1") == time + pause
             left = dispatched(core.handle(HostsObserved(time + pause, hosts(1))))
         (attempt,) = left
+
+
+def test_a_number_that_comes_again_names_no_former_attempt() -> None:
+    """A restored backup gives numbers out again: their first users' jobs and outputs must not be found by others."""
+    task = a_task(125, [10.0])
+    first, again, restored = (
+        dispatched(submit(a_core(1), each))[0].uuid
+        for each in (task, replace(task, submitted=task.submitted - 1e-3), task)
+    )
+    assert first != again
+    assert restored == first  # the same task finds what it ran before

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import threading
 import time
 import uuid
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -145,6 +146,32 @@ def test_kills_at_random_moments_lose_no_task_and_run_none_twice(
 
 
 @pytest.mark.timeout(400)
+@pytest.mark.parametrize("connector", CONNECTORS)
+def test_a_restored_backup_gives_nobody_the_jobs_of_others(connector: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers come again; the next task with one passed for completed, and showed another user's output."""
+    with a_site(connector, monkeypatch) as site:
+        database = site.folder / "state" / "cosched.db"
+        with closing(sqlite3.connect(database)) as live, closing(sqlite3.connect(site.folder / "backup.db")) as kept:
+            live.backup(kept)
+        lost = _echo(site, "hers")
+        site.kill()
+        for left in database.parent.glob("cosched.db*"):
+            left.unlink()
+        (site.folder / "backup.db").rename(database)
+        site.start()
+        assert _echo(site, "his") == lost
+
+
+def _echo(site: Site, word: str) -> str:
+    """Run a task that writes a word, check that this is its output, and return its identifier."""
+    with site.client() as client:
+        task = client.submit(TaskRequest(command=("/bin/echo", word), profile=(1.0,)))
+        (ended,) = client.wait([task.id], timeout=60)
+        assert ended.state == "completed"
+        _until(lambda: (found := client.output(task.id)) is not None and found.data == f"{word}\n".encode())
+        return task.id
+
+
 @pytest.mark.parametrize("connector", CONNECTORS)
 def test_a_host_taken_off_in_mid_run_loses_no_task_and_is_used_again(
     connector: str, monkeypatch: pytest.MonkeyPatch

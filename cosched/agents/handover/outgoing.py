@@ -225,7 +225,7 @@ class OutgoingHandovers:
         task = self._domain.task(handover.task)
         ticket = None if task is None else self._tickets.issue(task)
         if ticket is not None:
-            commit = Commit(ticket.uuid, handover.epoch, ticket.hops, ticket.visited, ticket.document_at(time))
+            commit = Commit(handover.uuid, handover.epoch, ticket.hops, ticket.visited, ticket.document_at(time))
             self._context.ask(handover.peer, commit, time)
 
     def _grant(self, handover: Handover, ask: int) -> None:

@@ -1,0 +1,67 @@
+"""Locks keep a second daemon from a state folder and from a database: two would run every task twice."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from typing import TYPE_CHECKING
+
+from cosched.errors import SystemFault
+from cosched.store.database import database_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["DaemonLocks"]
+
+
+class DaemonLocks:
+    """The locks of a running daemon; the system releases them however it ends."""
+
+    def __init__(self, state: Path, database: str) -> None:
+        """Take the locks.
+
+        Args:
+            state: the daemon's folder, made where it is missing.
+            database: URL; of an SQLite database the file is locked, by whatever path it is named.
+
+        Raises:
+            UserError: the URL cannot be used.
+            SystemFault: another daemon has one of them, or its file cannot be made.
+        """
+        self._held: list[int] = []
+        self._take(lambda: _state_file(state), f"{state}", "set another [domain] state")
+        file = database_file(database)
+        if file is not None:
+            self._take(lambda: _beside(file), f"the database {file}", "name another in [database] url")
+
+    def release(self) -> None:
+        """Let others have what was locked."""
+        while self._held:
+            os.close(self._held.pop())
+
+    def _take(self, file: Callable[[], Path], name: str, remedy: str) -> None:
+        try:
+            lock = os.open(file(), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            self.release()
+            raise SystemFault(f"{name} cannot be used ({error.strerror}): correct it, or {remedy}") from error
+        self._held.append(lock)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self.release()
+            raise SystemFault(f"another cosched runs with {name}: stop it, or {remedy}") from error
+
+
+def _state_file(state: Path) -> Path:
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return state / "cosched.lock"
+
+
+def _beside(database: Path) -> Path:
+    """Return the lock file of a database: two links to one file have one."""
+    found = database.resolve()
+    found.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return found.with_name(f"{found.name}.lock")

@@ -1,0 +1,47 @@
+"""Two daemons never have one state folder or one database, by whatever path it is named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.daemon.locks import DaemonLocks
+from cosched.errors import SystemFault, UserError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def url(file: Path) -> str:
+    return f"sqlite:///{file}"
+
+
+def test_a_state_folder_has_one_daemon(tmp_path: Path) -> None:
+    first = DaemonLocks(tmp_path / "state", url(tmp_path / "one.db"))
+    with pytest.raises(SystemFault, match=r"another cosched runs with .*state: stop it, or set another"):
+        DaemonLocks(tmp_path / "state", url(tmp_path / "two.db"))
+    first.release()
+    DaemonLocks(tmp_path / "state", url(tmp_path / "one.db")).release()
+
+
+def test_a_database_has_one_daemon_whatever_state_folders_there_are(tmp_path: Path) -> None:
+    (tmp_path / "alias.db").symlink_to(tmp_path / "one.db")
+    first = DaemonLocks(tmp_path / "a", url(tmp_path / "one.db"))
+    for name in ("one.db", "alias.db"):
+        with pytest.raises(SystemFault, match=r"another cosched runs with the database .*: stop it, or name another"):
+            DaemonLocks(tmp_path / "b", url(tmp_path / name))
+    first.release()
+    # Who was refused has left nothing locked.
+    DaemonLocks(tmp_path / "b", url(tmp_path / "alias.db")).release()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemFault, match=r"file/state cannot be used"):
+        DaemonLocks(tmp_path / "file" / "state", url(tmp_path / "one.db"))
+
+
+def test_a_url_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is not a database URL"):
+        DaemonLocks(tmp_path / "state", "no url")
