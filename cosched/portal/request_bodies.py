@@ -10,9 +10,10 @@ import json
 import math
 from dataclasses import fields
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+from pydantic import ConfigDict, FailFast, TypeAdapter, ValidationError, with_config
+from pydantic_core import from_json
 
 from cosched.api.documents import TaskRequest
 from cosched.api.problems import RequestError
@@ -32,8 +33,13 @@ __all__ = [
 ]
 
 
+MOST_TASKS = 10_000
+"""Tasks in one request."""
+
 _T = TypeVar("_T")
 _MOST_FAULTS = 3
+_MOST_KEYS = 200  # of a document; each that is not known would be a fault of its own
+_MOST_ELEMENTS = 65_536  # of a list or an object in a document
 _TYPE_NAMES = frozenset({"int", "float", "str", "bool"})  # parts of a fault's place that name a type, not a key
 
 
@@ -78,6 +84,7 @@ class RequestBody(Generic[_T]):
         Raises:
             RequestError: not JSON, or not of this form.
         """
+        _check_size([_json(body)])
         try:
             return self._adapter.validate_json(body)
         except ValidationError as error:
@@ -135,11 +142,40 @@ def _sentence(fault: Any, name: str, keys: Sequence[str]) -> str:
             return f"{key} is {str(fault['input'])[:80]!r}: {wanted}"
 
 
-MOST_TASKS = 10_000
-"""Tasks in one request."""
+def _json(body: bytes) -> Any:
+    """Return what a body says; None where it is not JSON: the validation says so with the place."""
+    try:
+        return from_json(body)
+    except ValueError:
+        return None
+
+
+def _check_size(documents: Sequence[Any]) -> None:
+    """Refuse documents of which the validation would make very many faults, each with room of its own.
+
+    Raises:
+        RequestError: one has too many keys, or a list or an object in it too many elements.
+    """
+    for document in documents:
+        if not isinstance(document, dict):
+            continue
+        if len(document) > _MOST_KEYS:
+            raise _too_many(f"{len(document)} keys in one object", _MOST_KEYS)
+        parts = [part for part in document.values() if isinstance(part, dict | list)]
+        parts += [
+            each for part in parts if isinstance(part, dict) for each in part.values() if isinstance(each, dict | list)
+        ]
+        largest = max(map(len, parts), default=0)
+        if largest > _MOST_ELEMENTS:
+            raise _too_many(f"{largest} elements in one list or object", _MOST_ELEMENTS)
+
+
+def _too_many(what: str, most: int) -> RequestError:
+    return RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, f"{what} are too many at once: send at most {most}")
+
 
 _TASK = RequestBody(TaskRequest, "a task")  # makes the type strict, in lists too
-_TASK_LIST: TypeAdapter[list[TaskRequest]] = TypeAdapter(list[TaskRequest])
+_TASK_LIST: TypeAdapter[list[TaskRequest]] = TypeAdapter(Annotated[list[TaskRequest], FailFast()])
 _TASK_KEYS = list(_TASK.schema["properties"])
 
 
@@ -156,16 +192,17 @@ def read_requests(body: bytes) -> list[TaskRequest]:
     """
     if body.lstrip().startswith(b"{"):
         return [_TASK.read(body)]
+    documents = _json(body)
+    if isinstance(documents, list):
+        if len(documents) > MOST_TASKS:
+            raise _too_many(f"{len(documents)} tasks", MOST_TASKS)
+        _check_size(documents)
     try:
         requests = _TASK_LIST.validate_json(body)
     except ValidationError as error:
         raise _refusal(error) from error
     if not requests:
         raise _not_a_task()
-    if len(requests) > MOST_TASKS:
-        raise RequestError(
-            HTTPStatus.UNPROCESSABLE_ENTITY, f"{len(requests)} tasks are too many at once: send at most {MOST_TASKS}"
-        )
     return requests
 
 

@@ -66,3 +66,26 @@ def test_the_digest_does_not_depend_on_the_order_of_keys(keys: list[str]) -> Non
     values = {"application": "a", "hosts": 2, "name": "n", "deadline": 5.0}
     body = json.dumps({key: values[key] for key in keys}).encode()
     assert requests_digest(read_requests(body)) == requests_digest(read_requests(json.dumps(values).encode()))
+
+
+@pytest.mark.parametrize(
+    ("body", "refusal"),
+    [
+        (b"[" + b",".join([b"1"] * 1_000_000) + b"]", "1000000 tasks are too many at once"),
+        (b"{" + b",".join(b'"k%d":1' % number for number in range(100_000)) + b"}", "100000 keys in one object"),
+        (b'[{"command":[' + b",".join([b"1"] * 100_000) + b"]}]", "100000 elements in one list"),
+        (b'{"native":{"settings":{' + b",".join(b'"k%d":1' % n for n in range(100_000)) + b"}}}", "100000 elements"),
+    ],
+)
+def test_a_body_with_very_many_faults_is_refused_by_its_size(body: bytes, refusal: str) -> None:
+    """Each fault took room and time of its own: a request of 14 MiB took 7 GB, and the daemon down."""
+    with pytest.raises(RequestError, match=refusal):
+        read_requests(body)
+
+
+def test_a_list_is_validated_up_to_its_first_faulty_task() -> None:
+    tasks = b",".join([b'{"command":7,"hosts":true}'] * 10_000)
+    with pytest.raises(RequestError) as refused:
+        read_requests(b"[" + tasks + b"]")
+    assert str(refused.value).startswith("task 1 of the list: command is '7'")
+    assert "hosts is 'True'" in str(refused.value)
