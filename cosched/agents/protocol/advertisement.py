@@ -54,7 +54,7 @@ class AdvertisedHostClass:
 
     @property
     def hosts(self) -> int:
-        """How many there are."""
+        """Number of hosts of this class that are up."""
         return self.free[-1].hosts if self.free else 0
 
     def times(self) -> list[float]:

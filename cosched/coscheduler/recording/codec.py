@@ -43,7 +43,7 @@ _MODULES = (
     changes,
     snapshot,
 )
-_FAULTY = {math.inf: "inf", -math.inf: "-inf"}  # JSON has no such numbers
+_INFINITE = {math.inf: "inf", -math.inf: "-inf"}  # JSON has no such numbers
 
 
 class RecordError(ValueError):
@@ -241,7 +241,7 @@ def _same(value: Any) -> Any:
 
 
 def _float_written(value: float) -> float | str:
-    return float(value) if math.isfinite(value) else _FAULTY.get(value, "nan")
+    return float(value) if math.isfinite(value) else _INFINITE.get(value, "nan")
 
 
 def _floats_written(values: tuple[float, ...]) -> list[float | str]:

@@ -43,7 +43,7 @@ class ReplayedEvent:
 
     @property
     def decided(self) -> tuple[str, ...]:
-        """One line for each decision of now."""
+        """Return one line for each decision of now."""
         return () if self.outcome is None else decision_texts(self.outcome.decisions)
 
 
