@@ -9,13 +9,12 @@ Loading this module loads numba.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.kernels.genetic_operators import random_unit
-from cosched.scheduling.kernels.jit import compiled
 from cosched.scheduling.kernels.machine_prices import machine_prices
+from cosched.scheduling.kernels.mapping_annealing import MappingState, MappingTables, anneal
 from cosched.scheduling.objective.comparison import PlanFigures
 
 if TYPE_CHECKING:
@@ -26,53 +25,11 @@ __all__ = ["DualPriceSearch", "warm_up"]
 # The coarser the grain (machines ÷ tasks), the further from the prices a good assignment lies. Found on 512 x 16.
 _NEAR = 12.8  # grains by which a task's priced time may exceed its minimum: 40 %
 _LEAST_NEAR = 0.1
-_HOT, _COLD = 0.1, 0.01  # temperatures, in grains, of losses relative to the bound
 _SQUARED = 1.0  # weight of the squared excess, per grain, in every other round: it evens the machines out
-_EXCHANGES = 0.3  # share of moves that bring another task back
 _MOVES = 100  # tried in a round for each task
 _FEWEST = 5_000
 _LONGER_AFTER = 8  # rounds; then they are twice as long, and so on
 _LONGEST = 6  # times
-
-
-class _MappingTables(NamedTuple):
-    """The constant data of a search.
-
-    Attributes:
-        seconds: (m, N) run times.
-        prices: (N,) with a mean of 1.
-        tasks: (C,) the task of each choice that there is.
-        machines: (C,) the machine of each choice.
-        allowed: (m, N) which choices there are.
-        bound: of the linear program, in seconds.
-        grain: machines ÷ tasks.
-    """
-
-    seconds: NDArray[np.float64]
-    prices: NDArray[np.float64]
-    tasks: NDArray[np.int64]
-    machines: NDArray[np.int64]
-    allowed: NDArray[np.bool_]
-    bound: float
-    grain: float
-
-
-class _Assignment(NamedTuple):
-    """An assignment on its way.
-
-    Attributes:
-        machine: (m,) of each task.
-        loads: (N,) when each machine ends, in seconds.
-        members: (N, m) the movable tasks of each machine in any order, as many as its size.
-        sizes: (N,) see `members`.
-        place: (m,) where a movable task stands in its machine's row of `members`.
-    """
-
-    machine: NDArray[np.int64]
-    loads: NDArray[np.float64]
-    members: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    place: NDArray[np.int64]
 
 
 class DualPriceSearch:
@@ -105,7 +62,7 @@ class DualPriceSearch:
         allowed = priced <= (1 + max(_NEAR * grain, _LEAST_NEAR)) * priced.min(axis=1, keepdims=True)
         allowed[allowed.sum(axis=1) == 1] = False  # nothing to choose: such a task is never moved
         tasks, machines = np.nonzero(allowed)
-        self._ground = _MappingTables(
+        self._ground = MappingTables(
             np.ascontiguousarray(seconds), prices * len(prices), tasks, machines, allowed, spread, grain
         )
         self._random = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
@@ -148,7 +105,7 @@ class DualPriceSearch:
         state = _initial_assignment(self._ground, self.machine if again else self._cheapest)
         moves = max(_FEWEST, _MOVES * len(self.machine)) << min(self.generations // _LONGER_AFTER, _LONGEST)
         found = state.machine.copy()
-        _anneal(self._ground, state, self._random, _SQUARED / self._ground.grain if again else 0.0, moves, found)
+        anneal(self._ground, state, self._random, _SQUARED / self._ground.grain if again else 0.0, moves, found)
         self.generations += 1
         self.evaluations += moves
         makespan = self._makespan(found)
@@ -184,7 +141,7 @@ def _ends(machine: NDArray[np.int64], taken: NDArray[np.float64], order: NDArray
     return ends
 
 
-def _initial_assignment(ground: _MappingTables, machine: NDArray[np.int64]) -> _Assignment:
+def _initial_assignment(ground: MappingTables, machine: NDArray[np.int64]) -> MappingState:
     tasks, machines = ground.seconds.shape
     members, sizes = np.zeros((machines, tasks), dtype=np.int64), np.zeros(machines, dtype=np.int64)
     place = np.zeros(tasks, dtype=np.int64)
@@ -194,76 +151,4 @@ def _initial_assignment(ground: _MappingTables, machine: NDArray[np.int64]) -> _
         members[number, : len(here)] = here
         place[here] = np.arange(len(here))
         sizes[number] = len(here)
-    return _Assignment(machine.astype(np.int64), _loads(ground.seconds, machine), members, sizes, place)
-
-
-@compiled
-def _anneal(
-    ground: _MappingTables,
-    state: _Assignment,
-    random: NDArray[np.uint64],
-    squared: float,
-    moves: int,
-    found: NDArray[np.int64],
-) -> None:
-    """Try so many moves while the temperature falls; leave the assignment with the smallest makespan in `found`."""
-    best = state.loads.max()
-    temperature = _HOT * ground.grain
-    cooling = (_COLD / _HOT) ** (64.0 / moves)
-    for move in range(moves):
-        if move % 64 == 63:
-            temperature *= cooling
-        choice = int(random_unit(random) * ground.tasks.shape[0])
-        task, target = ground.tasks[choice], ground.machines[choice]
-        origin = state.machine[task]
-        if target == origin:
-            continue
-        back = _partner(ground, state, random, origin, target)
-        if back == -2:
-            continue
-        left = state.loads[origin] - ground.seconds[task, origin]
-        right = state.loads[target] + ground.seconds[task, target]
-        if back >= 0:
-            left += ground.seconds[back, origin]
-            right -= ground.seconds[back, target]
-        change = _loss(ground, origin, left, squared) - _loss(ground, origin, state.loads[origin], squared)
-        change += _loss(ground, target, right, squared) - _loss(ground, target, state.loads[target], squared)
-        if change > 0 and random_unit(random) >= np.exp(-change / temperature):
-            continue
-        state.loads[origin], state.loads[target] = left, right
-        _carry_out(state, task, back, origin, target)
-        if left < best and right < best and state.loads.max() < best:
-            best = state.loads.max()
-            found[:] = state.machine
-
-
-@compiled
-def _partner(ground: _MappingTables, state: _Assignment, random: NDArray[np.uint64], origin: int, target: int) -> int:
-    """Return the task that comes back in exchange, -1 for none, -2 for a forbidden one."""
-    if random_unit(random) >= _EXCHANGES or state.sizes[target] == 0:
-        return -1
-    back = state.members[target, int(random_unit(random) * state.sizes[target])]
-    return int(back) if ground.allowed[back, origin] else -2
-
-
-@compiled
-def _loss(ground: _MappingTables, machine: int, load: float, squared: float) -> float:
-    excess = max(load / ground.bound - 1.0, 0.0)
-    return float(ground.prices[machine] * excess * (1.0 + squared * excess))
-
-
-@compiled
-def _carry_out(state: _Assignment, task: int, back: int, origin: int, target: int) -> None:
-    here = state.place[task]
-    state.machine[task] = target
-    if back >= 0:
-        there = state.place[back]
-        state.machine[back] = origin
-        state.members[target, there], state.place[task] = task, there
-        state.members[origin, here], state.place[back] = back, here
-        return
-    state.sizes[origin] -= 1
-    last = state.members[origin, state.sizes[origin]]
-    state.members[origin, here], state.place[last] = last, here
-    state.members[target, state.sizes[target]], state.place[task] = task, state.sizes[target]
-    state.sizes[target] += 1
+    return MappingState(machine.astype(np.int64), _loads(ground.seconds, machine), members, sizes, place)

@@ -17,7 +17,7 @@ import numpy as np
 from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.kernels import objective_kernel
-from cosched.scheduling.kernels.jit import compiled as machine_code
+from cosched.scheduling.kernels.titan_classic_kernel import decode_sets, population_costs, possible_sets
 from cosched.scheduling.objective.comparison import PlanFigures
 from cosched.scheduling.objective.objective import measure_times
 from cosched.scheduling.objective.weights import Weights
@@ -27,11 +27,6 @@ from cosched.scheduling.schedule import Assignment, Schedule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from cosched.scheduling.kernels.problem_tables import ProblemTables
-
-    _Orders = NDArray[np.int64]
-    _Maps = NDArray[np.bool_]
 
 __all__ = ["TitanClassicSearch", "remainder_selection", "warm_up"]
 
@@ -128,14 +123,14 @@ class TitanClassicSearch:
         """Return when each task starts and ends in the best solution so far, by task."""
         order, sets = self._solution
         starts, ends = np.empty(len(order)), np.empty(len(order))
-        _decode(self._tables, order, sets, self._tables.free.copy(), starts, ends)
+        decode_sets(self._tables, order, sets, self._tables.free.copy(), starts, ends)
         return starts, ends
 
     def _evaluate(self) -> NDArray[np.float64]:
         objective_kernel.repair_orders(self._tables, self._orders)
-        for individual, task in np.argwhere(~_possible(self._tables, self._maps)).tolist():
+        for individual, task in np.argwhere(~possible_sets(self._tables, self._maps)).tolist():
             self._maps[individual, task] = self._set(task)
-        costs = _costs(self._tables, self._weights, self._orders, self._maps)
+        costs = population_costs(self._tables, self._weights, self._orders, self._maps)
         self.evaluations += len(costs)
         best = int(costs.argmin())
         if costs[best] < self.cost:
@@ -196,75 +191,3 @@ def warm_up() -> None:
         np.full(1, np.inf),
     )
     TitanClassicSearch(one).step()
-
-
-@machine_code
-def _possible(problem: ProblemTables, maps: _Maps) -> _Maps:
-    """Return (P, m): whether each set can run its task."""
-    possible = np.empty(maps.shape[:2], dtype=np.bool_)
-    for individual in range(maps.shape[0]):
-        for task in range(maps.shape[1]):
-            possible[individual, task] = _seconds(problem, task, maps[individual, task]) < np.inf
-    return possible
-
-
-@machine_code
-def _seconds(problem: ProblemTables, task: int, hosts: NDArray[np.bool_]) -> float:
-    """Return the run time on a set of hosts; infinite where it is empty or cannot run the task."""
-    count = hosts.sum()
-    if count == 0 or count > problem.seconds.shape[2]:
-        return np.inf
-    slowest = 0.0
-    for host in range(hosts.shape[0]):
-        if hosts[host]:
-            slowest = max(slowest, problem.seconds[problem.host_class[host], task, count - 1])
-    return slowest
-
-
-@machine_code
-def _costs(problem: ProblemTables, weights: NDArray[np.float64], orders: _Orders, maps: _Maps) -> NDArray[np.float64]:
-    costs = np.empty(orders.shape[0])
-    starts, ends = np.empty(orders.shape[1]), np.empty(orders.shape[1])
-    for individual in range(orders.shape[0]):
-        free = problem.free.copy()
-        idle, moment = _decode(problem, orders[individual], maps[individual], free, starts, ends)
-        makespan = ends.max()
-        late = 0.0
-        for task in range(ends.shape[0]):
-            late += max(0.0, float(ends[task] - problem.deadline[task]))
-        for host in range(free.shape[0]):
-            if free[host] < makespan:  # the last pocket, up to the makespan
-                idle += makespan - free[host]
-                moment += makespan * makespan - free[host] * free[host]
-        pockets = (2 * makespan * idle - moment) / (makespan * makespan)
-        costs[individual] = weights[0] * makespan + weights[1] * pockets + weights[2] * late
-    return costs
-
-
-@machine_code
-def _decode(
-    problem: ProblemTables,
-    order: NDArray[np.int64],
-    sets: _Maps,
-    free: NDArray[np.float64],
-    starts: NDArray[np.float64],
-    ends: NDArray[np.float64],
-) -> tuple[float, float]:
-    """Fill in starts and ends by task; return Σ ΔT and Σ ((T + ΔT)² - T²) over the idle pockets before tasks."""
-    idle, moment = 0.0, 0.0
-    for position in range(order.shape[0]):
-        task = order[position]
-        start = problem.release[task]
-        for index in range(problem.first[task], problem.first[task + 1]):
-            start = max(start, ends[problem.before[index]])
-        for host in range(free.shape[0]):
-            if sets[task, host]:
-                start = max(start, free[host])
-        end = start + _seconds(problem, task, sets[task])
-        for host in range(free.shape[0]):
-            if sets[task, host]:
-                idle += start - free[host]
-                moment += start * start - free[host] * free[host]
-                free[host] = end
-        starts[task], ends[task] = start, end
-    return idle, moment
