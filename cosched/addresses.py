@@ -1,4 +1,4 @@
-"""Addresses to listen on are unix sockets or ports; `parse_listen_address` reads one."""
+"""Addresses to listen on are unix sockets or ports: `parse_listen_address` reads one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cosched.errors import UserError
 
-__all__ = ["ListenAddress", "parse_listen_address"]
+__all__ = ["ListenAddress", "is_loopback_host", "parse_listen_address"]
 
 _TCP = re.compile(r"\[?(?P<host>[^\[\]]+)\]?:(?P<port>\d{1,5})", re.ASCII)
 _LONGEST_SOCKET = 107  # bytes that fit into sockaddr_un.sun_path beside its terminating zero
@@ -26,7 +26,7 @@ class ListenAddress:
     @property
     def public(self) -> bool:
         """Return whether other machines can reach it."""
-        return not self.path and not _is_loopback(self.host)
+        return not self.path and not is_loopback_host(self.host)
 
 
 def parse_listen_address(text: str) -> ListenAddress:
@@ -60,7 +60,8 @@ def _socket_path(path: str) -> str:
     return path
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback_host(host: str) -> bool:
+    """Return whether a name or an IP address is one of this machine's own, which no other machine sees."""
     if host == "localhost":
         return True
     try:

@@ -12,10 +12,11 @@ from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Union, get_args, get_origin, get_type_hints
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx2
 
+from cosched.addresses import is_loopback_host
 from cosched.errors import SystemFault, UserError
 from cosched.secret_files import read_secret
 from cosched.version import __version__
@@ -82,11 +83,14 @@ class ApiCaller:
                 $COSCHED_TOKEN_FILE, else none.
 
         Raises:
-            UserError: the address is neither, or the token's file can be read by everybody.
+            UserError: the address is neither, the token's file can be read by everybody, or the token would be on its
+                way.
         """
         self.server = server or os.environ.get("COSCHED_SERVER", "") or _own_socket()
         transport, base = _transport(self.server)
         headers = {"User-Agent": f"cosched/{__version__}"} | _authorization(token)
+        if "Authorization" in headers:
+            _check_secrecy(self.server)
         self._socket = Path(self.server.removeprefix("unix:")) if self.server.startswith("unix:") else None
         self._answered = False
         self._http = httpx2.Client(
@@ -175,6 +179,19 @@ def _transport(server: str) -> tuple[httpx2.HTTPTransport, str]:
         # The authorities of this machine are read where there is something to verify only: it takes 40 ms.
         return httpx2.HTTPTransport(verify=server.startswith("https://")), server
     raise UserError(f"{server!r} is not the address of a server: write unix:/path or http://host:port")
+
+
+def _check_secrecy(server: str) -> None:
+    """Refuse to send a token where others can read it.
+
+    Raises:
+        UserError: the address is another machine's, without TLS.
+    """
+    parts = urlsplit(server)
+    if parts.scheme == "http" and not is_loopback_host(parts.hostname or ""):
+        raise UserError(
+            f"everybody on the way to {server} could read the token: write https://, or reach the daemon by its socket"
+        )
 
 
 @contextmanager

@@ -62,6 +62,18 @@ def test_what_is_no_address_is_refused(server: str) -> None:
         Client(server)
 
 
+@pytest.mark.parametrize("server", ["http://192.0.2.1:8080", "http://cosched", "http://cosched.example.org"])
+def test_a_token_never_leaves_for_another_machine_without_tls(server: str) -> None:
+    with pytest.raises(UserError, match="could read the token: write https://"):
+        Client(server, token="cosched_a_b")
+    Client(server).close()
+
+
+@pytest.mark.parametrize("server", ["http://127.0.0.1:8080", "http://[::1]:8080", "http://localhost", "unix:/x"])
+def test_a_token_may_go_where_nobody_else_reads_it(server: str) -> None:
+    Client(server, token="cosched_a_b").close()
+
+
 def test_the_address_comes_from_the_environment_or_the_users_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COSCHED_SERVER", "http://127.0.0.1:1")
     with Client() as client:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticKnownError
@@ -12,7 +13,7 @@ from pydantic_core import PydanticKnownError
 from cosched import resources
 from cosched.access.principals import checked_user_name
 from cosched.access.proxies import parse_proxies
-from cosched.addresses import ListenAddress, parse_listen_address
+from cosched.addresses import ListenAddress, is_loopback_host, parse_listen_address
 from cosched.api.times import parse_duration
 from cosched.connector.registry import available_connectors
 from cosched.errors import UserError
@@ -282,6 +283,9 @@ class NotifySection(_Section):
     def _check_receivers(self) -> NotifySection:
         if self.webhooks and self.secret_file is None:
             raise ValueError("webhooks are signed: name the file with the secret in secret_file")
+        server = urlsplit(self.smtp)
+        if self.password_file is not None and server.scheme == "smtp" and not is_loopback_host(server.hostname or ""):
+            raise ValueError("the password could be read on its way: write smtps:// or smtp+starttls:// in smtp")
         if self.recipients and not self.smtp:
             raise ValueError("recipients are told by mail: name the mail server in smtp")
         for path, what in ((self.secret_file, "the secret file"), (self.password_file, "the password file")):

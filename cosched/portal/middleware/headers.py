@@ -18,6 +18,7 @@ _ALWAYS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+_ONLY_TLS = (b"strict-transport-security", b"max-age=31536000")  # browsers come back by TLS alone for a year
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")  # pages may send them, with a CSRF token
 _DATA = b"default-src 'none'; frame-ancestors 'none'"
 
@@ -62,6 +63,8 @@ class SecureHeaders:
                     *_ALWAYS,
                     (b"content-security-policy", content_security_policy(nonce).encode() if page else _DATA),
                 ]
+                if scope.get("scheme") == "https":
+                    headers.append(_ONLY_TLS)
                 if not any(name.lower() == b"cache-control" for name, _ in headers):
                     headers.append((b"cache-control", b"no-store"))
             await send(message)

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import ValidationError
 
 from cosched.daemon.config.sections import Configuration
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_the_table_of_the_kind_in_force_is_handed_over() -> None:
@@ -37,3 +40,24 @@ def test_the_table_of_the_kind_in_force_is_handed_over() -> None:
 def test_what_is_out_of_bounds_is_refused(section: str, key: str, value: Any) -> None:
     with pytest.raises(ValidationError):
         Configuration.model_validate({section: {key: value}})
+
+
+@pytest.mark.parametrize(
+    ("server", "secret"),
+    [
+        ("smtp://mail.example.org:25", False),
+        ("smtp+starttls://mail.example.org:587", True),
+        ("smtps://mail.example.org", True),
+        ("smtp://localhost", True),
+        ("smtp://127.0.0.1:25", True),
+    ],
+)
+def test_a_password_never_goes_to_another_mail_server_unencrypted(tmp_path: Path, server: str, secret: bool) -> None:
+    password = tmp_path / "password"
+    password.touch(mode=0o600)
+    values = {"notify": {"smtp": server, "user": "cosched", "password_file": str(password)}}
+    if secret:
+        assert Configuration.model_validate(values).notify.smtp == server
+    else:
+        with pytest.raises(ValidationError, match=r"write smtps:// or smtp\+starttls://"):
+            Configuration.model_validate(values)

@@ -37,3 +37,11 @@ def test_data_is_no_page_whatever_is_in_it() -> None:
     assert answer.headers["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'none'"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_over_tls_browsers_are_told_to_come_back_by_tls() -> None:
+    plain, secure = (
+        TestClient(app(), base_url=f"{scheme}://cosched.example.org").get("/data") for scheme in ("http", "https")
+    )
+    assert "Strict-Transport-Security" not in plain.headers
+    assert secure.headers["Strict-Transport-Security"] == "max-age=31536000"
