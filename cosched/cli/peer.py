@@ -234,7 +234,7 @@ def _book(config: Path | None) -> Any:
 
 def _write(path: Path, content: bytes, mode: int) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
             file.write(content)
     except OSError as error:

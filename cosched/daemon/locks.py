@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from typing import TYPE_CHECKING
 
 from cosched.errors import SystemFault
@@ -56,7 +57,14 @@ class DaemonLocks:
 
 
 def _state_file(state: Path) -> Path:
+    """Return the lock file of a state folder.
+
+    Raises:
+        SystemFault: other users may write the folder, and so put a database of theirs there.
+    """
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if stat.S_IMODE(state.stat().st_mode) & 0o022:
+        raise SystemFault(f"other users may write the folder {state}: chmod go-w {state}")
     return state / "cosched.lock"
 
 

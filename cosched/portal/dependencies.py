@@ -66,13 +66,22 @@ async def current_principal(request: Request) -> Principal:
     return found
 
 
+def check_scope(principal: Principal, scope: Scope) -> None:
+    """Refuse a credential without this scope.
+
+    Raises:
+        RequestError: it has not this scope.
+    """
+    if scope not in principal.scopes:
+        raise RequestError(HTTPStatus.FORBIDDEN, f"this token may not be used for that: it has no scope {scope}")
+
+
 @cache
 def _principal_with(scope: Scope) -> Callable[[Request], Awaitable[Principal]]:
     # One function for each scope: FastAPI calls it once a request, however many dependencies name it.
     async def principal_with_scope(request: Request) -> Principal:
         principal = await current_principal(request)
-        if scope not in principal.scopes:
-            raise RequestError(HTTPStatus.FORBIDDEN, f"this token may not be used for that: it has no scope {scope}")
+        check_scope(principal, scope)
         return principal
 
     return principal_with_scope

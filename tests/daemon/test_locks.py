@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,6 +42,24 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SystemFault, match=r"file/state cannot be used"):
         DaemonLocks(tmp_path / "file" / "state", url(tmp_path / "one.db"))
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770, 0o702])
+def test_a_state_folder_that_others_may_write_is_refused(tmp_path: Path, mode: int) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    state.chmod(mode)
+    with pytest.raises(SystemFault, match="chmod go-w"):
+        DaemonLocks(state, url(tmp_path / "one.db"))
+
+
+def test_a_new_state_folder_is_its_users_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        DaemonLocks(tmp_path / "state", url(tmp_path / "state" / "one.db")).release()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
 
 
 def test_a_url_that_is_none_is_refused(tmp_path: Path) -> None:

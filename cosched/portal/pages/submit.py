@@ -13,12 +13,12 @@ from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
-from cosched.access.principals import Principal
+from cosched.access.principals import Principal, Scope
 from cosched.api.documents import TaskRequest
 from cosched.app.services import DomainServices
 from cosched.connector.userfiles import decode_user_file
 from cosched.errors import CoschedError, UserError
-from cosched.portal.dependencies import Services, Submitter
+from cosched.portal.dependencies import Services, Submitter, check_scope
 from cosched.portal.pages import page_router
 from cosched.portal.pages.forms import (
     fields_like_task,
@@ -45,6 +45,7 @@ def choose(
 ) -> Response:
     fields: dict[str, str] = {"application": application, "own": own if own in _OWN_KINDS else ""}
     if like:
+        check_scope(principal, Scope.READ)  # the form shows the earlier task's command and environment
         earlier = services.tasks.task(principal, like)
         catalogued = _known(services, earlier.application)
         fields = fields_like_task(earlier, time.time(), zone_of(request), catalogued=catalogued)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.access.principals import Role
+from cosched.access.principals import Role, Scope
+from cosched.access.tokens import TokenGrant
 from tests.portal.pages.makers import Portal, portal
 
 if TYPE_CHECKING:
@@ -131,6 +132,15 @@ def test_only_ones_own_task_is_cloned(here: Portal) -> None:
     assert 'value="77"' in here.person("ann").see("/submit?like=1")
     assert here.person("bob").client.get("/submit?like=1").status_code == 404
     assert 'value="77"' in here.person("olga", Role.OPERATOR).see("/submit?like=1")
+
+
+def test_a_token_without_the_scope_read_clones_nothing(here: Portal) -> None:
+    here.person("ann").submit(**{"p.work": "77"})
+    token, _ = here.access.tokens.create(TokenGrant("ann", Role.USER, {Scope.SUBMIT}), 0.0, here.access.now() + 100)
+    headers = {"Authorization": f"Bearer {token}"}
+    client = here.person("nobody").client
+    assert client.get("/submit?like=1", headers=headers).status_code == 403
+    assert client.get("/submit", headers=headers).status_code == 200
 
 
 def test_a_model_of_ones_own_comes_with_the_clone(here: Portal) -> None:
