@@ -60,7 +60,9 @@ class CredentialService:
         if user != principal.name:
             require_administrator(principal, "give out tokens for others")
         if wanted > principal.role or not allowed <= principal.scopes:
-            raise ForbiddenError("a token can do no more than who gives it out: ask for a lower role or fewer scopes")
+            raise ForbiddenError(
+                "a token can do no more than the user who creates it: ask for a lower role or fewer scopes"
+            )
         if not 0 < lifetime <= self._access.settings.longest_token:
             longest = self._access.settings.longest_token / 86400
             raise UserError(f"a token may be good for up to {longest:g} days: choose a lifetime above 0 up to that")

@@ -32,7 +32,7 @@ def add(
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Make an account."""
+    """Add an account."""
     from cosched.api.documents import AccountRequest
 
     request = AccountRequest(name=name, password=_password(password_file), role=role)
@@ -88,7 +88,7 @@ def change(
 
 @app.command()
 def remove(name: NameArgument, server: ServerOption = "", json: JsonOption = False) -> None:
-    """Forget an account with its logins and tokens; what its user submitted stays."""
+    """Remove an account with its logins and tokens; its user's tasks stay."""
     with connect(server) as client:
         client.remove_account(name)
     if json:

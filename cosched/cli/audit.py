@@ -27,7 +27,7 @@ def list_audit(
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
-    """List logins, tokens and accounts given out or taken back, newest first; for administrators."""
+    """List logins and changes of tokens and accounts, newest first; for administrators."""
     with connect(server) as client:
         entries = client.audit(limit, offset)
     if json:

@@ -27,7 +27,7 @@ def show(
     origin: Annotated[bool, typer.Option("--origin", help="Say where each value comes from.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Print every value in force, checked; exit 1 names all that is wrong."""
+    """Check and print every value in force; exit code 1 if one is wrong."""
     from cosched.daemon.config.loading import configuration_values
 
     found = configuration_values(config)

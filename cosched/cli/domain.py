@@ -1,4 +1,4 @@
-"""`cosched domain`: how it is, its schedule, what has run, how right predictions were, what has happened."""
+"""`cosched domain`: state, schedule, past runs, accuracy of predictions and log."""
 
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
@@ -22,7 +22,7 @@ app = typer.Typer()
 
 @app.command()
 def status(server: ServerOption = "", json: JsonOption = False) -> None:
-    """Say how the domain is: hosts, tasks by state, and what does not work."""
+    """Show the domain's state: hosts, tasks by state, and faults."""
     with connect(server) as client:
         found = client.status()
     if json:
@@ -40,7 +40,7 @@ def status(server: ServerOption = "", json: JsonOption = False) -> None:
 
 @app.command()
 def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
-    """Show the schedule in force: what runs, what is planned, and how good that is."""
+    """Show the schedule in force: running and planned tasks, and its quality."""
     with connect(server) as client:
         plan = client.plan()
     if json:
@@ -71,7 +71,7 @@ def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
 
 @app.command()
 def search(server: ServerOption = "", json: JsonOption = False) -> None:
-    """Show how the search's plan became better, the oldest first."""
+    """Show the progress of the search, oldest first."""
     with connect(server) as client:
         found = client.search()
     if json:
@@ -95,7 +95,7 @@ def runs(
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
-    """List what has run, on which hosts, newest first."""
+    """List past runs with their hosts, newest first."""
     with connect(server) as client:
         found = client.runs(max(time.time() - parse_duration(last), 0.0))
     if json:
@@ -118,7 +118,7 @@ def runs(
 
 @app.command()
 def accuracy(server: ServerOption = "", json: JsonOption = False) -> None:
-    """Say how right predictions were, by application and hardware."""
+    """Show the accuracy of predictions, by application and hardware."""
     with connect(server) as client:
         found = client.accuracy()
     if json:
@@ -173,7 +173,7 @@ def log(
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
-    """List what has happened, newest first."""
+    """List the log, newest first."""
     with connect(server) as client:
         found = client.log(limit, offset)
     if json:

@@ -24,7 +24,7 @@ app = typer.Typer()
 
 @app.command("list")
 def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
-    """List the hosts: up or not, and what runs on them until when."""
+    """List the hosts: up or down, and which task runs there until when."""
     with connect(server) as client:
         hosts = client.hosts()
     if json:
@@ -53,7 +53,7 @@ def reserve(
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Keep hosts for others for a while: no task starts that would run into it. For administrators."""
+    """Reserve hosts: no task starts that would run into the reservation. For administrators."""
     from cosched.api.documents import ReservationRequest
 
     now = time.time()
@@ -76,7 +76,7 @@ def reserve(
 
 @app.command("reservations")
 def list_reservations(server: ServerOption = "", json: JsonOption = False) -> None:
-    """List the reservations that are not over, and who made them."""
+    """List present and coming reservations, and who made them."""
     with connect(server) as client:
         found = client.reservations()
     if json:
@@ -102,7 +102,7 @@ def release(
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Give reservations up. For administrators."""
+    """Release reservations. For administrators."""
     with connect(server) as client:
         for each in ids:
             client.release(each)

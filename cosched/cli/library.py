@@ -22,7 +22,7 @@ _NAME = Annotated[str, typer.Argument(metavar="NAME", help="Name of the model.")
 
 @app.command()
 def applications(server: ServerOption = "", json: JsonOption = False) -> None:
-    """List what can be submitted by name, with its parameters."""
+    """List the applications that can be submitted by name, with their parameters."""
     with connect(server) as client:
         found = client.applications()
     if json:

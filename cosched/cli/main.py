@@ -21,18 +21,18 @@ __all__ = ["build", "main", "run"]
 _NOUNS = {
     "model": "Check and evaluate performance models.",
     "task": "Submit tasks and follow them.",
-    "domain": "How the domain is, its schedule, what has run, what has happened.",
-    "host": "The hosts of the domain.",
-    "library": "The catalogue and the models of the daemon.",
-    "peer": "Neighbouring domains.",
-    "token": "Tokens by which programs say who they are.",
-    "account": "Local accounts, for sites without a login of their own.",
-    "audit": "Who changed what.",
-    "config": "The configuration in force.",
+    "domain": "Show state, schedule, past runs and log of the domain.",
+    "host": "List and reserve the hosts of the domain.",
+    "library": "Show the catalogue and the models of the daemon.",
+    "peer": "Manage neighbouring domains.",
+    "token": "Manage tokens with which programs prove who they are.",
+    "account": "Manage local accounts, for sites without a login of their own.",
+    "audit": "Show who changed what.",
+    "config": "Show the configuration in force.",
 }
 # command → help; its module has `command`.
 _COMMANDS = {
-    "replay": "Run a recording of a domain again: what was decided, and why.",
+    "replay": "Run a recording of a domain again and show its decisions.",
     "plan": "Make a schedule for a queue given as a file.",
     "serve": "Run the daemon.",
     "portal": "Print a link that opens the pages, logged in.",

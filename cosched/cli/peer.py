@@ -82,7 +82,7 @@ def init(
     config: ConfigOption = None,
     out: Annotated[Path | None, typer.Option(help="The file for your neighbours; else DOMAIN.peer.toml here.")] = None,
 ) -> None:
-    """Make this domain's key and certificate, and the file to give to your neighbours. Keeps those that there are."""
+    """Make this domain's key and certificate unless they exist, and the file for its neighbours."""
     from cosched.agents.transport import tls
     from cosched.agents.transport.allow_list import PeerEntry
 
@@ -125,7 +125,7 @@ def add(
     address: Annotated[str, typer.Option(metavar="HOST:PORT", help="Instead of the file's.")] = "",
     config: ConfigOption = None,
 ) -> None:
-    """Let a domain talk to us, and talk to it; a running daemon takes it up within seconds."""
+    """Admit a neighbouring domain; a running daemon notices it within seconds."""
     from cosched.agents.transport.allow_list import read_peer_entry
 
     entry = read_peer_entry(file)
@@ -139,7 +139,7 @@ def add(
 
 @app.command("list")
 def list_peers(server: ServerOption = "", json: JsonOption = False) -> None:
-    """List the neighbours: what they offer, and what is exchanged with them."""
+    """List the neighbours: their offers, and tasks exchanged with them."""
     with connect(server) as client:
         peers = client.peers()
     if json:
@@ -166,7 +166,7 @@ def list_peers(server: ServerOption = "", json: JsonOption = False) -> None:
 
 @app.command()
 def advice(server: ServerOption = "", json: JsonOption = False) -> None:
-    """Say what this domain's agent has done, and which settings its adviser found best in simulation."""
+    """Show what this domain's agent has done, and which settings its adviser found best in simulation."""
     with connect(server) as client:
         found = client.network()
     if found is None:
@@ -179,7 +179,7 @@ def advice(server: ServerOption = "", json: JsonOption = False) -> None:
 
 @app.command()
 def ping(name: NameArgument, config: ConfigOption = None) -> None:
-    """Call a neighbour's agent, as the daemon would: over TLS that both sides prove."""
+    """Call a neighbour's agent as the daemon would, over TLS with both certificates."""
     from cosched.agents.transport import tls
     from cosched.agents.transport.peer_client import call_peer
 
@@ -198,21 +198,21 @@ def ping(name: NameArgument, config: ConfigOption = None) -> None:
 
 @app.command()
 def pause(name: NameArgument, config: ConfigOption = None) -> None:
-    """Exchange nothing new with a neighbour; what is under way goes on."""
+    """Stop new exchanges with a neighbour; those under way go on."""
     _book(config).put(_book(config).get(name).model_copy(update={"paused": True}))
     sys.stdout.write(f"{name} is paused\n")
 
 
 @app.command()
 def resume(name: NameArgument, config: ConfigOption = None) -> None:
-    """End a pause."""
+    """Allow new exchanges with a neighbour again."""
     _book(config).put(_book(config).get(name).model_copy(update={"paused": False}))
     sys.stdout.write(f"{name} is active\n")
 
 
 @app.command()
 def remove(name: NameArgument, config: ConfigOption = None) -> None:
-    """Talk to a domain no more. What it has not started is taken back; pause it first to let the rest come home."""
+    """End all contact with a domain; tasks that it has not started are taken back. Pause it first to let others end."""
     _book(config).remove(name)
     sys.stdout.write(f"{name} is removed\n")
 

@@ -50,7 +50,7 @@ def command(
     ] = "",
     json: JsonOption = False,
 ) -> None:
-    """Run a recording through the core: what was decided, and why; exit 2 where it goes another way than recorded."""
+    """Run a recording through the core and show its decisions; exit code 2 if they differ from the recorded ones."""
     until = _moment(at) if at else None
     story = _Story(task)
     for shown in _told(file, story, until):

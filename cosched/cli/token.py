@@ -1,4 +1,4 @@
-"""`cosched token`: tokens by which programs say who they are."""
+"""`cosched token`: tokens with which programs prove who they are."""
 
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
@@ -29,7 +29,7 @@ def create(
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Give out a token and print it: it is shown now and never again."""
+    """Create a token and print it: it is shown now and never again."""
     from cosched.api.documents import TokenRequest
 
     request = TokenRequest(
@@ -72,7 +72,7 @@ def revoke(
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Make tokens good for nothing."""
+    """Revoke tokens."""
     with connect(server) as client:
         for token_id in token_ids:
             client.revoke_token(token_id)

@@ -105,7 +105,7 @@ def read_output_reply(reply: PeerReply, query: OutputQuery) -> Output | None:
     except (KeyError, ValueError, TypeError) as error:
         raise SystemFault("its answer does not say which part of the output it is") from error
     if len(reply.body) > query.limit or offset < 0 or offset + len(reply.body) > size:
-        raise SystemFault("its answer is larger than what was asked for, or contradicts itself")
+        raise SystemFault("its answer is larger than the requested part, or contradicts itself")
     return Output(reply.body, offset, size)
 
 

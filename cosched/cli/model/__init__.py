@@ -67,7 +67,7 @@ def format_files(
     only_check: Annotated[bool, typer.Option("--check", help="Change nothing; exit code 1 if a file would.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Give files the canonical layout; what they say and their comments stay.
+    """Give files the canonical layout; meaning and comments stay.
 
     Prints the name of each file that changes. With --json: a list of them.
     """
@@ -94,7 +94,7 @@ def list_parameters(
     application: Annotated[str, typer.Argument(metavar="APP", help="Name in models/ or a .psl file.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Print what may be set in a model, with defaults and limits.
+    """Print the parameters of a model, with defaults and limits.
 
     With --json: a list of {"name", "default", "min", "max"}; null where the model does not say.
     """

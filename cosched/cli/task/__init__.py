@@ -231,7 +231,7 @@ def list_tasks(
 
 @app.command()
 def show(task_id: IdArgument, server: ServerOption = "", json: JsonOption = False) -> None:
-    """Show all that is known of a task."""
+    """Show everything known of a task."""
     with connect(server) as client:
         task = client.task(task_id)
     _show(json, asdict(task), lambda: task_lines(task))
@@ -239,7 +239,7 @@ def show(task_id: IdArgument, server: ServerOption = "", json: JsonOption = Fals
 
 @app.command()
 def explain(task_id: IdArgument, server: ServerOption = "", json: JsonOption = False) -> None:
-    """Say why a task waits, where it is planned, and what would change that."""
+    """Explain why a task waits, where it is planned, and what would change that."""
     with connect(server) as client:
         explanation = client.explain(task_id)
     _show(json, asdict(explanation), lambda: explanation_lines(explanation))
@@ -286,7 +286,7 @@ def wait(
 
 @app.command()
 def cancel(task_ids: IdsArgument, server: ServerOption = "", json: JsonOption = False) -> None:
-    """See to it that tasks do not run; what runs is ended, what has ended stays as it is."""
+    """Cancel tasks: waiting ones will not run, jobs of running ones are ended."""
     with connect(server) as client:
         tasks = [client.cancel(task_id) for task_id in task_ids]
     _show(json, [asdict(task) for task in tasks], lambda: [f"task {task.id} is {task.state}" for task in tasks])

@@ -104,6 +104,6 @@ async def chosen(request: Request, services: Services, principal: Submitter) -> 
         tasks = [str(value) for value in form.getlist("task")]
         action = _ACTIONS.get(str(form.get("do", "")))
     if action is None or not 0 < len(tasks) <= _MOST_SELECTED:
-        raise UserError("choose tasks, and what is to be done with them")
+        raise UserError("choose tasks and an action")
     await run_in_threadpool(action, services, principal, tasks)
     return RedirectResponse(f"/tasks?{request.url.query}".rstrip("?"), HTTPStatus.SEE_OTHER)
