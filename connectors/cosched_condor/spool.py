@@ -54,7 +54,7 @@ class CondorAttemptFolders(AttemptFolders):
     """The folders of attempts.
 
     They and what is in them are open to others as far as the spool itself is. A pool whose jobs do not run as cosched's
-    own user needs a spool that this user may write to (mode 1777 or a common group).
+    own user needs a spool that this user may write to by a common group (mode 2770).
     """
 
     def __init__(self, spool: Path) -> None:

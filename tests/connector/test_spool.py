@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.mark.parametrize("mode", [0o700, 0o770, 0o1777])
+@pytest.mark.parametrize("mode", [0o700, 0o770, 0o2770, 0o1777])
 def test_folders_and_scripts_are_as_open_as_the_spool(tmp_path: Path, mode: int) -> None:
     spool = tmp_path / "spool"
     spool.mkdir()

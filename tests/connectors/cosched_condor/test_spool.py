@@ -121,7 +121,7 @@ def test_an_attempt_has_one_folder(attempts: CondorAttemptFolders) -> None:
     assert not attempts.create("a")
 
 
-@pytest.mark.parametrize("mode", [0o700, 0o770, 0o1777])
+@pytest.mark.parametrize("mode", [0o700, 0o770, 0o2770, 0o1777])
 def test_folders_are_as_open_as_the_spool(attempts: CondorAttemptFolders, mode: int) -> None:
     attempts.root.chmod(mode)
     attempts.logs.current.unlink()
