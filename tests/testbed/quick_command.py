@@ -19,7 +19,7 @@ import tempfile
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cosched.scheduling import kernel_cache
 
@@ -106,7 +106,7 @@ def _prepare(name: str) -> None:
 
 def _serve(path: str, name: str) -> None:
     _prepare(name)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for commands here: they answer for themselves
+    run = _run_command if name == "cosched" else _run_module
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
         listening.listen()
@@ -115,31 +115,44 @@ def _serve(path: str, name: str) -> None:
         waiting = select.poll()
         waiting.register(sys.stdin)
         waiting.register(listening, select.POLLIN)
-        callers: dict[int, tuple[socket.socket, int]] = {}  # of helpers, with a pidfd each
+        pairs: dict[int, _Pair] = {}  # by the descriptors of both
         while sys.stdin.fileno() not in (ready := dict(waiting.poll())):
-            for number in callers.keys() & ready.keys():
-                caller, helper = callers.pop(number)
-                waiting.unregister(number)
-                with suppress(ProcessLookupError):  # it has ended by itself
-                    signal.pidfd_send_signal(helper, signal.SIGKILL)
-                os.close(helper)
-                caller.close()
+            for pair in {pairs[number] for number in ready if number in pairs}:
+                for number in (pair.caller.fileno(), pair.forked):
+                    waiting.unregister(number)
+                    del pairs[number]
+                pair.end()
             if listening.fileno() not in ready:
                 continue
             caller, _ = listening.accept()
             pid = os.fork()
             if pid == 0:
-                listening.close()
-                _be_the_program(caller, _run_command if name == "cosched" else _run_module)
-            if name == "cosched":
-                caller.close()
-                continue
-            callers[caller.fileno()] = caller, os.pidfd_open(pid)
+                for each in (listening, *(pair.caller for pair in pairs.values())):
+                    each.close()  # else their other ends do not hear that they were closed
+                _be_the_program(caller, run)
+            pair = _Pair(caller, pid, os.pidfd_open(pid))
+            pairs[caller.fileno()] = pairs[pair.forked] = pair
+            waiting.register(pair.forked, select.POLLIN)
             waiting.register(caller, 0)  # nothing but its end is of interest
 
 
+class _Pair(NamedTuple):
+    """A program, by its socket, and the process that was forked for it, by its pidfd: with one ends the other."""
+
+    caller: socket.socket
+    pid: int
+    forked: int
+
+    def end(self) -> None:
+        signal.pidfd_send_signal(self.forked, signal.SIGKILL)
+        _, status = os.waitpid(self.pid, 0)
+        with suppress(OSError):  # the program has ended
+            self.caller.sendall(bytes([abs(os.waitstatus_to_exitcode(status))]))
+        os.close(self.forked)
+        self.caller.close()
+
+
 def _be_the_program(caller: socket.socket, run: Callable[[list[str]], int]) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     code = 70
     try:
         _, given, _, _ = socket.recv_fds(caller, 1, 3)
@@ -148,6 +161,7 @@ def _be_the_program(caller: socket.socket, run: Callable[[list[str]], int]) -> N
             os.close(number)
         with caller.makefile("rb") as words:
             arguments, folder, environment = json.loads(words.readline())
+        caller.close()
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
@@ -155,7 +169,6 @@ def _be_the_program(caller: socket.socket, run: Callable[[list[str]], int]) -> N
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
-        caller.sendall(bytes([code]))
         os._exit(code)
 
 
