@@ -4,13 +4,14 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from cosched.access.principals import Role
-from tests.portal.pages.makers import portal
+from tests.portal.pages.makers import Portal, portal
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
-
-    import pytest
 
     from cosched.api.documents import TaskPage
 
@@ -63,3 +64,47 @@ def csrf(text: str) -> dict[str, str]:
     found = re.search(r'name="csrf_token" value="([^"]+)"', text)
     assert found is not None
     return {"X-CSRF-Token": found[1]}
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Portal]:
+    """A portal with two tasks of ann's and one of bob's."""
+    with portal(tmp_path) as here:
+        for name in ("ann", "ann", "bob"):
+            here.person(name).submit(**{"p.work": "33"})
+        yield here
+
+
+def states(here: Portal) -> list[str]:
+    found = [here.daemon.store.task(str(number)) for number in range(1, 6)]
+    return [str(task.status.state) for task in found if task is not None]
+
+
+def test_several_are_cancelled_and_the_list_comes_back_as_it_was(here: Portal) -> None:
+    answer = here.person("ann").send("/tasks/chosen?state=waiting", do="cancel", task=["1", "2"])
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/tasks?state=waiting")
+    assert states(here) == ["cancelled", "cancelled", "queued"]
+
+
+def test_several_are_submitted_again(here: Portal) -> None:
+    assert here.person("ann").send("/tasks/chosen", do="again", task=["1", "2"]).headers["Location"] == "/tasks"
+    assert states(here) == ["queued"] * 5
+
+
+@pytest.mark.parametrize("deed", ["cancel", "again"])
+def test_another_users_task_is_not_there(here: Portal, deed: str) -> None:
+    """Bad inputs 19: another user's task id."""
+    assert here.person("ann").send("/tasks/chosen", do=deed, task=["3"]).status_code == 404
+    assert states(here) == ["queued"] * 3
+
+
+@pytest.mark.parametrize("fields", [{}, {"do": "cancel"}, {"do": "__class__", "task": ["1"]}, {"task": ["1"]}])
+def test_what_says_nothing_does_nothing(here: Portal, fields: dict[str, str]) -> None:
+    assert here.person("ann").send("/tasks/chosen", **fields).status_code == 422
+    assert states(here) == ["queued"] * 3
+
+
+def test_a_form_without_the_token_of_a_page_is_refused(here: Portal) -> None:
+    """Bad inputs 19: no CSRF token."""
+    assert here.person("ann").client.post("/tasks/chosen", data={"do": "cancel", "task": "1"}).status_code == 403
+    assert states(here) == ["queued"] * 3

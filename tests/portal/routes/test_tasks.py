@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -11,9 +11,14 @@ from fastapi.testclient import TestClient
 from cosched.access import Principal, ProofOfIdentity, Role, Scope
 from cosched.api.problems import RequestError
 from cosched.portal.application import build_application
-from cosched.portal.routes.tasks import submit_body
+from cosched.portal.routes.tasks import _EXAMPLES, submit_body
 from tests.access.memory import Trusting
+from tests.portal.pages.makers import Portal, portal
 from tests.portal.test_application import Recorder, services_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 ANN = Principal("ann", Role.USER, how=ProofOfIdentity.SOCKET)
 TASK = {"command": ["/bin/true"]}
@@ -70,3 +75,52 @@ def test_a_browser_is_not_tricked_into_submitting(service: Recorder) -> None:
     form = {"Content-Type": "application/x-www-form-urlencoded"}
     assert client.post("/api/v1/tasks", content='{"command": ["/bin/true"]}', headers=form).status_code == 415
     assert not service.asked
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Portal]:
+    """A portal with a task of ann's, which has written ten bytes that no browser should take for a page."""
+    from cosched.connector.interface import Output
+
+    def written(_asker: Any, _task: str, stream: str, _rank: int, _attempt: int, offset: int, limit: int) -> Any:
+        start = max(offset if offset >= 0 else 10 + offset, 0)
+        return None if stream == "err" else Output(b"<b>\xff\0</b>!"[start : start + limit], start, 10)
+
+    with portal(tmp_path) as here:
+        monkeypatch.setattr(here.daemon.services.tasks, "output", written)
+        yield here
+
+
+def test_output_is_bytes_and_says_which_part_it_is(here: Portal) -> None:
+    client = here.person("ann").client
+    answer = client.get("/api/v1/tasks/1/output/out?offset=-4&limit=3")
+    assert answer.content == b"/b>"
+    assert (answer.headers["Cosched-Offset"], answer.headers["Cosched-Size"]) == ("6", "10")
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_nothing_written_is_no_content(here: Portal) -> None:
+    answer = here.person("ann").client.get("/api/v1/tasks/1/output/err")
+    assert (answer.status_code, answer.content) == (204, b"")
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=1048577", "rank=-1", "attempt=-1", "offset=x"])
+def test_what_cannot_be_asked_is_said_so(here: Portal, query: str) -> None:
+    assert here.person("ann").client.get(f"/api/v1/tasks/1/output/out?{query}").status_code == 422
+
+
+def test_there_are_two_streams(here: Portal) -> None:
+    assert here.person("ann").client.get("/api/v1/tasks/1/output/..%2Fetc").status_code in (404, 422)
+
+
+@pytest.mark.parametrize("name", ["a command with its own figures"])
+def test_the_examples_of_the_description_are_accepted(tmp_path: Path, name: str) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        client, csrf = ann.client, {"X-CSRF-Token": ann.csrf()}
+        example = _EXAMPLES[name]
+        foreseen = client.post("/api/v1/tasks?dry_run=true", json=example, headers=csrf)
+        made = client.post("/api/v1/tasks", json=example, headers=csrf)
+        assert (foreseen.status_code, made.status_code) == (200, 201)
+        assert isinstance(foreseen.json(), list) == isinstance(made.json(), list) == isinstance(example, list)
