@@ -21,67 +21,72 @@ if TYPE_CHECKING:
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
 
-__all__ = ["WindowPool", "decode_windows", "soonest_in_windows", "window_pools"]
+__all__ = ["WindowDecoder", "WindowPool", "window_pools"]
 
 _INF = float("inf")
 
 
-def decode_windows(problem: Problem, order: Sequence[int], plan: Plan, *, in_order: bool = False) -> Schedule:
-    """Return the schedule of a plan; arguments as of `decoder.decode`, `order` with every predecessor ahead.
+class WindowDecoder:
+    """Decodes on hosts that come and go. Orders have every predecessor ahead."""
 
-    Raises:
-        ValueError: a host count cannot be used for its task, or not for long enough.
-    """
-    return Schedule(tuple(_placed(problem, order, plan, window_pools(problem), in_order=in_order)))
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
 
+    def decode(self, order: Sequence[int], plan: Plan, *, in_order: bool = False) -> Schedule:
+        """Return the schedule of a plan.
 
-def soonest_in_windows(problem: Problem, order: Sequence[int], plan: Plan, task: int) -> Assignment | None:
-    """Return where one more task ends first behind others (ties: on fewer hosts), on hosts of any class.
+        Raises:
+            ValueError: a host count cannot be used for its task, or not for long enough.
+        """
+        places = self._place(order, plan, window_pools(self._problem), in_order=in_order)
+        return Schedule(tuple(place for _, place in places))
 
-    Args:
-        problem: with the task.
-        order: the others, every predecessor ahead.
-        plan: counts and classes of the others.
-        task: the one more.
+    def spans(self, order: Sequence[int], plan: Plan, *, in_order: bool = False) -> tuple[list[float], list[float]]:
+        """Return starts and ends by task index."""
+        starts = [float("nan")] * len(self._problem.tasks)
+        ends = list(starts)
+        for task, place in self._place(order, plan, window_pools(self._problem), in_order=in_order):
+            starts[task], ends[task] = place.start, place.end
+        return starts, ends
 
-    Returns:
-        Its place; None where no number of hosts is there for long enough.
-    """
-    left = window_pools(problem)
-    for _ in _placed(problem, order, plan, left):
-        pass
-    table, ready = class_times(problem), float(problem.release[task])
-    ends = [_first_to_end(left, table[:, task, count].tolist(), count + 1, ready) for count in range(table.shape[2])]
-    count = min(range(len(ends)), key=lambda index: ends[index][1])
-    start, end, threshold = ends[count]
-    if end == _INF:
-        return None
-    hosts = _take(left, table[:, task, count].tolist(), threshold, count + 1, start)
-    return Assignment(problem.tasks[task], tuple(problem.hosts[host] for host in hosts), start, end)
-
-
-def _placed(
-    problem: Problem, order: Sequence[int], plan: Plan, left: list[WindowPool], *, in_order: bool = False
-) -> Iterator[Assignment]:
-    """Yield the tasks' places, taking their hosts from the pools."""
-    seconds_of, counts, release = (
-        planned_times(problem, plan).T.tolist(),
-        plan.counts.tolist(),
-        problem.release.tolist(),
-    )
-    before = problem.depends_on or ((),) * len(problem.tasks)
-    ends: dict[int, float] = {}
-    latest = 0.0
-    for task in order:
-        ready = max([release[task], latest, *[ends[other] for other in before[task]]])
-        seconds = seconds_of[task]
-        start, end, threshold = _first_to_end(left, seconds, counts[task], ready)
+    def soonest(self, order: Sequence[int], plan: Plan, task: int) -> Assignment | None:
+        """Return where one more task ends first behind the others."""
+        problem = self._problem
+        left = window_pools(problem)
+        for _ in self._place(order, plan, left):
+            pass
+        table, ready = class_times(problem), float(problem.release[task])
+        ends = [
+            _first_to_end(left, table[:, task, count].tolist(), count + 1, ready) for count in range(table.shape[2])
+        ]
+        count = min(range(len(ends)), key=lambda index: ends[index][1])
+        start, end, threshold = ends[count]
         if end == _INF:
-            raise ValueError(f"task {problem.tasks[task]} cannot run on {counts[task]} of {len(problem.hosts)} hosts")
-        hosts = _take(left, seconds, threshold, counts[task], start)
-        latest = start if in_order else latest
-        ends[task] = end
-        yield Assignment(problem.tasks[task], tuple([problem.hosts[host] for host in hosts]), start, end)
+            return None
+        hosts = _take(left, table[:, task, count].tolist(), threshold, count + 1, start)
+        return Assignment(problem.tasks[task], tuple(problem.hosts[host] for host in hosts), start, end)
+
+    def _place(
+        self, order: Sequence[int], plan: Plan, left: list[WindowPool], *, in_order: bool = False
+    ) -> Iterator[tuple[int, Assignment]]:
+        """Yield each task with its place, taking its hosts from the pools."""
+        problem = self._problem
+        seconds_of, counts = planned_times(problem, plan).T.tolist(), plan.counts.tolist()
+        release, before = problem.release.tolist(), problem.depends_on or ((),) * len(problem.tasks)
+        ends: dict[int, float] = {}
+        latest = 0.0
+        for task in order:
+            ready = max([release[task], latest, *[ends[other] for other in before[task]]])
+            seconds = seconds_of[task]
+            start, end, threshold = _first_to_end(left, seconds, counts[task], ready)
+            if end == _INF:
+                raise ValueError(
+                    f"task {problem.tasks[task]} cannot run on {counts[task]} of {len(problem.hosts)} hosts"
+                )
+            hosts = _take(left, seconds, threshold, counts[task], start)
+            latest = start if in_order else latest
+            ends[task] = end
+            yield task, Assignment(problem.tasks[task], tuple([problem.hosts[host] for host in hosts]), start, end)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cosched.scheduling.availability import Unavailability
 from cosched.scheduling.bounds import tight_bound
-from cosched.scheduling.decoding.availability_windows import decode_windows, soonest_in_windows, window_pools
+from cosched.scheduling.decoding.availability_windows import WindowDecoder, window_pools
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.objective.objective import measure
@@ -74,12 +74,12 @@ def test_the_soonest_end_of_one_more_task_is_that_of_the_best_count_behind_the_o
     problem = replace(data.draw(problems(absences=True)), depends_on=())
     plan = replace(data.draw(plans(problem)), classes=None)
     *others, new = order = plan.order.tolist()
-    found = soonest_in_windows(problem, others, plan, new)
+    found = WindowDecoder(problem).soonest(others, plan, new)
     assert found is not None
     places = []
     for count in (np.flatnonzero(np.isfinite(best_seconds(problem)[new])) + 1).tolist():
         counts = np.where(np.arange(len(order)) == new, count, plan.counts)
-        last = decode_windows(problem, order, Plan(plan.order, counts)).assignments[-1]
+        last = WindowDecoder(problem).decode(order, Plan(plan.order, counts)).assignments[-1]
         places.append((last.end, len(last.hosts), last.start))
     assert (found.end, len(found.hosts), found.start) == min(places)
 
