@@ -26,7 +26,6 @@ ChangeListener = Callable[[Collection[Task], Sequence[Event]], None]
 """Called with the tasks that changed and the events that were handled, in order."""
 
 _T = TypeVar("_T")
-_PATIENCE = 20.0  # seconds to wait for the core; what it answers is on disk before
 
 
 class CoreAccess(Protocol):
@@ -57,8 +56,15 @@ class CoreAccess(Protocol):
 class CoreClient:
     """Asks the core and waits for its answers, but not for ever."""
 
-    def __init__(self, core: CoreAccess) -> None:
+    def __init__(self, core: CoreAccess, patience: float = 20.0) -> None:
+        """Set up.
+
+        Args:
+            core: to be asked.
+            patience: seconds to wait for an answer; what it says is on disk before.
+        """
         self._core = core
+        self._patience = patience
 
     def now(self) -> float:
         """Return the time as the core will see it, seconds since the epoch."""
@@ -86,7 +92,7 @@ class CoreClient:
             SystemFault: it takes too long; says whether the request may yet be carried out.
         """
         try:
-            return answer.result(_PATIENCE)
+            return answer.result(self._patience)
         except (NoAnswerError, CancelledError) as error:
             why = self._core.store_fault or "it is busy"
             # Taken back where it has not been begun: a second try would else have it done twice.

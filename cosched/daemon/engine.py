@@ -39,7 +39,6 @@ _log = structlog.get_logger("cosched.engine")
 
 _TICK = 0.25  # seconds after which the core is told that time went by, however many questions keep it busy
 _BATCH = 200  # events written in one commit at most
-_STORE_AGAIN = 1.0  # seconds between tries to write
 
 
 class Engine(threading.Thread):
@@ -51,7 +50,7 @@ class Engine(threading.Thread):
         failed: the mistake that ended the thread; None while all is well.
     """
 
-    def __init__(self, broker: Broker, store: Store, inbox: Inbox, effects: Effects) -> None:
+    def __init__(self, broker: Broker, store: Store, inbox: Inbox, effects: Effects, *, retry: float = 1.0) -> None:
         """Set up; nothing is handled before `start`.
 
         Args:
@@ -59,12 +58,14 @@ class Engine(threading.Thread):
             store: keeps what they change.
             inbox: holds what they are to handle.
             effects: carries out what they decide.
+            retry: seconds between tries to write.
         """
         super().__init__(name="engine", daemon=True)
         self._broker = broker
         self._store = store
         self._inbox = inbox
         self._effects = effects
+        self._retry = retry
         self._ticked_at = 0.0
         self._stopped = threading.Event()
         self._listeners: list[ChangeListener] = []
@@ -206,7 +207,7 @@ class Engine(threading.Thread):
                 self._inbox.note_store_fault(str(fault))
                 if self._stopped.is_set():
                     raise
-                time.sleep(_STORE_AGAIN)
+                time.sleep(self._retry)
             else:
                 self._inbox.note_store_fault("")
                 return

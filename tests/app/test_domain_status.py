@@ -11,18 +11,11 @@ from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobRepor
 from tests.daemon.makers import Daemon, daemon
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 
 ME = Principal("me", Role.USER)
 HALVING = TaskRequest(application="halving")
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Daemon]:
-    with daemon(tmp_path) as running:
-        yield running
 
 
 def test_a_plan_shows_what_waits_and_what_runs(tmp_path: Path) -> None:

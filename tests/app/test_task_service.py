@@ -9,23 +9,14 @@ from cosched.api.documents import TaskRequest
 from cosched.api.problems import NotFoundError
 from cosched.coscheduler.task import TaskState
 from cosched.store import TaskSelection
-from tests.daemon.makers import Daemon, daemon
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
+    from tests.daemon.makers import Daemon
 
 ME = Principal("me", Role.USER)
 YOU = Principal("you", Role.USER)
 CHIEF = Principal("chief", Role.OPERATOR)
 HALVING = TaskRequest(application="halving")
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[Daemon]:
-    with daemon(tmp_path) as running:
-        yield running
 
 
 def test_a_waiting_task_is_cancelled_at_once_and_stays_so(here: Daemon) -> None:

@@ -149,7 +149,7 @@ def engine_of(
 ) -> Engine:
     """Return the engine of a domain without neighbours."""
     broker = Broker(core, record=None if recorder is None else recorder.handled)
-    return Engine(broker, store, inbox, effects)
+    return Engine(broker, store, inbox, effects, retry=0.02)
 
 
 def services_of(
@@ -162,9 +162,10 @@ def services_of(
     outputs: TaskOutputs,
     health: Health,
     waiting: int,
+    patience: float,
 ) -> DomainServices:
     """Return the services of a domain without neighbours; the models are those of the package."""
-    client, neighbours, applications = CoreClient(inbox), NoNeighbours(), catalogue(folder / "applications.d")
+    client, neighbours, applications = CoreClient(inbox, patience), NoNeighbours(), catalogue(folder / "applications.d")
     current, plans, feed = CurrentDomain(client), PlanHistory(core, PlanPoints(store)), EventFeed()
     for listener in (current.on_change, feed.on_change, plans.on_change):
         engine.subscribe(listener)
@@ -184,7 +185,9 @@ def services_of(
 
 
 @contextmanager
-def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: int = 10**6) -> Iterator[Daemon]:
+def daemon(
+    tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: int = 10**6, patience: float = 20.0
+) -> Iterator[Daemon]:
     """Run one; with so long a staging no task leaves by itself."""
     store = Store(new_database(tmp_path))
     clock = Clock()
@@ -194,7 +197,9 @@ def daemon(tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: in
     recorder = Recorder(core, RecordingFiles(tmp_path / "recording", 10**6, 2))
     engine = engine_of(core, store, inbox, Effects(cast("Any", manager)), recorder)
     health, outputs = Health(), TaskOutputs(store, manager.output)
-    services = services_of(engine, inbox, core, store, tmp_path, outputs=outputs, health=health, waiting=waiting)
+    services = services_of(
+        engine, inbox, core, store, tmp_path, outputs=outputs, health=health, waiting=waiting, patience=patience
+    )
     services = replace(services, recordings=RecordingService(recorder.blocks))
     recorder.start()
     engine.start()

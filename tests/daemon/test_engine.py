@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
-    monkeypatch.setattr("cosched.daemon.engine._STORE_AGAIN", 0.02)
     monkeypatch.setattr("cosched.store.database._BUSY_MILLISECONDS", 20)
     with daemon(tmp_path, staging=0.0) as running:
         yield running

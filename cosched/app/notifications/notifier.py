@@ -37,7 +37,6 @@ __all__ = ["NotificationSettings", "Notifier", "late_notices"]
 
 _log = structlog.get_logger("cosched.notifier")
 
-_LOOK = 2.0  # seconds between looks into the outbox
 _LOOK_AHEAD = 15.0  # seconds between looks for tasks that will be late
 _AT_ONCE = 20
 _FIRST, _LONGEST = 5.0, 3600.0  # seconds to wait after a fault, doubled each time
@@ -71,6 +70,7 @@ class NotificationSettings:
         server: that takes mail; None where there is none.
         sender: address that mail comes from.
         patience: seconds after which a notice that nobody takes is given up.
+        pause: seconds between looks into the outbox.
     """
 
     targets: NotificationTargets = field(default_factory=NotificationTargets)
@@ -78,6 +78,7 @@ class NotificationSettings:
     server: MailServer | None = None
     sender: str = "cosched@localhost"
     patience: float = 86400.0
+    pause: float = 2.0
 
 
 class Notifier(threading.Thread):
@@ -117,8 +118,8 @@ class Notifier(threading.Thread):
             self.join()
 
     def run(self) -> None:
-        """Look into the outbox every other second."""
-        while not self._stopped.wait(_LOOK):
+        """Look into the outbox again and again."""
+        while not self._stopped.wait(self._settings.pause):
             try:
                 self.look()
             except SystemFault as fault:  # the database, or an engine that is busy: they say so themselves

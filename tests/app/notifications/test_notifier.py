@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -224,15 +225,14 @@ def test_lateness_is_told_once_and_ahead_of_time(store: Store) -> None:
     assert [document["event"] for document, _ in hook.heard] == ["task.late"]
 
 
-def test_the_thread_looks_by_itself_and_ends(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cosched.app.notifications.notifier._LOOK", 0.01)
+def test_the_thread_looks_by_itself_and_ends(store: Store) -> None:
     with web_hook() as hook:
         store.commit(changed([change_task(ENDED, notify=(hook.url,))]))
-        settings = NotificationSettings(NotificationTargets((hook.url,)), "secret")
+        settings = NotificationSettings(NotificationTargets((hook.url,)), "secret", pause=0.01)
         notifier = Notifier(store, settings, "here", list, lambda: NOW)
         notifier.start()
         while NoticeOutbox(store).due(1e12, 9):
-            pass
+            time.sleep(0.01)
         notifier.stop()
     assert len(hook.heard) == 1
     assert not notifier.is_alive()

@@ -147,8 +147,8 @@ class Person:
 
 
 @contextmanager
-def portal(tmp_path: Path, hosts: int = 8) -> Iterator[Portal]:
+def portal(tmp_path: Path, hosts: int = 8, patience: float = 20.0) -> Iterator[Portal]:
     """Run the pages of a domain in which no task leaves by itself."""
-    with daemon(tmp_path, hosts) as running:
+    with daemon(tmp_path, hosts, patience=patience) as running:
         access = access_to(running.store)
         yield Portal(running, access, build_application(running.services, access))

@@ -8,8 +8,6 @@ from tests.portal.pages.makers import portal
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
-
 
 def test_only_what_carries_the_nonce_runs_and_nothing_is_inline(tmp_path: Path) -> None:
     with portal(tmp_path) as here:
@@ -56,9 +54,8 @@ def test_a_refusal_tells_times_in_the_browsers_zone(tmp_path: Path) -> None:
         assert "the deadline 2001-01-01 09:00:00+05:30 is past" in answer.text
 
 
-def test_a_page_is_shown_although_the_daemon_cannot_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cosched.app.core_access._PATIENCE", 0.1)
-    with portal(tmp_path) as here:
+def test_a_page_is_shown_although_the_daemon_cannot_answer(tmp_path: Path) -> None:
+    with portal(tmp_path, patience=0.1) as here:
         ann = here.person("ann")
         here.daemon.engine.stop()
         answer = ann.client.get("/tasks")
