@@ -9,6 +9,7 @@ import hmac
 import ipaddress
 import pwd
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
@@ -55,6 +56,7 @@ class RequestEvidence:
         return ""
 
 
+@lru_cache(maxsize=256)
 def is_loopback(address: str) -> bool:
     """Return whether an IP address is a loopback address of this machine."""
     try:
@@ -88,6 +90,8 @@ class TrustedProxies:
         """Return whether one of the proxies forwarded the request."""
         if evidence.peer is not None:
             return evidence.peer in self.uids
+        if not self.networks:
+            return False
         try:
             address = ipaddress.ip_address(evidence.address)
         except ValueError:

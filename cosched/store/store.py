@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, func, insert, or_, select
+from sqlalchemy import bindparam, exists, func, insert, or_, select
 
 from cosched.coscheduler.changes import KeyedSubmission, LogEntry
 from cosched.coscheduler.handovers import Handover
@@ -78,7 +78,14 @@ _COUNTS_KEPT = 100  # selections whose counts are remembered until a task change
 
 # Statements that are executed most often are built once.
 _TASK = select(tables.tasks).where(tables.tasks.c.id == bindparam("task"))
-_LISTED = select(*(column for column in tables.tasks.columns if not column.info.get("detail")))
+_TASK_AND_MORE = _TASK.add_columns(
+    exists().where(tables.attempts.c.task == tables.tasks.c.id).label("has_attempts"),
+    exists().where(tables.handovers.c.task == tables.tasks.c.id).label("has_handovers"),
+)
+_TASKS_PAGE, _LISTED_PAGE = (
+    select(*columns).order_by(tables.tasks.c.number.desc()).limit(bindparam("limit")).offset(bindparam("offset"))
+    for columns in ((tables.tasks,), [column for column in tables.tasks.columns if not column.info.get("detail")])
+)
 _ATTEMPTS = (
     select(tables.attempts)
     .where(tables.attempts.c.task == bindparam("task"))
@@ -190,11 +197,17 @@ class Store:
 
     def tasks(self, selection: TaskSelection | None = None, limit: int = 100, offset: int = 0) -> tuple[Task, ...]:
         """Return tasks of a selection (none given: all), the newest first."""
-        return records_of(Task, self.read(_page(select(tables.tasks), selection, limit, offset)))
+        return records_of(Task, self._page(_TASKS_PAGE, selection, limit, offset))
 
     def listed(self, selection: TaskSelection | None = None, limit: int = 100, offset: int = 0) -> Sequence[TableRow]:
         """Return the same tasks as rows without details, which lists do not show."""
-        return self.read(_page(_LISTED, selection, limit, offset))
+        return self._page(_LISTED_PAGE, selection, limit, offset)
+
+    def _page(
+        self, query: Select[Any], selection: TaskSelection | None, limit: int, offset: int
+    ) -> Sequence[RowMapping]:
+        conditions = () if selection is None else selection.conditions()
+        return self.read(query.where(*conditions) if conditions else query, {"limit": limit, "offset": offset})
 
     def task(self, task_id: str) -> Task | None:
         """Return the task, None where there is none of this identifier."""
@@ -205,17 +218,19 @@ class Store:
         """Return a task with its attempts, hand-overs and the last lines of its log; None where there is none."""
         given = {"task": task_id, "limit": limit}
         with database_errors(self.name), self._engine.begin() as connection:  # one transaction: one moment
-            found, tries, lines, handovers = (
-                connection.execute(query, given).mappings().all() for query in (_TASK, _ATTEMPTS, _LOG_OF, HANDOVERS_OF)
+
+            def rows(query: Select[Any]) -> Sequence[RowMapping]:
+                return connection.execute(query, given).mappings().all()
+
+            found = rows(_TASK_AND_MORE)
+            if not found:
+                return None
+            return TaskHistory(
+                record_of(Task, found[0]),
+                records_of(Attempt, rows(_ATTEMPTS)) if found[0]["has_attempts"] else (),
+                records_of(LogEntry, reversed(rows(_LOG_OF))),
+                records_of(Handover, rows(HANDOVERS_OF)) if found[0]["has_handovers"] else (),
             )
-        if not found:
-            return None
-        return TaskHistory(
-            record_of(Task, found[0]),
-            records_of(Attempt, tries),
-            records_of(LogEntry, reversed(lines)),
-            records_of(Handover, handovers),
-        )
 
     def counts(self, selection: TaskSelection | None = None) -> Mapping[TaskState, int]:
         """Return the number of tasks in each state, of a selection (none given: of all)."""
@@ -284,11 +299,6 @@ class Store:
         with database_errors(self.name), self._writer.begin() as connection:
             for statement in statements:
                 connection.execute(statement)
-
-
-def _page(query: Select[Any], selection: TaskSelection | None, limit: int, offset: int) -> Select[Any]:
-    conditions = () if selection is None else selection.conditions()
-    return query.where(*conditions).order_by(tables.tasks.c.number.desc()).limit(limit).offset(offset)
 
 
 def _rows(records: Mapping[Any, DataclassInstance] | Sequence[DataclassInstance]) -> list[dict[str, Any]]:
